@@ -1,0 +1,33 @@
+# Every library outside the project, all of them Debian packages (docs/architecture.md says why).
+find_package(Threads REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+# quire_pkg(name module...): an interface library from pkg-config.
+function(quire_pkg name)
+  pkg_check_modules(PKG_${name} REQUIRED IMPORTED_TARGET ${ARGN})
+  add_library(${name} INTERFACE)
+  target_link_libraries(${name} INTERFACE PkgConfig::PKG_${name})
+endfunction()
+
+# quire_lib(name libs...): an interface library from plain library names.
+function(quire_lib name)
+  add_library(${name} INTERFACE)
+  foreach(lib ${ARGN})
+    find_library(LIB_${lib} ${lib} REQUIRED)
+    target_link_libraries(${name} INTERFACE ${LIB_${lib}})
+  endforeach()
+endfunction()
+
+quire_pkg(quire_bson libbson-1.0)
+add_library(bson::bson ALIAS quire_bson)
+quire_lib(intelrdfpmath bidgcc000)
+# Matches the build named 000: arguments by value, rounding mode and flags passed in calls.
+target_compile_definitions(intelrdfpmath INTERFACE DECIMAL_CALL_BY_REFERENCE=0
+  DECIMAL_GLOBAL_ROUNDING=0 DECIMAL_GLOBAL_EXCEPTION_FLAGS=0)
+quire_lib(rocksdb rocksdb)
+quire_lib(snappy snappy)
+quire_pkg(zlib zlib)
+quire_pkg(zstd libzstd)
+quire_pkg(pcre2 libpcre2-8)
+quire_pkg(icu icu-i18n icu-uc)

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cassert>
+#include <charconv>
+
+#include "quire/bson.h"
+
+namespace quire::bson {
+
+void Builder::Open() {
+  levels_.reserve(4);
+  levels_.push_back({out_->size(), 0});
+  out_->append(4, '\0');
+}
+
+void Builder::Header(Type type, std::string_view name) {
+  out_->push_back(static_cast<char>(type));
+  out_->append(name);
+  out_->push_back('\0');
+}
+
+std::string_view Builder::NextIndex(char* buffer) {
+  char* end = std::to_chars(buffer, buffer + 12, levels_.back().next_index++).ptr;
+  return {buffer, static_cast<size_t>(end - buffer)};
+}
+
+Builder& Builder::Append(std::string_view name, const Value& value) {
+  if (!value.missing()) {
+    Header(value.type(), name);
+    value.AppendTo(out_);
+  }
+  return *this;
+}
+
+Builder& Builder::Append(const Element& element) {
+  out_->append(element.raw());
+  return *this;
+}
+
+Builder& Builder::AppendFields(View document) {
+  out_->append(document.data() + 4, document.size() - 5);
+  return *this;
+}
+
+Builder& Builder::AppendRegex(std::string_view name, std::string_view pattern,
+                              std::string_view options) {
+  Header(Type::kRegex, name);
+  out_->append(pattern);
+  out_->push_back('\0');
+  out_->append(options);
+  out_->push_back('\0');
+  return *this;
+}
+
+Builder& Builder::AppendCodeWithScope(std::string_view name, std::string_view code, View scope) {
+  Header(Type::kCodeWithScope, name);
+  auto code_size = static_cast<uint32_t>(code.size() + 1);
+  uint32_t total = 4 + 4 + code_size + scope.size();
+  out_->append(reinterpret_cast<const char*>(&total), 4);
+  out_->append(reinterpret_cast<const char*>(&code_size), 4);
+  out_->append(code);
+  out_->push_back('\0');
+  out_->append(scope.bytes());
+  return *this;
+}
+
+Builder& Builder::AppendDbPointer(std::string_view name, std::string_view ns, const ObjectId& id) {
+  Header(Type::kDbPointer, name);
+  auto size = static_cast<uint32_t>(ns.size() + 1);
+  out_->append(reinterpret_cast<const char*>(&size), 4);
+  out_->append(ns);
+  out_->push_back('\0');
+  out_->append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+  return *this;
+}
+
+Builder& Builder::Begin(Type type, std::string_view name) {
+  Header(type, name);
+  levels_.push_back({out_->size(), 0});
+  out_->append(4, '\0');
+  return *this;
+}
+
+Builder& Builder::End() {
+  assert(!levels_.empty());
+  out_->push_back('\0');
+  size_t start = levels_.back().start;
+  auto size = static_cast<uint32_t>(out_->size() - start);
+  memcpy(out_->data() + start, &size, 4);
+  levels_.pop_back();
+  return *this;
+}
+
+void Builder::RollbackPush(size_t size) {
+  out_->resize(base_ + size);
+  --levels_.back().next_index;
+}
+
+void Builder::Close() {
+  assert(levels_.size() == 1);
+  End();
+}
+
+Document Builder::Finish() {
+  assert(out_ == &own_);
+  Close();
+  return Document::FromTrusted(std::move(own_));
+}
+
+}  // namespace quire::bson

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/kv.h"
+
+namespace quire::kv {
+
+void ReadValue::SetCopy(std::string_view bytes) {
+  auto copy = std::make_shared<const std::string>(bytes);
+  view_ = *copy;
+  keeper_ = std::move(copy);
+}
+
+std::string PrefixEnd(std::string_view prefix) {
+  std::string end(prefix);
+  while (!end.empty() && static_cast<unsigned char>(end.back()) == 0xFF) {
+    end.pop_back();
+  }
+  if (!end.empty()) {
+    ++end.back();
+  }
+  return end;
+}
+
+}  // namespace quire::kv

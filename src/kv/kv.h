@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The storage seam: an ordered, transactional map from bytes to bytes. Everything above it is
+// written against these classes only, and every backend passes kv/conformance_test.h.
+//
+// Keys compare as unsigned bytes. A transaction reads the snapshot taken by Begin plus its own
+// writes. Conflicts between transactions are decided on claimed keys only: Put and Delete check
+// nothing by themselves, so a writer claims the keys that stand for the things it changes (a
+// document, a unique index key) and then writes those and all that hangs on them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/op_context.h"
+#include "quire/status.h"
+
+namespace quire::kv {
+
+// What a successful Commit promises.
+enum class Durability {
+  kProcess,  // survives the death of this process (kill -9)
+  kDisk,     // survives power loss (synced; concurrent commits share a sync)
+};
+
+// begin <= key < end; an empty end means "to the last key".
+struct Range {
+  std::string begin;
+  std::string end;
+};
+
+enum class Direction { kForward, kBackward };
+
+// A value read from the store. Holds the bytes in place where the backend can.
+class ReadValue {
+ public:
+  ReadValue() = default;
+  ReadValue(ReadValue&&) = default;
+  ReadValue& operator=(ReadValue&&) = default;
+
+  // Valid until this object is reused, moved or destroyed.
+  std::string_view view() const& { return view_; }
+  std::string_view view() && = delete;  // would dangle
+
+  // For backends: shows `bytes`, which `keeper` (may be null) keeps alive.
+  void Set(std::string_view bytes, std::shared_ptr<const void> keeper) {
+    view_ = bytes;
+    keeper_ = std::move(keeper);
+  }
+  // For backends: owns a copy.
+  void SetCopy(std::string_view bytes);
+
+ private:
+  std::string_view view_;
+  std::shared_ptr<const void> keeper_;
+};
+
+// Walks a range in one direction. Not safe for concurrent use; must not outlive its Txn. Writes of
+// the transaction made after the cursor was opened may or may not be seen by it.
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+
+  // Moves to the next entry (the first one after opening). False at the end of the range.
+  virtual Result<bool> Next() = 0;
+  // Moves to the first entry at or past `target` in the cursor's direction, without leaving the
+  // range. False when there is none.
+  virtual Result<bool> Seek(std::string_view target) = 0;
+
+  // The current entry; valid until the next call on the cursor. REQUIRES: the last move was true.
+  std::string_view key() const { return key_; }
+  std::string_view value() const { return value_; }
+
+ protected:
+  std::string_view key_;
+  std::string_view value_;
+};
+
+// One transaction. Destroying it without Commit rolls it back. Not safe for concurrent use, but
+// may move between threads.
+class Txn {
+ public:
+  virtual ~Txn() = default;
+
+  // The value of `key`; false when there is none (then *value is unspecified).
+  virtual Result<bool> Get(std::string_view key, ReadValue* value) = 0;
+  // As Get for each key; (*found)[i] tells whether keys[i] has a value. Resizes both vectors.
+  virtual Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
+                          std::vector<bool>* found) = 0;
+  virtual Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) = 0;
+
+  // Takes `key` for writing until the transaction ends. WriteConflict (112) at once, without
+  // waiting, when another open transaction holds it or one committed a claim of it after this
+  // transaction's snapshot. A key need not exist to be claimed.
+  virtual Status Claim(std::string_view key) = 0;
+  // REQUIRES of all writes: the transaction is not read-only.
+  virtual Status Put(std::string_view key, std::string_view value) = 0;
+  virtual Status Delete(std::string_view key) = 0;
+  // Adds to the counter stored at `key` (absent = 0) without ever conflicting. A counter's value
+  // is 8 bytes, little-endian; Get of one shows the sum as of the snapshot and own additions.
+  virtual Status Add(std::string_view key, int64_t delta) = 0;
+
+  // Marks a point to which RollbackToSavepoint undoes later writes (claims stay). Nests.
+  virtual void SetSavepoint() = 0;
+  virtual Status RollbackToSavepoint() = 0;
+  // Forgets the newest savepoint, keeping its writes.
+  virtual void ReleaseSavepoint() = 0;
+
+  // Makes all writes visible at once, durable as asked. After it, ok or not, the transaction is
+  // over. Errors: OutOfDiskSpace, InternalError (I/O); nothing was written then.
+  virtual Status Commit(Durability durability) = 0;
+};
+
+struct TxnOptions {
+  bool read_only = false;
+};
+
+// Writes many entries in ascending key order straight into sorted files, bypassing transactions.
+class SortedLoader {
+ public:
+  virtual ~SortedLoader() = default;
+  // REQUIRES: key is greater than every key given before.
+  virtual Status Add(std::string_view key, std::string_view value) = 0;
+  // Makes all entries visible at once and durable. Destroying without Finish leaves nothing.
+  virtual Status Finish() = 0;
+};
+
+struct StoreStats {
+  uint64_t disk_bytes = 0;    // files of the store
+  uint64_t memory_bytes = 0;  // caches and write buffers in use
+  uint64_t cache_bytes = 0;   // block cache in use
+  uint64_t cache_capacity = 0;
+};
+
+// Safe for concurrent use. Transactions and cursors end before the store does.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual Result<std::unique_ptr<Txn>> Begin(TxnOptions options) = 0;
+
+  // Removes every key of the range at once. Not part of any transaction and durable only with the
+  // next commit or Sync; idempotent, for reclaiming what nothing refers to any more.
+  virtual Status DeleteRange(const Range& range) = 0;
+  // REQUIRES: nobody else writes keys of the range it loads.
+  virtual Result<std::unique_ptr<SortedLoader>> Load() = 0;
+  // Everything committed so far survives power loss when it returns.
+  virtual Status Sync() = 0;
+  // Rewrites the range compactly, giving space back to the disk.
+  virtual Status Compact(const Range& range) = 0;
+  // Estimated bytes on disk of the range.
+  virtual uint64_t ApproximateSize(const Range& range) = 0;
+  virtual StoreStats Stats() = 0;
+};
+
+// The smallest key greater than every key with this prefix ("" when there is none).
+std::string PrefixEnd(std::string_view prefix);
+
+}  // namespace quire::kv

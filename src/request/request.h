@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A command on its way in and its reply on the way out, whatever door it came through.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quire/bson.h"
+
+namespace quire::request {
+
+// A document sequence of OP_MSG (section kind 1): an array argument sent beside the body.
+struct Sequence {
+  std::string_view name;
+  std::vector<bson::View> documents;
+};
+
+// One command, borrowed from the receive buffer and already validated.
+struct Request {
+  bson::View body;  // the command document; its first field names the command
+  std::vector<Sequence> sequences;
+  std::string_view database;    // from $db (or the OP_QUERY namespace)
+  bool exhaust_allowed = false;  // the client accepts a stream of replies
+  bool reply_expected = true;    // false: unacknowledged (moreToCome)
+};
+
+// One connection (or one embedded user) as commands see it. Owned by the door; used by one request
+// at a time.
+class Client {
+ public:
+  explicit Client(std::string remote = "", std::string local = "")
+      : id_(next_id_.fetch_add(1)), remote_(std::move(remote)), local_(std::move(local)) {}
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  int64_t id() const { return id_; }
+  // "127.0.0.1:50000", "[::1]:...", a unix socket's path; empty when embedded.
+  const std::string& remote() const { return remote_; }
+  const std::string& local() const { return local_; }
+
+  // What hello's "client" document said; set once.
+  bson::Document metadata;
+  bool has_metadata = false;
+  // Compressors agreed in hello, for the connection to use ("snappy", "zlib", "zstd").
+  std::vector<std::string> compressors;
+
+ private:
+  static std::atomic<int64_t> next_id_;
+  int64_t id_;
+  std::string remote_;
+  std::string local_;
+};
+
+// What the door does with a reply.
+struct Outcome {
+  // Send it this much later (an awaited hello that has nothing new to tell).
+  std::chrono::milliseconds delay{0};
+  // The reply is one of a stream (exhaust): after sending it, run `next` and send that reply too.
+  bool more_to_come = false;
+  bson::Document next;
+  // Close the connection after the reply.
+  bool close = false;
+};
+
+// Whatever answers commands: the local engine or the router. Safe for concurrent use.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  // Runs the command and appends exactly one reply document to *reply. Never fails: an error is a
+  // reply too.
+  virtual Outcome Run(Client& client, const Request& request, std::string* reply) = 0;
+  // The client is gone: running work of it may stop.
+  virtual void Disconnected(Client& client) = 0;
+};
+
+}  // namespace quire::request
