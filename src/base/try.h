@@ -9,19 +9,20 @@
 #define QUIRE_CONCAT(a, b) QUIRE_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` (a Status) is an error.
-#define RETURN_IF_ERROR(expr)                                   \
-  do {                                                          \
+#define RETURN_IF_ERROR(expr)                                      \
+  do {                                                             \
     if (::quire::Status try_status_ = (expr); !try_status_.ok()) { \
-      return try_status_;                                       \
-    }                                                           \
+      return try_status_;                                          \
+    }                                                              \
   } while (false)
 
-// ASSIGN_OR_RETURN(auto x, F()): x takes the value of the Result, or the function returns its error.
+// ASSIGN_OR_RETURN(auto x, F()): x takes the value of the Result, or the function returns its
+// error.
 #define ASSIGN_OR_RETURN(lhs, expr) \
   ASSIGN_OR_RETURN_INNER(QUIRE_CONCAT(try_result_, __LINE__), lhs, expr)
-#define ASSIGN_OR_RETURN_INNER(result, lhs, expr)      \
-  auto result = (expr);                                \
-  if (!result.ok()) {                                  \
-    return std::move(result).status();                 \
-  }                                                    \
+#define ASSIGN_OR_RETURN_INNER(result, lhs, expr) \
+  auto result = (expr);                           \
+  if (!result.ok()) {                             \
+    return std::move(result).status();            \
+  }                                               \
   lhs = *std::move(result)

@@ -24,7 +24,7 @@ struct Sequence {
 struct Request {
   bson::View body;  // the command document; its first field names the command
   std::vector<Sequence> sequences;
-  std::string_view database;    // from $db (or the OP_QUERY namespace)
+  std::string_view database;     // from $db (or the OP_QUERY namespace)
   bool exhaust_allowed = false;  // the client accepts a stream of replies
   bool reply_expected = true;    // false: unacknowledged (moreToCome)
 };

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Aggregation expressions: parsed once, evaluated on a document in place.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/arena.h"
+#include "expr/context.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+
+namespace quire::expr::agg {
+
+// What an evaluation reads. Values it returns are valid while the document and the arena are.
+struct EvalContext {
+  const Context* context = nullptr;
+  bson::Value root;                    // $$ROOT and, at the top, $$CURRENT
+  const Metadata* metadata = nullptr;  // may be null
+  Arena* arena = nullptr;
+  std::vector<bson::Value> variables;  // by slot (see ParseScope)
+};
+
+// Immutable and safe for concurrent use; run state lives in the EvalContext.
+class Expression {
+ public:
+  virtual ~Expression() = default;
+  // Missing when the expression yields no value.
+  virtual Result<bson::Value> Evaluate(EvalContext& eval) const = 0;
+  // The expression when it is a constant, else null.
+  virtual const bson::Value* constant() const { return nullptr; }
+  // Adds the top-level fields of the document it reads to `fields`; false when it may read any.
+  virtual bool AddDependencies(std::set<std::string>* fields) const = 0;
+  // The expression in the normalised form explain prints, appended as field `name`.
+  virtual void Serialize(std::string_view name, bson::Builder* out) const = 0;
+};
+
+// The variables visible while parsing: user names map to slots of EvalContext::variables.
+// Command-level `let` variables are resolved to constants from the Context.
+struct ParseScope {
+  const Context* context = nullptr;
+  std::vector<std::pair<std::string, size_t>> variables;
+  size_t slots = 0;  // slots needed so far; EvalContext::variables is resized to the final count
+};
+
+// Errors carry MongoDB's codes (16020 and friends, InvalidPipelineOperator for unknown ones).
+Result<std::unique_ptr<Expression>> ParseExpression(const bson::Value& spec, ParseScope& scope);
+
+// MongoDB's truth: false, null, undefined, missing and numeric zero are false.
+bool IsTrue(const bson::Value& value);
+
+}  // namespace quire::expr::agg
