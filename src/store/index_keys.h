@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The index entries of a document: which keys an index holds for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/collation/collator.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+
+namespace quire::store {
+
+// How an index makes keys. Immutable once filled in.
+struct IndexKeySpec {
+  enum class Kind { kOrdered, kHashed };
+  struct Part {
+    std::string path;
+    bool descending = false;
+    Kind kind = Kind::kOrdered;
+  };
+  std::vector<Part> parts;
+  bool sparse = false;
+  const expr::Collator* collator = nullptr;  // applied to strings, nested ones too
+
+  // From {a: 1, "b.c": -1, d: "hashed"}. REQUIRES: a pattern that createIndexes accepted.
+  static IndexKeySpec FromPattern(bson::View key_pattern);
+};
+
+struct IndexKey {
+  std::string bytes;      // order-preserving, self-delimiting: prefix-free among keys of an index
+  std::string type_bits;  // what `bytes` leaves out of the values' exact types; often empty
+  friend auto operator<=>(const IndexKey&, const IndexKey&) = default;
+};
+
+struct IndexKeySet {
+  std::vector<IndexKey> keys;   // sorted by bytes, each once
+  uint64_t multikey_parts = 0;  // bit i: part i met an array
+  void Clear() {
+    keys.clear();
+    multikey_parts = 0;
+  }
+};
+
+// Replaces *out with the keys of `document`. Error: CannotIndexParallelArrays (171).
+Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out);
+
+// The key for given values, one per part (or fewer: a prefix), strings already as stored.
+// `values` are the field values of a document such as {"": 1, "": "x"}.
+IndexKey EncodeKey(const IndexKeySpec& spec, bson::View values);
+
+// The values of a key back as {path: value...} with the pattern's names. With a collator the
+// strings come back as their sort keys.
+bson::Document DecodeKey(const IndexKeySpec& spec, std::string_view bytes,
+                         std::string_view type_bits);
+
+}  // namespace quire::store
