@@ -1,11 +1,16 @@
 # quire_layer(name DEPS folders... LIBS external...)
 # The library of src/<name> (every .cc below it but tests and fuzzers), linked to the layers it may
-# use, and one test program `<name>_test` from its *_test.cc files.
+# use; one test program `<name>_test` from its *_test.cc files; with QUIRE_FUZZ one program per
+# *_fuzz.cc file. The target `unit_tests` builds every test program.
+add_custom_target(unit_tests)
+
 function(quire_layer name)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   set(tests ${sources})
+  set(fuzzers ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.cc$")
   if(NOT sources)
     add_library(quire_${name} INTERFACE)
@@ -22,5 +27,14 @@ function(quire_layer name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test quire_${name} GTest::gmock GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name}_test)
+    add_dependencies(unit_tests ${name}_test)
+  endif()
+  if(QUIRE_FUZZ)
+    foreach(fuzzer ${fuzzers})
+      get_filename_component(program ${fuzzer} NAME_WE)
+      add_executable(${program} ${fuzzer})
+      target_link_libraries(${program} quire_${name})
+      target_link_options(${program} PRIVATE -fsanitize=fuzzer)
+    endforeach()
   endif()
 endfunction()

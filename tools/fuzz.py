@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fuzz.py [--seconds N] [NAME]: builds the libFuzzer programs (src/**/NAME_fuzz.cc, with clang, in
+build-fuzz/) and runs each for N seconds (60), starting from tests/fuzz/NAME/. What it finds that is
+new goes to build-fuzz/corpus/NAME, a crashing input to build-fuzz/crash-*. The last line is
+`N passed, N failed`."""
+import argparse
+import os
+import subprocess
+import sys
+
+from sources import ROOT, cpp_files
+
+FOLDER = os.path.join(ROOT, "build-fuzz")
+
+
+def run(name, seconds):
+    found = os.path.join(FOLDER, "corpus", name)
+    os.makedirs(found, exist_ok=True)
+    seeds = [d for d in [os.path.join(ROOT, "tests", "fuzz", name)] if os.path.isdir(d)]
+    done = subprocess.run(
+        [os.path.join(FOLDER, name + "_fuzz"), f"-max_total_time={seconds}", "-timeout=10",
+         "-rss_limit_mb=2048", f"-artifact_prefix={FOLDER}/crash-{name}-", "-print_final_stats=1",
+         found, *seeds],
+        cwd=FOLDER, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output = done.stdout.decode(errors="replace")
+    runs = [line.split()[-1] for line in output.split("\n") if "number_of_executed_units" in line]
+    print(f"{name}: {runs[0] if runs else '?'} inputs, {'ok' if done.returncode == 0 else 'FAILED'}", flush=True)
+    if done.returncode != 0:
+        print(output[-6000:])
+    return done.returncode == 0
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--seconds", type=int, default=60)
+    arguments.add_argument("name", nargs="*")
+    options = arguments.parse_args()
+    sources = [p for p in cpp_files((".cc",)) if p.endswith("_fuzz.cc")]
+    names = options.name or [os.path.basename(p)[: -len("_fuzz.cc")] for p in sources]
+    if not names:
+        print("0 passed, 0 failed")
+        return 0
+    built = subprocess.run(
+        [os.path.join(ROOT, "tools", "build"), "build-fuzz", "-DQUIRE_FUZZ=ON", "-DBUILD_TESTING=OFF",
+         "-DCMAKE_CXX_COMPILER=clang++", *[n + "_fuzz" for n in names]])
+    if built.returncode != 0:
+        return 1
+    passed = sum(run(name, options.seconds) for name in names)
+    print(f"{passed} passed, {len(names) - passed} failed")
+    return 0 if passed == len(names) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

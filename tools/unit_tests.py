@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""unit_tests.py FOLDER: runs every GoogleTest program of a build folder, as many at once as there
+are processors; prints the output of those that fail and, last, `N passed, N failed`."""
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+TIMEOUT_SECONDS = 900
+
+
+def run(program):
+    started = time.monotonic()
+    try:
+        done = subprocess.run(
+            [program, "--gtest_brief=1"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT_SECONDS,
+        )
+        code, output = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as expired:
+        code, output = -1, (expired.stdout or b"") + b"\ntimed out\n"
+    return program, code, output.decode(errors="replace"), time.monotonic() - started
+
+
+def main():
+    programs = sorted(p for p in glob.glob(os.path.join(sys.argv[1], "*_test")) if os.access(p, os.X_OK))
+    total_passed = total_failed = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for program, code, output, seconds in pool.map(run, programs):
+            passed = sum(map(int, re.findall(r"\[  PASSED  \] (\d+) test", output)))
+            failed = sum(map(int, re.findall(r"\[  FAILED  \] (\d+) test", output)))
+            if code != 0:
+                failed = max(failed, 1)
+                print(output[-8000:])
+            name = os.path.basename(program)
+            print(f"{name:20} {passed} passed, {failed} failed, {seconds:.1f}s", flush=True)
+            total_passed += passed
+            total_failed += failed
+    print(f"{total_passed} passed, {total_failed} failed")
+    return 1 if total_failed or not programs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
