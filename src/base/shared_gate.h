@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A shared/exclusive gate whose holders may move between threads (a transaction spans requests, a
+// std::shared_mutex may not). Entering is one atomic add when nobody wants it exclusively.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace quire {
+
+class SharedGate {
+ public:
+  // Waits while the gate is closed.
+  void Enter() {
+    while (true) {
+      if (state_.fetch_add(1, std::memory_order_acquire) < kClosed) {
+        return;
+      }
+      Leave();
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return state_.load(std::memory_order_acquire) < kClosed; });
+    }
+  }
+
+  // As Enter, giving up (false) after `patience`.
+  bool TryEnter(std::chrono::milliseconds patience) {
+    auto deadline = std::chrono::steady_clock::now() + patience;
+    while (true) {
+      if (state_.fetch_add(1, std::memory_order_acquire) < kClosed) {
+        return true;
+      }
+      Leave();
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait_until(lock, deadline,
+                               [&] { return state_.load(std::memory_order_acquire) < kClosed; })) {
+        return false;
+      }
+    }
+  }
+
+  void Leave() {
+    if (state_.fetch_sub(1, std::memory_order_release) > kClosed) {
+      std::lock_guard lock(mutex_);
+      changed_.notify_all();
+    }
+  }
+
+  // Keeps new holders out and waits until the present ones have left. One closer at a time.
+  void Close() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !closing_; });
+    closing_ = true;
+    state_.fetch_add(kClosed, std::memory_order_acquire);
+    changed_.wait(lock, [&] { return state_.load(std::memory_order_acquire) == kClosed; });
+  }
+
+  void Open() {
+    std::lock_guard lock(mutex_);
+    state_.fetch_sub(kClosed, std::memory_order_release);
+    closing_ = false;
+    changed_.notify_all();
+  }
+
+ private:
+  static constexpr int64_t kClosed = int64_t{1} << 32;
+  std::atomic<int64_t> state_{0};  // holders, plus kClosed while closed
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closing_ = false;  // protected by mutex_
+};
+
+}  // namespace quire

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a query to the operators that answer it: candidate plans from the usable indexes, a choice
+// by trial, and explain, which prints the plan that is really run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/op_context.h"
+#include "exec/operator.h"
+#include "expr/context.h"
+#include "expr/match/match.h"
+#include "expr/projection/projection.h"
+#include "expr/sort/sort_key.h"
+#include "quire/bson.h"
+#include "store/catalog.h"
+#include "store/transaction.h"
+
+namespace quire::plan {
+
+// One query on one collection. Everything it points to outlives the plan and its operators.
+struct Query {
+  store::CollectionPtr collection;  // null: there is no such collection
+  const expr::Context* context = nullptr;
+  const expr::match::Filter* filter = nullptr;
+  const expr::SortPattern* sort = nullptr;       // may be null
+  const expr::Projection* projection = nullptr;  // may be null
+  bson::View sort_spec;                          // as the user wrote it, for explain
+  bson::View projection_spec;
+  bson::Value hint;  // missing, a name, or a key pattern
+  bson::View min;    // empty when not given
+  bson::View max;
+  int64_t skip = 0;
+  int64_t limit = 0;  // 0: none
+  bool return_key = false;
+  bool show_record_id = false;
+  bool tailable = false;
+  bool allow_disk_use = false;
+  // Only the number of rows matters: the plan may leave documents unfetched (count).
+  bool count_only = false;
+  // Distinct values of this path are wanted (distinct, $group on an indexed key); "" otherwise.
+  std::string distinct_path;
+  // The rows must carry documents as stored with their record ids (update, delete).
+  bool for_write = false;
+};
+
+// The plan of one query: pure data, plus the operators once opened. Use by one thread at a time.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+
+  // The operator tree of the chosen plan, reading through `txn`, which outlives it. Once only.
+  virtual Result<exec::Operator*> Open(store::Transaction& txn) = 0;
+
+  // The fields of explain's queryPlanner / executionStats, appended to `out`. The latter REQUIRES
+  // the run to have ended; `verbosity` "allPlansExecution" adds the trials.
+  virtual void ExplainPlanner(bson::Builder* out) const = 0;
+  virtual void ExplainExecution(std::string_view verbosity, bson::Builder* out) const = 0;
+  // "IXSCAN { a: 1 }", "COLLSCAN", "IDHACK"... for logs and $currentOp.
+  virtual std::string Summary() const = 0;
+  // Totals over the whole tree.
+  virtual exec::Counters Totals() const = 0;
+};
+
+// Chooses a plan; may run candidates on the data for a while. Errors: BadValue for a bad hint,
+// NoQueryExecutionPlans...
+Result<std::unique_ptr<Plan>> MakePlan(OpContext& op, const Query& query, store::Transaction& txn);
+
+}  // namespace quire::plan

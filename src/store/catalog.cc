@@ -1,0 +1,654 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/catalog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+
+namespace quire::store {
+
+namespace {
+
+int64_t NowMillis() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Status NotFound(std::string_view ns) {
+  return {kNamespaceNotFound, "ns not found: " + std::string(ns)};
+}
+
+int64_t NumberOr(const bson::Value& value, int64_t fallback) {
+  switch (value.type()) {
+    case bson::Type::kInt32:
+    case bson::Type::kInt64:
+      return value.AsInt64();
+    case bson::Type::kDouble:
+      return static_cast<int64_t>(value.AsDouble());
+    default:
+      return fallback;
+  }
+}
+
+bool TrueOr(const bson::Value& value, bool fallback) {
+  if (value.type() == bson::Type::kBool) {
+    return value.AsBool();
+  }
+  return value.is_number() ? NumberOr(value, 0) != 0 : fallback;
+}
+
+}  // namespace
+
+Uuid GenerateUuid() {
+  static thread_local std::mt19937_64 random(std::random_device{}());
+  Uuid uuid;
+  for (size_t i = 0; i < uuid.size(); i += 8) {
+    uint64_t bits = random();
+    memcpy(uuid.data() + i, &bits, 8);
+  }
+  uuid[6] = static_cast<uint8_t>((uuid[6] & 0x0F) | 0x40);
+  uuid[8] = static_cast<uint8_t>((uuid[8] & 0x3F) | 0x80);
+  return uuid;
+}
+
+TableGuard::~TableGuard() {
+  if (dropped.load(std::memory_order_acquire)) {
+    catalog_->Reclaim(id);
+  }
+}
+
+const IndexInfo* CollectionInfo::FindIndex(std::string_view index_name) const {
+  for (const auto& index : indexes) {
+    if (index->name == index_name) {
+      return index.get();
+    }
+  }
+  return nullptr;
+}
+
+CollectionPtr CatalogSnapshot::Find(std::string_view ns) const {
+  auto it = collections.find(ns);
+  return it == collections.end() ? nullptr : it->second;
+}
+
+std::vector<CollectionPtr> CatalogSnapshot::InDatabase(std::string_view database) const {
+  std::string prefix = std::string(database) + ".";
+  std::vector<CollectionPtr> found;
+  for (auto it = collections.lower_bound(prefix);
+       it != collections.end() && it->first.starts_with(prefix); ++it) {
+    found.push_back(it->second);
+  }
+  return found;
+}
+
+std::vector<std::string> CatalogSnapshot::Databases() const {
+  std::vector<std::string> names;
+  for (const auto& [ns, info] : collections) {
+    if (std::find(names.begin(), names.end(), info->database) == names.end()) {
+      names.push_back(info->database);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::unique_ptr<Catalog>> Catalog::Open(kv::Store* store) {
+  std::unique_ptr<Catalog> catalog(new Catalog(store));
+  RETURN_IF_ERROR(catalog->Load());
+  return catalog;
+}
+
+std::shared_ptr<const CatalogSnapshot> Catalog::snapshot() const {
+  std::shared_lock lock(snapshot_mutex_);
+  return snapshot_;
+}
+
+Status Catalog::Load() {
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({.read_only = true}));
+  std::vector<std::shared_ptr<CollectionInfo>> found;
+  std::string prefix = MetaKey('C', "");
+  ASSIGN_OR_RETURN(auto entries,
+                   txn->Scan({prefix, kv::PrefixEnd(prefix)}, kv::Direction::kForward));
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, entries->Next());
+    if (!more) {
+      break;
+    }
+    ASSIGN_OR_RETURN(auto document, bson::Document::Parse(std::string(entries->value())));
+    ASSIGN_OR_RETURN(auto info, ReadEntry(entries->key().substr(prefix.size()), document));
+    found.push_back(std::move(info));
+  }
+  std::vector<TableId> garbage;
+  prefix = MetaKey('D', "");
+  ASSIGN_OR_RETURN(auto dropped,
+                   txn->Scan({prefix, kv::PrefixEnd(prefix)}, kv::Direction::kForward));
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, dropped->Next());
+    if (!more) {
+      break;
+    }
+    garbage.push_back(ReadTableId(dropped->key().substr(prefix.size())));
+  }
+  for (TableId table : garbage) {
+    next_table_ = std::max(next_table_, table + 1);
+    Reclaim(table);
+  }
+  for (const auto& info : found) {
+    RETURN_IF_ERROR(ReadRuntimeState(info.get()));
+  }
+  Publish({}, found);
+  return Status::Ok();
+}
+
+Result<std::shared_ptr<CollectionInfo>> Catalog::ReadEntry(std::string_view ns, bson::View entry) {
+  auto info = std::make_shared<CollectionInfo>();
+  size_t dot = ns.find('.');
+  info->database = ns.substr(0, dot);
+  info->name = ns.substr(dot + 1);
+  std::string_view uuid = entry["uuid"].AsBinary();
+  memcpy(info->uuid.data(), uuid.data(), std::min(uuid.size(), info->uuid.size()));
+  info->options = bson::Document(entry["options"].AsDocument());
+  bson::View options = info->options.view();
+  if (bson::Value view_on = options["viewOn"]; view_on.is_string()) {
+    info->view_on = view_on.AsString();
+  }
+  if (bson::Value collation = options["collation"]; collation.is_document()) {
+    ASSIGN_OR_RETURN(info->collator, expr::Collator::Parse(collation.AsDocument()));
+    info->context.collator = info->collator.get();
+  }
+  info->capped = TrueOr(options["capped"], false);
+  info->capped_size = NumberOr(options["size"], 0);
+  info->capped_max = NumberOr(options["max"], 0);
+  if (bson::Value validator = options["validator"];
+      validator.is_document() && !validator.AsDocument().empty()) {
+    ASSIGN_OR_RETURN(info->validator,
+                     expr::match::Filter::Parse(validator.AsDocument(), &info->context));
+  }
+  if (bson::Value level = options["validationLevel"]; level.is_string()) {
+    info->validate_existing_only_if_valid = level.AsString() == "moderate";
+    if (level.AsString() == "off") {
+      info->validator.reset();
+    }
+  }
+  if (bson::Value action = options["validationAction"]; action.is_string()) {
+    info->validate_warn = action.AsString() == "warn";
+  }
+  if (!info->view_on.empty()) {
+    return info;
+  }
+  auto table = static_cast<TableId>(entry["table"].AsInt64());
+  info->table = std::make_shared<TableGuard>(this, table);
+  info->state = std::make_shared<CollectionState>(table);
+  next_table_ = std::max(next_table_, table + 1);
+  for (const bson::Element& e : entry["indexes"].AsArray()) {
+    bson::View stored = e.value().AsDocument();
+    auto index_table = static_cast<TableId>(stored["table"].AsInt64());
+    ASSIGN_OR_RETURN(auto index, MakeIndex(stored["spec"].AsDocument(), index_table, *info));
+    info->indexes.push_back(std::move(index));
+    next_table_ = std::max(next_table_, index_table + 1);
+  }
+  return info;
+}
+
+Result<std::shared_ptr<IndexInfo>> Catalog::MakeIndex(bson::View spec, TableId table,
+                                                      const CollectionInfo& collection) {
+  auto index = std::make_shared<IndexInfo>();
+  index->spec = bson::Document(spec);
+  index->name = spec["name"].AsString();
+  index->key_pattern = bson::Document(spec["key"].AsDocument());
+  index->is_id = index->name == "_id_";
+  index->unique = index->is_id || TrueOr(spec["unique"], false);
+  index->sparse = TrueOr(spec["sparse"], false);
+  index->hidden = TrueOr(spec["hidden"], false);
+  if (bson::Value seconds = spec["expireAfterSeconds"]; seconds.is_number()) {
+    index->expire_after_seconds = NumberOr(seconds, 0);
+  }
+  if (bson::Value collation = spec["collation"]; collation.is_document()) {
+    ASSIGN_OR_RETURN(index->collator, expr::Collator::Parse(collation.AsDocument()));
+  } else if (index->is_id) {
+    index->collator = collection.collator;
+  }
+  index->context.collator = index->collator.get();
+  index->keys = IndexKeySpec::FromPattern(index->key_pattern);
+  index->keys.sparse = index->sparse;
+  index->keys.collator = index->collator.get();
+  if (bson::Value partial = spec["partialFilterExpression"]; partial.is_document()) {
+    ASSIGN_OR_RETURN(index->partial_filter,
+                     expr::match::Filter::Parse(partial.AsDocument(), &index->context));
+  }
+  index->table = std::make_shared<TableGuard>(this, table);
+  index->state = std::make_shared<IndexState>();
+  index->state->since_millis = NowMillis();
+  return index;
+}
+
+Status Catalog::ReadRuntimeState(CollectionInfo* info) {
+  if (info->is_view()) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({.read_only = true}));
+  auto counter = [&](char kind) -> Result<int64_t> {
+    kv::ReadValue value;
+    ASSIGN_OR_RETURN(bool found, txn->Get(MetaKey(kind, info->table->id), &value));
+    int64_t n = 0;
+    if (found && value.view().size() == 8) {
+      memcpy(&n, value.view().data(), 8);
+    }
+    return n;
+  };
+  ASSIGN_OR_RETURN(int64_t documents, counter('n'));
+  ASSIGN_OR_RETURN(int64_t bytes, counter('b'));
+  info->state->documents = documents;
+  info->state->bytes = bytes;
+  ASSIGN_OR_RETURN(auto last, txn->Scan(TableRange(info->table->id), kv::Direction::kBackward));
+  ASSIGN_OR_RETURN(bool any, last->Next());
+  if (any) {
+    info->state->next_record_id = ReadRecordId(last->key().substr(4)) + 1;
+  }
+  for (const auto& index : info->indexes) {
+    std::string prefix = MetaKey('M', index->table->id);
+    ASSIGN_OR_RETURN(auto marks,
+                     txn->Scan({prefix, kv::PrefixEnd(prefix)}, kv::Direction::kForward));
+    while (true) {
+      ASSIGN_OR_RETURN(bool more, marks->Next());
+      if (!more) {
+        break;
+      }
+      auto part = static_cast<unsigned char>(marks->key().back());
+      index->state->multikey_parts |= uint64_t{1} << part;
+      index->state->persisted_parts |= uint64_t{1} << part;
+    }
+  }
+  return Status::Ok();
+}
+
+void Catalog::Reclaim(TableId table) {
+  if (!store_->DeleteRange(TableRange(table)).ok()) {
+    return;  // the marker stays: the next start tries again
+  }
+  std::string multikey = MetaKey('M', table);
+  if (!store_->DeleteRange({multikey, kv::PrefixEnd(multikey)}).ok()) {
+    return;
+  }
+  auto txn = store_->Begin({});
+  if (!txn.ok()) {
+    return;
+  }
+  Status cleared = (*txn)->Delete(MetaKey('D', table));
+  for (char counter : {'n', 'b'}) {
+    if (cleared.ok()) {
+      cleared = (*txn)->Delete(MetaKey(counter, table));
+    }
+  }
+  if (cleared.ok()) {
+    cleared = (*txn)->Commit(kv::Durability::kProcess);
+  }
+  // A failure leaves the marker and is repaired at the next start.
+}
+
+Status Catalog::PutEntry(kv::Txn& txn, const CollectionInfo& info) {
+  bson::Builder entry;
+  entry.Append("uuid",
+               bson::Value::Binary({reinterpret_cast<const char*>(info.uuid.data()), 16}, 4));
+  entry.Append("table", static_cast<int64_t>(info.table ? info.table->id : 0));
+  entry.Append("options", info.options);
+  entry.BeginArray("indexes");
+  for (const auto& index : info.indexes) {
+    entry.PushDocument()
+        .Append("spec", index->spec)
+        .Append("table", static_cast<int64_t>(index->table->id))
+        .End();
+  }
+  entry.End();
+  return txn.Put(MetaKey('C', info.ns()), std::move(entry).Finish().bytes());
+}
+
+Status Catalog::MarkDropped(kv::Txn& txn, const CollectionInfo& info) {
+  if (info.is_view()) {
+    return Status::Ok();
+  }
+  RETURN_IF_ERROR(txn.Put(MetaKey('D', info.table->id), ""));
+  for (const auto& index : info.indexes) {
+    RETURN_IF_ERROR(txn.Put(MetaKey('D', index->table->id), ""));
+  }
+  return Status::Ok();
+}
+
+void Catalog::Publish(const std::vector<std::string>& removed,
+                      const std::vector<std::shared_ptr<CollectionInfo>>& added) {
+  std::shared_ptr<const CatalogSnapshot> old = snapshot();
+  auto next = std::make_shared<CatalogSnapshot>(*old);
+  next->version = old->version + 1;
+  for (const std::string& ns : removed) {
+    next->collections.erase(ns);
+  }
+  for (const auto& info : added) {
+    info->version = next->version;
+    next->collections[info->ns()] = info;
+  }
+  std::unique_lock lock(snapshot_mutex_);
+  snapshot_ = std::move(next);
+}
+
+std::shared_ptr<CollectionInfo> Catalog::CopyOf(const CollectionInfo& info) {
+  auto copy = std::make_shared<CollectionInfo>();
+  copy->database = info.database;
+  copy->name = info.name;
+  copy->uuid = info.uuid;
+  copy->options = info.options;
+  copy->indexes = info.indexes;
+  copy->table = info.table;
+  copy->state = info.state;
+  copy->capped = info.capped;
+  copy->capped_size = info.capped_size;
+  copy->capped_max = info.capped_max;
+  copy->view_on = info.view_on;
+  copy->collator = info.collator;
+  copy->context = info.context;
+  copy->validate_existing_only_if_valid = info.validate_existing_only_if_valid;
+  copy->validate_warn = info.validate_warn;
+  if (info.validator) {
+    // Parsed once already, so this cannot fail.
+    copy->validator =
+        *expr::match::Filter::Parse(info.options["validator"].AsDocument(), &copy->context);
+  }
+  return copy;
+}
+
+Result<CollectionPtr> Catalog::Create(std::string_view database, std::string_view name,
+                                      bson::View options, bson::View id_index_spec,
+                                      kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  std::string ns = std::string(database) + "." + std::string(name);
+  if (Find(ns) != nullptr) {
+    return Status(kNamespaceExists, "Collection " + ns + " already exists.");
+  }
+  Uuid uuid = GenerateUuid();
+  bson::Builder entry;
+  entry.Append("uuid", bson::Value::Binary({reinterpret_cast<const char*>(uuid.data()), 16}, 4));
+  bool is_view = options.Has("viewOn");
+  entry.Append("table", static_cast<int64_t>(is_view ? 0 : NewTable()));
+  entry.Append("options", options);
+  entry.BeginArray("indexes");
+  if (!is_view && !id_index_spec.empty()) {
+    entry.PushDocument()
+        .Append("spec", id_index_spec)
+        .Append("table", static_cast<int64_t>(NewTable()))
+        .End();
+  }
+  entry.End();
+  bson::Document document = entry.Finish();
+  ASSIGN_OR_RETURN(auto info, ReadEntry(ns, document));
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  RETURN_IF_ERROR(txn->Put(MetaKey('C', ns), document.bytes()));
+  RETURN_IF_ERROR(txn->Commit(durability));
+  Publish({}, {info});
+  return CollectionPtr(info);
+}
+
+namespace {
+
+// Marks a collection's run-time objects as gone once its removal is committed.
+void Retire(const CollectionInfo& info) {
+  if (info.is_view()) {
+    return;
+  }
+  info.table->dropped.store(true, std::memory_order_release);
+  for (const auto& index : info.indexes) {
+    index->table->dropped.store(true, std::memory_order_release);
+  }
+  info.state->dropped = true;
+  info.state->NotifyInsert();
+}
+
+// Keeps writers out of a collection for a scope.
+class Closed {
+ public:
+  explicit Closed(const CollectionInfo& info) : state_(info.state) {
+    if (state_) {
+      state_->gate.Close();
+    }
+  }
+  ~Closed() {
+    if (state_) {
+      state_->gate.Open();
+    }
+  }
+  Closed(const Closed&) = delete;
+  Closed& operator=(const Closed&) = delete;
+
+ private:
+  std::shared_ptr<CollectionState> state_;
+};
+
+}  // namespace
+
+Status Catalog::Drop(std::string_view ns, kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  CollectionPtr info = Find(ns);
+  if (info == nullptr) {
+    return NotFound(ns);
+  }
+  Closed closed(*info);
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  RETURN_IF_ERROR(txn->Delete(MetaKey('C', ns)));
+  RETURN_IF_ERROR(MarkDropped(*txn, *info));
+  RETURN_IF_ERROR(txn->Commit(durability));
+  Publish({std::string(ns)}, {});
+  Retire(*info);
+  return Status::Ok();
+}
+
+Status Catalog::DropDatabase(std::string_view database, kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  std::vector<CollectionPtr> all = snapshot()->InDatabase(database);
+  if (all.empty()) {
+    return Status::Ok();
+  }
+  std::vector<std::unique_ptr<Closed>> closed;
+  std::vector<std::string> removed;
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  for (const CollectionPtr& info : all) {
+    closed.push_back(std::make_unique<Closed>(*info));
+    removed.push_back(info->ns());
+    RETURN_IF_ERROR(txn->Delete(MetaKey('C', info->ns())));
+    RETURN_IF_ERROR(MarkDropped(*txn, *info));
+  }
+  RETURN_IF_ERROR(txn->Commit(durability));
+  Publish(removed, {});
+  for (const CollectionPtr& info : all) {
+    Retire(*info);
+  }
+  return Status::Ok();
+}
+
+Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_target,
+                       kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  CollectionPtr source = Find(from);
+  if (source == nullptr) {
+    return {kNamespaceNotFound, "Source collection " + std::string(from) + " does not exist"};
+  }
+  CollectionPtr target = Find(to);
+  if (target != nullptr && !drop_target) {
+    return {kNamespaceExists, "target namespace exists"};
+  }
+  Closed source_closed(*source);
+  std::optional<Closed> target_closed;
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  if (target != nullptr) {
+    target_closed.emplace(*target);
+    RETURN_IF_ERROR(MarkDropped(*txn, *target));
+  }
+  auto moved = CopyOf(*source);
+  size_t dot = to.find('.');
+  moved->database = to.substr(0, dot);
+  moved->name = to.substr(dot + 1);
+  RETURN_IF_ERROR(txn->Delete(MetaKey('C', from)));
+  RETURN_IF_ERROR(PutEntry(*txn, *moved));
+  RETURN_IF_ERROR(txn->Commit(durability));
+  Publish({std::string(from)}, {moved});
+  if (target != nullptr) {
+    Retire(*target);
+  }
+  return Status::Ok();
+}
+
+Status Catalog::SetOptions(std::string_view ns, bson::View options, kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  CollectionPtr info = Find(ns);
+  if (info == nullptr) {
+    return NotFound(ns);
+  }
+  Closed closed(*info);
+  bson::Builder entry;
+  entry.Append("uuid",
+               bson::Value::Binary({reinterpret_cast<const char*>(info->uuid.data()), 16}, 4));
+  entry.Append("table", int64_t{0}).Append("options", options).BeginArray("indexes").End();
+  bson::Document document = entry.Finish();
+  ASSIGN_OR_RETURN(auto changed, ReadEntry(ns, document));
+  changed->table = info->table;
+  changed->state = info->state;
+  changed->indexes = info->indexes;
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  RETURN_IF_ERROR(PutEntry(*txn, *changed));
+  RETURN_IF_ERROR(txn->Commit(durability));
+  Publish({}, {changed});
+  return Status::Ok();
+}
+
+Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, bson::View spec,
+                             kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  CollectionPtr info = Find(ns);
+  const IndexInfo* old = info ? info->FindIndex(index_name) : nullptr;
+  if (old == nullptr) {
+    return {kIndexNotFound,
+            "cannot find index " + std::string(index_name) + " for ns " + std::string(ns)};
+  }
+  Closed closed(*info);
+  auto changed = CopyOf(*info);
+  for (auto& index : changed->indexes) {
+    if (index.get() == old) {
+      ASSIGN_OR_RETURN(auto made, MakeIndex(spec, old->table->id, *info));
+      made->table = old->table;
+      made->state = old->state;
+      index = std::move(made);
+    }
+  }
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  RETURN_IF_ERROR(PutEntry(*txn, *changed));
+  RETURN_IF_ERROR(txn->Commit(durability));
+  Publish({}, {changed});
+  return Status::Ok();
+}
+
+Status Catalog::CreateIndexes(OpContext& op, std::string_view ns,
+                              const std::vector<NewIndex>& indexes, kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  CollectionPtr info = Find(ns);
+  if (info == nullptr) {
+    return NotFound(ns);
+  }
+  Closed closed(*info);
+  auto changed = CopyOf(*info);
+  std::vector<std::shared_ptr<IndexInfo>> made;
+  ASSIGN_OR_RETURN(auto marking, store_->Begin({}));
+  for (const NewIndex& index : indexes) {
+    TableId table = NewTable();
+    ASSIGN_OR_RETURN(auto new_index, MakeIndex(index.spec, table, *info));
+    new_index->table->dropped = true;  // until it is published
+    RETURN_IF_ERROR(marking->Put(MetaKey('D', table), ""));
+    made.push_back(new_index);
+    changed->indexes.push_back(std::move(new_index));
+  }
+  RETURN_IF_ERROR(marking->Commit(kv::Durability::kProcess));
+  for (const auto& index : made) {
+    RETURN_IF_ERROR(BuildIndex(op, *info, *index));
+  }
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  RETURN_IF_ERROR(PutEntry(*txn, *changed));
+  for (const auto& index : made) {
+    RETURN_IF_ERROR(txn->Delete(MetaKey('D', index->table->id)));
+    for (size_t part = 0; part < index->keys.parts.size(); ++part) {
+      if ((index->state->multikey_parts >> part) & 1) {
+        std::string mark = MetaKey('M', index->table->id);
+        mark.push_back(static_cast<char>(part));
+        RETURN_IF_ERROR(txn->Put(mark, ""));
+      }
+    }
+  }
+  RETURN_IF_ERROR(txn->Commit(durability));
+  for (const auto& index : made) {
+    index->table->dropped = false;
+    index->state->persisted_parts = index->state->multikey_parts.load();
+  }
+  Publish({}, {changed});
+  return Status::Ok();
+}
+
+Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>& names,
+                            kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  CollectionPtr info = Find(ns);
+  if (info == nullptr) {
+    return NotFound(ns);
+  }
+  Closed closed(*info);
+  auto changed = CopyOf(*info);
+  std::vector<std::shared_ptr<const IndexInfo>> gone;
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  for (const std::string& name : names) {
+    auto it = std::find_if(changed->indexes.begin(), changed->indexes.end(),
+                           [&](const auto& index) { return index->name == name; });
+    if (it == changed->indexes.end()) {
+      return {kIndexNotFound, "index not found with name [" + name + "]"};
+    }
+    RETURN_IF_ERROR(txn->Put(MetaKey('D', (*it)->table->id), ""));
+    gone.push_back(*it);
+    changed->indexes.erase(it);
+  }
+  RETURN_IF_ERROR(PutEntry(*txn, *changed));
+  RETURN_IF_ERROR(txn->Commit(durability));
+  Publish({}, {changed});
+  for (const auto& index : gone) {
+    index->table->dropped.store(true, std::memory_order_release);
+  }
+  return Status::Ok();
+}
+
+Status Catalog::Truncate(std::string_view ns, kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  CollectionPtr info = Find(ns);
+  if (info == nullptr || info->is_view()) {
+    return NotFound(ns);
+  }
+  Closed closed(*info);
+  bson::Builder entry;
+  entry.Append("uuid",
+               bson::Value::Binary({reinterpret_cast<const char*>(info->uuid.data()), 16}, 4));
+  entry.Append("table", static_cast<int64_t>(NewTable())).Append("options", info->options);
+  entry.BeginArray("indexes");
+  for (const auto& index : info->indexes) {
+    entry.PushDocument()
+        .Append("spec", index->spec)
+        .Append("table", static_cast<int64_t>(NewTable()))
+        .End();
+  }
+  entry.End();
+  bson::Document document = entry.Finish();
+  ASSIGN_OR_RETURN(auto fresh, ReadEntry(ns, document));
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  RETURN_IF_ERROR(txn->Put(MetaKey('C', ns), document.bytes()));
+  RETURN_IF_ERROR(MarkDropped(*txn, *info));
+  RETURN_IF_ERROR(txn->Commit(durability));
+  Publish({}, {fresh});
+  Retire(*info);
+  return Status::Ok();
+}
+
+}  // namespace quire::store

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The catalog: which collections and indexes exist, where their tables are. Readers take an
+// immutable snapshot; every change commits one storage transaction and then publishes a new
+// snapshot. Dropped tables are reclaimed when the last snapshot that shows them is gone; a marker
+// in the store makes that happen at the next start if the process dies first.
+//
+// A catalog entry is {uuid, table, options, indexes: [{spec, table}]}.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/collation/collator.h"
+#include "expr/context.h"
+#include "expr/match/match.h"
+#include "kv/kv.h"
+#include "quire/bson.h"
+#include "store/collection_state.h"
+#include "store/index_keys.h"
+#include "store/layout.h"
+
+namespace quire::store {
+
+class Catalog;
+
+using Uuid = std::array<uint8_t, 16>;
+Uuid GenerateUuid();
+
+// Owns a table's place in the store: reclaims it once dropped and no longer shown by any snapshot.
+class TableGuard {
+ public:
+  TableGuard(Catalog* catalog, TableId table_id) : id(table_id), catalog_(catalog) {}
+  ~TableGuard();
+  TableGuard(const TableGuard&) = delete;
+  TableGuard& operator=(const TableGuard&) = delete;
+
+  const TableId id;
+  std::atomic<bool> dropped{false};
+
+ private:
+  Catalog* catalog_;
+};
+
+// Run-time facts of an index; shared by every catalog version of it. Safe for concurrent use.
+struct IndexState {
+  std::atomic<uint64_t> multikey_parts{0};   // bit i: part i of the key has met an array
+  std::atomic<uint64_t> persisted_parts{0};  // those of them that the store knows
+  std::atomic<int64_t> accesses{0};          // for $indexStats
+  int64_t since_millis = 0;
+};
+
+// One index. Immutable.
+struct IndexInfo {
+  bson::Document spec;  // as listIndexes shows it
+  std::string name;
+  bson::Document key_pattern;
+  IndexKeySpec keys;
+  bool unique = false;
+  bool sparse = false;
+  bool hidden = false;
+  bool is_id = false;
+  std::optional<int64_t> expire_after_seconds;
+  expr::Context context;  // the collation its partial filter runs under
+  std::unique_ptr<expr::match::Filter> partial_filter;
+  std::shared_ptr<const expr::Collator> collator;
+  std::shared_ptr<TableGuard> table;
+  std::shared_ptr<IndexState> state;
+
+  bool multikey() const { return state->multikey_parts.load(std::memory_order_relaxed) != 0; }
+};
+
+// One collection or view at one moment. Immutable.
+struct CollectionInfo {
+  std::string database;
+  std::string name;
+  Uuid uuid{};
+  bson::Document options;                                 // as listCollections shows them
+  std::vector<std::shared_ptr<const IndexInfo>> indexes;  // _id first; none for a view
+  std::shared_ptr<TableGuard> table;                      // null for a view
+  std::shared_ptr<CollectionState> state;                 // null for a view
+  uint64_t version = 0;                                   // catalog version that published it
+
+  // Read from options:
+  bool capped = false;
+  int64_t capped_size = 0;
+  int64_t capped_max = 0;
+  std::string view_on;
+  std::shared_ptr<const expr::Collator> collator;
+  expr::Context context;  // the collation the validator runs under
+  std::unique_ptr<expr::match::Filter> validator;
+  bool validate_existing_only_if_valid = false;  // validationLevel: moderate
+  bool validate_warn = false;                    // validationAction: warn
+
+  std::string ns() const { return database + "." + name; }
+  bool is_view() const { return table == nullptr; }
+  const IndexInfo* FindIndex(std::string_view index_name) const;
+};
+
+using CollectionPtr = std::shared_ptr<const CollectionInfo>;
+
+// Everything there is at one moment. Immutable.
+struct CatalogSnapshot {
+  std::map<std::string, CollectionPtr, std::less<>> collections;  // by namespace
+  uint64_t version = 0;
+
+  // Null when there is none.
+  CollectionPtr Find(std::string_view ns) const;
+  std::vector<CollectionPtr> InDatabase(std::string_view database) const;
+  std::vector<std::string> Databases() const;
+};
+
+// An index to be made: its spec as stored, already validated and normalised.
+struct NewIndex {
+  bson::Document spec;
+};
+
+// Safe for concurrent use; changes are serialised inside.
+class Catalog {
+ public:
+  // Reads the catalog and reclaims what an earlier process left behind. `store` outlives it.
+  static Result<std::unique_ptr<Catalog>> Open(kv::Store* store);
+
+  std::shared_ptr<const CatalogSnapshot> snapshot() const;
+  CollectionPtr Find(std::string_view ns) const { return snapshot()->Find(ns); }
+
+  // All changes below are atomic: after a crash each is there whole or not at all.
+
+  // NamespaceExists when it is there already. `options` without viewOn makes a collection with an
+  // _id index of `id_index_spec`.
+  Result<CollectionPtr> Create(std::string_view database, std::string_view name, bson::View options,
+                               bson::View id_index_spec, kv::Durability durability);
+  // NamespaceNotFound when it is not there.
+  Status Drop(std::string_view ns, kv::Durability durability);
+  Status DropDatabase(std::string_view database, kv::Durability durability);
+  Status Rename(std::string_view from, std::string_view to, bool drop_target,
+                kv::Durability durability);
+  Status SetOptions(std::string_view ns, bson::View options, kv::Durability durability);
+  // Replaces the stored spec of one index (collMod).
+  Status SetIndexSpec(std::string_view ns, std::string_view index_name, bson::View spec,
+                      kv::Durability durability);
+  // Builds the indexes over the present documents with writers kept out, then publishes them.
+  Status CreateIndexes(OpContext& op, std::string_view ns, const std::vector<NewIndex>& indexes,
+                       kv::Durability durability);
+  Status DropIndexes(std::string_view ns, const std::vector<std::string>& names,
+                     kv::Durability durability);
+  // Removes every document at once (the collection gets new empty tables).
+  Status Truncate(std::string_view ns, kv::Durability durability);
+
+  kv::Store& store() { return *store_; }
+
+ private:
+  friend class TableGuard;
+  explicit Catalog(kv::Store* store) : store_(store) {}
+
+  Status Load();
+  Result<std::shared_ptr<CollectionInfo>> ReadEntry(std::string_view ns, bson::View entry);
+  Result<std::shared_ptr<IndexInfo>> MakeIndex(bson::View spec, TableId table,
+                                               const CollectionInfo& collection);
+  Status ReadRuntimeState(CollectionInfo* info);
+  void Reclaim(TableId table);
+  TableId NewTable() { return next_table_++; }
+  Status PutEntry(kv::Txn& txn, const CollectionInfo& info);
+  static Status MarkDropped(kv::Txn& txn, const CollectionInfo& info);
+  // Publishes a snapshot with `removed` gone and `added` there.
+  void Publish(const std::vector<std::string>& removed,
+               const std::vector<std::shared_ptr<CollectionInfo>>& added);
+  Status BuildIndex(OpContext& op, const CollectionInfo& info, const IndexInfo& index);
+  std::shared_ptr<CollectionInfo> CopyOf(const CollectionInfo& info);
+
+  kv::Store* const store_;
+  std::mutex change_mutex_;  // one change at a time; taken before any collection's gate
+  TableId next_table_ = 1;   // protected by change_mutex_
+  mutable std::shared_mutex snapshot_mutex_;
+  std::shared_ptr<const CatalogSnapshot> snapshot_ =
+      std::make_shared<CatalogSnapshot>();  // protected by snapshot_mutex_
+};
+
+}  // namespace quire::store

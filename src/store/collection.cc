@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/collection.h"
+
+#include <algorithm>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+
+namespace quire::store {
+
+namespace {
+
+// Remembers, in the store and in memory, that parts of the index's key have met arrays.
+Status NoteMultikey(Transaction& txn, const IndexInfo& index, uint64_t parts) {
+  uint64_t fresh = parts & ~index.state->persisted_parts.load(std::memory_order_relaxed);
+  if (fresh == 0) {
+    return Status::Ok();
+  }
+  for (size_t part = 0; part < index.keys.parts.size(); ++part) {
+    if ((fresh >> part) & 1) {
+      std::string mark = MetaKey('M', index.table->id);
+      mark.push_back(static_cast<char>(part));
+      RETURN_IF_ERROR(txn.kv().Put(mark, ""));
+    }
+  }
+  // A reader that sees the entries must know, so memory learns it before the commit.
+  index.state->multikey_parts.fetch_or(fresh);
+  txn.OnCommit([state = index.state, fresh] { state->persisted_parts.fetch_or(fresh); });
+  return Status::Ok();
+}
+
+Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
+                const IndexKey& key, RecordId id) {
+  std::string store_key;
+  std::string store_value;
+  IndexEntry(index, key, id, &store_key, &store_value);
+  if (index.unique) {
+    RETURN_IF_ERROR(txn.kv().Claim(store_key));
+    kv::ReadValue present;
+    ASSIGN_OR_RETURN(bool found, txn.kv().Get(store_key, &present));
+    if (found && ReadRecordId(present.view()) != id) {
+      return DuplicateKeyError(info, index, key.bytes, present.view().substr(8));
+    }
+  }
+  return txn.kv().Put(store_key, store_value);
+}
+
+Status DeleteEntry(Transaction& txn, const IndexInfo& index, const IndexKey& key, RecordId id) {
+  std::string store_key;
+  std::string store_value;
+  IndexEntry(index, key, id, &store_key, &store_value);
+  return txn.kv().Delete(store_key);
+}
+
+Status KeysOf(const IndexInfo& index, bson::View document, IndexKeySet* keys) {
+  keys->Clear();
+  ASSIGN_OR_RETURN(bool indexed, IsIndexed(index, document));
+  return indexed ? IndexKeys(index.keys, document, keys) : Status::Ok();
+}
+
+// Whether a change at path `a` can change what path `b` reads: one is a prefix of the other.
+bool PathsMeet(std::string_view a, std::string_view b) {
+  std::string_view shorter = a.size() < b.size() ? a : b;
+  std::string_view longer = a.size() < b.size() ? b : a;
+  return longer.starts_with(shorter) &&
+         (longer.size() == shorter.size() || longer[shorter.size()] == '.');
+}
+
+// "a.0.b" touches an index on "a.b": array positions are not part of index paths.
+std::string WithoutPositions(std::string_view path) {
+  std::string out;
+  while (!path.empty()) {
+    size_t dot = path.find('.');
+    std::string_view part = path.substr(0, dot);
+    bool position = part.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!position || out.empty()) {
+      if (!out.empty()) {
+        out.push_back('.');
+      }
+      out.append(part);
+    }
+    path = dot == std::string_view::npos ? "" : path.substr(dot + 1);
+  }
+  return out;
+}
+
+bool MayChange(const IndexInfo& index, const Touched& touched) {
+  if (touched.all || touched.paths == nullptr || index.partial_filter != nullptr) {
+    return true;
+  }
+  for (const std::string& path : *touched.paths) {
+    std::string plain = WithoutPositions(path);
+    for (const auto& part : index.keys.parts) {
+      if (PathsMeet(path, part.path) || PathsMeet(plain, part.path) ||
+          PathsMeet(plain, WithoutPositions(part.path))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<bool> IsIndexed(const IndexInfo& index, bson::View document) {
+  if (index.partial_filter == nullptr) {
+    return true;
+  }
+  return index.partial_filter->Matches(document);
+}
+
+void IndexEntry(const IndexInfo& index, const IndexKey& key, RecordId id, std::string* store_key,
+                std::string* store_value) {
+  store_key->clear();
+  store_key->reserve(key.bytes.size() + 12);
+  AppendTableId(index.table->id, store_key);
+  store_key->append(key.bytes);
+  store_value->clear();
+  AppendRecordId(id, index.unique ? store_value : store_key);
+  store_value->append(key.type_bits);
+}
+
+Status DuplicateKeyError(const CollectionInfo& info, const IndexInfo& index,
+                         std::string_view key_bytes, std::string_view type_bits) {
+  bson::Document value = DecodeKey(index.keys, key_bytes, type_bits);
+  bson::Builder extra;
+  extra.Append("keyPattern", index.key_pattern).Append("keyValue", value);
+  std::string shown = "{ ";
+  for (const bson::Element& e : value.view()) {
+    if (shown.size() > 2) {
+      shown += ", ";
+    }
+    shown += std::string(e.name()) + ": " + bson::ToJson(e.value());
+  }
+  shown += " }";
+  return Status(kDuplicateKey, "E11000 duplicate key error collection: " + info.ns() +
+                                   " index: " + index.name + " dup key: " + shown)
+      .WithExtra(extra.Finish().bytes());
+}
+
+Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document) {
+  RecordId id = info.state->next_record_id.fetch_add(1, std::memory_order_relaxed);
+  RETURN_IF_ERROR(InsertAt(txn, info, id, document));
+  return id;
+}
+
+Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
+  IndexKeySet keys;
+  for (const auto& index : info.indexes) {
+    RETURN_IF_ERROR(KeysOf(*index, document, &keys));
+    for (const IndexKey& key : keys.keys) {
+      RETURN_IF_ERROR(PutEntry(txn, info, *index, key, id));
+    }
+    RETURN_IF_ERROR(NoteMultikey(txn, *index, keys.multikey_parts));
+  }
+  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes()));
+  txn.Count(info.state, 1, document.size());
+  return Status::Ok();
+}
+
+Status ClaimRecord(Transaction& txn, const CollectionInfo& info, RecordId id) {
+  return txn.kv().Claim(RecordKey(info.table->id, id));
+}
+
+Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View before,
+               bson::View after, const Touched& touched) {
+  IndexKeySet old_keys;
+  IndexKeySet new_keys;
+  for (const auto& index : info.indexes) {
+    if (index->is_id || !MayChange(*index, touched)) {
+      continue;  // _id never changes
+    }
+    RETURN_IF_ERROR(KeysOf(*index, before, &old_keys));
+    RETURN_IF_ERROR(KeysOf(*index, after, &new_keys));
+    auto less = [](const IndexKey& a, const IndexKey& b) { return a.bytes < b.bytes; };
+    for (const IndexKey& key : old_keys.keys) {
+      if (!std::binary_search(new_keys.keys.begin(), new_keys.keys.end(), key, less)) {
+        RETURN_IF_ERROR(DeleteEntry(txn, *index, key, id));
+      }
+    }
+    for (const IndexKey& key : new_keys.keys) {
+      auto same = std::lower_bound(old_keys.keys.begin(), old_keys.keys.end(), key, less);
+      if (same == old_keys.keys.end() || *same != key) {
+        RETURN_IF_ERROR(PutEntry(txn, info, *index, key, id));
+      }
+    }
+    RETURN_IF_ERROR(NoteMultikey(txn, *index, new_keys.multikey_parts));
+  }
+  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), after.bytes()));
+  txn.Count(info.state, 0, static_cast<int64_t>(after.size()) - before.size());
+  return Status::Ok();
+}
+
+Status Remove(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
+  IndexKeySet keys;
+  for (const auto& index : info.indexes) {
+    RETURN_IF_ERROR(KeysOf(*index, document, &keys));
+    for (const IndexKey& key : keys.keys) {
+      RETURN_IF_ERROR(DeleteEntry(txn, *index, key, id));
+    }
+  }
+  RETURN_IF_ERROR(txn.kv().Delete(RecordKey(info.table->id, id)));
+  txn.Count(info.state, -1, -static_cast<int64_t>(document.size()));
+  return Status::Ok();
+}
+
+Result<std::optional<RecordId>> FindById(Transaction& txn, const CollectionInfo& info,
+                                         const bson::Value& id) {
+  const IndexInfo& index = *info.indexes.front();
+  bson::Builder values;
+  values.Append("", id);
+  bson::Document key_values = values.Finish();
+  std::string key = TablePrefix(index.table->id);
+  key += EncodeKey(index.keys, key_values).bytes;
+  kv::ReadValue value;
+  ASSIGN_OR_RETURN(bool found, txn.kv().Get(key, &value));
+  if (!found) {
+    return std::optional<RecordId>();
+  }
+  return std::optional<RecordId>(ReadRecordId(value.view()));
+}
+
+Result<bool> Fetch(Transaction& txn, const CollectionInfo& info, RecordId id,
+                   kv::ReadValue* value) {
+  return txn.kv().Get(RecordKey(info.table->id, id), value);
+}
+
+Status TrimCapped(Transaction& txn, const CollectionInfo& info) {
+  int64_t documents = info.state->documents + txn.PendingDocuments(*info.state);
+  int64_t bytes = info.state->bytes + txn.PendingBytes(*info.state);
+  auto over = [&] {
+    return (info.capped_max > 0 && documents > info.capped_max) || bytes > info.capped_size;
+  };
+  if (!over()) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(auto records,
+                   txn.kv().Scan(TableRange(info.table->id), kv::Direction::kForward));
+  while (over() && documents > 1) {
+    ASSIGN_OR_RETURN(bool more, records->Next());
+    if (!more) {
+      break;
+    }
+    RecordId id = ReadRecordId(records->key().substr(4));
+    bson::Document oldest{bson::View(records->value().data())};
+    RETURN_IF_ERROR(ClaimRecord(txn, info, id));
+    RETURN_IF_ERROR(Remove(txn, info, id, oldest));
+    --documents;
+    bytes -= oldest.view().size();
+  }
+  return Status::Ok();
+}
+
+}  // namespace quire::store

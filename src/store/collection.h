@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writing documents: a document and all its index entries change in one transaction.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "store/catalog.h"
+#include "store/transaction.h"
+
+namespace quire::store {
+
+// The paths an update touched; `all` when any may have changed.
+struct Touched {
+  bool all = true;
+  const std::set<std::string>* paths = nullptr;
+};
+
+// Every function below REQUIRES txn.Hold(info.state) to have been called and may return
+// WriteConflict, after which the transaction is of no more use.
+
+// Adds a document that has its _id. DuplicateKey names the index and the value; the caller rolls
+// back to its savepoint then.
+Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document);
+// Puts a document back under a record id it had (used by capped and clustered collections too).
+Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document);
+// REQUIRES: `before` is what the transaction sees under `id`; ClaimRecord(id) was ok.
+Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View before,
+               bson::View after, const Touched& touched);
+Status Remove(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document);
+// Takes the document for writing: WriteConflict when another transaction has changed it.
+Status ClaimRecord(Transaction& txn, const CollectionInfo& info, RecordId id);
+
+// The record with that _id, or nothing. Works inside read-only transactions too.
+Result<std::optional<RecordId>> FindById(Transaction& txn, const CollectionInfo& info,
+                                         const bson::Value& id);
+// The document under `id` into *value; false when there is none.
+Result<bool> Fetch(Transaction& txn, const CollectionInfo& info, RecordId id, kv::ReadValue* value);
+
+// Removes the oldest documents while the capped collection is over its limits.
+Status TrimCapped(Transaction& txn, const CollectionInfo& info);
+
+// Whether the document belongs into the index (partial filter).
+Result<bool> IsIndexed(const IndexInfo& index, bson::View document);
+// The store entry of one index key.
+void IndexEntry(const IndexInfo& index, const IndexKey& key, RecordId id, std::string* store_key,
+                std::string* store_value);
+// The E11000 error with keyPattern and keyValue.
+Status DuplicateKeyError(const CollectionInfo& info, const IndexInfo& index,
+                         std::string_view key_bytes, std::string_view type_bits);
+
+}  // namespace quire::store

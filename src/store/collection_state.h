@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What changes about a collection while its catalog description stays the same.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "base/shared_gate.h"
+#include "store/layout.h"
+
+namespace quire::store {
+
+// Safe for concurrent use. Shared by every catalog version of one collection.
+class CollectionState {
+ public:
+  explicit CollectionState(TableId record_table) : table(record_table) {}
+
+  const TableId table;
+
+  // Held shared by writers, closed by schema changes.
+  SharedGate gate;
+
+  // Committed totals.
+  std::atomic<int64_t> documents{0};
+  std::atomic<int64_t> bytes{0};
+
+  std::atomic<RecordId> next_record_id{1};
+  // Dropped (or renamed away): cursors on it die.
+  std::atomic<bool> dropped{false};
+
+  // Grows with every committed insert into a capped collection, for tailable cursors.
+  void NotifyInsert();
+  uint64_t inserts() const { return inserts_.load(std::memory_order_acquire); }
+  // Waits until inserts() differs from `seen` or `deadline` passes.
+  void WaitForInsert(uint64_t seen, std::chrono::steady_clock::time_point deadline);
+
+ private:
+  std::atomic<uint64_t> inserts_{0};
+  std::mutex mutex_;
+  std::condition_variable inserted_;
+};
+
+}  // namespace quire::store

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A storage transaction as the document layer uses it: the key-value transaction plus what must
+// happen exactly when it commits (exact document counts) or ends (collections released).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kv/kv.h"
+#include "store/collection_state.h"
+
+namespace quire::store {
+
+// Not safe for concurrent use; may move between threads.
+class Transaction {
+ public:
+  // A given `hold` is entered before the snapshot is taken: no schema change of the collection
+  // lies between the two.
+  static Result<std::unique_ptr<Transaction>> Begin(
+      kv::Store& store, bool read_only, const std::shared_ptr<CollectionState>& hold = nullptr);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  kv::Txn& kv() { return *kv_; }
+  bool read_only() const { return read_only_; }
+
+  // Keeps schema changes of the collection out until the transaction ends. LockTimeout when one is
+  // under way and does not end soon (two such waits could wait for each other).
+  Status Hold(const std::shared_ptr<CollectionState>& state);
+
+  // The collection gains (or loses) documents and bytes when this commits.
+  void Count(const std::shared_ptr<CollectionState>& state, int64_t documents, int64_t bytes);
+  // Documents this transaction has added to the collection so far.
+  int64_t PendingDocuments(const CollectionState& state) const;
+  int64_t PendingBytes(const CollectionState& state) const;
+
+  // Run after a successful commit, in order.
+  void OnCommit(std::function<void()> action) { on_commit_.push_back(std::move(action)); }
+
+  // Undo support within the transaction; nests.
+  void SetSavepoint();
+  Status RollbackToSavepoint();
+  void ReleaseSavepoint();
+
+  // After it, ok or not, the transaction is over.
+  Status Commit(kv::Durability durability);
+  bool wrote() const { return wrote_; }
+  void MarkWrote() { wrote_ = true; }
+
+ private:
+  struct Delta {
+    std::shared_ptr<CollectionState> state;
+    int64_t documents;
+    int64_t bytes;
+  };
+  explicit Transaction(bool read_only) : read_only_(read_only) {}
+  void Release();
+
+  std::unique_ptr<kv::Txn> kv_;
+  bool read_only_;
+  bool wrote_ = false;
+  std::vector<std::shared_ptr<CollectionState>> held_;
+  std::vector<Delta> deltas_;
+  std::vector<std::pair<size_t, size_t>> savepoints_;  // sizes of deltas_ and on_commit_
+  std::vector<std::function<void()>> on_commit_;
+};
+
+}  // namespace quire::store
