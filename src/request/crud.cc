@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/crud.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/number.h"
+
+namespace quire::request {
+
+namespace {
+
+using R = FindRequest;
+
+constexpr FieldRow<R> kFindRows[] = {
+    Field<&R::filter>("filter"),
+    Field<&R::sort>("sort"),
+    Field<&R::projection>("projection"),
+    Field<&R::hint>("hint"),
+    Field<&R::skip>("skip"),
+    Field<&R::limit>("limit"),
+    Field<&R::batch_size>("batchSize"),
+    Field<&R::single_batch>("singleBatch"),
+    Field<&R::max>("max"),
+    Field<&R::min>("min"),
+    Field<&R::return_key>("returnKey"),
+    Field<&R::show_record_id>("showRecordId"),
+    Field<&R::tailable>("tailable"),
+    Field<&R::await_data>("awaitData"),
+    Field<&R::no_cursor_timeout>("noCursorTimeout"),
+    Field<&R::allow_disk_use>("allowDiskUse"),
+    Field<&R::allow_partial_results>("allowPartialResults"),
+    Field<&R::oplog_replay>("oplogReplay"),
+    Field<&R::collation>("collation"),
+    Field<&R::let>("let"),
+};
+
+constexpr FieldRow<CountRequest> kCountRows[] = {
+    Field<&CountRequest::query>("query"), Field<&CountRequest::limit>("limit"),
+    Field<&CountRequest::skip>("skip"),   Field<&CountRequest::hint>("hint"),
+    Ignored<CountRequest>("fields"),      Field<&CountRequest::collation>("collation"),
+};
+
+constexpr FieldRow<DistinctRequest> kDistinctRows[] = {
+    Field<&DistinctRequest::key>("key", Need::kRequired),
+    Field<&DistinctRequest::query>("query"),
+    Field<&DistinctRequest::hint>("hint"),
+    Field<&DistinctRequest::collation>("collation"),
+};
+
+constexpr FieldRow<GetMoreRequest> kGetMoreRows[] = {
+    Field<&GetMoreRequest::collection>("collection", Need::kRequired),
+    Field<&GetMoreRequest::batch_size>("batchSize"),
+    Ignored<GetMoreRequest>("term"),
+    Ignored<GetMoreRequest>("lastKnownCommittedOpTime"),
+};
+
+struct WriteFields {
+  ArrayArgument statements;
+  bool ordered = true;
+  bool bypass_validation = false;
+  bson::View let;
+};
+
+constexpr FieldRow<WriteFields> kInsertRows[] = {
+    Field<&WriteFields::statements>("documents"),
+    Field<&WriteFields::ordered>("ordered"),
+    Field<&WriteFields::bypass_validation>("bypassDocumentValidation"),
+};
+constexpr FieldRow<WriteFields> kUpdateRows[] = {
+    Field<&WriteFields::statements>("updates"),
+    Field<&WriteFields::ordered>("ordered"),
+    Field<&WriteFields::bypass_validation>("bypassDocumentValidation"),
+    Field<&WriteFields::let>("let"),
+};
+constexpr FieldRow<WriteFields> kDeleteRows[] = {
+    Field<&WriteFields::statements>("deletes"),
+    Field<&WriteFields::ordered>("ordered"),
+    Field<&WriteFields::let>("let"),
+};
+
+constexpr FieldRow<UpdateStatement> kUpdateStatementRows[] = {
+    Field<&UpdateStatement::q>("q", Need::kRequired),
+    Field<&UpdateStatement::u>("u", Need::kRequired),
+    Field<&UpdateStatement::constants>("c"),
+    Field<&UpdateStatement::upsert>("upsert"),
+    Field<&UpdateStatement::multi>("multi"),
+    Field<&UpdateStatement::collation>("collation"),
+    Field<&UpdateStatement::array_filters>("arrayFilters"),
+    Field<&UpdateStatement::hint>("hint"),
+    Field<&UpdateStatement::sort>("sort"),
+};
+
+constexpr FieldRow<DeleteStatement> kDeleteStatementRows[] = {
+    Field<&DeleteStatement::q>("q", Need::kRequired),
+    Field<&DeleteStatement::limit>("limit", Need::kRequired),
+    Field<&DeleteStatement::collation>("collation"),
+    Field<&DeleteStatement::hint>("hint"),
+};
+
+using F = FindAndModifyRequest;
+constexpr FieldRow<F> kFindAndModifyRows[] = {
+    Field<&F::query>("query"),         Field<&F::sort>("sort"),
+    Field<&F::fields>("fields"),       Field<&F::remove>("remove"),
+    Field<&F::update>("update"),       Field<&F::return_new>("new"),
+    Field<&F::upsert>("upsert"),       Field<&F::bypass_validation>("bypassDocumentValidation"),
+    Field<&F::collation>("collation"), Field<&F::array_filters>("arrayFilters"),
+    Field<&F::hint>("hint"),           Field<&F::let>("let"),
+};
+
+struct CursorOption {
+  std::optional<int64_t> batch_size;
+};
+constexpr FieldRow<CursorOption> kCursorOptionRows[] = {
+    Field<&CursorOption::batch_size>("batchSize"),
+};
+
+struct AggregateFields {
+  ArrayArgument pipeline;
+  bool explain = false;
+  std::optional<bson::View> cursor;
+  bool allow_disk_use = true;
+  bson::View collation;
+  bson::Value hint;
+  bson::View let;
+  bool bypass_validation = false;
+};
+using A = AggregateFields;
+constexpr FieldRow<A> kAggregateRows[] = {
+    Field<&A::pipeline>("pipeline", Need::kRequired),
+    Field<&A::explain>("explain"),
+    Field<&A::cursor>("cursor"),
+    Field<&A::allow_disk_use>("allowDiskUse"),
+    Field<&A::collation>("collation"),
+    Field<&A::hint>("hint"),
+    Field<&A::let>("let"),
+    Field<&A::bypass_validation>("bypassDocumentValidation"),
+};
+
+Status CheckNotNegative(std::string_view field, int64_t value) {
+  if (value < 0) {
+    return {51024, "BSON field '" + std::string(field) + "' value must be >= 0, actual value '" +
+                       std::to_string(value) + "'"};
+  }
+  return Status::Ok();
+}
+
+// The statements of a write: from the body's array or from the document sequence of that name.
+Result<std::vector<bson::View>> Statements(std::string_view command, std::string_view name,
+                                           const ArrayArgument& argument,
+                                           const std::vector<Sequence>& sequences) {
+  std::vector<bson::View> out;
+  bool given = argument.present;
+  for (const Sequence& sequence : sequences) {
+    if (sequence.name == name) {
+      if (given) {
+        return Status(40413, "BSON field '" + std::string(command) + "." + std::string(name) +
+                                 "' is a duplicate field");
+      }
+      given = true;
+      out = sequence.documents;
+    }
+  }
+  if (!given) {
+    return MissingField(command, name);
+  }
+  if (argument.present) {
+    size_t i = 0;
+    for (const bson::Element& e : argument.view) {
+      if (e.type() != bson::Type::kDocument) {
+        return Status(kTypeMismatch,
+                      "BSON field '" + std::string(command) + "." + std::string(name) + "." +
+                          std::to_string(i) + "' is the wrong type '" +
+                          std::string(bson::TypeName(e.type())) + "', expected type 'object'");
+      }
+      out.push_back(e.value().AsDocument());
+      ++i;
+    }
+  }
+  constexpr size_t kMaxBatch = 100000;
+  if (out.empty() || out.size() > kMaxBatch) {
+    return Status(kInvalidLength, "Write batch sizes must be between 1 and 100000. Got " +
+                                      std::to_string(out.size()) + " operations.");
+  }
+  return out;
+}
+
+}  // namespace
+
+Status CheckDatabaseName(std::string_view database) {
+  if (database.empty() || database.size() > 63 ||
+      database.find_first_of(std::string_view("/\\. \"$\0", 7)) != std::string_view::npos) {
+    return {kInvalidNamespace, "Invalid database name: '" + std::string(database) + "'"};
+  }
+  return Status::Ok();
+}
+
+Result<std::string_view> CollectionName(std::string_view command, bson::View body) {
+  bson::Value value = body.front().value();
+  if (value.type() == bson::Type::kBinary) {
+    return Status(kNamespaceNotFound, "Unable to resolve a collection by its UUID");
+  }
+  if (!value.is_string()) {
+    return Status(kInvalidNamespace,
+                  "collection name has invalid type " + std::string(bson::TypeName(value.type())));
+  }
+  if (value.AsString().empty()) {
+    return Status(kInvalidNamespace,
+                  "Invalid namespace specified for command '" + std::string(command) + "'");
+  }
+  return value.AsString();
+}
+
+Result<std::string> Namespace(std::string_view database, std::string_view collection) {
+  RETURN_IF_ERROR(CheckDatabaseName(database));
+  std::string ns = std::string(database) + "." + std::string(collection);
+  if (collection.empty() || collection.front() == '.' ||
+      collection.find('\0') != std::string_view::npos || ns.size() > 255) {
+    return Status(kInvalidNamespace, "Invalid namespace specified '" + ns + "'");
+  }
+  return ns;
+}
+
+Result<FindRequest> FindRequest::Parse(bson::View body) {
+  FindRequest r;
+  ASSIGN_OR_RETURN(r.collection, CollectionName("find", body));
+  RETURN_IF_ERROR(ReadFields<R>("FindCommandRequest", body, true, kFindRows, &r));
+  RETURN_IF_ERROR(CheckNotNegative("skip", r.skip));
+  if (r.limit < 0) {
+    return CheckNotNegative("limit", r.limit);
+  }
+  if (r.batch_size) {
+    RETURN_IF_ERROR(CheckNotNegative("batchSize", *r.batch_size));
+  }
+  if (r.await_data && !r.tailable) {
+    return Status(kFailedToParse, "Cannot set 'awaitData' without also setting 'tailable'");
+  }
+  if (r.tailable && r.single_batch) {
+    return Status(kFailedToParse, "Cannot use tailable option with singleBatch option");
+  }
+  return r;
+}
+
+Result<CountRequest> CountRequest::Parse(bson::View body) {
+  CountRequest r;
+  ASSIGN_OR_RETURN(r.collection, CollectionName("count", body));
+  RETURN_IF_ERROR(ReadFields<CountRequest>("CountCommandRequest", body, true, kCountRows, &r));
+  RETURN_IF_ERROR(CheckNotNegative("skip", r.skip));
+  if (r.limit < 0) {
+    r.limit = r.limit == INT64_MIN ? INT64_MAX : -r.limit;
+  }
+  return r;
+}
+
+Result<DistinctRequest> DistinctRequest::Parse(bson::View body) {
+  DistinctRequest r;
+  ASSIGN_OR_RETURN(r.collection, CollectionName("distinct", body));
+  RETURN_IF_ERROR(
+      ReadFields<DistinctRequest>("DistinctCommandRequest", body, true, kDistinctRows, &r));
+  if (r.key.find('\0') != std::string_view::npos) {
+    return Status(31032, "Key field cannot contain an embedded null byte");
+  }
+  return r;
+}
+
+Result<GetMoreRequest> GetMoreRequest::Parse(bson::View body) {
+  GetMoreRequest r;
+  bson::Element first = body.front();
+  if (first.type() != bson::Type::kInt64) {
+    return WrongType("getMore", first, "long");
+  }
+  r.cursor_id = first.value().AsInt64();
+  RETURN_IF_ERROR(ReadFields<GetMoreRequest>("getMore", body, true, kGetMoreRows, &r));
+  if (r.batch_size) {
+    RETURN_IF_ERROR(CheckNotNegative("batchSize", *r.batch_size));
+    if (*r.batch_size == 0) {
+      r.batch_size.reset();
+    }
+  }
+  return r;
+}
+
+Result<InsertRequest> InsertRequest::Parse(const Request& request) {
+  InsertRequest r;
+  ASSIGN_OR_RETURN(r.collection, CollectionName("insert", request.body));
+  WriteFields fields;
+  RETURN_IF_ERROR(ReadFields<WriteFields>("insert", request.body, true, kInsertRows, &fields));
+  ASSIGN_OR_RETURN(r.documents,
+                   Statements("insert", "documents", fields.statements, request.sequences));
+  r.ordered = fields.ordered;
+  r.bypass_validation = fields.bypass_validation;
+  return r;
+}
+
+Result<UpdateRequest> UpdateRequest::Parse(bson::View body,
+                                           const std::vector<Sequence>& sequences) {
+  UpdateRequest r;
+  ASSIGN_OR_RETURN(r.collection, CollectionName("update", body));
+  WriteFields fields;
+  RETURN_IF_ERROR(ReadFields<WriteFields>("update", body, true, kUpdateRows, &fields));
+  ASSIGN_OR_RETURN(auto statements, Statements("update", "updates", fields.statements, sequences));
+  for (bson::View statement : statements) {
+    UpdateStatement s;
+    RETURN_IF_ERROR(
+        ReadFields<UpdateStatement>("update.updates", statement, false, kUpdateStatementRows, &s));
+    if (!s.u.is_document() && !s.u.is_array()) {
+      return Status(kFailedToParse, "Update argument must be either an object or an array");
+    }
+    if (s.multi && !s.sort.empty()) {
+      return Status(kFailedToParse, "Cannot specify sort with multi=true");
+    }
+    r.updates.push_back(s);
+  }
+  r.ordered = fields.ordered;
+  r.bypass_validation = fields.bypass_validation;
+  r.let = fields.let;
+  return r;
+}
+
+Result<DeleteRequest> DeleteRequest::Parse(bson::View body,
+                                           const std::vector<Sequence>& sequences) {
+  DeleteRequest r;
+  ASSIGN_OR_RETURN(r.collection, CollectionName("delete", body));
+  WriteFields fields;
+  RETURN_IF_ERROR(ReadFields<WriteFields>("delete", body, true, kDeleteRows, &fields));
+  ASSIGN_OR_RETURN(auto statements, Statements("delete", "deletes", fields.statements, sequences));
+  for (bson::View statement : statements) {
+    DeleteStatement s;
+    RETURN_IF_ERROR(
+        ReadFields<DeleteStatement>("delete.deletes", statement, false, kDeleteStatementRows, &s));
+    if (s.limit != 0 && s.limit != 1) {
+      return Status(kFailedToParse, "The limit field in delete objects must be 0 or 1. Got " +
+                                        std::to_string(s.limit));
+    }
+    r.deletes.push_back(s);
+  }
+  r.ordered = fields.ordered;
+  r.let = fields.let;
+  return r;
+}
+
+Result<FindAndModifyRequest> FindAndModifyRequest::Parse(bson::View body) {
+  FindAndModifyRequest r;
+  ASSIGN_OR_RETURN(r.collection, CollectionName("findAndModify", body));
+  RETURN_IF_ERROR(ReadFields<F>("FindAndModifyCommandRequest", body, true, kFindAndModifyRows, &r));
+  bool has_update = !r.update.missing();
+  if (r.remove) {
+    if (has_update) {
+      return Status(kFailedToParse, "Cannot specify both an update and remove=true");
+    }
+    if (r.upsert) {
+      return Status(kFailedToParse, "Cannot specify both upsert=true and remove=true");
+    }
+    if (r.return_new) {
+      return Status(kFailedToParse,
+                    "Cannot specify both new=true and remove=true; 'remove' always returns the "
+                    "deleted document");
+    }
+    if (r.array_filters.present) {
+      return Status(kFailedToParse, "Cannot specify arrayFilters and remove=true");
+    }
+  } else if (!has_update) {
+    return Status(kFailedToParse, "Either an update or remove=true must be specified");
+  } else if (!r.update.is_document() && !r.update.is_array()) {
+    return Status(kFailedToParse, "Update argument must be either an object or an array");
+  }
+  return r;
+}
+
+Result<AggregateRequest> AggregateRequest::Parse(bson::View body) {
+  AggregateRequest r;
+  bson::Value target = body.front().value();
+  if (!target.is_string()) {
+    std::optional<int64_t> one = bson::ExactInt64(target);
+    if (!one || *one != 1) {
+      return Status(kFailedToParse,
+                    "Invalid command format: the 'aggregate' field must specify a collection name "
+                    "or 1");
+    }
+  } else {
+    ASSIGN_OR_RETURN(r.collection, CollectionName("aggregate", body));
+  }
+  AggregateFields fields;
+  RETURN_IF_ERROR(ReadFields<A>("aggregate", body, true, kAggregateRows, &fields));
+  for (const bson::Element& stage : fields.pipeline.view) {
+    if (stage.type() != bson::Type::kDocument) {
+      return Status(kTypeMismatch, "Each element of the 'pipeline' array must be an object");
+    }
+  }
+  if (!fields.cursor && !fields.explain) {
+    return Status(
+        kFailedToParse,
+        "The 'cursor' option is required, except for aggregate with the explain argument");
+  }
+  if (fields.cursor) {
+    CursorOption option;
+    RETURN_IF_ERROR(
+        ReadFields<CursorOption>("cursor", *fields.cursor, false, kCursorOptionRows, &option));
+    if (option.batch_size) {
+      RETURN_IF_ERROR(CheckNotNegative("batchSize", *option.batch_size));
+    }
+    r.batch_size = option.batch_size;
+  }
+  r.pipeline = fields.pipeline;
+  r.explain = fields.explain;
+  r.allow_disk_use = fields.allow_disk_use;
+  r.collation = fields.collation;
+  r.hint = fields.hint;
+  r.let = fields.let;
+  r.bypass_validation = fields.bypass_validation;
+  return r;
+}
+
+}  // namespace quire::request

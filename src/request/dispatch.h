@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a request to the row that answers it, and from a Status to a reply: the only place where
+// either happens.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/op_context.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "request/generic.h"
+#include "request/request.h"
+
+namespace quire::request {
+
+// Facts about a command that the dispatcher, listCommands and the router act on.
+enum CommandFlag : uint32_t {
+  kRead = 1 << 0,
+  kWrite = 1 << 1,
+  kAdminOnly = 1 << 2,      // only on the admin database
+  kInTransaction = 1 << 3,  // allowed inside a multi-document transaction
+  kRetryable = 1 << 4,      // takes txnNumber outside transactions
+  kReadConcern = 1 << 5,    // takes any readConcern level
+  kWriteConcern = 1 << 6,   // takes a writeConcern
+  kNoLogicalTime = 1 << 7,  // reply without operationTime
+  kHandshake = 1 << 8,      // may be run before anything else, never slow-logged
+};
+
+struct CommandInfo {
+  std::string_view name;
+  std::string_view alias;  // a second name, "" when there is none
+  uint32_t flags;
+  std::string_view help;
+};
+
+// What an operation did, for the slow log and currentOp.
+struct OpSummary {
+  std::string ns;
+  std::string plan;
+  uint64_t keys_examined = 0;
+  uint64_t docs_examined = 0;
+  int64_t returned = -1;
+};
+
+// One command being run.
+struct Call {
+  OpContext& op;
+  Client& client;
+  const Request& request;
+  const CommandInfo& command;
+  bson::View body;
+  std::string_view database;
+  Generic generic;
+  bson::Builder& reply;  // without "ok": the dispatcher adds it
+  Outcome& outcome;
+  OpSummary summary;
+};
+
+// A running operation as currentOp shows it. Valid while Operations' lock is held.
+struct RunningOp {
+  int64_t id;
+  const Call* call;
+  OpContext* op;
+  std::chrono::steady_clock::time_point started;
+};
+
+// The operations under way. Safe for concurrent use.
+class Operations {
+ public:
+  // Registers for the life of the returned object.
+  class Registration {
+   public:
+    Registration(Operations* all, const Call* call, OpContext* op);
+    ~Registration();
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+   private:
+    Operations* all_;
+    size_t bucket_;
+    std::list<RunningOp>::iterator at_;
+  };
+
+  // Kills the operation; false when there is none of that id.
+  bool Kill(int64_t id, int code);
+  // Kills every operation of a client (it vanished) or of a session.
+  void KillClient(const Client& client, int code);
+  void KillSession(std::string_view lsid, int code);
+  void KillAll(int code);
+
+  template <typename F>
+  void ForEach(F visit) {
+    for (Bucket& bucket : buckets_) {
+      std::lock_guard lock(bucket.mutex);
+      for (const RunningOp& op : bucket.ops) {
+        visit(op);
+      }
+    }
+  }
+
+ private:
+  friend class Registration;
+  static constexpr size_t kBuckets = 16;
+  struct Bucket {
+    std::mutex mutex;
+    std::list<RunningOp> ops;  // protected by mutex
+  };
+  std::atomic<int64_t> next_id_{1};
+  Bucket buckets_[kBuckets];
+};
+
+// Looks up the row of a command, checks what its flags ask for, runs it and writes the reply.
+class Dispatcher : public Handler {
+ public:
+  // `commands` outlives the dispatcher.
+  explicit Dispatcher(std::vector<const CommandInfo*> commands);
+
+  Outcome Run(Client& client, const Request& request, std::string* reply) override;
+  void Disconnected(Client& client) override;
+
+  const std::vector<const CommandInfo*>& commands() const { return commands_; }
+  Operations& operations() { return operations_; }
+  // Operations slower than this are logged; negative: none.
+  std::atomic<int64_t> slow_millis{100};
+
+ protected:
+  // Runs row `index`. Appends the reply's fields; on error the fields are discarded.
+  virtual Status Invoke(size_t index, Call& call) = 0;
+  // Appends what every reply carries ($clusterTime, operationTime).
+  virtual void FinishReply(const Call* call, bson::Builder* reply) = 0;
+  // Called for every finished command (metrics, profile).
+  virtual void Finished(const Call& call, const Status& status, std::chrono::microseconds took) = 0;
+
+ private:
+  Status RunRow(size_t index, Call& call);
+
+  std::vector<const CommandInfo*> commands_;
+  std::unordered_map<std::string_view, size_t> by_name_;
+  Operations operations_;
+};
+
+// Appends {ok: 0, errmsg, code, codeName} and the error's extra fields.
+void AppendError(const Status& status, bson::Builder* reply);
+
+}  // namespace quire::request

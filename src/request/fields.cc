@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/fields.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error_codes.h"
+#include "bson/number.h"
+
+namespace quire::request {
+
+namespace {
+
+constexpr std::array<std::string_view, 34> kGeneric = {
+    "$db",
+    "lsid",
+    "$clusterTime",
+    "txnNumber",
+    "autocommit",
+    "startTransaction",
+    "readConcern",
+    "writeConcern",
+    "maxTimeMS",
+    "comment",
+    "$readPreference",
+    "apiVersion",
+    "apiStrict",
+    "apiDeprecationErrors",
+    "maxTimeMSOpOnly",
+    "$audit",
+    "$client",
+    "$configServerState",
+    "$configTime",
+    "$topologyTime",
+    "$gleStats",
+    "$oplogQueryData",
+    "$queryOptions",
+    "$replData",
+    "$impersonatedUsers",
+    "clientOperationKey",
+    "coordinator",
+    "databaseVersion",
+    "shardVersion",
+    "operationSessionInfo",
+    "startOrContinueTransaction",
+    "stmtId",
+    "stmtIds",
+    "usesDefaultMaxTimeMS",
+};
+
+std::string Dotted(std::string_view command, std::string_view field) {
+  return "'" + std::string(command) + "." + std::string(field) + "'";
+}
+
+Result<int64_t> Integer(std::string_view command, const bson::Element& e, double low, double high) {
+  bson::Value value = e.value();
+  if (!value.is_number()) {
+    return WrongType(command, e, "[long, int, decimal, double]");
+  }
+  double as_double = bson::ToDouble(value);
+  if (std::isnan(as_double)) {
+    return int64_t{0};
+  }
+  as_double = std::clamp(as_double, low, high);
+  if (value.type() == bson::Type::kInt32 || value.type() == bson::Type::kInt64) {
+    return value.AsInt64();
+  }
+  constexpr double kTwo63 = 9223372036854775808.0;
+  return as_double >= kTwo63 ? INT64_MAX : static_cast<int64_t>(as_double);
+}
+
+}  // namespace
+
+bool IsGenericField(std::string_view name) {
+  return std::find(kGeneric.begin(), kGeneric.end(), name) != kGeneric.end();
+}
+
+Status UnknownField(std::string_view command, std::string_view field) {
+  return {40415, "BSON field " + Dotted(command, field) + " is an unknown field."};
+}
+
+Status MissingField(std::string_view command, std::string_view field) {
+  return {40414, "BSON field " + Dotted(command, field) + " is missing but a required field"};
+}
+
+Status WrongType(std::string_view command, const bson::Element& field, std::string_view expected) {
+  std::string message = "BSON field " + Dotted(command, field.name()) + " is the wrong type '" +
+                        std::string(bson::TypeName(field.type())) + "', expected ";
+  bool several = expected.starts_with('[');
+  message += several ? "types '" : "type '";
+  return {kTypeMismatch, message + std::string(expected) + "'"};
+}
+
+Status ReadField(std::string_view command, const bson::Element& e, bool* out) {
+  bson::Value value = e.value();
+  if (value.type() == bson::Type::kBool) {
+    *out = value.AsBool();
+    return Status::Ok();
+  }
+  if (!value.is_number()) {
+    return WrongType(command, e, "[bool, long, int, decimal, double]");
+  }
+  *out = bson::ToDouble(value) != 0;
+  return Status::Ok();
+}
+
+Status ReadField(std::string_view command, const bson::Element& e, int32_t* out) {
+  ASSIGN_OR_RETURN(int64_t n, Integer(command, e, INT32_MIN, INT32_MAX));
+  *out = static_cast<int32_t>(std::clamp<int64_t>(n, INT32_MIN, INT32_MAX));
+  return Status::Ok();
+}
+
+Status ReadField(std::string_view command, const bson::Element& e, int64_t* out) {
+  ASSIGN_OR_RETURN(*out, Integer(command, e, -9.3e18, 9.3e18));
+  return Status::Ok();
+}
+
+Status ReadField(std::string_view command, const bson::Element& e, std::string_view* out) {
+  if (e.type() != bson::Type::kString) {
+    return WrongType(command, e, "string");
+  }
+  *out = e.value().AsString();
+  return Status::Ok();
+}
+
+Status ReadField(std::string_view command, const bson::Element& e, bson::View* out) {
+  if (e.type() != bson::Type::kDocument) {
+    return WrongType(command, e, "object");
+  }
+  *out = e.value().AsDocument();
+  return Status::Ok();
+}
+
+Status ReadField(std::string_view, const bson::Element& e, bson::Value* out) {
+  *out = e.value();
+  return Status::Ok();
+}
+
+Status ReadField(std::string_view command, const bson::Element& e, ArrayArgument* out) {
+  if (e.type() != bson::Type::kArray) {
+    return WrongType(command, e, "array");
+  }
+  out->view = e.value().AsArray();
+  out->present = true;
+  return Status::Ok();
+}
+
+}  // namespace quire::request

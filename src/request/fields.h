@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading the fields of a command into a struct by a table of rows, with MongoDB's errors for
+// unknown, mistyped, missing and repeated fields.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/try.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+
+namespace quire::request {
+
+// Arguments every command takes ($db, lsid, maxTimeMS, comment...).
+bool IsGenericField(std::string_view name);
+
+Status UnknownField(std::string_view command, std::string_view field);
+Status MissingField(std::string_view command, std::string_view field);
+Status WrongType(std::string_view command, const bson::Element& field, std::string_view expected);
+
+// One function per kind of member: checks the type and stores the value. Views and strings borrow
+// from the command.
+Status ReadField(std::string_view command, const bson::Element& e, bool* out);
+Status ReadField(std::string_view command, const bson::Element& e, int32_t* out);
+Status ReadField(std::string_view command, const bson::Element& e, int64_t* out);
+Status ReadField(std::string_view command, const bson::Element& e, std::string_view* out);
+Status ReadField(std::string_view command, const bson::Element& e, bson::View* out);
+Status ReadField(std::string_view command, const bson::Element& e, bson::Value* out);
+
+// An array argument, kept apart from View so that the type is checked.
+struct ArrayArgument {
+  bson::View view;
+  bool present = false;
+};
+Status ReadField(std::string_view command, const bson::Element& e, ArrayArgument* out);
+
+template <typename T>
+Status ReadField(std::string_view command, const bson::Element& e, std::optional<T>* out) {
+  T value{};
+  RETURN_IF_ERROR(ReadField(command, e, &value));
+  *out = value;
+  return Status::Ok();
+}
+
+enum class Need { kOptional, kRequired };
+
+// One field of the command struct R. Make rows with Field<&R::member>("name").
+template <typename R>
+struct FieldRow {
+  std::string_view name;
+  Status (*read)(std::string_view command, const bson::Element& e, R* out);
+  Need need = Need::kOptional;
+};
+
+template <auto Member>
+struct MemberOf;
+template <typename R, typename T, T R::*Member>
+struct MemberOf<Member> {
+  using Struct = R;
+};
+
+template <auto Member>
+constexpr auto Field(std::string_view name, Need need = Need::kOptional) {
+  using R = typename MemberOf<Member>::Struct;
+  return FieldRow<R>{name,
+                     [](std::string_view command, const bson::Element& e, R* out) {
+                       return ReadField(command, e, &(out->*Member));
+                     },
+                     need};
+}
+
+// A field that is accepted because it changes nothing here (a hint to a cluster, for example).
+template <typename R>
+constexpr FieldRow<R> Ignored(std::string_view name) {
+  return {name, [](std::string_view, const bson::Element&, R*) { return Status::Ok(); }};
+}
+
+// Reads `body` into *out. `prefix` names the command in messages; the body's first field is the
+// command's own and is skipped when `skip_first`. A null value counts as absent.
+template <typename R>
+Status ReadFields(std::string_view prefix, bson::View body, bool skip_first,
+                  std::span<const FieldRow<R>> rows, R* out) {
+  uint64_t seen = 0;
+  bool first = skip_first;
+  for (const bson::Element& e : body) {
+    if (first) {
+      first = false;
+      continue;
+    }
+    size_t i = 0;
+    while (i < rows.size() && rows[i].name != e.name()) {
+      ++i;
+    }
+    if (i == rows.size()) {
+      if (skip_first && IsGenericField(e.name())) {
+        continue;
+      }
+      return UnknownField(prefix, e.name());
+    }
+    if ((seen >> i) & 1) {
+      return {40413, "BSON field '" + std::string(prefix) + "." + std::string(e.name()) +
+                         "' is a duplicate field"};
+    }
+    if (e.type() == bson::Type::kNull || e.type() == bson::Type::kUndefined) {
+      continue;
+    }
+    RETURN_IF_ERROR(rows[i].read(prefix, e, out));
+    seen |= uint64_t{1} << i;
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].need == Need::kRequired && ((seen >> i) & 1) == 0) {
+      return MissingField(prefix, rows[i].name);
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace quire::request

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/generic.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/number.h"
+#include "request/fields.h"
+
+namespace quire::request {
+
+namespace {
+
+Status ReadSession(const bson::Element& e, Generic* out) {
+  if (e.type() != bson::Type::kDocument) {
+    return WrongType("OperationSessionInfo", e, "object");
+  }
+  bson::Element id;
+  for (const bson::Element& field : e.value().AsDocument()) {
+    if (field.name() == "id") {
+      id = field;
+    } else if (field.name() != "uid" && field.name() != "txnNumber" && field.name() != "txnUUID") {
+      return UnknownField("OperationSessionInfo.lsid", field.name());
+    }
+  }
+  if (!id.present()) {
+    return MissingField("OperationSessionInfo.lsid", "id");
+  }
+  bson::Value uuid = id.value();
+  if (uuid.type() != bson::Type::kBinary || uuid.binary_subtype() != 4) {
+    return WrongType("OperationSessionInfo.lsid", id, "binData");
+  }
+  if (uuid.AsBinary().size() != 16) {
+    return {kInvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype"};
+  }
+  out->lsid = uuid.AsBinary();
+  return Status::Ok();
+}
+
+Status ReadMaxTime(const bson::Element& e, Generic* out) {
+  bson::Value value = e.value();
+  if (!value.is_number()) {
+    return {kTypeMismatch, "maxTimeMS must be a number"};
+  }
+  std::optional<int64_t> exact = bson::ExactInt64(value);
+  if (!exact) {
+    return {kBadValue, "maxTimeMS has non-integral value"};
+  }
+  if (*exact < 0 || *exact > INT32_MAX) {
+    return {kBadValue, "maxTimeMS: " + std::to_string(*exact) + " is out of range"};
+  }
+  out->max_time_ms = *exact;
+  return Status::Ok();
+}
+
+Status ReadReadConcern(std::string_view command, const bson::Element& e, Generic* out) {
+  RETURN_IF_ERROR(ReadField(command, e, &out->read_concern));
+  constexpr std::array<std::string_view, 5> kLevels = {"local", "majority", "linearizable",
+                                                       "available", "snapshot"};
+  for (const bson::Element& field : out->read_concern) {
+    if (field.name() == "level") {
+      if (field.type() != bson::Type::kString) {
+        return WrongType("readConcern", field, "string");
+      }
+      out->read_concern_level = field.value().AsString();
+      if (std::find(kLevels.begin(), kLevels.end(), out->read_concern_level) == kLevels.end()) {
+        return {kBadValue, "Enumeration value '" + std::string(out->read_concern_level) +
+                               "' for field 'level' is not a valid value."};
+      }
+    } else if (field.name() == "afterClusterTime" || field.name() == "atClusterTime") {
+      if (field.type() != bson::Type::kTimestamp) {
+        return WrongType("readConcern", field, "timestamp");
+      }
+    } else if (field.name() != "afterOpTime" && field.name() != "provenance" &&
+               field.name() != "allowTransactionTableSnapshot" &&
+               field.name() != "waitLastStableRecoveryTimestamp") {
+      return UnknownField("readConcern", field.name());
+    }
+  }
+  return Status::Ok();
+}
+
+Status ReadWriteConcern(std::string_view command, const bson::Element& e, WriteConcern* out) {
+  bson::View spec;
+  RETURN_IF_ERROR(ReadField(command, e, &spec));
+  out->given = !spec.empty();
+  for (const bson::Element& field : spec) {
+    bson::Value value = field.value();
+    if (field.name() == "w") {
+      if (!value.is_number() && !value.is_string() && !value.is_document()) {
+        return {kFailedToParse, "w has to be a number, string, or object; found: " +
+                                    std::string(bson::TypeName(value.type()))};
+      }
+      if (value.is_number()) {
+        double w = bson::ToDouble(value);
+        if (!(w >= 0 && w <= 50)) {
+          return {kFailedToParse, "w has to be a non-negative number and not greater than 50"};
+        }
+      }
+      out->w = value;
+    } else if (field.name() == "j") {
+      if (!value.is_number() && value.type() != bson::Type::kBool) {
+        return {kFailedToParse, "j must be numeric or a boolean value"};
+      }
+      RETURN_IF_ERROR(ReadField("writeConcern", field, &out->journal));
+      out->journal_given = true;
+    } else if (field.name() == "wtimeout") {
+      if (value.is_number()) {
+        RETURN_IF_ERROR(ReadField("writeConcern", field, &out->wtimeout));
+      }
+    } else if (field.name() != "fsync" && field.name() != "provenance" &&
+               field.name() != "getLastError" && field.name() != "wElectionId" &&
+               field.name() != "wOpTime") {
+      return {kFailedToParse, "unrecognized write concern field: " + std::string(field.name())};
+    }
+  }
+  return Status::Ok();
+}
+
+Status ReadOne(std::string_view command, const bson::Element& e, Generic* out) {
+  std::string_view name = e.name();
+  if (name == "maxTimeMS") {
+    return ReadMaxTime(e, out);
+  }
+  if (name == "lsid") {
+    return ReadSession(e, out);
+  }
+  if (name == "txnNumber") {
+    if (e.type() != bson::Type::kInt64) {
+      return WrongType("OperationSessionInfo", e, "long");
+    }
+    return ReadField(command, e, &out->txn_number);
+  }
+  if (name == "autocommit") {
+    if (e.type() != bson::Type::kBool) {
+      return WrongType("OperationSessionInfo", e, "bool");
+    }
+    return ReadField(command, e, &out->autocommit);
+  }
+  if (name == "startTransaction") {
+    if (e.type() != bson::Type::kBool) {
+      return WrongType("OperationSessionInfo", e, "bool");
+    }
+    return ReadField(command, e, &out->start_transaction);
+  }
+  if (name == "readConcern") {
+    return ReadReadConcern(command, e, out);
+  }
+  if (name == "writeConcern") {
+    return ReadWriteConcern(command, e, &out->write_concern);
+  }
+  if (name == "comment") {
+    out->comment = e.value();
+  }
+  return Status::Ok();
+}
+
+Status CheckTransactionFields(const Generic& g) {
+  if (g.txn_number && g.lsid.empty()) {
+    return {kInvalidOptions, "Transaction number requires a session ID to also be specified"};
+  }
+  if (g.txn_number && *g.txn_number < 0) {
+    return {kInvalidOptions, "Transaction number cannot be negative"};
+  }
+  if (g.autocommit && !g.txn_number) {
+    return {kInvalidOptions,
+            "'autocommit' field requires a transaction number to also be specified"};
+  }
+  if (g.autocommit && *g.autocommit) {
+    return {kInvalidOptions, "Specifying autocommit=true is not allowed."};
+  }
+  if (g.start_transaction && !g.autocommit) {
+    return {kInvalidOptions,
+            "'startTransaction' field requires 'autocommit' field to also be specified"};
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Generic> ReadGeneric(std::string_view command, bson::View body) {
+  Generic out;
+  bool first = true;
+  for (const bson::Element& e : body) {
+    if (!first && e.type() != bson::Type::kNull) {
+      RETURN_IF_ERROR(ReadOne(command, e, &out));
+    }
+    first = false;
+  }
+  RETURN_IF_ERROR(CheckTransactionFields(out));
+  return out;
+}
+
+}  // namespace quire::request
