@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the calls of the library take besides their operands. Every struct is usable as it is;
+// designated initialisers name what differs: collection.Find(filter, {.sort = by_age, .limit =
+// 10}).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quire/bson.h"
+
+namespace quire {
+
+class Session;
+
+struct OpenOptions {
+  // The folder that holds the data, made when it is missing. Empty: the data lives in memory and is
+  // gone when the last handle is.
+  std::string path;
+  // Memory for caches and write buffers together. 0: a share of the machine's memory.
+  uint64_t cache_bytes = 0;
+};
+
+// When a write is acknowledged. What was acknowledged survives a kill of the process in any case.
+enum class Durability {
+  kProcess,  // once the operating system has it; a power failure may lose the last writes
+  kDisk,     // once the log is synced to disk
+};
+
+// In every struct below:
+// - `session`, when not null, is the session (and its transaction) the call belongs to. It is
+//   borrowed for the call, and by a Cursor the call returns until that ends.
+// - an empty document, and a missing value, stand for "not given".
+// - `extra` holds further fields of MongoDB's command (collation, let, comment, maxTimeMS,
+//   readConcern...), sent as they are. It does not repeat a field that a member sets.
+
+struct FindOptions {
+  bson::Document projection{};
+  bson::Document sort{};
+  bson::OwnedValue hint{};  // an index's name or key pattern
+  int64_t skip = 0;
+  int64_t limit = 0;       // 0: no limit
+  int32_t batch_size = 0;  // documents fetched at a time; 0: as many as MongoDB would
+  Session* session = nullptr;
+  bson::Document extra{};
+};
+
+struct AggregateOptions {
+  bool allow_disk_use = false;
+  bson::OwnedValue hint{};
+  int32_t batch_size = 0;
+  Session* session = nullptr;
+  bson::Document extra{};
+};
+
+struct CountOptions {
+  int64_t skip = 0;
+  int64_t limit = 0;
+  bson::OwnedValue hint{};
+  Session* session = nullptr;
+  bson::Document extra{};
+};
+
+struct InsertOptions {
+  bool ordered = true;  // stop at the first document that fails
+  Durability durability = Durability::kProcess;
+  Session* session = nullptr;
+  bson::Document extra{};
+};
+
+struct UpdateOptions {
+  bool upsert = false;                          // insert a document when none matches
+  std::vector<bson::Document> array_filters{};  // which elements $[name] means
+  bson::OwnedValue hint{};
+  Durability durability = Durability::kProcess;
+  Session* session = nullptr;
+  bson::Document extra{};
+};
+
+struct DeleteOptions {
+  bson::OwnedValue hint{};
+  Durability durability = Durability::kProcess;
+  Session* session = nullptr;
+  bson::Document extra{};
+};
+
+struct FindAndModifyOptions {
+  bson::Document projection{};
+  bson::Document sort{};  // which of several matches is taken: the first
+  bool upsert = false;
+  bool return_new = false;  // the document after the change, not before
+  std::vector<bson::Document> array_filters{};
+  bson::OwnedValue hint{};
+  Durability durability = Durability::kProcess;
+  Session* session = nullptr;
+  bson::Document extra{};
+};
+
+struct InsertResult {
+  int64_t inserted = 0;
+};
+
+struct UpdateResult {
+  int64_t matched = 0;           // without an upserted document
+  int64_t modified = 0;          // of those, how many changed
+  bson::OwnedValue upserted_id;  // missing when nothing was inserted
+};
+
+}  // namespace quire

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Quire as a library: a document database inside the process.
+//
+//   auto client = quire::Open("data");
+//   if (!client.ok()) ...                                      // client.status().ToString()
+//   quire::Collection people = client->GetDatabase("app").GetCollection("people");
+//   auto id = people.InsertOne(*quire::bson::Document::FromJson(R"({"name": "Ada"})"));
+//
+// Nothing throws, prints, aborts or handles signals. Whatever can fail returns a Status or a
+// Result (quire/status.h); documents are those of quire/bson.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quire/bson.h"
+#include "quire/collection.h"
+#include "quire/cursor.h"
+#include "quire/database.h"
+#include "quire/options.h"
+#include "quire/session.h"
+#include "quire/status.h"
+
+namespace quire {
+
+// An open folder (or memory). Cheap to copy; safe for concurrent use. Databases, collections,
+// cursors and sessions keep it open: the folder is closed when the last of them is gone.
+class Client {
+ public:
+  explicit Client(std::shared_ptr<api::Embedded> engine);
+
+  Database GetDatabase(std::string_view name) const;
+  Result<std::vector<std::string>> ListDatabaseNames();
+
+  Result<Session> StartSession();
+
+ private:
+  std::shared_ptr<api::Embedded> engine_;
+};
+
+// Opens the folder of `options`, recovering what was acknowledged before a crash. A folder is open
+// in one process at a time. Errors: the folder is in use, is not Quire's, was written by a newer
+// version, or is damaged; it is then left as it was.
+Result<Client> Open(const OpenOptions& options);
+Result<Client> Open(std::string_view path);
+// A fresh, empty database in memory.
+Result<Client> OpenInMemory();
+
+}  // namespace quire

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "api/arguments.h"
+#include "api/embedded.h"
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "quire/collection.h"
+
+namespace quire {
+
+namespace {
+
+// What one command may carry, as over the wire.
+constexpr size_t kMaxBatchDocuments = 100'000;
+constexpr size_t kMaxBatchBytes = 48'000'000;
+
+// "a_1_b_-1"
+std::string IndexName(bson::View keys) {
+  std::string name;
+  for (const bson::Element& key : keys) {
+    bson::Value value = key.value();
+    name += name.empty() ? "" : "_";
+    name += key.name();
+    name += "_";
+    name +=
+        value.is_string() ? std::string(value.AsString()) : std::to_string(api::IntegerOf(value));
+  }
+  return name;
+}
+
+}  // namespace
+
+struct Collection::UpdateCall {
+  bson::View filter;
+  bson::View update;
+  const Pipeline* pipeline;  // used instead of `update` unless null
+  bool multi;
+  const UpdateOptions& options;
+};
+
+struct Collection::FindAndModifyCall {
+  bson::View filter;
+  const bson::View* update;  // null: remove
+  const FindAndModifyOptions& options;
+};
+
+Result<bson::OwnedValue> Collection::InsertOne(bson::View document, const InsertOptions& options) {
+  bson::Document with_id;
+  if (!document.Has("_id")) {
+    bson::Builder builder;
+    builder.Append("_id", bson::ObjectId::Generate()).AppendFields(document);
+    with_id = builder.Finish();
+    document = with_id;
+  }
+  bson::OwnedValue id(document["_id"]);
+  bson::Builder command;
+  command.Append("insert", name_);
+  api::AppendDurability(&command, options.durability, options.session);
+  command.AppendFields(options.extra);
+  RETURN_IF_ERROR(
+      engine_->RunWrite(database_, &command, options.session, {{"documents", {document}}})
+          .status());
+  return id;
+}
+
+Result<InsertResult> Collection::InsertMany(const std::vector<bson::Document>& documents,
+                                            const InsertOptions& options) {
+  InsertResult result;
+  size_t next = 0;
+  do {
+    request::Sequence batch{"documents", {}};
+    for (size_t bytes = 0; next < documents.size() && bytes < kMaxBatchBytes &&
+                           batch.documents.size() < kMaxBatchDocuments;
+         ++next) {
+      batch.documents.emplace_back(documents[next]);
+      bytes += documents[next].bytes().size();
+    }
+    bson::Builder command;
+    command.Append("insert", name_).Append("ordered", options.ordered);
+    api::AppendDurability(&command, options.durability, options.session);
+    command.AppendFields(options.extra);
+    ASSIGN_OR_RETURN(bson::Document reply,
+                     engine_->RunWrite(database_, &command, options.session, {std::move(batch)}));
+    result.inserted += api::IntegerOf(reply["n"]);
+  } while (next < documents.size());
+  return result;
+}
+
+Result<UpdateResult> Collection::Update(const UpdateCall& call) {
+  const UpdateOptions& options = call.options;
+  bson::Builder command;
+  command.Append("update", name_).BeginArray("updates").PushDocument();
+  command.Append("q", call.filter);
+  if (call.pipeline != nullptr) {
+    api::AppendDocuments(&command, "u", *call.pipeline);
+  } else {
+    command.Append("u", call.update);
+  }
+  command.Append("multi", call.multi).Append("upsert", options.upsert);
+  api::AppendGiven(&command, "arrayFilters", options.array_filters);
+  api::AppendGiven(&command, "hint", options.hint);
+  api::AppendStatementExtra(&command, options.extra);
+  command.End().End();
+  api::AppendDurability(&command, options.durability, options.session);
+  api::AppendCommandExtra(&command, options.extra);
+  ASSIGN_OR_RETURN(bson::Document reply, engine_->RunWrite(database_, &command, options.session));
+
+  UpdateResult result;
+  result.matched = api::IntegerOf(reply["n"]);
+  result.modified = api::IntegerOf(reply["nModified"]);
+  if (bson::Value upserted = reply["upserted"]; upserted.is_array()) {
+    result.upserted_id = bson::OwnedValue(upserted.AsArray().front().value().AsDocument()["_id"]);
+    result.matched -= 1;
+  }
+  return result;
+}
+
+Result<UpdateResult> Collection::UpdateOne(bson::View filter, bson::View update,
+                                           const UpdateOptions& options) {
+  return Update({filter, update, nullptr, false, options});
+}
+
+Result<UpdateResult> Collection::UpdateOne(bson::View filter, const Pipeline& update,
+                                           const UpdateOptions& options) {
+  return Update({filter, {}, &update, false, options});
+}
+
+Result<UpdateResult> Collection::UpdateMany(bson::View filter, bson::View update,
+                                            const UpdateOptions& options) {
+  return Update({filter, update, nullptr, true, options});
+}
+
+Result<UpdateResult> Collection::UpdateMany(bson::View filter, const Pipeline& update,
+                                            const UpdateOptions& options) {
+  return Update({filter, {}, &update, true, options});
+}
+
+Result<UpdateResult> Collection::ReplaceOne(bson::View filter, bson::View replacement,
+                                            const UpdateOptions& options) {
+  if (!replacement.empty() && replacement.front().name().starts_with('$')) {
+    return Status(kFailedToParse, "a replacement document must not have update operators");
+  }
+  return Update({filter, replacement, nullptr, false, options});
+}
+
+Result<int64_t> Collection::Delete(bson::View filter, int32_t limit, const DeleteOptions& options) {
+  bson::Builder command;
+  command.Append("delete", name_).BeginArray("deletes").PushDocument();
+  command.Append("q", filter).Append("limit", limit);
+  api::AppendGiven(&command, "hint", options.hint);
+  api::AppendStatementExtra(&command, options.extra);
+  command.End().End();
+  api::AppendDurability(&command, options.durability, options.session);
+  api::AppendCommandExtra(&command, options.extra);
+  ASSIGN_OR_RETURN(bson::Document reply, engine_->RunWrite(database_, &command, options.session));
+  return api::IntegerOf(reply["n"]);
+}
+
+Result<int64_t> Collection::DeleteOne(bson::View filter, const DeleteOptions& options) {
+  return Delete(filter, 1, options);
+}
+
+Result<int64_t> Collection::DeleteMany(bson::View filter, const DeleteOptions& options) {
+  return Delete(filter, 0, options);
+}
+
+Result<std::optional<bson::Document>> Collection::FindAndModify(const FindAndModifyCall& call) {
+  const FindAndModifyOptions& options = call.options;
+  bson::Builder command;
+  command.Append("findAndModify", name_).Append("query", call.filter);
+  api::AppendGiven(&command, "sort", options.sort);
+  if (call.update != nullptr) {
+    command.Append("update", *call.update).Append("new", options.return_new);
+    command.Append("upsert", options.upsert);
+    api::AppendGiven(&command, "arrayFilters", options.array_filters);
+  } else {
+    command.Append("remove", true);
+  }
+  api::AppendGiven(&command, "fields", options.projection);
+  api::AppendGiven(&command, "hint", options.hint);
+  api::AppendDurability(&command, options.durability, options.session);
+  command.AppendFields(options.extra);
+  ASSIGN_OR_RETURN(bson::Document reply, engine_->RunWrite(database_, &command, options.session));
+  bson::Value value = reply["value"];
+  if (!value.is_document()) {
+    return std::optional<bson::Document>();
+  }
+  return std::optional<bson::Document>(value.AsDocument());
+}
+
+Result<std::optional<bson::Document>> Collection::FindOneAndUpdate(
+    bson::View filter, bson::View update, const FindAndModifyOptions& options) {
+  return FindAndModify({filter, &update, options});
+}
+
+Result<std::optional<bson::Document>> Collection::FindOneAndReplace(
+    bson::View filter, bson::View replacement, const FindAndModifyOptions& options) {
+  if (!replacement.empty() && replacement.front().name().starts_with('$')) {
+    return Status(kFailedToParse, "a replacement document must not have update operators");
+  }
+  return FindAndModify({filter, &replacement, options});
+}
+
+Result<std::optional<bson::Document>> Collection::FindOneAndDelete(
+    bson::View filter, const FindAndModifyOptions& options) {
+  return FindAndModify({filter, nullptr, options});
+}
+
+Result<std::string> Collection::CreateIndex(bson::View keys, bson::View options) {
+  bson::Value given = options["name"];
+  std::string name = given.is_string() ? std::string(given.AsString()) : IndexName(keys);
+  bson::Builder command;
+  command.Append("createIndexes", name_).BeginArray("indexes").PushDocument();
+  command.Append("key", keys).AppendFields(options);
+  if (given.missing()) {
+    command.Append("name", name);
+  }
+  command.End().End();
+  RETURN_IF_ERROR(engine_->RunWrite(database_, &command, nullptr).status());
+  return name;
+}
+
+Status Collection::DropIndex(std::string_view name) {
+  bson::Builder command;
+  command.Append("dropIndexes", name_).Append("index", name);
+  return engine_->RunWrite(database_, &command, nullptr).status();
+}
+
+Status Collection::Drop() {
+  bson::Builder command;
+  command.Append("drop", name_);
+  Status status = engine_->RunWrite(database_, &command, nullptr).status();
+  return status.code() == kNamespaceNotFound ? Status::Ok() : status;
+}
+
+}  // namespace quire

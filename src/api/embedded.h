@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The door of the library: commands in, replies or errors out, through the same Handler as the
+// wire.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "quire/bson.h"
+#include "quire/session.h"
+#include "quire/status.h"
+#include "request/request.h"
+
+namespace quire::api {
+
+// Safe for concurrent use.
+class Embedded {
+ public:
+  explicit Embedded(std::unique_ptr<request::Handler> handler);
+  Embedded(const Embedded&) = delete;
+  Embedded& operator=(const Embedded&) = delete;
+  ~Embedded();
+
+  // Finishes `command` with the session's fields and $db and runs it. The reply, or its error when
+  // it is one. `sequences` are arguments given beside the body.
+  Result<bson::Document> Run(std::string_view database, bson::Builder* command, Session* session,
+                             std::vector<request::Sequence> sequences = {});
+
+  // The same for a write: errors of single documents and of the write concern are errors too, with
+  // the reply as extra().
+  Result<bson::Document> RunWrite(std::string_view database, bson::Builder* command,
+                                  Session* session, std::vector<request::Sequence> sequences = {});
+
+ private:
+  std::unique_ptr<request::Client> TakeClient();
+  void GiveBack(std::unique_ptr<request::Client> client);
+
+  const std::unique_ptr<request::Handler> handler_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<request::Client>> idle_;  // guarded by mutex_
+};
+
+// The error a reply carries; ok when its `ok` is 1.
+Status StatusOfReply(bson::View reply);
+
+// A number of any type as an integer; 0 when it is none.
+int64_t IntegerOf(const bson::Value& value);
+
+}  // namespace quire::api
