@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -56,6 +57,8 @@ struct ObjectId {
 
   // A new id: seconds, a per-process random part, a counter. Safe for concurrent use.
   static ObjectId Generate();
+  // From 24 hexadecimal digits of either case; nothing when it is not that.
+  static std::optional<ObjectId> FromHex(std::string_view hex);
   std::string ToHex() const;
   friend bool operator==(const ObjectId&, const ObjectId&) = default;
 };
