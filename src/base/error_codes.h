@@ -121,6 +121,7 @@
   X(TransactionExceededLifetimeLimitSeconds, 290)     \
   X(OperationNotSupportedInTransaction, 263)          \
   X(IncompleteTransactionHistory, 217)                \
+  X(NotExactValueField, 111)                          \
   X(WriteConflict, 112)                               \
   X(CommandFailed, 125)                               \
   X(UnsatisfiableWriteConcern, 100)                   \

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "expr/update/array_filter_internal.h"
+
+namespace quire::expr::update {
+
+namespace {
+
+// The one top-level name all conditions of `filter` start with, into *found ("" when none yet).
+Status FindIdentifier(bson::View filter, int depth, std::string* found) {
+  if (depth > 100) {
+    return Status(kBadValue, "Error parsing array filter: it is nested too deeply");
+  }
+  for (const bson::Element& element : filter) {
+    std::string_view name = element.name();
+    if (name == "$and" || name == "$or" || name == "$nor") {
+      if (element.type() != bson::Type::kArray) {
+        continue;
+      }
+      for (const bson::Element& branch : element.value().AsArray()) {
+        if (branch.type() == bson::Type::kDocument) {
+          RETURN_IF_ERROR(FindIdentifier(branch.value().AsDocument(), depth + 1, found));
+        }
+      }
+      continue;
+    }
+    if (!name.empty() && name[0] == '$') {
+      continue;
+    }
+    std::string_view first = name.substr(0, name.find('.'));
+    if (found->empty()) {
+      *found = first;
+    } else if (*found != first) {
+      return Status(kFailedToParse,
+                    "Error parsing array filter: Expected a single top-level field name, found '" +
+                        *found + "' and '" + std::string(first) + "'");
+    }
+  }
+  return Status::Ok();
+}
+
+bool IsValidIdentifier(std::string_view name) {
+  return !name.empty() && name[0] >= 'a' && name[0] <= 'z' &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c); });
+}
+
+Result<ArrayFilter> ParseOne(bson::View spec, const Context* context) {
+  ArrayFilter made;
+  ASSIGN_OR_RETURN(made.filter, match::Filter::Parse(spec, context));
+  RETURN_IF_ERROR(FindIdentifier(spec, 0, &made.identifier));
+  if (made.identifier.empty()) {
+    return Status(kFailedToParse,
+                  "Cannot use an expression without a top-level field name in arrayFilters");
+  }
+  if (!IsValidIdentifier(made.identifier)) {
+    return Status(kBadValue,
+                  "Error parsing array filter: The top-level field name must be an alphanumeric "
+                  "string beginning with a lowercase letter, found '" +
+                      made.identifier + "'");
+  }
+  return made;
+}
+
+}  // namespace
+
+Result<bool> ArrayFilter::Matches(const bson::Value& element) const {
+  bson::Builder wrapper;
+  wrapper.Append(identifier, element);
+  bson::Document document = wrapper.Finish();
+  return filter->Matches(document);
+}
+
+Result<std::vector<ArrayFilter>> ParseArrayFilters(bson::View filters, const Context* context) {
+  std::vector<ArrayFilter> parsed;
+  for (const bson::Element& element : filters) {
+    if (element.type() != bson::Type::kDocument) {
+      return Status(kTypeMismatch, "BSON field 'arrayFilters." + std::string(element.name()) +
+                                       "' is the wrong type '" +
+                                       std::string(bson::TypeName(element.type())) +
+                                       "', expected type 'object'");
+    }
+    ASSIGN_OR_RETURN(ArrayFilter made, ParseOne(element.value().AsDocument(), context));
+    for (const ArrayFilter& other : parsed) {
+      if (other.identifier == made.identifier) {
+        return Status(
+            kFailedToParse,
+            "Found multiple array filters with the same top-level field name " + made.identifier);
+      }
+    }
+    parsed.push_back(std::move(made));
+  }
+  return parsed;
+}
+
+}  // namespace quire::expr::update

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "expr/update/path_tree_internal.h"
+
+namespace quire::expr::update {
+
+namespace {
+
+bool AllDigits(std::string_view s) {
+  return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::string_view StripZeros(std::string_view digits) {
+  size_t at = digits.find_first_not_of('0');
+  return at == std::string_view::npos ? std::string_view("0") : digits.substr(at);
+}
+
+Status Conflict(std::string_view path, std::string_view at) {
+  return Status(kConflictingUpdateOperators, "Updating the path '" + std::string(path) +
+                                                 "' would create a conflict at '" +
+                                                 std::string(at) + "'");
+}
+
+Status CheckPath(std::string_view path, const std::vector<std::string_view>& parts,
+                 const std::vector<std::string>& identifiers, std::vector<std::string>* used) {
+  size_t positional = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::string_view identifier;
+    if (parts[i].empty()) {
+      return Status(kEmptyFieldName, path.empty()
+                                         ? "An empty update path is not valid."
+                                         : "The update path '" + std::string(path) +
+                                               "' contains an empty field name, which is not "
+                                               "allowed.");
+    }
+    if (parts[i] == "$") {
+      ++positional;
+      if (i == 0) {
+        return Status(kBadValue,
+                      "Cannot have positional (i.e. '$') element in the first position "
+                      "in path '" +
+                          std::string(path) + "'");
+      }
+    } else if (IsFilterComponent(parts[i], &identifier)) {
+      if (i == 0) {
+        return Status(kBadValue,
+                      "Cannot have array filter identifier (i.e. '$[<id>]') element in the first "
+                      "position in path '" +
+                          std::string(path) + "'");
+      }
+      if (identifier.empty()) {
+        continue;
+      }
+      if (std::find(identifiers.begin(), identifiers.end(), identifier) == identifiers.end()) {
+        return Status(kBadValue, "No array filter found for identifier '" +
+                                     std::string(identifier) + "' in path '" + std::string(path) +
+                                     "'");
+      }
+      used->emplace_back(identifier);
+    }
+  }
+  if (positional > 1) {
+    return Status(kBadValue, "Too many positional (i.e. '$') elements found in path '" +
+                                 std::string(path) + "'");
+  }
+  if (parts[0][0] == '$') {
+    return Status(kDollarPrefixedFieldName, "The dollar ($) prefixed field '" +
+                                                std::string(parts[0]) + "' in '" +
+                                                std::string(path) + "' is not valid for storage.");
+  }
+  return Status::Ok();
+}
+
+Node::Kind KindAbove(std::string_view component) {
+  std::string_view identifier;
+  return IsFilterComponent(component, &identifier) ? Node::Kind::kArray : Node::Kind::kObject;
+}
+
+NodePtr* Slot(Node* node, std::string_view component) {
+  std::string_view identifier;
+  if (component == "$") {
+    return &node->positional;
+  }
+  return &node->children[std::string(IsFilterComponent(component, &identifier) ? identifier
+                                                                               : component)];
+}
+
+}  // namespace
+
+bool ComponentLess::operator()(std::string_view a, std::string_view b) const {
+  bool a_digits = AllDigits(a);
+  bool b_digits = AllDigits(b);
+  if (a_digits != b_digits) {
+    return a_digits;
+  }
+  if (a_digits) {
+    std::string_view x = StripZeros(a);
+    std::string_view y = StripZeros(b);
+    if (x.size() != y.size()) {
+      return x.size() < y.size();
+    }
+    if (int order = x.compare(y); order != 0) {
+      return order < 0;
+    }
+  }
+  return a < b;
+}
+
+bool ParseIndex(std::string_view component, uint32_t* index) {
+  if (!AllDigits(component)) {
+    return false;
+  }
+  auto [end, error] =
+      std::from_chars(component.data(), component.data() + component.size(), *index);
+  return error == std::errc();
+}
+
+std::vector<std::string_view> SplitPath(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    size_t dot = path.find('.');
+    parts.push_back(path.substr(0, dot));
+    if (dot == std::string_view::npos) {
+      return parts;
+    }
+    path.remove_prefix(dot + 1);
+  }
+}
+
+bool IsFilterComponent(std::string_view component, std::string_view* identifier) {
+  if (component.size() < 3 || component.substr(0, 2) != "$[" || component.back() != ']') {
+    return false;
+  }
+  *identifier = component.substr(2, component.size() - 3);
+  return true;
+}
+
+Status AddLeaf(Node* root, std::string_view path, NodePtr leaf,
+               const std::vector<std::string>& identifiers, std::vector<std::string>* used) {
+  std::vector<std::string_view> parts = SplitPath(path);
+  if (parts.size() > 200) {
+    return Status(kOverflow, "The update path exceeds the maximum nesting depth of 200");
+  }
+  RETURN_IF_ERROR(CheckPath(path, parts, identifiers, used));
+  Node* at = root;
+  std::string_view taken;
+  for (size_t i = 0;; ++i) {
+    NodePtr* slot = Slot(at, parts[i]);
+    taken = path.substr(0, taken.size() + parts[i].size() + (i > 0 ? 1 : 0));
+    if (i + 1 == parts.size()) {
+      if (*slot) {
+        return Conflict(path, taken);
+      }
+      *slot = std::move(leaf);
+      return Status::Ok();
+    }
+    Node::Kind kind = KindAbove(parts[i + 1]);
+    if (!*slot) {
+      auto made = std::make_shared<Node>();
+      made->kind = kind;
+      *slot = std::move(made);
+    } else if ((*slot)->kind != kind) {
+      return Conflict(path, taken);
+    }
+    at = slot->get();
+  }
+}
+
+Result<NodePtr> MergeNodes(const NodePtr& a, const NodePtr& b, const std::string& path) {
+  if (a->kind == Node::Kind::kLeaf || a->kind != b->kind) {
+    return Conflict(path, path);
+  }
+  auto merged = std::make_shared<Node>(*a);
+  for (const auto& [name, child] : b->children) {
+    NodePtr& slot = merged->children[name];
+    if (slot) {
+      ASSIGN_OR_RETURN(slot, MergeNodes(slot, child, path + "." + name));
+    } else {
+      slot = child;
+    }
+  }
+  if (b->positional) {
+    if (merged->positional) {
+      ASSIGN_OR_RETURN(merged->positional,
+                       MergeNodes(merged->positional, b->positional, path + ".$"));
+    } else {
+      merged->positional = b->positional;
+    }
+  }
+  return NodePtr(std::move(merged));
+}
+
+}  // namespace quire::expr::update
