@@ -19,19 +19,35 @@ namespace quire::exec {
 struct Row {
   bson::View document;
   expr::Metadata meta;
+  // False for a row of an index that was not fetched: then `document` shows what the index key
+  // knows (nothing, when nobody above needs it) and meta.record_id says where the rest is.
+  bool fetched = true;
 };
 
 // What explain prints of a run.
 struct Counters {
   uint64_t returned = 0;
   uint64_t works = 0;
+  uint64_t waits = 0;  // steps that gave neither a row nor the end
   uint64_t keys_examined = 0;
   uint64_t docs_examined = 0;
   uint64_t seeks = 0;
+  uint64_t dups_tested = 0;
   uint64_t dups_dropped = 0;
+  uint64_t already_fetched = 0;
   uint64_t micros = 0;
   uint64_t spills = 0;
-  uint64_t memory = 0;  // largest amount held by a blocking operator
+  uint64_t spilled_bytes = 0;
+  uint64_t memory = 0;        // largest amount held by a blocking operator
+  uint64_t sorted_bytes = 0;  // bytes that went through a sort
+  bool ended = false;
+};
+
+// What one step of an operator gave.
+enum class Step {
+  kRow,    // a row
+  kAgain,  // nothing yet: step again
+  kEnd,
 };
 
 class Operator {
@@ -42,10 +58,24 @@ class Operator {
   // except on a tailable source, where false means "nothing yet".
   virtual Result<bool> Next(OpContext& op, Row* row) = 0;
 
+  // Does a bounded piece of the work towards the next row, so that several trees can be run in
+  // turns. Operators that cannot stop in between find the whole row.
+  virtual Result<Step> Work(OpContext& op, Row* row);
+
   const Counters& counters() const { return counters_; }
 
  protected:
   Counters counters_;
+};
+
+// An operator written as steps; counts them.
+class Stage : public Operator {
+ public:
+  Result<bool> Next(OpContext& op, Row* row) final;
+  Result<Step> Work(OpContext& op, Row* row) final;
+
+ protected:
+  virtual Result<Step> DoWork(OpContext& op, Row* row) = 0;
 };
 
 }  // namespace quire::exec

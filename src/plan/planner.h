@@ -25,6 +25,7 @@ struct Query {
   store::CollectionPtr collection;  // null: there is no such collection
   const expr::Context* context = nullptr;
   const expr::match::Filter* filter = nullptr;
+  bson::View filter_spec;  // as the user wrote it: {_id: 5} and {_id: {$eq: 5}} plan differently
   const expr::SortPattern* sort = nullptr;       // may be null
   const expr::Projection* projection = nullptr;  // may be null
   bson::View sort_spec;                          // as the user wrote it, for explain
@@ -53,6 +54,12 @@ class Plan {
 
   // The operator tree of the chosen plan, reading through `txn`, which outlives it. Once only.
   virtual Result<exec::Operator*> Open(store::Transaction& txn) = 0;
+
+  // For the pauses of a tailable cursor: lets go of the transaction, which may end then...
+  virtual void Unbind() = 0;
+  // ...and goes on after the last row with what another one sees. CappedPositionLost when that
+  // row is gone. REQUIRES: query.tailable and Open was called.
+  virtual Status Rebind(store::Transaction& txn) = 0;
 
   // The fields of explain's queryPlanner / executionStats, appended to `out`. The latter REQUIRES
   // the run to have ended; `verbosity` "allPlansExecution" adds the trials.

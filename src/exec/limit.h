@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LIMIT and SKIP.
+#pragma once
+
+#include <cstdint>
+
+#include "exec/operator.h"
+
+namespace quire::exec {
+
+// The first `limit` rows. `input` outlives it.
+class Limit final : public Stage {
+ public:
+  Limit(Operator* input, int64_t limit) : input_(input), left_(limit) {}
+
+ protected:
+  Result<Step> DoWork(OpContext& op, Row* row) override;
+
+ private:
+  Operator* input_;
+  int64_t left_;
+};
+
+// All but the first `skip` rows. `input` outlives it.
+class Skip final : public Stage {
+ public:
+  Skip(Operator* input, int64_t skip) : input_(input), left_(skip) {}
+
+ protected:
+  Result<Step> DoWork(OpContext& op, Row* row) override;
+
+ private:
+  Operator* input_;
+  int64_t left_;
+};
+
+// No rows.
+class Eof final : public Stage {
+ protected:
+  Result<Step> DoWork(OpContext&, Row*) override { return Step::kEnd; }
+};
+
+}  // namespace quire::exec

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/operator.h"
+
+#include "base/try.h"
+
+namespace quire::exec {
+
+Result<Step> Operator::Work(OpContext& op, Row* row) {
+  ASSIGN_OR_RETURN(bool more, Next(op, row));
+  return more ? Step::kRow : Step::kEnd;
+}
+
+Result<bool> Stage::Next(OpContext& op, Row* row) {
+  while (true) {
+    auto step = Work(op, row);
+    if (!step.ok()) {
+      return std::move(step).status();
+    }
+    if (*step != Step::kAgain) {
+      return *step == Step::kRow;
+    }
+  }
+}
+
+Result<Step> Stage::Work(OpContext& op, Row* row) {
+  ++counters_.works;
+  auto step = DoWork(op, row);
+  if (!step.ok()) {
+    return step;
+  }
+  switch (*step) {
+    case Step::kRow:
+      ++counters_.returned;
+      break;
+    case Step::kAgain:
+      ++counters_.waits;
+      break;
+    case Step::kEnd:
+      counters_.ended = true;
+      break;
+  }
+  return step;
+}
+
+}  // namespace quire::exec
