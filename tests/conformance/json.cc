@@ -7,30 +7,13 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/utf8.h"
 
 namespace quire::conformance {
 
 namespace {
 
 constexpr int kMaxDepth = 200;
-
-void AppendUtf8(uint32_t code, std::string* out) {
-  if (code < 0x80) {
-    *out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    *out += static_cast<char>(0xc0 | (code >> 6));
-    *out += static_cast<char>(0x80 | (code & 0x3f));
-  } else if (code < 0x10000) {
-    *out += static_cast<char>(0xe0 | (code >> 12));
-    *out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
-    *out += static_cast<char>(0x80 | (code & 0x3f));
-  } else {
-    *out += static_cast<char>(0xf0 | (code >> 18));
-    *out += static_cast<char>(0x80 | ((code >> 12) & 0x3f));
-    *out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
-    *out += static_cast<char>(0x80 | (code & 0x3f));
-  }
-}
 
 class Parser {
  public:
@@ -149,7 +132,7 @@ class Parser {
       RETURN_IF_ERROR(ParseHex(&low));
       code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    AppendUtf8(code, out);
+    bson::AppendUtf8(code, out);
     return Status::Ok();
   }
 
