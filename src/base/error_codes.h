@@ -93,6 +93,7 @@
   X(NotYetInitialized, 94)                            \
   X(NotSecondary, 95)                                 \
   X(OperationFailed, 96)                              \
+  X(DBPathInUse, 98)                                  \
   X(ConflictingOperationInProgress, 117)              \
   X(DocumentValidationFailure, 121)                   \
   X(ReadConcernMajorityNotAvailableYet, 134)          \

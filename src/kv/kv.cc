@@ -4,9 +4,10 @@
 namespace quire::kv {
 
 void ReadValue::SetCopy(std::string_view bytes) {
-  auto copy = std::make_shared<const std::string>(bytes);
+  auto copy = std::make_shared<std::string>(bytes);
   view_ = *copy;
   keeper_ = std::move(copy);
+  kind_ = nullptr;
 }
 
 std::string PrefixEnd(std::string_view prefix) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The storage seam: an ordered, transactional map from bytes to bytes. Everything above it is
-// written against these classes only, and every backend passes kv/conformance_test.h.
+// written against these classes only, and every backend passes kv/conformance_test.cc.
 //
 // Keys compare as unsigned bytes. A transaction reads the snapshot taken by Begin plus its own
 // writes. Conflicts between transactions are decided on claimed keys only: Put and Delete check
@@ -47,17 +47,26 @@ class ReadValue {
   std::string_view view() const& { return view_; }
   std::string_view view() && = delete;  // would dangle
 
-  // For backends: shows `bytes`, which `keeper` (may be null) keeps alive.
-  void Set(std::string_view bytes, std::shared_ptr<const void> keeper) {
+  // For backends: shows `bytes`, which `keeper` (may be null) keeps alive. `kind` names the type
+  // of the keeper for ReusableKeeper (null: not reusable).
+  void Set(std::string_view bytes, std::shared_ptr<void> keeper, const void* kind = nullptr) {
     view_ = bytes;
     keeper_ = std::move(keeper);
+    kind_ = kind;
   }
   // For backends: owns a copy.
   void SetCopy(std::string_view bytes);
+  // For backends: the keeper of the last Set when it was of `kind` and nobody else holds it, so
+  // that a value read over and over allocates once; else null. The caller calls Show next.
+  void* ReusableKeeper(const void* kind) const {
+    return kind == kind_ && keeper_.use_count() == 1 ? keeper_.get() : nullptr;
+  }
+  void Show(std::string_view bytes) { view_ = bytes; }
 
  private:
   std::string_view view_;
-  std::shared_ptr<const void> keeper_;
+  std::shared_ptr<void> keeper_;
+  const void* kind_ = nullptr;
 };
 
 // Walks a range in one direction. Not safe for concurrent use; must not outlive its Txn. Writes of
@@ -105,10 +114,12 @@ class Txn {
   // is 8 bytes, little-endian; Get of one shows the sum as of the snapshot and own additions.
   virtual Status Add(std::string_view key, int64_t delta) = 0;
 
-  // Marks a point to which RollbackToSavepoint undoes later writes (claims stay). Nests.
+  // Marks a point in the transaction's writes. Nests.
   virtual void SetSavepoint() = 0;
+  // Undoes the writes made since the newest savepoint (claims stay) and forgets it.
+  // REQUIRES: there is one.
   virtual Status RollbackToSavepoint() = 0;
-  // Forgets the newest savepoint, keeping its writes.
+  // Forgets the newest savepoint, keeping its writes. REQUIRES: there is one.
   virtual void ReleaseSavepoint() = 0;
 
   // Makes all writes visible at once, durable as asked. After it, ok or not, the transaction is

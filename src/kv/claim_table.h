@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which open transaction holds which key, and when a key was last committed: the conflict
+// detection of Txn::Claim for backends that keep it in this process. Time is a counter of commits.
+// A transaction opens its Claims before it takes its snapshot and commits them after its writes
+// became visible; then whoever does not see those writes started before that commit.
+//
+// Lock order: a shard's mutex and active_mutex_ are never held together. Safe for concurrent use.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "quire/status.h"
+
+namespace quire::kv {
+
+class ClaimTable {
+ private:
+  struct Shard;
+  struct Entry;
+
+ public:
+  // The claims of one transaction. Given up (as by a rollback) when destroyed.
+  // REQUIRES: the table outlives it.
+  class Claims {
+   public:
+    explicit Claims(ClaimTable& table);
+    ~Claims();
+    Claims(const Claims&) = delete;
+    Claims& operator=(const Claims&) = delete;
+
+    // Ok when the key is now held by this transaction (or was); else WriteConflict.
+    Status Add(std::string_view key);
+    // Ends the transaction: later claims of these keys by transactions already open conflict.
+    // REQUIRES: the transaction's writes are visible.
+    void Commit();
+
+   private:
+    friend class ClaimTable;
+    struct Held {
+      Shard* shard;
+      std::pair<const std::string, Entry>* slot;
+    };
+    ClaimTable& table_;
+    uint64_t start_;
+    std::list<uint64_t>::iterator active_;
+    bool open_ = true;
+    std::vector<Held> held_;
+  };
+
+  ClaimTable() = default;
+  ClaimTable(const ClaimTable&) = delete;
+  ClaimTable& operator=(const ClaimTable&) = delete;
+
+  // Keys remembered; for tests.
+  size_t size();
+
+ private:
+  struct Entry {
+    const Claims* holder = nullptr;
+    uint64_t committed = 0;  // time of the last commit of a claim
+    bool queued = false;     // stands in its shard's queue, exactly once
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+  using Map = std::unordered_map<std::string, Entry, Hash, std::equal_to<>>;
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    // All guarded by mutex.
+    Map entries;
+    std::deque<Map::value_type*> queue;  // no longer held, waiting until nobody can conflict
+  };
+  static constexpr size_t kShards = 64;
+
+  Shard& ShardOf(std::string_view key) { return shards_[(Hash()(key) >> 20) % kShards]; }
+  void End(Claims* claims, uint64_t commit_time);
+  // REQUIRES: shard.mutex is held.
+  void Release(Shard& shard, Map::value_type* slot, uint64_t commit_time);
+  void Trim(Shard& shard);
+
+  std::array<Shard, kShards> shards_;
+  std::atomic<uint64_t> clock_{0};
+  // The start of the oldest open transaction: what was committed by then cannot conflict any more.
+  std::atomic<uint64_t> oldest_{std::numeric_limits<uint64_t>::max()};
+  std::mutex active_mutex_;
+  std::list<uint64_t> active_;  // guarded by active_mutex_: starts of open transactions, ascending
+};
+
+}  // namespace quire::kv

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Store that fails on purpose, for tests: it passes every call to another store unless the plan
+// says that this one fails.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <random>
+
+#include "kv/kv.h"
+#include "quire/status.h"
+
+namespace quire::kv {
+
+// The kinds of calls a plan can fail.
+enum class FaultPoint {
+  kBegin,   // Store::Begin
+  kRead,    // Get, MultiGet, Scan and each move of a cursor
+  kWrite,   // Put, Delete, Add
+  kClaim,   // Claim
+  kCommit,  // Commit of a transaction that may write; the transaction is rolled back
+  kLoad,    // each call of a SortedLoader
+  kAdmin,   // DeleteRange, Sync, Compact
+};
+constexpr size_t kFaultPoints = 7;
+
+// Which calls fail and how. Safe for concurrent use. The default plan fails nothing.
+class FaultPlan {
+ public:
+  // The nth call from now (1 = the next one) fails with `error`, once.
+  void FailNth(FaultPoint point, uint64_t nth, Status error);
+  // Every call fails with this probability; the same seed gives the same choices.
+  void FailRandomly(FaultPoint point, double probability, uint64_t seed, Status error);
+  // While set, commits, loads and DeleteRange fail with OutOfDiskSpace.
+  void SetDiskFull(bool full);
+  // Forgets all faults.
+  void Clear();
+
+  // Calls seen so far.
+  uint64_t calls(FaultPoint point);
+  // For FaultStore: counts a call; the error it must fail with, or ok.
+  Status Check(FaultPoint point);
+
+ private:
+  struct Rule {
+    uint64_t calls = 0;
+    uint64_t fail_at = 0;  // 0: never
+    double probability = 0;
+    std::mt19937_64 random;
+    Status nth_error;
+    Status random_error;
+  };
+  std::mutex mutex_;
+  std::array<Rule, kFaultPoints> rules_;  // guarded by mutex_
+  bool disk_full_ = false;                // guarded by mutex_
+};
+
+// REQUIRES: `plan` outlives the store.
+std::unique_ptr<Store> NewFaultStore(std::unique_ptr<Store> base, FaultPlan& plan);
+
+}  // namespace quire::kv

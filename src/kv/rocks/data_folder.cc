@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/rocks/data_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+
+namespace quire::kv {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kHeader = "quire data folder\nformat ";
+
+Status IoError(const std::string& what, int error) {
+  int code = error == ENOSPC || error == EDQUOT ? kOutOfDiskSpace : kInternalError;
+  return Status(code, what + ": " + std::generic_category().message(error));
+}
+
+// Files that may stand in a folder before its first use: they are not anybody's data.
+bool IsHarmless(const std::string& name) {
+  if (name.starts_with('.') || name == "lost+found") {
+    return true;
+  }
+  for (const char* ending : {".log", ".pid", ".sock", ".conf"}) {
+    if (name.ends_with(ending)) {
+      return true;
+    }
+  }
+  return name == "quire.lock";
+}
+
+Status Foreign(const std::string& path, const std::string& name) {
+  std::string what = name == "WiredTiger" || name == "storage.bson"
+                         ? "MongoDB's own data files"
+                         : "files that are not Quire's (" + name + ")";
+  return Status(kUnsupportedFormat, "The data folder " + path + " holds " + what +
+                                        "; choose an empty folder or one that Quire made");
+}
+
+Status CheckUnclaimed(const std::string& path) {
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    std::string name = it->path().filename().string();
+    if (!IsHarmless(name)) {
+      return Foreign(path, name);
+    }
+  }
+  return error ? IoError("Cannot read the data folder " + path, error.value()) : Status::Ok();
+}
+
+Status CheckVersion(const std::string& path) {
+  std::ifstream in(path + "/QUIRE");
+  std::stringstream text;
+  text << in.rdbuf();
+  std::string content = text.str();
+  int version = 0;
+  if (content.starts_with(kHeader)) {
+    const char* digits = content.data() + kHeader.size();
+    std::from_chars(digits, content.data() + content.size(), version);
+  }
+  if (version <= 0) {
+    return Status(kDataCorruptionDetected,
+                  "The data folder " + path + " is damaged: its file QUIRE is not readable");
+  }
+  if (version > kFormatVersion) {
+    return Status(kUnsupportedFormat, "The data folder " + path + " has format " +
+                                          std::to_string(version) +
+                                          ", made by a newer Quire; this one reads up to format " +
+                                          std::to_string(kFormatVersion));
+  }
+  return Status::Ok();
+}
+
+// A database that lost its root file must not be taken for a new one, which would delete the rest.
+Status CheckComplete(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path + "/data/CURRENT", error)) {
+    return Status::Ok();
+  }
+  for (fs::directory_iterator it(path + "/data", error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().extension() == ".sst" || it->path().extension() == ".log") {
+      return Status(kDataCorruptionDetected,
+                    "The data folder " + path + " is damaged: the file data/CURRENT is missing");
+    }
+  }
+  return Status::Ok();
+}
+
+void SyncFolder(const std::string& path) {
+  int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) {
+    fsync(fd);
+    close(fd);
+  }
+}
+
+Status WriteVersion(const std::string& path) {
+  const std::string name = path + "/QUIRE";
+  const std::string draft = path + "/.QUIRE.new";
+  const std::string text = std::string(kHeader) + std::to_string(kFormatVersion) + "\n";
+  int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    return IoError("Cannot write " + draft, errno);
+  }
+  bool written =
+      write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
+  int error = errno;
+  close(fd);
+  if (!written || rename(draft.c_str(), name.c_str()) != 0) {
+    return IoError("Cannot write " + name, written ? errno : error);
+  }
+  SyncFolder(path);
+  return Status::Ok();
+}
+
+std::string ReadSmall(int fd) {
+  std::array<char, 64> buffer;
+  ssize_t n = pread(fd, buffer.data(), buffer.size(), 0);
+  std::string text(buffer.data(), n > 0 ? static_cast<size_t>(n) : 0);
+  while (!text.empty() && isspace(static_cast<unsigned char>(text.back()))) {
+    text.pop_back();
+  }
+  return text;
+}
+
+Result<int> Lock(const std::string& path) {
+  const std::string name = path + "/quire.lock";
+  int fd = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    return IoError("Cannot open " + name, errno);
+  }
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    int error = errno;
+    std::string pid = ReadSmall(fd);
+    close(fd);
+    if (error != EWOULDBLOCK) {
+      return IoError("Cannot lock " + name, error);
+    }
+    std::string who = pid.empty() ? "" : " (pid " + pid + ")";
+    return Status(kDBPathInUse, "The data folder " + path + " is in use by " +
+                                    (pid == std::to_string(getpid()) ? "this" : "another") +
+                                    " process" + who);
+  }
+  std::string pid = std::to_string(getpid()) + "\n";
+  if (ftruncate(fd, 0) != 0 || pwrite(fd, pid.data(), pid.size(), 0) < 0) {
+    int error = errno;
+    close(fd);
+    return IoError("Cannot write " + name, error);
+  }
+  return fd;
+}
+
+Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  fs::create_directory(path, error);
+  if (error) {
+    return IoError("Cannot create the data folder " + path, error.value());
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<DataFolder> DataFolder::Open(const std::string& path) {
+  RETURN_IF_ERROR(MakeFolder(path));
+  std::error_code error;
+  const bool ours = fs::exists(path + "/QUIRE", error);
+  RETURN_IF_ERROR(ours ? CheckVersion(path) : CheckUnclaimed(path));
+  RETURN_IF_ERROR(CheckComplete(path));
+
+  DataFolder folder;
+  folder.path_ = path;
+  ASSIGN_OR_RETURN(folder.lock_, Lock(path));
+  if (!fs::exists(path + "/QUIRE", error)) {
+    RETURN_IF_ERROR(WriteVersion(path));
+  }
+  fs::remove_all(folder.load(), error);
+  RETURN_IF_ERROR(MakeFolder(folder.load()));
+  RETURN_IF_ERROR(MakeFolder(folder.data()));
+  return folder;
+}
+
+DataFolder& DataFolder::operator=(DataFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(lock_, other.lock_);
+  return *this;
+}
+
+DataFolder::~DataFolder() {
+  if (lock_ >= 0) {
+    close(lock_);
+  }
+}
+
+}  // namespace quire::kv

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The data folder of a store on disk and its three own files:
+//   QUIRE       text: "quire data folder\nformat <number>\n", written before anything else
+//   quire.lock  locked while a store has the folder open; holds the process id as text
+//   data/       the database's files;  load/  files being loaded, emptied at start
+#pragma once
+
+#include <string>
+
+#include "quire/status.h"
+
+namespace quire::kv {
+
+// DO NOT CHANGE without reading older formats too: the number in the QUIRE file.
+constexpr int kFormatVersion = 1;
+
+// An opened folder, locked until destroyed.
+class DataFolder {
+ public:
+  // Checks, creates what is missing, and locks. Errors as OpenRocks.
+  static Result<DataFolder> Open(const std::string& path);
+
+  DataFolder() = default;
+  DataFolder(DataFolder&& other) noexcept { *this = std::move(other); }
+  DataFolder& operator=(DataFolder&& other) noexcept;
+  ~DataFolder();
+
+  std::string data() const { return path_ + "/data"; }
+  std::string load() const { return path_ + "/load"; }
+
+ private:
+  std::string path_;
+  int lock_ = -1;
+};
+
+}  // namespace quire::kv

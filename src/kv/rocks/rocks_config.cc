@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/rocks/rocks_config.h"
+
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_buffer_manager.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "kv/rocks/counter_merge.h"
+
+namespace quire::kv {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+// The machine's memory, or the container's when that is less.
+uint64_t UsableMemory() {
+  uint64_t bytes =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  uint64_t limit = 0;
+  if (std::ifstream in("/sys/fs/cgroup/memory.max"); in >> limit && limit > 0) {
+    bytes = std::min(bytes, limit);
+  }
+  return bytes;
+}
+
+void SetTables(rocksdb::Options& options, const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.block_size = 8 << 10;
+  table.format_version = 5;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  // Index and filter blocks count against the cache but stay in it: bounded and still fast.
+  table.cache_index_and_filter_blocks = true;
+  table.metadata_cache_options.unpartitioned_pinning = rocksdb::PinningTier::kAll;
+  table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+}
+
+void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
+                     const std::shared_ptr<rocksdb::Cache>& cache) {
+  options.write_buffer_size = std::clamp(cache_bytes / 8, 4 * kMiB, 64 * kMiB);
+  options.max_write_buffer_number = 3;
+  options.arena_block_size = 256 << 10;
+  options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
+      std::clamp(cache_bytes / 4, 8 * kMiB, 256 * kMiB), cache);
+  options.memtable_whole_key_filtering = true;
+  options.memtable_prefix_bloom_size_ratio = 0.02;
+}
+
+void SetLevels(rocksdb::Options& options) {
+  options.compression = rocksdb::kLZ4Compression;
+  options.level_compaction_dynamic_level_bytes = true;
+  options.target_file_size_base = 64 * kMiB;
+  options.max_bytes_for_level_base = 256 * kMiB;
+  options.max_background_jobs = 2;
+  options.bytes_per_sync = kMiB;
+}
+
+// After a crash: everything up to the first torn record. What was synced or acknowledged to have
+// reached the system stands before it; a log that lost its end while closed is an error.
+void SetLog(rocksdb::Options& options) {
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  options.track_and_verify_wals_in_manifest = true;
+  options.manual_wal_flush = false;
+}
+
+void SetQuiet(rocksdb::Options& options) {
+  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  options.max_log_file_size = kMiB;
+  options.keep_log_file_num = 2;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  options.skip_stats_update_on_db_open = true;
+  options.max_manifest_file_size = 16 * kMiB;
+}
+
+}  // namespace
+
+uint64_t DefaultCacheBytes() {
+  uint64_t memory = UsableMemory();
+  uint64_t half = memory > 1024 * kMiB ? (memory - 1024 * kMiB) / 2 : 0;
+  return std::max(half, 256 * kMiB);
+}
+
+RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env) {
+  if (cache_bytes == 0) {
+    cache_bytes = DefaultCacheBytes();
+  }
+  RocksConfig config;
+  config.cache = rocksdb::NewLRUCache(cache_bytes);
+  rocksdb::Options& options = config.options;
+  options.create_if_missing = true;
+  options.merge_operator = NewCounterMerge();
+  SetTables(options, config.cache);
+  SetWriteBuffers(options, cache_bytes, config.cache);
+  SetLevels(options);
+  SetLog(options);
+  SetQuiet(options);
+  if (memory_env != nullptr) {
+    options.env = memory_env;
+    options.avoid_flush_during_shutdown = true;  // it would only be thrown away
+    options.compression = rocksdb::kNoCompression;
+  }
+  return config;
+}
+
+}  // namespace quire::kv

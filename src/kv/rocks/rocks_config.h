@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The settings RocksDB runs with, and why each is what it is.
+#pragma once
+
+#include <rocksdb/cache.h>
+#include <rocksdb/options.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace quire::kv {
+
+// Half of the memory this process may use less 1 GB, at least 256 MB (as MongoDB's default).
+uint64_t DefaultCacheBytes();
+
+struct RocksConfig {
+  rocksdb::Options options;
+  std::shared_ptr<rocksdb::Cache> cache;
+};
+
+// `memory_env`: the environment of an ephemeral store, or null for one on disk.
+RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env);
+
+}  // namespace quire::kv

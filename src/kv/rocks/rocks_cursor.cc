@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/rocks/rocks_cursor.h"
+
+#include <iterator>
+#include <utility>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "kv/rocks/rocks_status.h"
+
+namespace quire::kv {
+
+RocksCursor::RocksCursor(rocksdb::DB* db, const rocksdb::ReadOptions& read, Range range,
+                         Direction direction)
+    : range_(std::move(range)), forward_(direction == Direction::kForward) {
+  rocksdb::ReadOptions bounded = read;
+  if (!range_.begin.empty()) {
+    lower_ = range_.begin;
+    bounded.iterate_lower_bound = &lower_;
+  }
+  if (!range_.end.empty()) {
+    upper_ = range_.end;
+    bounded.iterate_upper_bound = &upper_;
+  }
+  iterator_.reset(db->NewIterator(bounded));
+}
+
+Result<bool> RocksCursor::Next() {
+  switch (place_) {
+    case Place::kBefore:
+      forward_ ? iterator_->SeekToFirst() : iterator_->SeekToLast();
+      break;
+    case Place::kAt:
+      forward_ ? iterator_->Next() : iterator_->Prev();
+      break;
+    case Place::kEnd:
+      return false;
+  }
+  return Show();
+}
+
+Result<bool> RocksCursor::Seek(std::string_view target) {
+  const rocksdb::Slice to(target.data(), target.size());
+  forward_ ? iterator_->Seek(to) : iterator_->SeekForPrev(to);
+  return Show();
+}
+
+Result<bool> RocksCursor::Show() {
+  if (!iterator_->Valid()) {
+    place_ = Place::kEnd;
+    RETURN_IF_ERROR(FromRocks(iterator_->status()));
+    return false;
+  }
+  place_ = Place::kAt;
+  key_ = iterator_->key().ToStringView();
+  value_ = iterator_->value().ToStringView();
+  return true;
+}
+
+MergedCursor::MergedCursor(rocksdb::DB* db, const rocksdb::ReadOptions& read, Range range,
+                           Direction direction, const WriteSet& writes)
+    : range_(range),
+      forward_(direction == Direction::kForward),
+      writes_(writes.writes()),
+      base_(db, read, std::move(range), direction) {}
+
+void MergedCursor::SeekPending(std::string_view target) {
+  if (forward_) {
+    at_ = writes_.lower_bound(target < range_.begin ? std::string_view(range_.begin) : target);
+    pending_ = at_ == writes_.end() ? nullptr : &*at_;
+  } else {
+    const bool bounded = !range_.end.empty() && target >= range_.end;
+    at_ = bounded ? writes_.lower_bound(range_.end) : writes_.upper_bound(target);
+    pending_ = at_ == writes_.begin() ? nullptr : &*--at_;
+  }
+  BoundPending();
+}
+
+void MergedCursor::NextPending() {
+  if (forward_) {
+    pending_ = ++at_ == writes_.end() ? nullptr : &*at_;
+  } else {
+    pending_ = at_ == writes_.begin() ? nullptr : &*--at_;
+  }
+  BoundPending();
+}
+
+void MergedCursor::BoundPending() {
+  if (pending_ != nullptr && (forward_ ? !range_.end.empty() && pending_->first >= range_.end
+                                       : pending_->first < range_.begin)) {
+    pending_ = nullptr;
+  }
+}
+
+Result<bool> MergedCursor::Next() {
+  if (!started_) {
+    started_ = true;
+    if (forward_) {
+      SeekPending(range_.begin);
+    } else {  // the last one before the end
+      at_ = range_.end.empty() ? writes_.end() : writes_.lower_bound(range_.end);
+      pending_ = at_ == writes_.begin() ? nullptr : &*--at_;
+      BoundPending();
+    }
+    move_base_ = true;
+    move_pending_ = false;
+  }
+  return Merge();
+}
+
+Result<bool> MergedCursor::Seek(std::string_view target) {
+  started_ = true;
+  SeekPending(target);
+  move_pending_ = false;
+  ASSIGN_OR_RETURN(base_valid_, base_.Seek(target));
+  move_base_ = false;
+  return Merge();
+}
+
+Result<bool> MergedCursor::Merge() {
+  while (true) {
+    if (std::exchange(move_base_, false)) {
+      ASSIGN_OR_RETURN(base_valid_, base_.Next());
+    }
+    if (std::exchange(move_pending_, false)) {
+      NextPending();
+    }
+    if (pending_ == nullptr && !base_valid_) {
+      return false;
+    }
+    int order = pending_ == nullptr ? -1 : !base_valid_ ? 1 : base_.key().compare(pending_->first);
+    if (!forward_ && pending_ != nullptr && base_valid_) {
+      order = -order;
+    }
+    move_base_ = order <= 0;
+    move_pending_ = order >= 0;
+    if (order < 0) {
+      key_ = base_.key();
+      value_ = base_.value();
+      return true;
+    }
+    ASSIGN_OR_RETURN(bool shown, ShowPending(order == 0));
+    if (shown) {
+      return true;
+    }
+  }
+}
+
+Result<bool> MergedCursor::ShowPending(bool over_base) {
+  const WriteSet::Write& write = pending_->second;
+  key_ = pending_->first;
+  switch (write.kind) {
+    case WriteSet::Kind::kNone:
+      if (over_base) {
+        key_ = base_.key();
+        value_ = base_.value();
+      }
+      return over_base;
+    case WriteSet::Kind::kPut:
+      value_ = write.value;
+      return true;
+    case WriteSet::Kind::kDelete:
+      return false;
+    case WriteSet::Kind::kAdd:
+      if (over_base && base_.value().size() != kCounterSize) {
+        return Status(kDataCorruptionDetected, "Add to a value that is not a counter");
+      }
+      EncodeCounter(AddCounters(over_base ? DecodeCounter(base_.value()) : 0, write.delta), sum_);
+      value_ = {sum_, kCounterSize};
+      return true;
+  }
+  return false;
+}
+
+}  // namespace quire::kv

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The RocksDB backend of kv.h: one database in one folder, or in memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kv/kv.h"
+#include "quire/status.h"
+
+namespace quire::kv {
+
+struct RocksOptions {
+  // The data folder, created when missing (its parent must exist). Not used when ephemeral.
+  std::string path;
+  // Keep everything in memory; nothing is written to disk and nothing survives the store.
+  bool ephemeral = false;
+  // Bound of the block cache and the write buffers together; 0 chooses by the machine's memory.
+  uint64_t cache_bytes = 0;
+};
+
+// Opens or creates the store. Errors: DBPathInUse when another store has the folder open,
+// UnsupportedFormat when the folder holds something else or a newer format, DataCorruptionDetected,
+// InternalError (I/O). The folder is left as it was on any of the first three.
+Result<std::unique_ptr<Store>> OpenRocks(const RocksOptions& options);
+
+}  // namespace quire::kv

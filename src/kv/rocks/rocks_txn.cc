@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/rocks/rocks_txn.h"
+
+#include <rocksdb/snapshot.h>
+#include <rocksdb/write_batch.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "kv/counter.h"
+#include "kv/rocks/rocks_cursor.h"
+#include "kv/rocks/rocks_status.h"
+#include "kv/write_set.h"
+
+namespace quire::kv {
+namespace {
+
+rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+// The kind of ReadValue keepers that are one PinnableSlice.
+constexpr char kPinKind = 0;
+
+// An empty PinnableSlice owned by `value`: the one of its last read when it can be used again.
+rocksdb::PinnableSlice* PinOf(ReadValue* value) {
+  if (void* kept = value->ReusableKeeper(&kPinKind)) {
+    auto* pin = static_cast<rocksdb::PinnableSlice*>(kept);
+    pin->Reset();
+    return pin;
+  }
+  auto pin = std::make_shared<rocksdb::PinnableSlice>();
+  rocksdb::PinnableSlice* raw = pin.get();
+  value->Set({}, std::move(pin), &kPinKind);
+  return raw;
+}
+
+// Reads of the database as it was when the object was made.
+class View {
+ public:
+  explicit View(rocksdb::DB* db) : db_(db), cf_(db->DefaultColumnFamily()) {
+    read_.snapshot = db->GetSnapshot();
+  }
+  ~View() { db_->ReleaseSnapshot(read_.snapshot); }
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  Result<bool> Get(std::string_view key, ReadValue* value) const {
+    rocksdb::PinnableSlice* pin = PinOf(value);
+    rocksdb::Status status = db_->Get(read_, cf_, ToSlice(key), pin);
+    if (status.ok()) {
+      value->Show(pin->ToStringView());
+      return true;
+    }
+    if (status.IsNotFound()) {
+      return false;
+    }
+    return FromRocks(status);
+  }
+
+  Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
+                  std::vector<bool>* found) const {
+    const size_t n = keys.size();
+    values->resize(n);
+    found->assign(n, false);
+    std::shared_ptr<rocksdb::PinnableSlice[]> pins(new rocksdb::PinnableSlice[n]);
+    std::vector<rocksdb::Slice> slices(n);
+    std::vector<rocksdb::Status> statuses(n);
+    for (size_t i = 0; i < n; ++i) {
+      slices[i] = ToSlice(keys[i]);
+    }
+    db_->MultiGet(read_, cf_, n, slices.data(), pins.get(), statuses.data());
+    for (size_t i = 0; i < n; ++i) {
+      if (statuses[i].ok()) {
+        (*values)[i].Set(pins[i].ToStringView(), pins);
+        (*found)[i] = true;
+      } else if (!statuses[i].IsNotFound()) {
+        return FromRocks(statuses[i]);
+      }
+    }
+    return Status::Ok();
+  }
+
+  rocksdb::DB* db() const { return db_; }
+  const rocksdb::ReadOptions& read() const { return read_; }
+
+ private:
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const cf_;
+  rocksdb::ReadOptions read_;
+};
+
+Status ReadOnly() { return Status(kIllegalOperation, "Write in a read-only transaction"); }
+
+class ReadTxn final : public Txn {
+ public:
+  explicit ReadTxn(RocksDatabase& database) : view_(database.db()) {}
+
+  Result<bool> Get(std::string_view key, ReadValue* value) override {
+    return view_.Get(key, value);
+  }
+  Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
+                  std::vector<bool>* found) override {
+    return view_.MultiGet(keys, values, found);
+  }
+  Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) override {
+    return std::unique_ptr<Cursor>(
+        new RocksCursor(view_.db(), view_.read(), std::move(range), direction));
+  }
+  Status Claim(std::string_view /*key*/) override { return ReadOnly(); }
+  Status Put(std::string_view /*key*/, std::string_view /*value*/) override { return ReadOnly(); }
+  Status Delete(std::string_view /*key*/) override { return ReadOnly(); }
+  Status Add(std::string_view /*key*/, int64_t /*delta*/) override { return ReadOnly(); }
+  void SetSavepoint() override {}
+  Status RollbackToSavepoint() override { return Status::Ok(); }
+  void ReleaseSavepoint() override {}
+  Status Commit(Durability /*durability*/) override { return Status::Ok(); }
+
+ private:
+  View view_;
+};
+
+class WriteTxn final : public Txn {
+ public:
+  explicit WriteTxn(RocksDatabase& database)
+      : database_(database), claims_(database.claims()), view_(database.db()) {}
+
+  Result<bool> Get(std::string_view key, ReadValue* value) override;
+  Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
+                  std::vector<bool>* found) override;
+  Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) override;
+
+  Status Claim(std::string_view key) override { return claims_.Add(key); }
+  Status Put(std::string_view key, std::string_view value) override {
+    writes_.Put(key, value);
+    return Status::Ok();
+  }
+  Status Delete(std::string_view key) override {
+    writes_.Delete(key);
+    return Status::Ok();
+  }
+  Status Add(std::string_view key, int64_t delta) override { return writes_.Add(key, delta); }
+
+  void SetSavepoint() override { writes_.SetSavepoint(); }
+  Status RollbackToSavepoint() override {
+    writes_.RollbackToSavepoint();
+    return Status::Ok();
+  }
+  void ReleaseSavepoint() override { writes_.ReleaseSavepoint(); }
+  Status Commit(Durability durability) override;
+
+ private:
+  // Lays a pending write over what the snapshot has: tells whether the key has a value, shown in
+  // *value.
+  Result<bool> Overlay(const WriteSet::Write& write, bool found, ReadValue* value) const;
+  Status Fill(rocksdb::WriteBatch* batch) const;
+
+  RocksDatabase& database_;
+  ClaimTable::Claims claims_;  // before view_: it must start first
+  View view_;
+  WriteSet writes_;
+};
+
+Result<bool> WriteTxn::Overlay(const WriteSet::Write& write, bool found, ReadValue* value) const {
+  switch (write.kind) {
+    case WriteSet::Kind::kNone:
+      return found;
+    case WriteSet::Kind::kPut:
+      value->SetCopy(write.value);
+      return true;
+    case WriteSet::Kind::kDelete:
+      return false;
+    case WriteSet::Kind::kAdd:
+      break;
+  }
+  if (found && value->view().size() != kCounterSize) {
+    return Status(kDataCorruptionDetected, "Add to a value that is not a counter");
+  }
+  char sum[kCounterSize];
+  EncodeCounter(AddCounters(found ? DecodeCounter(value->view()) : 0, write.delta), sum);
+  value->SetCopy({sum, kCounterSize});
+  return true;
+}
+
+Result<bool> WriteTxn::Get(std::string_view key, ReadValue* value) {
+  const WriteSet::Write* write = writes_.Find(key);
+  if (write == nullptr) {
+    return view_.Get(key, value);
+  }
+  bool found = false;
+  if (write->kind == WriteSet::Kind::kAdd) {
+    ASSIGN_OR_RETURN(found, view_.Get(key, value));
+  }
+  return Overlay(*write, found, value);
+}
+
+Status WriteTxn::MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
+                          std::vector<bool>* found) {
+  RETURN_IF_ERROR(view_.MultiGet(keys, values, found));
+  if (writes_.empty()) {
+    return Status::Ok();
+  }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (const WriteSet::Write* write = writes_.Find(keys[i])) {
+      ASSIGN_OR_RETURN((*found)[i], Overlay(*write, (*found)[i], &(*values)[i]));
+    }
+  }
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<Cursor>> WriteTxn::Scan(Range range, Direction direction) {
+  if (writes_.empty()) {
+    return std::unique_ptr<Cursor>(
+        new RocksCursor(view_.db(), view_.read(), std::move(range), direction));
+  }
+  return std::unique_ptr<Cursor>(
+      new MergedCursor(view_.db(), view_.read(), std::move(range), direction, writes_));
+}
+
+Status WriteTxn::Fill(rocksdb::WriteBatch* batch) const {
+  for (const auto& [key, write] : writes_.writes()) {
+    rocksdb::Status status;
+    switch (write.kind) {
+      case WriteSet::Kind::kNone:
+        break;
+      case WriteSet::Kind::kPut:
+        status = batch->Put(ToSlice(key), ToSlice(write.value));
+        break;
+      case WriteSet::Kind::kDelete:
+        status = batch->Delete(ToSlice(key));
+        break;
+      case WriteSet::Kind::kAdd: {
+        char delta[kCounterSize];
+        EncodeCounter(write.delta, delta);
+        status = batch->Merge(ToSlice(key), {delta, kCounterSize});
+        break;
+      }
+    }
+    RETURN_IF_ERROR(FromRocks(status));
+  }
+  return Status::Ok();
+}
+
+Status WriteTxn::Commit(Durability durability) {
+  if (!writes_.empty()) {
+    constexpr size_t kPerWrite = 16;  // tag and lengths
+    rocksdb::WriteBatch batch(writes_.bytes() + kPerWrite * writes_.writes().size());
+    RETURN_IF_ERROR(Fill(&batch));
+    RETURN_IF_ERROR(database_.Write(&batch, durability));
+  }
+  claims_.Commit();
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::unique_ptr<Txn> NewReadTxn(RocksDatabase& database) {
+  return std::make_unique<ReadTxn>(database);
+}
+
+std::unique_ptr<Txn> NewWriteTxn(RocksDatabase& database) {
+  return std::make_unique<WriteTxn>(database);
+}
+
+}  // namespace quire::kv

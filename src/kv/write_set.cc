@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/write_set.h"
+
+#include <cassert>
+#include <cstring>
+
+#include "base/error_codes.h"
+#include "kv/counter.h"
+
+namespace quire::kv {
+
+std::string_view WriteSet::Keep(std::string_view bytes) {
+  if (bytes.empty()) {
+    return {};
+  }
+  char* p = static_cast<char*>(memory_.allocate(bytes.size(), 1));
+  memcpy(p, bytes.data(), bytes.size());
+  bytes_ += bytes.size();
+  return {p, bytes.size()};
+}
+
+WriteSet::Write& WriteSet::Slot(std::string_view key) {
+  auto it = writes_.lower_bound(key);
+  if (it == writes_.end() || it->first != key) {
+    it = writes_.emplace_hint(it, Keep(key), Write{});
+  }
+  if (!savepoints_.empty()) {
+    undo_.push_back({&it->second, it->second});
+  }
+  return it->second;
+}
+
+const WriteSet::Write* WriteSet::Find(std::string_view key) const {
+  if (writes_.empty()) {
+    return nullptr;
+  }
+  auto it = writes_.find(key);
+  return it == writes_.end() || it->second.kind == Kind::kNone ? nullptr : &it->second;
+}
+
+void WriteSet::Put(std::string_view key, std::string_view value) {
+  Write& write = Slot(key);
+  write.value = Keep(value);
+  write.kind = Kind::kPut;
+}
+
+void WriteSet::Delete(std::string_view key) {
+  Write& write = Slot(key);
+  write.kind = Kind::kDelete;
+}
+
+Status WriteSet::Add(std::string_view key, int64_t delta) {
+  const Write* present = Find(key);
+  if (present != nullptr && present->kind == Kind::kPut && present->value.size() != kCounterSize) {
+    return Status(kTypeMismatch, "Add to a value that is not a counter");
+  }
+  Write& write = Slot(key);
+  switch (write.kind) {
+    case Kind::kNone:
+      write.kind = Kind::kAdd;
+      write.delta = delta;
+      break;
+    case Kind::kAdd:
+      write.delta = AddCounters(write.delta, delta);
+      break;
+    case Kind::kDelete:
+    case Kind::kPut: {
+      int64_t base = write.kind == Kind::kPut ? DecodeCounter(write.value) : 0;
+      char bytes[kCounterSize];
+      EncodeCounter(AddCounters(base, delta), bytes);
+      write.value = Keep({bytes, kCounterSize});
+      write.kind = Kind::kPut;
+      break;
+    }
+  }
+  return Status::Ok();
+}
+
+void WriteSet::RollbackToSavepoint() {
+  assert(!savepoints_.empty());
+  for (size_t mark = savepoints_.back(); undo_.size() > mark; undo_.pop_back()) {
+    *undo_.back().where = undo_.back().before;
+  }
+  savepoints_.pop_back();
+}
+
+void WriteSet::ReleaseSavepoint() {
+  assert(!savepoints_.empty());
+  savepoints_.pop_back();
+  if (savepoints_.empty()) {
+    undo_.clear();
+  }
+}
+
+}  // namespace quire::kv
