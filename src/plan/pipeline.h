@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Aggregation pipelines: parsed into stages, rewritten by a listed order of named steps, and
+// lowered onto an input operator. What a pipeline needs of the world around it (other collections,
+// writes, statistics) it asks of a PipelineEnvironment.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/op_context.h"
+#include "exec/operator.h"
+#include "expr/context.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+
+namespace quire::plan {
+
+class Stage;
+using StagePtr = std::unique_ptr<Stage>;
+using Stages = std::vector<StagePtr>;
+
+struct Namespace {
+  std::string database;
+  std::string collection;  // empty: the database itself ({aggregate: 1})
+};
+
+// Takes the documents $out and $merge write.
+class DocumentSink {
+ public:
+  virtual ~DocumentSink() = default;
+  virtual Status Write(OpContext& op, bson::View document) = 0;
+  // After the last document: makes what was written visible.
+  virtual Status Finish(OpContext& op) = 0;
+};
+
+// How $merge treats documents; $out is the mode kOut, where only `target` counts.
+struct SinkOptions {
+  enum class Mode { kOut, kMerge };
+  enum class Matched { kReplace, kKeepExisting, kMerge, kFail, kPipeline };
+  enum class NotMatched { kInsert, kDiscard, kFail };
+  Mode mode = Mode::kOut;
+  Namespace target;
+  std::vector<std::string> on;  // empty: _id (the shard key)
+  Matched matched = Matched::kMerge;
+  NotMatched not_matched = NotMatched::kInsert;
+  bson::Document pipeline;  // of kPipeline, as an array
+  bson::Document let;       // of kPipeline: names to expressions over the new document
+};
+
+// The engine's side of a running pipeline. Lives as long as the operators built with it.
+class PipelineEnvironment {
+ public:
+  virtual ~PipelineEnvironment() = default;
+
+  virtual const expr::Context& context() const = 0;
+  virtual const Namespace& ns() const = 0;
+  virtual bool allow_disk_use() const = 0;
+
+  // The documents of `ns` (a collection or a view, empty when there is none) through `stages`,
+  // which outlive the operator and were parsed with `context`. The engine plans the leading stages
+  // as a find.
+  virtual Result<std::unique_ptr<exec::Operator>> OpenPipeline(OpContext& op, const Namespace& ns,
+                                                               Stages stages,
+                                                               const expr::Context& context) = 0;
+  // Whether an index of `ns` answers equality on `path` (then $lookup asks per document, else it
+  // reads the collection once).
+  virtual bool HasIndexOn(const Namespace& ns, std::string_view path) = 0;
+
+  // A stage that begins a pipeline and that only the engine can answer: $geoNear, $indexStats,
+  // $collStats, $currentOp, $listSessions, $listLocalSessions, $planCacheStats, $changeStream...
+  // `spec` is its argument, already checked to be of the right type.
+  virtual Result<std::unique_ptr<exec::Operator>> OpenSource(OpContext& op, std::string_view stage,
+                                                             const bson::Value& spec) = 0;
+
+  virtual Result<std::unique_ptr<DocumentSink>> OpenSink(OpContext& op,
+                                                         const SinkOptions& options) = 0;
+};
+
+// Where a pipeline stands: some stages are refused in some places.
+enum class PipelinePlace { kTop, kFacet, kLookup, kUnionWith, kView };
+
+struct PipelineOptions {
+  Namespace ns;
+  PipelinePlace place = PipelinePlace::kTop;
+  int depth = 0;  // of nested pipelines; at most 20
+};
+
+// Parses the array of stages. Errors: 40323, 40324, 40602, those of the stages. `context` outlives
+// the stages.
+Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options,
+                             const expr::Context* context);
+
+// The named rewrites, in the order in which they run.
+struct Rewrite {
+  std::string_view name;
+  // Changes the list in place.
+  Status (*run)(Stages* stages, const expr::Context* context);
+};
+const std::vector<Rewrite>& Rewrites();
+// Runs every rewrite whose name is not in `off`.
+Status RewriteStages(Stages* stages, const expr::Context* context,
+                     const std::set<std::string>& off = {});
+
+// What a pipeline asks of its collection, taken off its beginning, for the planner.
+struct LeadingFind {
+  bson::Document filter;      // {}: all
+  bson::Document sort;        // empty: none
+  bson::Document projection;  // top-level fields the rest needs, as an inclusion; empty: all
+  int64_t skip = 0;
+  int64_t limit = 0;  // 0: none
+};
+// Removes the stages whose work is now in the result. Returns nothing when the pipeline begins
+// with a source of its own ($documents, $indexStats...), see StartsWithSource.
+LeadingFind TakeLeadingFind(Stages* stages);
+bool StartsWithSource(const Stages& stages);
+// Whether the last stage is $out or $merge.
+bool EndsWithSink(const Stages& stages);
+// Every other collection the pipeline reads, sub-pipelines included.
+void AddNamespaces(const Stages& stages, std::vector<Namespace>* namespaces);
+
+// The operators of `stages` on top of `input` (null when StartsWithSource). `stages` and `env`
+// outlive the result.
+Result<std::unique_ptr<exec::Operator>> BuildStages(OpContext& op, const Stages& stages,
+                                                    std::unique_ptr<exec::Operator> input,
+                                                    PipelineEnvironment& env);
+
+// Appends each stage as explain shows it to the innermost open array of `out`.
+void ExplainStages(const Stages& stages, bson::Builder* out);
+
+}  // namespace quire::plan
