@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/log.h"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "base/error_codes.h"
+
+namespace quire::log {
+namespace {
+
+constexpr size_t kRecentLines = 1024;
+
+struct Ring {
+  std::deque<std::string> lines;
+  int64_t total = 0;
+
+  void Add(const std::string& line) {
+    lines.push_back(line);
+    ++total;
+    if (lines.size() > kRecentLines) {
+      lines.pop_front();
+    }
+  }
+  Recent Copy() const { return {{lines.begin(), lines.end()}, total}; }
+};
+
+struct State {
+  std::mutex mutex;
+  // Guarded by mutex.
+  Options options;
+  std::shared_ptr<spdlog::logger> logger;
+  Ring recent;
+  Ring startup;
+  bool starting = true;
+  // Read without it.
+  std::atomic<int> verbosity{0};
+  std::atomic<bool> quiet{false};
+};
+
+State& Global() {
+  static State* state = new State;  // lives until the process ends: threads may still log
+  return *state;
+}
+
+std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
+  auto logger = std::make_shared<spdlog::logger>("quire", std::move(sink));
+  logger->set_pattern("%v");
+  logger->set_level(spdlog::level::trace);
+  logger->flush_on(spdlog::level::trace);
+  return logger;
+}
+
+std::string Now() {
+  auto now = std::chrono::system_clock::now();
+  auto millis =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  time_t seconds = static_cast<time_t>(millis / 1000);
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[40];
+  size_t size = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  snprintf(text + size, sizeof text - size, ".%03d+00:00", static_cast<int>(millis % 1000));
+  return text;
+}
+
+char Letter(Severity severity) {
+  constexpr char kLetters[] = {'D', 'I', 'W', 'E', 'F'};
+  return kLetters[static_cast<size_t>(severity)];
+}
+
+void AppendQuoted(std::string_view text, std::string* out) {
+  *out += '"';
+  for (char c : text) {
+    switch (c) {
+      case '"':
+        *out += "\\\"";
+        break;
+      case '\\':
+        *out += "\\\\";
+        break;
+      case '\n':
+        *out += "\\n";
+        break;
+      case '\t':
+        *out += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          char code[8];
+          snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
+          *out += code;
+        } else {
+          *out += c;
+        }
+    }
+  }
+  *out += '"';
+}
+
+struct AppendValue {
+  std::string* out;
+  void operator()(int64_t v) const { *out += std::to_string(v); }
+  void operator()(double v) const {
+    char text[32];
+    snprintf(text, sizeof text, "%g", v);
+    *out += text;
+  }
+  void operator()(bool v) const { *out += v ? "true" : "false"; }
+  void operator()(std::string_view v) const { AppendQuoted(v, out); }
+  void operator()(Json v) const { *out += v.text; }
+};
+
+std::string ThreadName() {
+  char name[32] = "main";
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  return name;
+}
+
+std::string JsonLine(Severity severity, std::string_view component, std::string_view message,
+                     Attributes attributes) {
+  std::string line =
+      "{\"t\":{\"$date\":\"" + Now() + "\"},\"s\":\"" + Letter(severity) + "\",\"c\":";
+  AppendQuoted(component, &line);
+  line += ",\"id\":0,\"ctx\":";
+  AppendQuoted(ThreadName(), &line);
+  line += ",\"msg\":";
+  AppendQuoted(message, &line);
+  if (attributes.size() > 0) {
+    line += ",\"attr\":{";
+    bool first = true;
+    for (const Attribute& attribute : attributes) {
+      line += first ? "" : ",";
+      first = false;
+      AppendQuoted(attribute.name, &line);
+      line += ':';
+      std::visit(AppendValue{&line}, attribute.value);
+    }
+    line += '}';
+  }
+  line += '}';
+  return line;
+}
+
+std::string TextLine(Severity severity, std::string_view component, std::string_view message,
+                     Attributes attributes) {
+  std::string line = Now();
+  line += ' ';
+  line += Letter(severity);
+  line += ' ';
+  line += component;
+  line.append(component.size() < 8 ? 8 - component.size() : 0, ' ');
+  line += ' ';
+  line += message;
+  for (const Attribute& attribute : attributes) {
+    line += ' ';
+    line += attribute.name;
+    line += '=';
+    std::visit(AppendValue{&line}, attribute.value);
+  }
+  return line;
+}
+
+// Moves an existing file away under a name with the time.
+void SetAside(const std::string& path) {
+  time_t now = time(nullptr);
+  tm parts{};
+  gmtime_r(&now, &parts);
+  char suffix[32];
+  strftime(suffix, sizeof suffix, ".%Y-%m-%dT%H-%M-%S", &parts);
+  std::string target = path + suffix;
+  for (int n = 1; access(target.c_str(), F_OK) == 0; ++n) {
+    target = path + suffix + "-" + std::to_string(n);
+  }
+  if (access(path.c_str(), F_OK) == 0) {
+    (void)rename(path.c_str(), target.c_str());
+  }
+}
+
+// spdlog reports a file it cannot open by throwing; nothing of it leaves here.
+Status OpenFile(const std::string& path, std::shared_ptr<spdlog::logger>* out) {
+  try {
+    *out = MakeLogger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path, false));
+    return Status::Ok();
+  } catch (const spdlog::spdlog_ex& e) {
+    return {kFileNotOpen, "Failed to open log file " + path + ": " + e.what()};
+  }
+}
+
+}  // namespace
+
+Status Open(const Options& options) {
+  State& state = Global();
+  std::lock_guard lock(state.mutex);
+  if (options.path.empty()) {
+    state.logger = MakeLogger(std::make_shared<spdlog::sinks::stdout_sink_mt>());
+  } else {
+    if (!options.append) {
+      SetAside(options.path);
+    }
+    if (Status status = OpenFile(options.path, &state.logger); !status.ok()) {
+      return status;
+    }
+  }
+  state.options = options;
+  state.verbosity = options.verbosity;
+  state.quiet = options.quiet;
+  return Status::Ok();
+}
+
+Status Rotate() {
+  State& state = Global();
+  std::lock_guard lock(state.mutex);
+  if (state.options.path.empty()) {
+    return Status::Ok();
+  }
+  if (!state.options.append) {
+    SetAside(state.options.path);
+  }
+  return OpenFile(state.options.path, &state.logger);
+}
+
+void Flush() {
+  State& state = Global();
+  std::lock_guard lock(state.mutex);
+  if (state.logger) {
+    state.logger->flush();
+  }
+}
+
+void Write(Severity severity, std::string_view component, std::string_view message,
+           Attributes attributes) {
+  State& state = Global();
+  std::string json = JsonLine(severity, component, message, attributes);
+  bool shown = severity != Severity::kInfo || !state.quiet.load(std::memory_order_relaxed);
+  std::lock_guard lock(state.mutex);
+  if (shown) {
+    if (!state.logger) {
+      state.logger = MakeLogger(std::make_shared<spdlog::sinks::stdout_sink_mt>());
+    }
+    state.logger->info("{}", state.options.format == Format::kJson
+                                 ? json
+                                 : TextLine(severity, component, message, attributes));
+  }
+  state.recent.Add(json);
+  if (state.starting && severity >= Severity::kWarning) {
+    state.startup.Add(json);
+  }
+}
+
+void Debug(int level, std::string_view component, std::string_view message, Attributes a) {
+  if (level <= Verbosity()) {
+    Write(Severity::kDebug, component, message, a);
+  }
+}
+
+int Verbosity() { return Global().verbosity.load(std::memory_order_relaxed); }
+void SetVerbosity(int level) { Global().verbosity = level; }
+void SetQuiet(bool quiet) { Global().quiet = quiet; }
+
+Recent RecentLines() {
+  State& state = Global();
+  std::lock_guard lock(state.mutex);
+  return state.recent.Copy();
+}
+
+Recent StartupWarnings() {
+  State& state = Global();
+  std::lock_guard lock(state.mutex);
+  return state.startup.Copy();
+}
+
+void EndStartup() {
+  State& state = Global();
+  std::lock_guard lock(state.mutex);
+  state.starting = false;
+}
+
+std::string Quote(std::string_view text) {
+  std::string out;
+  AppendQuoted(text, &out);
+  return out;
+}
+
+}  // namespace quire::log
