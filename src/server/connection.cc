@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+#include "request/dispatch.h"
+#include "request/network_stats.h"
+#include "server/connection_internal.h"
+
+namespace quire::server {
+namespace {
+
+constexpr size_t kKeptBuffer = size_t{1} << 20;
+constexpr timeval kStay{0, 10'000};
+
+int32_t NextReplyId() {
+  static std::atomic<int32_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+void TrimString(std::string* text) {
+  if (text->capacity() > kKeptBuffer) {
+    std::string().swap(*text);
+  }
+}
+
+}  // namespace
+
+void Scratch::Trim() {
+  TrimString(&inflated);
+  TrimString(&reply);
+}
+
+Connection::Connection(Accepted accepted, Shared* shared)
+    : accepted_(std::move(accepted)), shared_(shared), client_(accepted_.remote, accepted_.local) {
+  (void)setsockopt(fd(), SOL_SOCKET, SO_RCVTIMEO, &kStay, sizeof kStay);
+}
+
+Connection::Wait Connection::Drive(Scratch& scratch, bool hangup) {
+  if (hangup && (stream_ != nullptr || !output_.empty())) {
+    return Wait::kClose;
+  }
+  if (auto wait = FinishOutput()) {
+    return *wait;
+  }
+  if (stream_ != nullptr) {
+    if (auto wait = RunStream(scratch)) {
+      return *wait;
+    }
+  }
+  input_.Attach(scratch.input.get());
+  Wait wait = Receive(scratch);
+  input_.Detach();
+  scratch.Trim();
+  return wait;
+}
+
+Connection::Wait Connection::Receive(Scratch& scratch) {
+  bool stay = false;
+  while (true) {
+    if (auto wait = RunMessages(scratch)) {
+      return *wait;
+    }
+    if (shared_->stopping.load(std::memory_order_relaxed)) {
+      return Wait::kClose;
+    }
+    bool full = false;
+    switch (input_.Fill(fd(), stay, &full)) {
+      case Input::Read::kEnd:
+        return Wait::kClose;
+      case Input::Read::kNothing:
+        return Wait::kReadable;
+      case Input::Read::kData:
+        break;
+    }
+    stay = shared_->idle_threads.load(std::memory_order_relaxed) > 0;
+    if (!full && !stay) {
+      return RunMessages(scratch).value_or(Wait::kReadable);
+    }
+    stay = stay && !full;
+  }
+}
+
+std::optional<Connection::Wait> Connection::FinishOutput() {
+  if (output_.empty()) {
+    return std::nullopt;
+  }
+  switch (Send(output_, &sent_)) {
+    case Flush::kBlocked:
+      return Wait::kWritable;
+    case Flush::kFailed:
+      return Wait::kClose;
+    case Flush::kDone:
+      break;
+  }
+  std::string().swap(output_);
+  sent_ = 0;
+  return close_after_output_ ? std::optional(Wait::kClose) : std::nullopt;
+}
+
+std::optional<Connection::Wait> Connection::RunMessages(Scratch& scratch) {
+  while (true) {
+    auto bytes = input_.Next();
+    if (!bytes.ok()) {
+      log::Info("NETWORK", "Bad message header, closing connection",
+                {{"remote", client_.remote()}, {"error", bytes.status().message()}});
+      return Wait::kClose;
+    }
+    if (bytes->empty()) {
+      return std::nullopt;
+    }
+    auto& stats = request::Network();
+    stats.bytes_in.fetch_add(static_cast<int64_t>(bytes->size()), std::memory_order_relaxed);
+    stats.requests.fetch_add(1, std::memory_order_relaxed);
+    auto message = wire::Parse(*bytes, &scratch.inflated);
+    if (!message.ok()) {
+      log::Info("NETWORK", "Bad message, closing connection",
+                {{"remote", client_.remote()}, {"error", message.status().message()}});
+      return Wait::kClose;
+    }
+    auto wait = Answer(*message, scratch);
+    input_.Consume(bytes->size());
+    if (wait) {
+      return wait;
+    }
+  }
+}
+
+std::optional<Connection::Wait> Connection::RunStream(Scratch& scratch) {
+  std::unique_ptr<Stream> stream = std::exchange(stream_, nullptr);
+  wire::Message message = std::move(stream->frame);
+  message.body = stream->next.view();
+  message.database = stream->database;
+  message.exhaust_allowed = true;
+  return Answer(message, scratch);
+}
+
+std::optional<Connection::Wait> Connection::Answer(wire::Message& message, Scratch& scratch) {
+  std::string& reply = scratch.reply;
+  reply.clear();
+  wire::BeginReply(message, &reply);
+  request::Outcome outcome;
+  if (message.error.ok()) {
+    request::Request request;
+    request.body = message.body;
+    request.database = message.database;
+    request.exhaust_allowed = message.exhaust_allowed;
+    request.reply_expected = !message.more_to_come;
+    for (wire::Sequence& sequence : message.sequences) {
+      request.sequences.push_back({sequence.name, std::move(sequence.documents)});
+    }
+    awaited_.store(request.reply_expected, std::memory_order_relaxed);
+    outcome = shared_->handler->Run(client_, request, &reply);
+    awaited_.store(false, std::memory_order_relaxed);
+  } else {
+    bson::Builder builder(&reply);
+    request::AppendError(message.error, &builder);
+    builder.Close();
+  }
+  if (message.more_to_come) {
+    return outcome.close ? std::optional(Wait::kClose) : std::nullopt;
+  }
+  int32_t reply_id = NextReplyId();
+  wire::FinishReply(message, reply_id, outcome.more_to_come, 0, &reply);
+  close_after_output_ = outcome.close;
+  if (outcome.more_to_come) {
+    stream_ = std::make_unique<Stream>();
+    stream_->frame.request_id = reply_id;
+    stream_->frame.checksum = message.checksum;
+    stream_->frame.compressor = message.compressor;
+    stream_->next = std::move(outcome.next);
+    stream_->database = message.database;
+  }
+  request::Network().bytes_out.fetch_add(static_cast<int64_t>(reply.size()),
+                                         std::memory_order_relaxed);
+  if (outcome.delay.count() > 0) {
+    output_ = std::move(reply);
+    delay_ = outcome.delay;
+    return Wait::kDelay;
+  }
+  size_t sent = 0;
+  switch (Send(reply, &sent)) {
+    case Flush::kFailed:
+      return Wait::kClose;
+    case Flush::kBlocked:
+      output_ = std::move(reply);
+      sent_ = sent;
+      return Wait::kWritable;
+    case Flush::kDone:
+      break;
+  }
+  if (outcome.close) {
+    return Wait::kClose;
+  }
+  // A stream goes on through epoll: it takes turns with other connections.
+  return outcome.more_to_come ? std::optional(Wait::kWritable) : std::nullopt;
+}
+
+Connection::Flush Connection::Send(const std::string& bytes, size_t* sent) {
+  while (*sent < bytes.size()) {
+    ssize_t n = send(fd(), bytes.data() + *sent, bytes.size() - *sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n >= 0) {
+      *sent += static_cast<size_t>(n);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      return Flush::kBlocked;
+    } else if (errno != EINTR) {
+      return Flush::kFailed;
+    }
+  }
+  return Flush::kDone;
+}
+
+void Connection::TellDisconnected() {
+  if (!told_.exchange(true)) {
+    shared_->handler->Disconnected(client_);
+  }
+}
+
+}  // namespace quire::server

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One client connection: a state machine driven by whichever thread finds its socket ready. One
+// thread at a time holds it (epoll's one-shot mode sees to that).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "request/request.h"
+#include "server/input_internal.h"
+#include "server/socket_internal.h"
+#include "wire/message.h"
+
+namespace quire::server {
+
+// The buffers a thread lends to the connection it drives.
+struct Scratch {
+  std::unique_ptr<char[]> input{new char[Input::kScratchSize]};
+  std::string inflated;
+  std::string reply;
+
+  // Gives back what an unusually large message took.
+  void Trim();
+};
+
+// What all connections of a server share.
+struct Shared {
+  request::Handler* handler = nullptr;
+  std::atomic<int> idle_threads{0};   // waiting for any connection
+  std::atomic<bool> stopping{false};  // no new requests are taken
+};
+
+class Connection {
+ public:
+  Connection(Accepted accepted, Shared* shared);
+
+  // What the connection waits for next.
+  enum class Wait { kReadable, kWritable, kDelay, kClose };
+  // Moves on as far as it can. Never blocks for a slow client; but while the server has idle
+  // threads it waits some milliseconds for the client's next request, which saves a trip through
+  // epoll. `hangup`: epoll saw the peer go.
+  Wait Drive(Scratch& scratch, bool hangup);
+
+  int fd() const { return accepted_.fd.get(); }
+  const request::Client& client() const { return client_; }
+  // After Wait::kDelay: how long.
+  std::chrono::milliseconds delay() const { return delay_; }
+  // True when replies follow each other without requests: then a half-closed socket is a closed
+  // one.
+  bool streaming() const { return stream_ != nullptr; }
+
+  // From any thread: true while a command runs whose client waits for the reply.
+  bool awaited() const { return awaited_.load(std::memory_order_relaxed); }
+  // From any thread: tells the handler that the client is gone; only the first call does.
+  void TellDisconnected();
+
+ private:
+  // A stream of replies (exhaust) in progress.
+  struct Stream {
+    wire::Message frame;  // how to frame the next reply; its views are not used
+    bson::Document next;
+    std::string database;
+  };
+  enum class Flush { kDone, kBlocked, kFailed };
+
+  Wait Receive(Scratch& scratch);
+  std::optional<Wait> FinishOutput();
+  std::optional<Wait> RunMessages(Scratch& scratch);
+  std::optional<Wait> RunStream(Scratch& scratch);
+  std::optional<Wait> Answer(wire::Message& message, Scratch& scratch);
+  Flush Send(const std::string& bytes, size_t* sent);
+
+  // Constant after construction.
+  Accepted accepted_;
+  Shared* shared_;
+  // Used by the thread that holds the connection.
+  request::Client client_;
+  Input input_;
+  std::string output_;  // the reply that did not fit the socket, or is delayed
+  size_t sent_ = 0;
+  bool close_after_output_ = false;
+  std::chrono::milliseconds delay_{0};
+  std::unique_ptr<Stream> stream_;
+  // Used by any thread.
+  std::atomic<bool> awaited_{false};
+  std::atomic<bool> told_{false};
+};
+
+}  // namespace quire::server

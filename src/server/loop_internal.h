@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The threads of a server and the epoll descriptor they wait on.
+//
+// Ownership: an epoll event (one-shot) hands a connection to the thread that receives it; that
+// thread arms it again, gives it to the timers, or closes it. Nobody else touches it, except for
+// what Connection allows from any thread.
+//
+// Locks: mutex_ only; the handler is never called with it held.
+#pragma once
+
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "server/connection_internal.h"
+#include "server/server.h"
+#include "server/socket_internal.h"
+
+namespace quire::server {
+
+class Loop {
+ public:
+  Loop(const Options& options, std::vector<Listener> listeners, int port,
+       request::Handler* handler);
+  ~Loop();
+
+  Status Start();
+  void Stop();
+  int port() const { return port_; }
+  std::vector<std::string> addresses() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // Epoll's user data: 0 for the end of the server, a connection, or a listener with this bit.
+  static constexpr uintptr_t kListenerBit = 1;
+
+  // A thread of the pool as the supervisor sees it.
+  struct Worker {
+    std::thread thread;
+    // Odd while it drives a connection; grows with every one.
+    std::atomic<uint64_t> turns{0};
+    // Seen by the supervisor at its last short and long look.
+    uint64_t short_look = 0;
+    uint64_t long_look = 0;
+    // What it drives; may be closed by now unless connections_ knows it.
+    std::atomic<Connection*> current{nullptr};
+  };
+  struct Timer {
+    Clock::time_point when;
+    Connection* connection;  // owned by the timer until it fires
+  };
+
+  // Threads of the pool (worker.cc).
+  bool AddWorker();  // REQUIRES: mutex_ held
+  void Work(Worker* worker);
+  bool Retire(Worker* worker);
+  void Serve(Worker* worker, Scratch& scratch, Connection* connection, uint32_t events);
+  void AcceptAll(Listener* listener);
+  bool Adopt(Accepted accepted);
+  // False when the system refuses (only an addition can be refused).
+  bool Arm(Connection* connection, uint32_t events, int op);
+  void Close(Connection* connection);
+
+  // The supervisor (supervisor.cc): timers, growth of the pool, vanished clients.
+  void Supervise();
+  void Delay(Connection* connection);
+  void NoteStarvation();
+  void FireTimers(Clock::time_point now, bool all);         // REQUIRES: mutex_ held
+  void GrowPool();                                          // REQUIRES: mutex_ held
+  std::vector<std::shared_ptr<Connection>> FindVanished();  // REQUIRES: mutex_ held
+  void JoinExited(std::unique_lock<std::mutex>& lock);
+
+  // Constant after construction.
+  const Options options_;
+  std::vector<Listener> listeners_;
+  const int port_;
+  Fd epoll_;
+  Fd stop_event_;
+  int base_threads_ = 0;
+  Shared shared_;
+  std::thread supervisor_;
+  std::atomic<bool> starving_{false};  // the supervisor looks often
+  std::atomic<int> thread_count_{0};
+
+  // State below is protected by mutex_.
+  std::mutex mutex_;
+  std::condition_variable wake_;    // of the supervisor
+  std::condition_variable closed_;  // a connection was closed
+  std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_;
+  std::list<Worker> workers_;
+  std::vector<std::thread> exited_;
+  std::vector<Timer> timers_;  // a heap, the soonest first
+  int calm_looks_ = 0;         // short looks in a row that found no starvation
+  bool started_ = false;
+  bool workers_stop_ = false;
+  bool supervisor_stop_ = false;
+};
+
+}  // namespace quire::server

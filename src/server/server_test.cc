@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/server.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "request/network_stats.h"
+#include "wire/message.h"
+
+namespace quire::server {
+namespace {
+
+// Answers by the command's name; `block` waits until released.
+class TestHandler : public request::Handler {
+ public:
+  request::Outcome Run(request::Client& client, const request::Request& request,
+                       std::string* reply) override {
+    request::Outcome outcome;
+    std::string_view name = request.body.front().name();
+    bson::Value argument = request.body.front().value();
+    bson::Builder b(reply);
+    if (name == "block") {
+      std::unique_lock lock(mutex_);
+      ++blocked_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return released_ || gone_.count(client.id()) != 0; });
+      --blocked_;
+      changed_.notify_all();
+    } else if (name == "large") {
+      b.Append("data", std::string(static_cast<size_t>(argument.AsInt32()), 'x'));
+    } else if (name == "later") {
+      outcome.delay = std::chrono::milliseconds(argument.AsInt32());
+    } else if (name == "stream" && request.exhaust_allowed) {
+      int32_t left = argument.AsInt32();
+      outcome.more_to_come = left > 1;
+      bson::Builder next;
+      next.Append("stream", left - 1);
+      outcome.next = next.Finish();
+      b.Append("left", left);
+    } else if (name == "quit") {
+      outcome.close = true;
+    } else if (name == "count") {
+      std::lock_guard lock(mutex_);
+      b.Append("unacknowledged", unacknowledged_);
+    }
+    if (!request.reply_expected) {
+      std::lock_guard lock(mutex_);
+      ++unacknowledged_;
+    }
+    int32_t documents = 0;
+    for (const auto& sequence : request.sequences) {
+      documents += static_cast<int32_t>(sequence.documents.size());
+    }
+    b.Append("documents", documents).Append("db", request.database).Append("ok", 1.0);
+    b.Close();
+    return outcome;
+  }
+
+  void Disconnected(request::Client& client) override {
+    std::lock_guard lock(mutex_);
+    EXPECT_TRUE(gone_.insert(client.id()).second) << "told twice";
+    changed_.notify_all();
+  }
+
+  void WaitBlocked(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return blocked_ == count; });
+  }
+  void WaitGone(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return gone_.size() >= count; });
+  }
+  void Release() {
+    std::lock_guard lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool released_ = false;
+  int blocked_ = 0;
+  int32_t unacknowledged_ = 0;
+  std::set<int64_t> gone_;
+};
+
+std::string Command(const char* name, int32_t argument) {
+  bson::Builder b;
+  b.Append(name, argument).Append("$db", "test");
+  return b.Finish().bytes();
+}
+
+std::string Frame(int32_t flags, const std::string& body, const std::string& more = "") {
+  std::string bytes(21, '\0');
+  bytes += body + more;
+  int32_t fields[] = {static_cast<int32_t>(bytes.size()), 7, 0, 2013, flags};
+  memcpy(bytes.data(), fields, sizeof fields);
+  return bytes;
+}
+
+// A blocking client.
+class Peer {
+ public:
+  explicit Peer(int port, int family = AF_INET) {
+    fd_ = socket(family, SOCK_STREAM, 0);
+    if (family == AF_INET) {
+      sockaddr_in address{};
+      address.sin_family = AF_INET;
+      address.sin_port = htons(static_cast<uint16_t>(port));
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    } else {
+      sockaddr_in6 address{};
+      address.sin6_family = AF_INET6;
+      address.sin6_port = htons(static_cast<uint16_t>(port));
+      address.sin6_addr = in6addr_loopback;
+      connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    }
+  }
+  explicit Peer(const std::string& path) {
+    fd_ = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~Peer() { Close(); }
+  Peer(Peer&& other) noexcept : fd_(std::exchange(other.fd_, -1)), connected_(other.connected_) {}
+
+  bool connected() const { return connected_; }
+  void Close() {
+    if (fd_ >= 0) {
+      close(std::exchange(fd_, -1));
+    }
+  }
+  int fd() const { return fd_; }
+  void Send(const std::string& bytes) {
+    size_t sent = 0;
+    while (sent < bytes.size()) {
+      ssize_t n = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (n <= 0) {
+        return;
+      }
+      sent += static_cast<size_t>(n);
+    }
+  }
+  // The next message; empty at the end of the connection.
+  std::string Receive() {
+    std::string bytes = Read(16);
+    if (bytes.empty()) {
+      return "";
+    }
+    int32_t length;
+    memcpy(&length, bytes.data(), 4);
+    return bytes + Read(static_cast<size_t>(length) - 16);
+  }
+  // The document of the next reply, valid until the next call; empty at the end.
+  const bson::Document& Reply() {
+    std::string bytes = Receive();
+    reply_ = {};
+    if (bytes.size() < 26) {
+      return reply_;
+    }
+    flags_ = bytes[16];
+    memcpy(&response_to_, bytes.data() + 8, 4);
+    memcpy(&id_, bytes.data() + 4, 4);
+    reply_ = bson::Document(bson::View(bytes.data() + 21));
+    return reply_;
+  }
+  const bson::Document& Run(const char* name, int32_t argument = 1) {
+    Send(Frame(0, Command(name, argument)));
+    return Reply();
+  }
+  char flags() const { return flags_; }
+  int32_t id() const { return id_; }
+  int32_t response_to() const { return response_to_; }
+
+ private:
+  std::string Read(size_t size) {
+    std::string bytes(size, '\0');
+    size_t have = 0;
+    while (have < size) {
+      ssize_t n = recv(fd_, bytes.data() + have, size - have, 0);
+      if (n <= 0) {
+        return "";
+      }
+      have += static_cast<size_t>(n);
+    }
+    return bytes;
+  }
+  int fd_ = -1;
+  bool connected_ = false;
+  bson::Document reply_;
+  char flags_ = 0;
+  int32_t id_ = 0;
+  int32_t response_to_ = 0;
+};
+
+class ServerTest : public ::testing::Test {
+ protected:
+  void Start(Options options = {}) {
+    options.port = 0;
+    auto started = Server::Start(options, &handler_);
+    ASSERT_TRUE(started.ok()) << started.status().ToString();
+    server_ = *std::move(started);
+  }
+  int port() const { return server_->port(); }
+  TestHandler handler_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(ServerTest, AnswersPipelinedAndSplitMessages) {
+  Start();
+  Peer peer(port());
+  std::string one = Frame(0, Command("ping", 1));
+  peer.Send(one + one + one.substr(0, 10));
+  EXPECT_EQ(peer.Reply()["ok"].AsDouble(), 1.0);
+  EXPECT_EQ(peer.Reply()["db"].AsString(), "test");
+  for (char c : one.substr(10)) {
+    peer.Send(std::string(1, c));
+  }
+  EXPECT_EQ(peer.Reply()["ok"].AsDouble(), 1.0);
+  EXPECT_EQ(peer.response_to(), 7);
+}
+
+TEST_F(ServerTest, LargeMessagesBothWays) {
+  Start();
+  Peer peer(port());
+  bson::Builder b;
+  b.Append("pad", std::string(1000, 'y'));
+  std::string document = b.Finish().bytes();
+  std::string documents;
+  for (int i = 0; i < 20'000; ++i) {
+    documents += document;
+  }
+  int32_t size = static_cast<int32_t>(4 + 5 + documents.size());
+  std::string section(1, '\1');
+  section.append(reinterpret_cast<char*>(&size), 4);
+  section.append("docs", 5);
+  peer.Send(Frame(0, Command("insert", 1), section + documents));
+  EXPECT_EQ(peer.Reply()["documents"].AsInt32(), 20'000);
+  EXPECT_EQ(peer.Run("large", 16'000'000)["data"].AsString().size(), 16'000'000U);
+  EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+}
+
+TEST_F(ServerTest, SlowReadersHoldNoThread) {
+  Options options;
+  options.max_threads = 2;
+  Start(options);
+  std::vector<Peer> slow;
+  for (int i = 0; i < 6; ++i) {
+    slow.emplace_back(port());
+    slow.back().Send(Frame(0, Command("large", 16'000'000)));
+    slow.back().Send(Frame(0, Command("ping", 1)));
+  }
+  Peer peer(port());
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+  }
+  for (Peer& reader : slow) {
+    EXPECT_EQ(reader.Reply()["data"].AsString().size(), 16'000'000U);
+    EXPECT_EQ(reader.Reply()["ok"].AsDouble(), 1.0);
+  }
+}
+
+TEST_F(ServerTest, BlockedCommandsStarveNobody) {
+  Start();
+  std::vector<Peer> blocked;
+  for (int i = 0; i < 100; ++i) {
+    blocked.emplace_back(port());
+    blocked.back().Send(Frame(0, Command("block", 1)));
+  }
+  handler_.WaitBlocked(100);
+  Peer peer(port());
+  EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+  handler_.Release();
+  for (Peer& other : blocked) {
+    EXPECT_EQ(other.Reply()["ok"].AsDouble(), 1.0);
+  }
+}
+
+TEST_F(ServerTest, DelayedRepliesHoldNoThread) {
+  Options options;
+  options.max_threads = 2;
+  Start(options);
+  std::vector<Peer> waiting;
+  for (int i = 0; i < 20; ++i) {
+    waiting.emplace_back(port());
+    waiting.back().Send(Frame(0, Command("later", 50)));
+  }
+  Peer peer(port());
+  EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+  for (Peer& other : waiting) {
+    EXPECT_EQ(other.Reply()["ok"].AsDouble(), 1.0);
+    EXPECT_EQ(other.Run("ping")["ok"].AsDouble(), 1.0);
+  }
+}
+
+TEST_F(ServerTest, StreamsReplies) {
+  Start();
+  Peer peer(port());
+  peer.Send(Frame(1 << 16, Command("stream", 3)));
+  EXPECT_EQ(peer.Reply()["left"].AsInt32(), 3);
+  EXPECT_EQ(peer.flags(), 2);
+  EXPECT_EQ(peer.response_to(), 7);
+  int32_t previous = peer.id();
+  EXPECT_EQ(peer.Reply()["left"].AsInt32(), 2);
+  EXPECT_EQ(peer.response_to(), previous);
+  bson::Document last = peer.Reply();
+  EXPECT_EQ(last["left"].AsInt32(), 1);
+  EXPECT_EQ(last["db"].AsString(), "test");
+  EXPECT_EQ(peer.flags(), 0);
+  EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+}
+
+TEST_F(ServerTest, UnacknowledgedCommandsGetNoReplyAndAreRunBeforeTheEnd) {
+  Start();
+  {
+    Peer peer(port());
+    peer.Send(Frame(2, Command("write", 1)) + Frame(2, Command("write", 1)));
+  }
+  handler_.WaitGone(1);
+  Peer peer(port());
+  EXPECT_EQ(peer.Run("count")["unacknowledged"].AsInt32(), 2);
+}
+
+TEST_F(ServerTest, MalformedMessages) {
+  Start();
+  Peer bad_document(port());
+  std::string frame = Frame(0, Command("ping", 1));
+  frame[25] = 0x44;  // no such type
+  bad_document.Send(frame);
+  EXPECT_EQ(bad_document.Reply()["code"].AsInt32(), 22);
+  EXPECT_EQ(bad_document.Run("ping")["ok"].AsDouble(), 1.0) << "the frame was intact";
+
+  for (const std::string& bytes :
+       {std::string(16, '\xff'), std::string(16, '\0'), Frame(4, Command("ping", 1))}) {
+    Peer peer(port());
+    peer.Send(bytes);
+    EXPECT_EQ(peer.Receive(), "");
+  }
+}
+
+TEST_F(ServerTest, VanishedClientEndsItsCommand) {
+  Start();
+  Peer peer(port());
+  peer.Send(Frame(0, Command("block", 1)));
+  handler_.WaitBlocked(1);
+  peer.Close();
+  handler_.WaitBlocked(0);
+}
+
+TEST_F(ServerTest, ClosesAfterTheReplyWhenAsked) {
+  Start();
+  Peer peer(port());
+  EXPECT_EQ(peer.Run("quit")["ok"].AsDouble(), 1.0);
+  EXPECT_EQ(peer.Receive(), "");
+}
+
+TEST_F(ServerTest, StopFinishesWhatRuns) {
+  Start();
+  Peer idle(port());
+  EXPECT_EQ(idle.Run("ping")["ok"].AsDouble(), 1.0);
+  Peer waiting(port());
+  waiting.Send(Frame(0, Command("later", 1'000'000)));
+  Peer running(port());
+  running.Send(Frame(0, Command("block", 1)));
+  handler_.WaitBlocked(1);
+  std::thread stop([&] { server_->Stop(); });
+  EXPECT_EQ(idle.Receive(), "");
+  EXPECT_EQ(waiting.Receive(), "");
+  handler_.Release();
+  EXPECT_EQ(running.Reply()["ok"].AsDouble(), 1.0);
+  stop.join();
+  EXPECT_FALSE(Peer(port()).connected());
+}
+
+TEST_F(ServerTest, StopEndsWhatDoesNotFinish) {
+  Options options;
+  options.grace = std::chrono::milliseconds(20);
+  Start(options);
+  Peer running(port());
+  running.Send(Frame(0, Command("block", 1)));
+  handler_.WaitBlocked(1);
+  server_->Stop();
+  EXPECT_EQ(running.Receive(), "");
+}
+
+TEST_F(ServerTest, ConnectionLimit) {
+  Options options;
+  options.max_connections = 2;
+  Start(options);
+  Peer one(port());
+  Peer two(port());
+  EXPECT_EQ(one.Run("ping")["ok"].AsDouble(), 1.0);
+  EXPECT_EQ(two.Run("ping")["ok"].AsDouble(), 1.0);
+  Peer three(port());
+  EXPECT_EQ(three.Receive(), "");
+  one.Close();
+  handler_.WaitGone(1);
+  Peer four(port());
+  bson::Document reply = four.Run("ping");
+  EXPECT_TRUE(reply.empty() || reply["ok"].AsDouble() == 1.0);
+}
+
+TEST_F(ServerTest, UnixSocketAndIpv6) {
+  Options options;
+  auto folder =
+      std::filesystem::temp_directory_path() / ("server_test." + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  options.unix_socket_folder = folder.string();
+  Start(options);
+  std::string path = (folder / ("mongodb-" + std::to_string(port()) + ".sock")).string();
+  EXPECT_EQ(server_->addresses().back(), path);
+  {
+    Peer peer(path);
+    EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+  }
+  server_->Stop();
+  EXPECT_FALSE(std::filesystem::exists(path));
+  std::filesystem::remove_all(folder);
+
+  options = {};
+  options.ipv6 = true;
+  options.bind = {"127.0.0.1", "::1"};
+  options.port = 0;
+  auto both = Server::Start(options, &handler_);
+  if (!both.ok()) {
+    GTEST_SKIP() << "no IPv6 here";
+  }
+  Peer peer((*both)->port(), AF_INET6);
+  EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+  Peer four((*both)->port());
+  EXPECT_EQ(four.Run("ping")["ok"].AsDouble(), 1.0);
+}
+
+TEST_F(ServerTest, AddressInUseIsAnError) {
+  Start();
+  Options options;
+  options.port = port();
+  auto second = Server::Start(options, &handler_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.status().message().find("Address already in use"), std::string::npos);
+}
+
+TEST_F(ServerTest, ManyConnectionsComeAndGo) {
+  Start();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        Peer peer(port());
+        EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+      }
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+  handler_.WaitGone(800);
+}
+
+}  // namespace
+}  // namespace quire::server
