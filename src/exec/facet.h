@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// $facet: several pipelines over the same rows, their results as arrays of one document.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "exec/unary.h"
+
+namespace quire::exec {
+
+struct FacetBranch {
+  std::string name;
+  // The branch's operators on top of a source.
+  std::function<Result<std::unique_ptr<Operator>>(OpContext& op, std::unique_ptr<Operator> source)>
+      build;
+};
+
+// Error 4031700 when the result grows beyond op.memory_limit.
+class Facet final : public Unary {
+ public:
+  Facet(std::unique_ptr<Operator> input, std::vector<FacetBranch> branches)
+      : Unary(std::move(input)), branches_(std::move(branches)) {}
+
+ protected:
+  Result<bool> Produce(OpContext& op, Row* row) override;
+
+ private:
+  std::vector<FacetBranch> branches_;
+  bool done_ = false;
+  bson::Document document_;
+};
+
+}  // namespace quire::exec

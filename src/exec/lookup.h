@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// $lookup: each row with the array of rows another source gives for it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "exec/nested_field.h"
+#include "exec/unary.h"
+
+namespace quire::exec {
+
+class Lookup final : public Unary {
+ public:
+  // The source of the rows that belong to `row`.
+  using Inner = std::function<Result<std::unique_ptr<Operator>>(OpContext& op, const Row& row)>;
+
+  Lookup(std::unique_ptr<Operator> input, FieldPath as, Inner inner)
+      : Unary(std::move(input)), as_(std::move(as)), inner_(std::move(inner)) {}
+
+ protected:
+  Result<bool> Produce(OpContext& op, Row* row) override;
+
+ private:
+  FieldPath as_;
+  Inner inner_;
+  std::string array_;
+  std::string document_;
+};
+
+}  // namespace quire::exec
