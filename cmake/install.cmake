@@ -18,7 +18,7 @@ target_link_libraries(quire_shared PRIVATE quire_api)
 
 install(TARGETS quire_shared EXPORT quire-targets DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS quire DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY include/quire DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/quire DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT quire-targets NAMESPACE quire:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/quire
   FILE quire-config.cmake)
 write_basic_package_version_file(quire-config-version.cmake COMPATIBILITY SameMinorVersion)
