@@ -42,7 +42,8 @@ def main():
         print("0 passed, 0 failed")
         return 0
     built = subprocess.run(
-        [os.path.join(ROOT, "tools", "build"), "build-fuzz", "-DQUIRE_FUZZ=ON", "-DBUILD_TESTING=OFF",
+        [os.path.join(ROOT, "tools", "build"), "build-fuzz", "-DCMAKE_BUILD_TYPE=Debug", "-DQUIRE_FUZZ=ON",
+         "-DBUILD_TESTING=OFF",
          "-DCMAKE_CXX_COMPILER=clang++", *[n + "_fuzz" for n in names]])
     if built.returncode != 0:
         return 1

@@ -272,8 +272,9 @@ Result<const Node*> Applier::NodeForElement(const Node& node, const bson::Elemen
   for (const auto& [identifier, child] : node.children) {
     bool match = identifier.empty();
     if (!match) {
-      auto filter = std::find_if(changes_.filters.begin(), changes_.filters.end(),
-                                 [&](const ArrayFilter& f) { return f.identifier == identifier; });
+      auto filter = std::find_if(
+          changes_.filters.begin(), changes_.filters.end(),
+          [&, &name = identifier](const ArrayFilter& f) { return f.identifier == name; });
       ASSIGN_OR_RETURN(match, filter->Matches(element.value()));
     }
     if (match) {
