@@ -108,6 +108,7 @@
   X(CommandOnShardedViewNotSupportedOnMongod, 169)    \
   X(ViewNotFound, 170)                                \
   X(CannotImplicitlyCreateCollection, 227)            \
+  X(CannotIndexParallelArrays, 171)                   \
   X(QueryPlanKilled, 175)                             \
   X(JSInterpreterFailure, 139)                        \
   X(ObjectIsBusy, 314)                                \

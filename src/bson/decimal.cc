@@ -131,9 +131,9 @@ Decimal128 FromDoubleExact(double d, Rounding rounding, Flags* flags) {
   return result;
 }
 
-double ToDouble(Decimal128 d, Flags* flags) {
+double ToDouble(Decimal128 d, Rounding rounding, Flags* flags) {
   unsigned raised = 0;
-  double result = bid128_to_binary64(Raw(d), BID_ROUNDING_TO_NEAREST, &raised);
+  double result = bid128_to_binary64(Raw(d), Mode(rounding), &raised);
   Report(raised, flags);
   return result;
 }

@@ -66,7 +66,7 @@ std::optional<Decimal128> FromString(std::string_view text, Flags* flags = nullp
 
 // The specification's text: "1.0", "1E+3", "NaN", "-Infinity".
 std::string ToString(Decimal128 d);
-double ToDouble(Decimal128 d, Flags* flags = nullptr);
+double ToDouble(Decimal128 d, Rounding rounding = Rounding::kNearestEven, Flags* flags = nullptr);
 // Rounded; nothing for NaN or when out of range. `inexact`, when not null, tells whether digits
 // were lost.
 std::optional<int64_t> ToInt64(Decimal128 d, Rounding rounding = Rounding::kToZero,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bson/path.h"
 #include "expr/collation/collator.h"
 #include "quire/bson.h"
 #include "quire/status.h"
@@ -23,6 +24,7 @@ struct IndexKeySpec {
     Kind kind = Kind::kOrdered;
   };
   std::vector<Part> parts;
+  std::vector<bson::FieldPath> paths;  // of the parts, split
   bool sparse = false;
   const expr::Collator* collator = nullptr;  // applied to strings, nested ones too
 
@@ -45,15 +47,21 @@ struct IndexKeySet {
   }
 };
 
-// Replaces *out with the keys of `document`. Error: CannotIndexParallelArrays (171).
+// Replaces *out with the keys of `document`. Errors: CannotIndexParallelArrays (171), 16746 for a
+// numeric path part with two meanings, 16766 for an array under a hashed part.
 Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out);
+
+// Appends what a key holds for `value` at a part: hashed or collated as the index says, inverted
+// when descending. The bytes of consecutive parts make a key.
+void AppendKeyPart(const IndexKeySpec& spec, size_t part, const bson::Value& value,
+                   std::string* out);
 
 // The key for given values, one per part (or fewer: a prefix), strings already as stored.
 // `values` are the field values of a document such as {"": 1, "": "x"}.
 IndexKey EncodeKey(const IndexKeySpec& spec, bson::View values);
 
 // The values of a key back as {path: value...} with the pattern's names. With a collator the
-// strings come back as their sort keys.
+// strings come back as their sort keys. Empty when the bytes are no key of the index.
 bson::Document DecodeKey(const IndexKeySpec& spec, std::string_view bytes,
                          std::string_view type_bits);
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/index_keys.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/try.h"
+#include "bson/key_tuples.h"
+#include "bson/number.h"
+#include "bson/ordered.h"
+
+namespace quire::store {
+
+namespace {
+
+using Kind = IndexKeySpec::Kind;
+
+bson::Direction DirectionOf(const IndexKeySpec::Part& part) {
+  return part.descending ? bson::Direction::kDescending : bson::Direction::kAscending;
+}
+
+bson::Value HashOf(const bson::Value& value, const expr::Collator* collator) {
+  return bson::Value(static_cast<int64_t>(bson::Hash(value, collator)));
+}
+
+void AppendPart(const IndexKeySpec& spec, size_t i, const bson::Value& value, std::string* out,
+                std::string* type_bits) {
+  const IndexKeySpec::Part& part = spec.parts[i];
+  if (part.kind == Kind::kHashed) {
+    bson::AppendOrdered(HashOf(value, spec.collator), DirectionOf(part), nullptr, out, type_bits);
+  } else {
+    bson::AppendOrdered(value, DirectionOf(part), spec.collator, out, type_bits);
+  }
+}
+
+IndexKey MakeKey(const IndexKeySpec& spec, std::span<const bson::Value> values) {
+  IndexKey key;
+  for (size_t i = 0; i < values.size(); ++i) {
+    AppendPart(spec, i, values[i], &key.bytes, &key.type_bits);
+  }
+  bson::TrimTypeBits(&key.type_bits);
+  return key;
+}
+
+void SortOnce(std::vector<IndexKey>* keys) {
+  if (keys->size() < 2) {
+    return;
+  }
+  std::sort(keys->begin(), keys->end());
+  auto same = [](const IndexKey& a, const IndexKey& b) { return a.bytes == b.bytes; };
+  keys->erase(std::unique(keys->begin(), keys->end(), same), keys->end());
+}
+
+Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t array_parts) {
+  for (size_t i = 0; i < spec.parts.size(); ++i) {
+    if (spec.parts[i].kind == Kind::kHashed && (array_parts >> i & 1) != 0) {
+      return Status(16766,
+                    "hashed indexes do not currently support array values. Found array at path: " +
+                        spec.parts[i].path);
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+IndexKeySpec IndexKeySpec::FromPattern(bson::View key_pattern) {
+  IndexKeySpec spec;
+  for (const bson::Element& e : key_pattern) {
+    bson::Value value = e.value();
+    Part part;
+    part.path = e.name();
+    part.descending = value.is_number() && bson::IsNegative(value);
+    part.kind = value.is_string() && value.AsString() == "hashed" ? Kind::kHashed : Kind::kOrdered;
+    spec.parts.push_back(std::move(part));
+    spec.paths.emplace_back(e.name());
+  }
+  return spec;
+}
+
+Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out) {
+  out->Clear();
+  auto add = [&](std::span<const bson::Value> values, bool nothing) {
+    if (!(spec.sparse && nothing)) {
+      out->keys.push_back(MakeKey(spec, values));
+    }
+  };
+  RETURN_IF_ERROR(bson::ForEachKeyTuple(spec.paths, document, &out->multikey_parts, add));
+  RETURN_IF_ERROR(RefuseHashedArrays(spec, out->multikey_parts));
+  SortOnce(&out->keys);
+  return Status::Ok();
+}
+
+void AppendKeyPart(const IndexKeySpec& spec, size_t part, const bson::Value& value,
+                   std::string* out) {
+  AppendPart(spec, part, value, out, nullptr);
+}
+
+IndexKey EncodeKey(const IndexKeySpec& spec, bson::View values) {
+  IndexKey key;
+  size_t i = 0;
+  for (const bson::Element& e : values) {
+    if (i == spec.parts.size()) {
+      break;
+    }
+    bson::AppendOrdered(e.value(), DirectionOf(spec.parts[i++]), nullptr, &key.bytes,
+                        &key.type_bits);
+  }
+  bson::TrimTypeBits(&key.type_bits);
+  return key;
+}
+
+bson::Document DecodeKey(const IndexKeySpec& spec, std::string_view bytes,
+                         std::string_view type_bits) {
+  bson::Builder out;
+  bson::OrderedReader reader(bytes, type_bits);
+  for (const IndexKeySpec::Part& part : spec.parts) {
+    if (!reader.Read(DirectionOf(part), part.path, &out)) {
+      return bson::Document();
+    }
+  }
+  return out.Finish();
+}
+
+}  // namespace quire::store
