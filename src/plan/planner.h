@@ -45,6 +45,9 @@ struct Query {
   std::string distinct_path;
   // The rows must carry documents as stored with their record ids (update, delete).
   bool for_write = false;
+  // A tailable scan goes on after this record.
+  bool has_scan_after = false;
+  store::RecordId scan_after = 0;
 };
 
 // The plan of one query: pure data, plus the operators once opened. Use by one thread at a time.

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/number.h"
+#include "command/command.h"
+#include "engine/schema.h"
+#include "expr/projection/projection.h"
+#include "request/crud.h"
+
+namespace quire::command {
+
+namespace {
+
+using request::Field;
+using request::FieldRow;
+using request::Ignored;
+
+struct CreateFields {
+  std::optional<bool> capped;
+  std::optional<int64_t> size;
+  std::optional<int64_t> max;
+  std::optional<bson::View> validator;
+  std::optional<std::string_view> validation_level;
+  std::optional<std::string_view> validation_action;
+  std::optional<std::string_view> view_on;
+  request::ArrayArgument pipeline;
+  std::optional<bson::View> collation;
+  std::optional<bson::View> change_images;
+  std::optional<bson::View> index_defaults;
+  std::optional<bson::View> storage_engine;
+  bson::Value clustered_index;
+  std::optional<bson::View> timeseries;
+  bson::Value expire_after;
+  bool auto_index_id = true;
+};
+using C = CreateFields;
+constexpr FieldRow<C> kCreateRows[] = {
+    Field<&C::capped>("capped"),
+    Field<&C::auto_index_id>("autoIndexId"),
+    Field<&C::size>("size"),
+    Field<&C::max>("max"),
+    Field<&C::storage_engine>("storageEngine"),
+    Field<&C::validator>("validator"),
+    Field<&C::validation_level>("validationLevel"),
+    Field<&C::validation_action>("validationAction"),
+    Field<&C::index_defaults>("indexOptionDefaults"),
+    Field<&C::view_on>("viewOn"),
+    Field<&C::pipeline>("pipeline"),
+    Field<&C::collation>("collation"),
+    Field<&C::change_images>("changeStreamPreAndPostImages"),
+    Field<&C::clustered_index>("clusteredIndex"),
+    Field<&C::timeseries>("timeseries"),
+    Field<&C::expire_after>("expireAfterSeconds"),
+    Ignored<C>("idIndex"),
+    Ignored<C>("flags"),
+    Ignored<C>("temp"),
+};
+
+Status CheckCapped(const CreateFields& f) {
+  constexpr int64_t kMostBytes = int64_t{1} << 50;
+  if (f.capped.value_or(false) && !f.size) {
+    return {kInvalidOptions, "the 'size' field is required when 'capped' is true"};
+  }
+  if (!f.capped.value_or(false) && (f.size || f.max)) {
+    return {kInvalidOptions,
+            "the 'capped' field needs to be true when either the 'size' or 'max' "
+            "fields are present"};
+  }
+  if (f.size && (*f.size <= 0 || *f.size > kMostBytes)) {
+    return {51024,
+            "BSON field 'size' value must be >= 1, actual value '" + std::to_string(*f.size) + "'"};
+  }
+  if (f.max && *f.max >= INT32_MAX) {
+    return {kBadValue, "max in a capped collection has to be < 2^31 or not set"};
+  }
+  return Status::Ok();
+}
+
+Status CheckValidation(const CreateFields& f, std::string_view database) {
+  if (f.validation_level && *f.validation_level != "off" && *f.validation_level != "strict" &&
+      *f.validation_level != "moderate") {
+    return {kBadValue, "Enumeration value '" + std::string(*f.validation_level) +
+                           "' for field 'create.validationLevel' is not a valid value."};
+  }
+  if (f.validation_action && *f.validation_action != "error" && *f.validation_action != "warn") {
+    return {kBadValue, "Enumeration value '" + std::string(*f.validation_action) +
+                           "' for field 'create.validationAction' is not a valid value."};
+  }
+  if (f.validator && (database == "admin" || database == "local" || database == "config")) {
+    return {kInvalidOptions, "Document validators are not allowed on collections of the " +
+                                 std::string(database) + " internal database"};
+  }
+  return Status::Ok();
+}
+
+Status CheckView(const CreateFields& f) {
+  if (!f.view_on) {
+    if (f.pipeline.present) {
+      return {kInvalidOptions, "'pipeline' cannot be specified without 'viewOn'"};
+    }
+    return Status::Ok();
+  }
+  if (f.view_on->empty()) {
+    return {kBadValue, "'viewOn' cannot be empty"};
+  }
+  if (f.capped || f.size || f.max || f.validator || f.validation_level || f.validation_action ||
+      f.storage_engine || f.index_defaults || !f.clustered_index.missing()) {
+    return {kInvalidOptions, "Options of a collection cannot be given for a view"};
+  }
+  return Status::Ok();
+}
+
+// MongoDB keeps capped sizes at least 4096 bytes and in steps of 256.
+int64_t CappedSize(int64_t size) { return size <= 4096 ? 4096 : (size + 255) / 256 * 256; }
+
+bson::Document StoredOptions(const CreateFields& f) {
+  bson::Builder out;
+  if (f.capped.value_or(false)) {
+    out.Append("capped", true);
+    int64_t size = CappedSize(*f.size);
+    if (size <= INT32_MAX) {
+      out.Append("size", static_cast<int32_t>(size));
+    } else {
+      out.Append("size", size);
+    }
+    if (f.max && *f.max > 0) {
+      out.Append("max", static_cast<int32_t>(*f.max));
+    }
+  }
+  if (f.storage_engine) {
+    out.Append("storageEngine", *f.storage_engine);
+  }
+  if (f.index_defaults) {
+    out.Append("indexOptionDefaults", *f.index_defaults);
+  }
+  if (f.change_images) {
+    out.Append("changeStreamPreAndPostImages", *f.change_images);
+  }
+  if (f.validator) {
+    out.Append("validator", *f.validator);
+  }
+  if (f.validation_level) {
+    out.Append("validationLevel", *f.validation_level);
+  } else if (f.validator) {
+    out.Append("validationLevel", "strict");
+  }
+  if (f.validation_action) {
+    out.Append("validationAction", *f.validation_action);
+  } else if (f.validator) {
+    out.Append("validationAction", "error");
+  }
+  if (f.view_on) {
+    out.Append("viewOn", *f.view_on).AppendArray("pipeline", f.pipeline.view);
+  }
+  if (f.collation) {
+    out.Append("collation", *f.collation);
+  }
+  return out.Finish();
+}
+
+Status RunCreate(Invocation& i) {
+  ASSIGN_OR_RETURN(auto name, request::CollectionName("create", i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
+  i.call.summary.ns = ns;
+  CreateFields f;
+  RETURN_IF_ERROR(request::ReadFields<C>("create", i.body(), true, kCreateRows, &f));
+  if (f.timeseries) {
+    return {kInvalidOptions, "Time-series collections are not supported"};
+  }
+  if (!f.clustered_index.missing()) {
+    return {kInvalidOptions, "Clustered collections are not supported"};
+  }
+  if (!f.auto_index_id) {
+    return {kInvalidOptions,
+            "The autoIndexId option is not supported: collections have an _id "
+            "index"};
+  }
+  if (name.find('$') != std::string_view::npos) {
+    return {kInvalidNamespace, "Invalid collection name: " + std::string(name)};
+  }
+  if (name.starts_with("system.") && name != "system.js" && name != "system.profile") {
+    return {kInvalidNamespace, "Cannot create system collection: " + ns};
+  }
+  RETURN_IF_ERROR(CheckCapped(f));
+  RETURN_IF_ERROR(CheckValidation(f, i.database()));
+  RETURN_IF_ERROR(CheckView(f));
+  bson::Document options = StoredOptions(f);
+  return engine::CreateCollection(i.operation, ns, options);
+}
+
+Status RunDrop(Invocation& i) {
+  ASSIGN_OR_RETURN(auto name, request::CollectionName("drop", i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
+  i.call.summary.ns = ns;
+  int64_t indexes = 0;
+  Status dropped = engine::DropCollection(i.operation, ns, &indexes);
+  if (dropped.code() == kNamespaceNotFound) {
+    return Status::Ok();  // as MongoDB 7: dropping what is not there succeeds
+  }
+  RETURN_IF_ERROR(dropped);
+  if (indexes > 0) {
+    i.reply().Append("nIndexesWas", static_cast<int32_t>(indexes));
+  }
+  i.reply().Append("ns", ns);
+  return Status::Ok();
+}
+
+Status RunDropDatabase(Invocation& i) {
+  RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
+  if (!i.body().front().value().is_number() || bson::ToDouble(i.body().front().value()) != 1) {
+    return {kBadValue, "have to pass 1 as db parameter"};
+  }
+  if (i.database() == "admin" || i.database() == "local" || i.database() == "config") {
+    return {kIllegalOperation,
+            "Dropping the '" + std::string(i.database()) + "' database is prohibited."};
+  }
+  bool existed = !i.engine.catalog().snapshot()->InDatabase(i.database()).empty();
+  RETURN_IF_ERROR(engine::DropDatabase(i.operation, i.database()));
+  if (existed) {
+    i.reply().Append("dropped", i.database());
+  }
+  return Status::Ok();
+}
+
+struct RenameFields {
+  std::string_view to;
+  bson::Value drop_target;
+};
+constexpr FieldRow<RenameFields> kRenameRows[] = {
+    Field<&RenameFields::to>("to", request::Need::kRequired),
+    Field<&RenameFields::drop_target>("dropTarget"),
+    Ignored<RenameFields>("stayTemp"),
+};
+
+Result<std::string> FullNamespace(std::string_view full) {
+  size_t dot = full.find('.');
+  if (dot == std::string_view::npos) {
+    return Status(kInvalidNamespace, "Invalid namespace specified '" + std::string(full) + "'");
+  }
+  return request::Namespace(full.substr(0, dot), full.substr(dot + 1));
+}
+
+Status RunRename(Invocation& i) {
+  bson::Element first = i.body().front();
+  if (first.type() != bson::Type::kString) {
+    return request::WrongType("renameCollection", first, "string");
+  }
+  RenameFields f;
+  RETURN_IF_ERROR(
+      request::ReadFields<RenameFields>("renameCollection", i.body(), true, kRenameRows, &f));
+  ASSIGN_OR_RETURN(std::string from, FullNamespace(first.value().AsString()));
+  ASSIGN_OR_RETURN(std::string to, FullNamespace(f.to));
+  bool drop_target =
+      f.drop_target.type() == bson::Type::kBool ? f.drop_target.AsBool() : !f.drop_target.missing();
+  std::string_view target = std::string_view(to).substr(to.find('.') + 1);
+  if (target.starts_with("system.") || target.find('$') != std::string_view::npos) {
+    return {kIllegalOperation, "error with target namespace: Illegal name " + to};
+  }
+  return engine::RenameCollection(i.operation, from, to, drop_target);
+}
+
+// --- listings ---
+
+// Keeps the documents that match the command's filter.
+Result<std::vector<bson::Document>> Filtered(std::vector<bson::Document> all, bson::View filter) {
+  if (filter.empty()) {
+    return all;
+  }
+  expr::Context context;
+  ASSIGN_OR_RETURN(auto match, expr::match::Filter::Parse(filter, &context));
+  std::vector<bson::Document> kept;
+  for (bson::Document& document : all) {
+    ASSIGN_OR_RETURN(bool matches, match->Matches(document));
+    if (matches) {
+      kept.push_back(std::move(document));
+    }
+  }
+  return kept;
+}
+
+struct ListCollectionsFields {
+  bson::View filter;
+  bool name_only = false;
+  bool authorized = false;
+  std::optional<bson::View> cursor;
+};
+using L = ListCollectionsFields;
+constexpr FieldRow<L> kListCollectionsRows[] = {
+    Field<&L::filter>("filter"),
+    Field<&L::name_only>("nameOnly"),
+    Field<&L::authorized>("authorizedCollections"),
+    Field<&L::cursor>("cursor"),
+    Ignored<L>("includePendingDrops"),
+};
+
+struct BatchSize {
+  std::optional<int64_t> batch_size;
+};
+constexpr FieldRow<BatchSize> kBatchSizeRows[] = {Field<&BatchSize::batch_size>("batchSize")};
+
+Result<std::optional<int64_t>> ReadBatchSize(const std::optional<bson::View>& cursor) {
+  BatchSize f;
+  if (cursor) {
+    RETURN_IF_ERROR(request::ReadFields<BatchSize>("cursor", *cursor, false, kBatchSizeRows, &f));
+  }
+  if (f.batch_size && *f.batch_size < 0) {
+    return Status(51024, "BSON field 'batchSize' value must be >= 0, actual value '" +
+                             std::to_string(*f.batch_size) + "'");
+  }
+  return f.batch_size;
+}
+
+bson::Document CollectionEntry(const store::CollectionInfo& info, bool name_only) {
+  bson::Builder out;
+  out.Append("name", info.name).Append("type", info.is_view() ? "view" : "collection");
+  if (name_only) {
+    return out.Finish();
+  }
+  out.Append("options", info.options).BeginDocument("info");
+  out.Append("readOnly", info.is_view());
+  if (!info.is_view()) {
+    out.Append("uuid",
+               bson::Value::Binary({reinterpret_cast<const char*>(info.uuid.data()), 16}, 4));
+  }
+  out.End();
+  if (!info.is_view() && !info.indexes.empty()) {
+    out.Append("idIndex", info.indexes.front()->spec);
+  }
+  return out.Finish();
+}
+
+bson::Document SystemViewsEntry(bool name_only) {
+  bson::Builder out;
+  out.Append("name", "system.views").Append("type", "collection");
+  if (!name_only) {
+    out.BeginDocument("options").End().BeginDocument("info").Append("readOnly", false).End();
+  }
+  return out.Finish();
+}
+
+Status RunListCollections(Invocation& i) {
+  RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
+  ListCollectionsFields f;
+  RETURN_IF_ERROR(
+      request::ReadFields<L>("listCollections", i.body(), true, kListCollectionsRows, &f));
+  ASSIGN_OR_RETURN(auto batch_size, ReadBatchSize(f.cursor));
+  std::vector<bson::Document> all;
+  bool has_views = false;
+  for (const auto& info : i.engine.catalog().snapshot()->InDatabase(i.database())) {
+    all.push_back(CollectionEntry(*info, f.name_only && f.filter.empty()));
+    has_views = has_views || info->is_view();
+  }
+  if (has_views) {
+    all.push_back(SystemViewsEntry(f.name_only && f.filter.empty()));
+  }
+  ASSIGN_OR_RETURN(all, Filtered(std::move(all), f.filter));
+  if (f.name_only && !f.filter.empty()) {
+    for (bson::Document& document : all) {
+      bson::Builder out;
+      out.Append("name", document["name"]).Append("type", document["type"]);
+      document = out.Finish();
+    }
+  }
+  return AppendDocuments(i, std::string(i.database()) + ".$cmd.listCollections", std::move(all),
+                         batch_size);
+}
+
+struct ListDatabasesFields {
+  bson::View filter;
+  bool name_only = false;
+};
+constexpr FieldRow<ListDatabasesFields> kListDatabasesRows[] = {
+    Field<&ListDatabasesFields::filter>("filter"),
+    Field<&ListDatabasesFields::name_only>("nameOnly"),
+    Ignored<ListDatabasesFields>("authorizedDatabases"),
+};
+
+Status RunListDatabases(Invocation& i) {
+  ListDatabasesFields f;
+  RETURN_IF_ERROR(request::ReadFields<ListDatabasesFields>("listDatabases", i.body(), true,
+                                                           kListDatabasesRows, &f));
+  auto snapshot = i.engine.catalog().snapshot();
+  std::vector<bson::Document> all;
+  for (const std::string& name : snapshot->Databases()) {
+    bson::Builder out;
+    out.Append("name", name);
+    int64_t bytes = 0;
+    bool empty = true;
+    for (const auto& info : snapshot->InDatabase(name)) {
+      if (info->is_view()) {
+        continue;
+      }
+      bytes += static_cast<int64_t>(
+          i.engine.store().ApproximateSize(store::TableRange(info->table->id)));
+      empty = empty && info->state->documents == 0;
+    }
+    out.Append("sizeOnDisk", bytes).Append("empty", empty);
+    all.push_back(out.Finish());
+  }
+  ASSIGN_OR_RETURN(all, Filtered(std::move(all), f.filter));
+  int64_t total = 0;
+  i.reply().BeginArray("databases");
+  for (const bson::Document& document : all) {
+    total += document["sizeOnDisk"].AsInt64();
+    if (f.name_only) {
+      i.reply().PushDocument().Append("name", document["name"]).End();
+    } else {
+      i.reply().Push(document.view());
+    }
+  }
+  i.reply().End();
+  if (!f.name_only) {
+    i.reply().Append("totalSize", total).Append("totalSizeMb", total >> 20);
+  }
+  return Status::Ok();
+}
+
+Status RunCollMod(Invocation& i) {
+  ASSIGN_OR_RETURN(auto name, request::CollectionName("collMod", i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
+  i.call.summary.ns = ns;
+  return engine::CollMod(i.operation, ns, i.body(), &i.reply());
+}
+
+}  // namespace
+
+std::span<const Row> CollectionRows() {
+  using namespace request;  // NOLINT(google-build-using-namespace): the flags below
+  constexpr uint32_t kChange = kWrite | kWriteConcern;
+  static constexpr Row kRows[] = {
+      {{"create", "", kChange | kInTransaction, "makes a collection or a view"}, RunCreate},
+      {{"drop", "", kChange, "removes a collection or a view"}, RunDrop},
+      {{"dropDatabase", "", kChange, "removes a database"}, RunDropDatabase},
+      {{"renameCollection", "", kChange | kAdminOnly, "renames a collection"}, RunRename},
+      {{"collMod", "", kChange, "changes options of a collection or an index"}, RunCollMod},
+      {{"listCollections", "", kRead, "lists collections and views"}, RunListCollections},
+      {{"listDatabases", "", kRead | kAdminOnly, "lists databases"}, RunListDatabases},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command

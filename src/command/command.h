@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of a single node: rows of name, flags, help and function. One file per family; the
+// families are listed in commands.cc.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "quire/bson.h"
+#include "request/dispatch.h"
+
+namespace quire::command {
+
+// What the process tells about itself; filled in by whoever starts it.
+struct ServerInfo {
+  std::string host = "localhost";  // as clients reach it, "host:port"
+  std::string set_name = "quire";
+  std::vector<std::string> arguments;
+  bson::Document parsed_options;  // getCmdLineOpts
+  std::string data_path;
+  int port = 0;
+  bool embedded = true;
+  std::function<void()> shutdown;        // asks the process to stop; empty when embedded
+  std::function<int64_t()> connections;  // open connections; empty when embedded
+};
+
+class Commands;
+
+// All that a command's function gets.
+struct Invocation {
+  Commands& commands;
+  engine::Engine& engine;
+  engine::Operation& operation;
+  request::Call& call;
+
+  OpContext& op() { return call.op; }
+  bson::View body() { return call.body; }
+  std::string_view database() { return call.database; }
+  bson::Builder& reply() { return call.reply; }
+};
+
+struct Row {
+  request::CommandInfo info;
+  Status (*run)(Invocation& invocation);
+};
+
+// Answers commands with an engine. Safe for concurrent use.
+class Commands : public request::Dispatcher {
+ public:
+  // `engine` outlives it.
+  Commands(engine::Engine* engine, ServerInfo info);
+
+  engine::Engine& engine() { return engine_; }
+  ServerInfo& info() { return info_; }
+  std::span<const Row* const> rows() const { return rows_; }
+
+  // Finished commands by name, for serverStatus and top.
+  struct Tally {
+    std::atomic<int64_t> total{0};
+    std::atomic<int64_t> failed{0};
+    std::atomic<int64_t> micros{0};
+  };
+  const Tally& tally(size_t row) const { return tallies_[row]; }
+
+ protected:
+  Status Invoke(size_t index, request::Call& call) override;
+  void FinishReply(const request::Call* call, bson::Builder* reply) override;
+  void Finished(const request::Call& call, const Status& status,
+                std::chrono::microseconds took) override;
+
+ private:
+  Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows);
+
+  engine::Engine& engine_;
+  ServerInfo info_;
+  std::vector<const Row*> rows_;
+  std::unique_ptr<Tally[]> tallies_;
+};
+
+// The rows of each family.
+std::span<const Row> ReadRows();         // find, getMore, killCursors, count, distinct
+std::span<const Row> WriteRows();        // insert, update, delete, findAndModify
+std::span<const Row> CollectionRows();   // create, drop, rename, collMod, list...
+std::span<const Row> IndexRows();        // createIndexes, listIndexes, dropIndexes
+std::span<const Row> TransactionRows();  // commitTransaction, abortTransaction, sessions
+std::span<const Row> StatisticsRows();   // collStats, dbStats, dataSize, validate...
+std::span<const Row> ExplainRows();
+
+// Appends {cursor: {firstBatch, id, ns}} of a new cursor, keeping it when it is not exhausted.
+Status AppendFirstBatch(Invocation& invocation, std::shared_ptr<engine::Cursor> cursor,
+                        std::optional<int64_t> batch_size, bool single_batch);
+// The same for a list of documents that is complete already.
+Status AppendDocuments(Invocation& invocation, std::string ns,
+                       std::vector<bson::Document> documents, std::optional<int64_t> batch_size);
+
+}  // namespace quire::command

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mutex>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "command/command.h"
+#include "command/write_concern.h"
+
+namespace quire::command {
+
+namespace {
+
+std::vector<const Row*> AllRows() {
+  std::vector<const Row*> all;
+  for (std::span<const Row> family : {ReadRows(), WriteRows(), CollectionRows(), IndexRows(),
+                                      TransactionRows(), StatisticsRows(), ExplainRows()}) {
+    for (const Row& row : family) {
+      all.push_back(&row);
+    }
+  }
+  return all;
+}
+
+std::vector<const request::CommandInfo*> InfosOf(const std::vector<const Row*>& rows) {
+  std::vector<const request::CommandInfo*> infos;
+  for (const Row* row : rows) {
+    infos.push_back(&row->info);
+  }
+  return infos;
+}
+
+// Errors after which a client may run the whole transaction again.
+bool IsTransient(int code) {
+  return code == kWriteConflict || code == kLockTimeout || code == kSnapshotUnavailable ||
+         code == kNoSuchTransaction || code == kPreparedTransactionInProgress;
+}
+
+Status CheckTransactionUse(const request::Call& call) {
+  const request::Generic& generic = call.generic;
+  if (generic.txn_number && !generic.in_transaction() &&
+      !(call.command.flags & request::kRetryable)) {
+    return {50768,
+            "txnNumber may only be provided for multi-document transactions and retryable "
+            "write commands. autocommit:false was not provided, and " +
+                std::string(call.command.name) + " is not a retryable write command."};
+  }
+  if (generic.in_transaction() && generic.write_concern.given &&
+      call.command.name != "commitTransaction" && call.command.name != "abortTransaction") {
+    return {kInvalidOptions, "writeConcern is not allowed within a multi-statement transaction"};
+  }
+  if (generic.in_transaction() && !generic.start_transaction && !generic.read_concern.empty()) {
+    return {kInvalidOptions, "Only the first command in a transaction may specify a readConcern"};
+  }
+  if (generic.in_transaction() &&
+      (call.database == "config" || call.database == "local" ||
+       (call.database == "admin" && call.command.name != "commitTransaction" &&
+        call.command.name != "abortTransaction"))) {
+    return {kOperationNotSupportedInTransaction, "Cannot perform data operations on the '" +
+                                                     std::string(call.database) +
+                                                     "' database in a transaction"};
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Commands::Commands(engine::Engine* engine, ServerInfo info)
+    : Commands(engine, std::move(info), AllRows()) {}
+
+Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows)
+    : Dispatcher(InfosOf(rows)),
+      engine_(*engine),
+      info_(std::move(info)),
+      rows_(std::move(rows)),
+      tallies_(std::make_unique<Tally[]>(rows_.size())) {}
+
+Status Commands::Invoke(size_t index, request::Call& call) {
+  RETURN_IF_ERROR(CheckTransactionUse(call));
+  const request::Generic& generic = call.generic;
+  engine::Operation operation{engine_, call.op};
+  operation.durability = DurabilityOf(generic.write_concern);
+  operation.snapshot_read = generic.read_concern_level == "snapshot";
+  std::shared_ptr<engine::Session> session;
+  std::unique_lock<std::mutex> lock;
+  if (!generic.lsid.empty()) {
+    session = engine_.sessions().Get(generic.lsid);
+    operation.session = session.get();
+  }
+  if (generic.txn_number) {
+    lock = std::unique_lock(session->mutex);
+    if (generic.in_transaction()) {
+      RETURN_IF_ERROR(session->EnterTransaction(
+          generic, call.command.name, engine_.catalog(),
+          std::chrono::seconds(engine_.transaction_lifetime_seconds.load())));
+      operation.in_transaction = session->state() == engine::Session::State::kInProgress;
+    } else {
+      RETURN_IF_ERROR(session->EnterRetryable(*generic.txn_number));
+      operation.retryable = true;
+      if (bson::Value statement = call.body["stmtId"]; statement.type() == bson::Type::kInt32) {
+        operation.first_statement = statement.AsInt32();
+      }
+    }
+  }
+  Invocation invocation{*this, engine_, operation, call};
+  Status status = rows_[index]->run(invocation);
+  if (!status.ok() && operation.in_transaction) {
+    session->AbortQuietly();
+    return IsTransient(status.code()) ? engine::WithLabel(status, "TransientTransactionError")
+                                      : status;
+  }
+  if (status.ok() && (call.command.flags & request::kWrite)) {
+    engine_.clock().Tick();
+    AppendWriteConcernError(generic.write_concern, &call.reply);
+  }
+  return status;
+}
+
+void Commands::FinishReply(const request::Call* call, bson::Builder* reply) {
+  if (call != nullptr && (call->command.flags & request::kNoLogicalTime)) {
+    return;
+  }
+  static constexpr char kNoHash[20] = {};
+  bson::Timestamp now = engine_.clock().Now();
+  reply->BeginDocument("$clusterTime")
+      .Append("clusterTime", now)
+      .BeginDocument("signature")
+      .Append("hash", bson::Value::Binary({kNoHash, sizeof kNoHash}, 0))
+      .Append("keyId", int64_t{0})
+      .End()
+      .End()
+      .Append("operationTime", now);
+}
+
+void Commands::Finished(const request::Call& call, const Status& status,
+                        std::chrono::microseconds took) {
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    if (&rows_[i]->info == &call.command) {
+      tallies_[i].total.fetch_add(1, std::memory_order_relaxed);
+      tallies_[i].failed.fetch_add(status.ok() ? 0 : 1, std::memory_order_relaxed);
+      tallies_[i].micros.fetch_add(took.count(), std::memory_order_relaxed);
+      return;
+    }
+  }
+}
+
+}  // namespace quire::command

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "command/command.h"
+#include "engine/read.h"
+#include "request/crud.h"
+
+namespace quire::command {
+
+namespace {
+
+// The query inside whatever command is explained.
+Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View command,
+                                            store::CollectionPtr collection) {
+  if (name == "find") {
+    ASSIGN_OR_RETURN(auto r, request::FindRequest::Parse(command));
+    return engine::FindParts(r, std::move(collection));
+  }
+  engine::PlannedQuery::Parts parts;
+  parts.collection = std::move(collection);
+  if (name == "count") {
+    ASSIGN_OR_RETURN(auto r, request::CountRequest::Parse(command));
+    parts.filter = r.query;
+    parts.hint = r.hint;
+    parts.collation = r.collation;
+    parts.skip = r.skip;
+    parts.limit = r.limit;
+    parts.count_only = true;
+  } else if (name == "distinct") {
+    ASSIGN_OR_RETURN(auto r, request::DistinctRequest::Parse(command));
+    parts.filter = r.query;
+    parts.hint = r.hint;
+    parts.collation = r.collation;
+    parts.distinct_path = r.key;
+  } else if (name == "update") {
+    ASSIGN_OR_RETURN(auto r, request::UpdateRequest::Parse(command, {}));
+    parts.filter = r.updates.front().q;
+    parts.hint = r.updates.front().hint;
+    parts.collation = r.updates.front().collation;
+    parts.for_write = true;
+  } else if (name == "delete") {
+    ASSIGN_OR_RETURN(auto r, request::DeleteRequest::Parse(command, {}));
+    parts.filter = r.deletes.front().q;
+    parts.hint = r.deletes.front().hint;
+    parts.collation = r.deletes.front().collation;
+    parts.for_write = true;
+  } else if (name == "findAndModify" || name == "findandmodify") {
+    ASSIGN_OR_RETURN(auto r, request::FindAndModifyRequest::Parse(command));
+    parts.filter = r.query;
+    parts.sort = r.sort;
+    parts.hint = r.hint;
+    parts.collation = r.collation;
+    parts.for_write = true;
+  } else {
+    return Status(kCommandNotFound, "Explain failed due to unknown command: " + std::string(name));
+  }
+  return parts;
+}
+
+Status RunExplain(Invocation& i) {
+  bson::Element target = i.body().front();
+  if (target.type() != bson::Type::kDocument) {
+    return request::WrongType("explain", target, "object");
+  }
+  bson::View command = target.value().AsDocument();
+  if (command.empty()) {
+    return {kFailedToParse, "explain needs a command"};
+  }
+  std::string verbosity = "allPlansExecution";
+  if (bson::Element v = i.body().Find("verbosity"); v.present()) {
+    if (v.type() != bson::Type::kString) {
+      return request::WrongType("explain", v, "string");
+    }
+    verbosity = v.value().AsString();
+    if (verbosity != "queryPlanner" && verbosity != "executionStats" &&
+        verbosity != "allPlansExecution") {
+      return {kBadValue, "Enumeration value '" + verbosity +
+                             "' for field 'explain.verbosity' is not a valid value."};
+    }
+  }
+  std::string_view name = command.front().name();
+  ASSIGN_OR_RETURN(auto collection_name, request::CollectionName(name, command));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection_name));
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, i.operation.Find(ns));
+  ASSIGN_OR_RETURN(auto parts, PartsOf(name, command, collection));
+  ASSIGN_OR_RETURN(auto query, engine::PlannedQuery::Make(i.operation, parts, nullptr));
+  if (verbosity != "queryPlanner") {
+    exec::Row row;
+    while (true) {
+      RETURN_IF_ERROR(i.op().CheckInterrupt());
+      ASSIGN_OR_RETURN(bool more, query->Next(i.op(), &row));
+      if (!more) {
+        break;
+      }
+    }
+  }
+  i.reply().Append("explainVersion", "1").BeginDocument("queryPlanner");
+  i.reply().Append("namespace", ns);
+  query->plan().ExplainPlanner(&i.reply());
+  i.reply().End();
+  if (verbosity != "queryPlanner") {
+    i.reply().BeginDocument("executionStats");
+    query->plan().ExplainExecution(verbosity, &i.reply());
+    i.reply().End();
+  }
+  i.reply().Append("command", command);
+  i.reply()
+      .BeginDocument("serverInfo")
+      .Append("host", i.commands.info().host)
+      .Append("port", i.commands.info().port)
+      .Append("version", "7.0.0")
+      .End();
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::span<const Row> ExplainRows() {
+  using namespace request;  // NOLINT(google-build-using-namespace): the flags below
+  static constexpr Row kRows[] = {
+      {{"explain", "", kRead | kReadConcern, "shows the plan of a command"}, RunExplain},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command

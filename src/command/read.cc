@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "command/command.h"
+#include "request/crud.h"
+
+namespace quire::command {
+
+namespace {
+
+constexpr int64_t kDefaultFirstBatch = 101;
+
+void Summarise(const engine::Cursor& cursor, request::Call* call, int64_t returned) {
+  exec::Counters totals = cursor.source->Totals();
+  call->summary.ns = cursor.ns;
+  call->summary.plan = cursor.source->PlanSummary();
+  call->summary.keys_examined = totals.keys_examined;
+  call->summary.docs_examined = totals.docs_examined;
+  call->summary.returned = returned;
+}
+
+Status RunFind(Invocation& i) {
+  ASSIGN_OR_RETURN(auto request, request::FindRequest::Parse(i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
+  i.call.summary.ns = ns;
+  ASSIGN_OR_RETURN(auto cursor, engine::Find(i.operation, ns, request));
+  return AppendFirstBatch(i, std::move(cursor), request.batch_size, request.single_batch);
+}
+
+// Gives the cursor back to the table however the getMore ends.
+class Pinned {
+ public:
+  Pinned(engine::CursorTable* table, std::shared_ptr<engine::Cursor> cursor)
+      : table_(table), cursor_(std::move(cursor)) {}
+  ~Pinned() { table_->Unpin(cursor_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  engine::Cursor* operator->() { return cursor_.get(); }
+  engine::Cursor& operator*() { return *cursor_; }
+
+ private:
+  engine::CursorTable* table_;
+  std::shared_ptr<engine::Cursor> cursor_;
+};
+
+Status CheckOwner(const Invocation& i, const engine::Cursor& cursor) {
+  std::string_view lsid = i.call.generic.lsid;
+  if (cursor.lsid != lsid) {
+    std::string who = cursor.lsid.empty() ? "was not created in a session" : "belongs to a session";
+    return {50738, "Cannot run getMore on cursor " + std::to_string(cursor.id()) + ", which " +
+                       who + " other than the one given"};
+  }
+  std::optional<int64_t> txn_number;
+  if (i.call.generic.in_transaction()) {
+    txn_number = i.call.generic.txn_number;
+  }
+  if (cursor.txn_number != txn_number) {
+    return {50741, "Cannot run getMore on cursor " + std::to_string(cursor.id()) +
+                       ", which was created in a different transaction"};
+  }
+  return Status::Ok();
+}
+
+// Fills the batch; an awaiting tailable cursor that has nothing waits once for something.
+Status FillTailable(Invocation& i, engine::Cursor& cursor, int64_t limit) {
+  constexpr auto kDefaultAwait = std::chrono::milliseconds(1000);
+  RETURN_IF_ERROR(cursor.source->Refresh(i.op()));
+  RETURN_IF_ERROR(cursor.Fill(i.op(), limit, &i.reply()));
+  if (!cursor.await_data || i.reply().pushed() > 0) {
+    return Status::Ok();
+  }
+  auto patience = i.call.generic.max_time_ms > 0
+                      ? std::chrono::milliseconds(i.call.generic.max_time_ms)
+                      : kDefaultAwait;
+  auto deadline = std::chrono::steady_clock::now() + patience;
+  while (i.reply().pushed() == 0 && std::chrono::steady_clock::now() < deadline) {
+    cursor.source->Await(i.op(), deadline);
+    RETURN_IF_ERROR(i.op().CheckInterruptNow());
+    RETURN_IF_ERROR(cursor.source->Check());
+    RETURN_IF_ERROR(cursor.source->Refresh(i.op()));
+    RETURN_IF_ERROR(cursor.Fill(i.op(), limit, &i.reply()));
+  }
+  return Status::Ok();
+}
+
+Status RunGetMore(Invocation& i) {
+  ASSIGN_OR_RETURN(auto request, request::GetMoreRequest::Parse(i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
+  engine::CursorTable& table = i.engine.cursors();
+  ASSIGN_OR_RETURN(auto found, table.Pin(request.cursor_id));
+  Pinned cursor(&table, std::move(found));
+  if (cursor->ns != ns) {
+    return {kUnauthorized, "Requested getMore on namespace '" + ns +
+                               "', but cursor belongs to a different namespace " + cursor->ns};
+  }
+  RETURN_IF_ERROR(CheckOwner(i, *cursor));
+  if (i.call.generic.max_time_ms > 0 && !cursor->await_data) {
+    return {kBadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor"};
+  }
+  Status alive = cursor->source->Check();
+  if (!alive.ok()) {
+    cursor->exhausted = true;
+    return alive;
+  }
+  i.reply().BeginDocument("cursor").BeginArray("nextBatch");
+  int64_t limit = request.batch_size.value_or(0);
+  Status filled =
+      cursor->tailable ? FillTailable(i, *cursor, limit) : cursor->Fill(i.op(), limit, &i.reply());
+  if (!filled.ok()) {
+    cursor->exhausted = true;
+    return filled;
+  }
+  auto returned = static_cast<int64_t>(i.reply().pushed());
+  i.reply().End();
+  cursor->source->AppendFields(&i.reply());
+  i.reply().Append("id", cursor->exhausted ? int64_t{0} : cursor->id()).Append("ns", ns).End();
+  i.engine.metrics.returned += returned;
+  Summarise(*cursor, &i.call, returned);
+  if (i.call.request.exhaust_allowed && !cursor->exhausted) {
+    i.call.outcome.more_to_come = true;
+    i.call.outcome.next = bson::Document(i.body());
+  }
+  return Status::Ok();
+}
+
+Status RunKillCursors(Invocation& i) {
+  ASSIGN_OR_RETURN(auto collection, request::CollectionName("killCursors", i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection));
+  bson::Element list = i.body().Find("cursors");
+  if (!list.present()) {
+    return request::MissingField("killCursors", "cursors");
+  }
+  if (list.type() != bson::Type::kArray) {
+    return request::WrongType("killCursors", list, "array");
+  }
+  std::vector<int64_t> killed;
+  std::vector<int64_t> unknown;
+  for (const bson::Element& e : list.value().AsArray()) {
+    if (e.type() != bson::Type::kInt64) {
+      return {kTypeMismatch, "BSON field 'killCursors.cursors." + std::string(e.name()) +
+                                 "' is the wrong type '" + std::string(bson::TypeName(e.type())) +
+                                 "', expected type 'long'"};
+    }
+    int64_t id = e.value().AsInt64();
+    (i.engine.cursors().Kill(id) ? killed : unknown).push_back(id);
+  }
+  if (killed.empty() && unknown.empty()) {
+    return {kBadValue, "Must specify at least one cursor id in: " + bson::ToJson(i.body())};
+  }
+  auto append = [&](std::string_view name, const std::vector<int64_t>& ids) {
+    i.reply().BeginArray(name);
+    for (int64_t id : ids) {
+      i.reply().Push(id);
+    }
+    i.reply().End();
+  };
+  append("cursorsKilled", killed);
+  append("cursorsNotFound", unknown);
+  append("cursorsAlive", {});
+  append("cursorsUnknown", {});
+  return Status::Ok();
+}
+
+Status RunCount(Invocation& i) {
+  ASSIGN_OR_RETURN(auto request, request::CountRequest::Parse(i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
+  i.call.summary.ns = ns;
+  ASSIGN_OR_RETURN(int64_t n, engine::Count(i.operation, ns, request, &i.call.summary));
+  if (n <= INT32_MAX) {
+    i.reply().Append("n", static_cast<int32_t>(n));
+  } else {
+    i.reply().Append("n", n);
+  }
+  return Status::Ok();
+}
+
+Status RunDistinct(Invocation& i) {
+  ASSIGN_OR_RETURN(auto request, request::DistinctRequest::Parse(i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
+  i.call.summary.ns = ns;
+  return engine::Distinct(i.operation, ns, request, &i.call.summary, &i.reply());
+}
+
+}  // namespace
+
+Status AppendFirstBatch(Invocation& i, std::shared_ptr<engine::Cursor> cursor,
+                        std::optional<int64_t> batch_size, bool single_batch) {
+  i.reply().BeginDocument("cursor").BeginArray("firstBatch");
+  int64_t limit = batch_size.value_or(kDefaultFirstBatch);
+  if (limit > 0) {
+    RETURN_IF_ERROR(cursor->Fill(i.op(), limit, &i.reply()));
+  }
+  auto returned = static_cast<int64_t>(i.reply().pushed());
+  i.reply().End();
+  cursor->source->AppendFields(&i.reply());
+  std::string ns = cursor->ns;
+  Summarise(*cursor, &i.call, returned);
+  i.engine.metrics.returned += returned;
+  bool keep = !cursor->exhausted && !single_batch;
+  i.reply().Append("id", keep ? i.engine.cursors().Add(std::move(cursor)) : int64_t{0});
+  i.reply().Append("ns", ns).End();
+  return Status::Ok();
+}
+
+namespace {
+
+// Documents that are there already, as a cursor's source.
+class ListSource : public engine::RowSource {
+ public:
+  explicit ListSource(std::vector<bson::Document> documents) : documents_(std::move(documents)) {}
+  Result<bool> Next(OpContext&, exec::Row* row) override {
+    if (next_ == documents_.size()) {
+      return false;
+    }
+    row->document = documents_[next_++];
+    return true;
+  }
+  Status Refresh(OpContext&) override { return Status::Ok(); }
+  void Await(OpContext&, std::chrono::steady_clock::time_point) override {}
+  Status Check() const override { return Status::Ok(); }
+  std::string PlanSummary() const override { return ""; }
+  exec::Counters Totals() const override { return {}; }
+  void AppendFields(bson::Builder*) const override {}
+
+ private:
+  std::vector<bson::Document> documents_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+Status AppendDocuments(Invocation& i, std::string ns, std::vector<bson::Document> documents,
+                       std::optional<int64_t> batch_size) {
+  auto cursor = std::make_shared<engine::Cursor>();
+  cursor->ns = std::move(ns);
+  cursor->lsid = i.call.generic.lsid;
+  cursor->source = std::make_unique<ListSource>(std::move(documents));
+  int64_t all = INT64_MAX;
+  return AppendFirstBatch(i, std::move(cursor), batch_size.value_or(all), false);
+}
+
+std::span<const Row> ReadRows() {
+  using namespace request;  // NOLINT(google-build-using-namespace): the flags below
+  static constexpr Row kRows[] = {
+      {{"find", "", kRead | kInTransaction | kReadConcern, "reads documents"}, RunFind},
+      {{"getMore", "", kRead | kInTransaction, "reads on from a cursor"}, RunGetMore},
+      {{"killCursors", "", kRead | kInTransaction, "closes cursors"}, RunKillCursors},
+      {{"count", "", kRead | kReadConcern, "counts documents"}, RunCount},
+      {{"distinct", "", kRead | kInTransaction | kReadConcern, "lists the values of a field"},
+       RunDistinct},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/write_concern.h"
+
+#include "base/error_codes.h"
+#include "bson/number.h"
+
+namespace quire::command {
+
+kv::Durability DurabilityOf(const request::WriteConcern& concern) {
+  bool majority = concern.w.is_string() && concern.w.AsString() == "majority";
+  bool disk = concern.journal_given ? concern.journal : majority;
+  return disk ? kv::Durability::kDisk : kv::Durability::kProcess;
+}
+
+void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder* reply) {
+  int code = 0;
+  std::string message;
+  if (concern.w.is_number() && bson::ToDouble(concern.w) > 1) {
+    code = kUnsatisfiableWriteConcern;
+    message = "Not enough data-bearing nodes";
+  } else if (concern.w.is_string() && concern.w.AsString() != "majority") {
+    code = kUnknownReplWriteConcern;
+    message = "No write concern mode named '" + std::string(concern.w.AsString()) +
+              "' found in replica set configuration";
+  }
+  if (code == 0) {
+    return;
+  }
+  reply->BeginDocument("writeConcernError")
+      .Append("code", code)
+      .Append("codeName", ErrorName(code))
+      .Append("errmsg", message)
+      .BeginDocument("errInfo")
+      .BeginDocument("writeConcern")
+      .Append("w", concern.w)
+      .Append("wtimeout", concern.wtimeout)
+      .Append("provenance", "clientSupplied")
+      .End()
+      .End()
+      .End();
+}
+
+}  // namespace quire::command

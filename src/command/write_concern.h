@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a write concern asks of a node that is a replica set of one.
+#pragma once
+
+#include "kv/kv.h"
+#include "quire/bson.h"
+#include "request/generic.h"
+
+namespace quire::command {
+
+// j: true and w: "majority" wait for the disk; anything else for the process only.
+kv::Durability DurabilityOf(const request::WriteConcern& concern);
+
+// Appends writeConcernError when one member cannot satisfy the concern.
+void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder* reply);
+
+}  // namespace quire::command

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cursor.h"
+
+#include <random>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+
+namespace quire::engine {
+
+namespace {
+
+// A batch holds at most this much, or one document.
+constexpr size_t kMaxBatchBytes = size_t{16} << 20;
+
+int64_t NewCursorId() {
+  static thread_local std::mt19937_64 random(std::random_device{}());
+  int64_t id;
+  do {
+    id = static_cast<int64_t>(random() >> 1);
+  } while (id == 0);
+  return id;
+}
+
+}  // namespace
+
+Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
+  size_t start = array->size();
+  int64_t count = 0;
+  if (has_stash_ && !exhausted) {
+    array->Push(stash_.view());
+    has_stash_ = false;
+    ++count;
+  }
+  exec::Row row;
+  while (!exhausted && (limit == 0 || count < limit)) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bool more, source->Next(op, &row));
+    if (!more) {
+      exhausted = !tailable;
+      break;
+    }
+    if (count > 0 && array->size() - start + row.document.size() + 16 > kMaxBatchBytes) {
+      stash_ = bson::Document(row.document);
+      has_stash_ = true;
+      break;
+    }
+    array->Push(row.document);
+    ++count;
+  }
+  returned += count;
+  return Status::Ok();
+}
+
+int64_t CursorTable::Add(std::shared_ptr<Cursor> cursor) {
+  std::lock_guard lock(mutex_);
+  do {
+    cursor->id_ = NewCursorId();
+  } while (cursors_.contains(cursor->id_));
+  cursor->last_use_ = std::chrono::steady_clock::now();
+  int64_t id = cursor->id_;
+  cursors_.emplace(id, std::move(cursor));
+  return id;
+}
+
+Result<std::shared_ptr<Cursor>> CursorTable::Pin(int64_t id) {
+  std::lock_guard lock(mutex_);
+  auto it = cursors_.find(id);
+  if (it == cursors_.end()) {
+    return Status(kCursorNotFound, "cursor id " + std::to_string(id) + " not found");
+  }
+  if (it->second->pinned_) {
+    constexpr int kCursorInUse = 12051;
+    return Status(kCursorInUse, "cursor id " + std::to_string(id) + " is already in use");
+  }
+  it->second->pinned_ = true;
+  return it->second;
+}
+
+void CursorTable::Unpin(const std::shared_ptr<Cursor>& cursor) {
+  std::lock_guard lock(mutex_);
+  cursor->pinned_ = false;
+  cursor->last_use_ = std::chrono::steady_clock::now();
+  if (cursor->exhausted || cursor->killed_) {
+    cursors_.erase(cursor->id_);
+  }
+}
+
+bool CursorTable::Kill(int64_t id) {
+  std::shared_ptr<Cursor> dead;  // destroyed outside the lock
+  std::lock_guard lock(mutex_);
+  auto it = cursors_.find(id);
+  if (it == cursors_.end()) {
+    return false;
+  }
+  it->second->killed_ = true;
+  if (!it->second->pinned_) {
+    dead = std::move(it->second);
+    cursors_.erase(it);
+  }
+  return true;
+}
+
+template <typename F>
+void CursorTable::KillIf(F matches) {
+  std::vector<std::shared_ptr<Cursor>> dead;  // destroyed outside the lock
+  std::lock_guard lock(mutex_);
+  for (auto it = cursors_.begin(); it != cursors_.end();) {
+    if (!matches(*it->second)) {
+      ++it;
+      continue;
+    }
+    it->second->killed_ = true;
+    if (it->second->pinned_) {
+      ++it;
+    } else {
+      dead.push_back(std::move(it->second));
+      it = cursors_.erase(it);
+    }
+  }
+}
+
+void CursorTable::KillSession(std::string_view lsid) {
+  KillIf([&](const Cursor& c) { return c.lsid == lsid; });
+}
+
+void CursorTable::KillNamespace(std::string_view ns) {
+  KillIf([&](const Cursor& c) { return c.ns == ns; });
+}
+
+void CursorTable::KillTransaction(std::string_view lsid, int64_t txn_number) {
+  KillIf([&](const Cursor& c) { return c.lsid == lsid && c.txn_number == txn_number; });
+}
+
+void CursorTable::Expire(std::chrono::milliseconds timeout) {
+  auto oldest = std::chrono::steady_clock::now() - timeout;
+  KillIf([&](const Cursor& c) {
+    bool old = !c.no_timeout && !c.pinned_ && c.last_use_ < oldest;
+    timed_out_ += old ? 1 : 0;
+    return old;
+  });
+}
+
+void CursorTable::Clear() {
+  KillIf([](const Cursor&) { return true; });
+}
+
+size_t CursorTable::size() {
+  std::lock_guard lock(mutex_);
+  return cursors_.size();
+}
+
+std::vector<std::shared_ptr<Cursor>> CursorTable::All() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Cursor>> all;
+  for (const auto& [id, cursor] : cursors_) {
+    all.push_back(cursor);
+  }
+  return all;
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Open cursors: what is left of a query between getMores.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exec/operator.h"
+#include "quire/bson.h"
+#include "store/catalog.h"
+
+namespace quire::engine {
+
+// What produces a cursor's rows, with everything they refer to.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  virtual Result<bool> Next(OpContext& op, exec::Row* row) = 0;
+  // After Next gave false on a tailable source: prepares to see what was written since.
+  virtual Status Refresh(OpContext& op) = 0;
+  // Waits until there may be more to see or `deadline` passes. Only for tailable sources.
+  virtual void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) = 0;
+  // Ok, or why the cursor cannot go on (its collection is gone).
+  virtual Status Check() const = 0;
+  virtual std::string PlanSummary() const = 0;
+  virtual exec::Counters Totals() const = 0;
+  // Extra fields of the cursor document (postBatchResumeToken of a change stream).
+  virtual void AppendFields(bson::Builder* cursor) const = 0;
+};
+
+class Cursor {
+ public:
+  std::string ns;
+  std::string lsid;
+  std::optional<int64_t> txn_number;  // set inside a multi-document transaction
+  std::unique_ptr<RowSource> source;
+  bool tailable = false;
+  bool await_data = false;
+  bool no_timeout = false;
+  bool exhausted = false;
+  int64_t returned = 0;
+  bson::Document command;  // as currentOp shows it
+
+  int64_t id() const { return id_; }
+
+  // Pushes up to `limit` documents (0: as many as fit into a reply) onto the array being built.
+  // Sets `exhausted` once nothing is left.
+  Status Fill(OpContext& op, int64_t limit, bson::Builder* array);
+
+ private:
+  friend class CursorTable;
+  int64_t id_ = 0;
+  bool pinned_ = false;  // protected by the table's mutex
+  bool killed_ = false;  // protected by the table's mutex
+  std::chrono::steady_clock::time_point last_use_;
+  bson::Document stash_;  // a row that did not fit
+  bool has_stash_ = false;
+};
+
+// Safe for concurrent use.
+class CursorTable {
+ public:
+  // Keeps the cursor and gives it an id.
+  int64_t Add(std::shared_ptr<Cursor> cursor);
+  // Takes the cursor for exclusive use. CursorNotFound, or CursorInUse when a getMore runs.
+  Result<std::shared_ptr<Cursor>> Pin(int64_t id);
+  // Gives it back, or forgets it when exhausted or killed meanwhile.
+  void Unpin(const std::shared_ptr<Cursor>& cursor);
+
+  // False when there is none.
+  bool Kill(int64_t id);
+  void KillSession(std::string_view lsid);
+  void KillNamespace(std::string_view ns);
+  void KillTransaction(std::string_view lsid, int64_t txn_number);
+  void Expire(std::chrono::milliseconds timeout);
+  void Clear();
+
+  size_t size();
+  int64_t timed_out() const { return timed_out_; }
+  std::vector<std::shared_ptr<Cursor>> All();
+
+ private:
+  template <typename F>
+  void KillIf(F matches);
+
+  std::mutex mutex_;
+  std::map<int64_t, std::shared_ptr<Cursor>> cursors_;  // protected by mutex_
+  std::atomic<int64_t> timed_out_{0};
+};
+
+}  // namespace quire::engine

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "expr/agg/expression.h"
+
+namespace quire::engine {
+
+Result<std::unique_ptr<Engine>> Engine::Open(std::unique_ptr<kv::Store> store,
+                                             EngineOptions options) {
+  std::unique_ptr<Engine> engine(new Engine(std::move(store), options));
+  ASSIGN_OR_RETURN(engine->catalog_, store::Catalog::Open(engine->store_.get()));
+  engine->background_ = std::thread([raw = engine.get()] { raw->Background(); });
+  return engine;
+}
+
+Engine::Engine(std::unique_ptr<kv::Store> store, EngineOptions options)
+    : options_(options), store_(std::move(store)) {
+  transaction_lifetime_seconds = options.transaction_lifetime.count();
+  sessions_ = std::make_unique<SessionTable>(store_.get(),
+                                             [this](std::string_view lsid, int64_t txn_number) {
+                                               cursors_.KillTransaction(lsid, txn_number);
+                                             });
+}
+
+Engine::~Engine() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (background_.joinable()) {
+    background_.join();
+  }
+  cursors_.Clear();
+  sessions_->AbortAll();
+  sessions_.reset();
+  catalog_.reset();
+}
+
+void Engine::Background() {
+  auto last_ttl = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_; })) {
+    lock.unlock();
+    cursors_.Expire(options_.cursor_timeout);
+    sessions_->Expire(options_.session_timeout);
+    auto now = std::chrono::steady_clock::now();
+    if (ttl_enabled && now - last_ttl >= options_.ttl_interval) {
+      RunTtlPass();
+      last_ttl = now;
+    }
+    lock.lock();
+  }
+}
+
+Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
+  store::CollectionPtr now = engine.catalog().Find(ns);
+  if (!in_transaction || now == nullptr) {
+    return now;
+  }
+  if (now->version > session->catalog()->version) {
+    return WithLabel({kSnapshotUnavailable,
+                      "Unable to read from a snapshot due to pending collection catalog changes; "
+                      "please retry the operation. Collection: " +
+                          std::string(ns)},
+                     "TransientTransactionError");
+  }
+  return now;
+}
+
+Status FillContext(const Operation& operation, bson::View let, expr::Context* context) {
+  context->now = bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
+                                std::chrono::system_clock::now().time_since_epoch())
+                                .count()};
+  context->cluster_time = operation.engine.clock().Now();
+  if (let.empty()) {
+    return Status::Ok();
+  }
+  Arena arena;
+  for (const bson::Element& e : let) {
+    expr::agg::ParseScope scope;
+    scope.context = context;
+    ASSIGN_OR_RETURN(auto expression, expr::agg::ParseExpression(e.value(), scope));
+    std::set<std::string> fields;
+    if (!expression->AddDependencies(&fields) || !fields.empty()) {
+      return {4890500,
+              "Command let Expression tried to access a field, but this is not allowed "
+              "because command let expressions run before the query examines any "
+              "documents."};
+    }
+    expr::agg::EvalContext eval;
+    eval.context = context;
+    eval.root = bson::Value(bson::View());
+    eval.arena = &arena;
+    eval.variables.resize(scope.slots);
+    ASSIGN_OR_RETURN(bson::Value value, expression->Evaluate(eval));
+    context->let.emplace_back(e.name(), bson::OwnedValue(value));
+  }
+  return Status::Ok();
+}
+
+}  // namespace quire::engine

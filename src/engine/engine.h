@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The database itself: storage, catalog, sessions, cursors and background work. Commands and the
+// embedded API call the functions of read.h, write.h and schema.h with an Operation on it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "engine/cursor.h"
+#include "engine/logical_clock.h"
+#include "engine/session.h"
+#include "kv/kv.h"
+#include "store/catalog.h"
+
+namespace quire::engine {
+
+struct EngineOptions {
+  std::chrono::milliseconds cursor_timeout = std::chrono::minutes(10);
+  std::chrono::minutes session_timeout = std::chrono::minutes(30);
+  std::chrono::seconds transaction_lifetime = std::chrono::seconds(60);
+  std::chrono::milliseconds ttl_interval = std::chrono::seconds(60);
+};
+
+// Safe for concurrent use.
+class Engine {
+ public:
+  // Takes over an open store.
+  static Result<std::unique_ptr<Engine>> Open(std::unique_ptr<kv::Store> store,
+                                              EngineOptions options);
+  // Ends background work and everything open. REQUIRES: no operation is running.
+  ~Engine();
+
+  kv::Store& store() { return *store_; }
+  store::Catalog& catalog() { return *catalog_; }
+  CursorTable& cursors() { return cursors_; }
+  SessionTable& sessions() { return *sessions_; }
+  LogicalClock& clock() { return clock_; }
+  const EngineOptions& options() const { return options_; }
+
+  // Counters for serverStatus.
+  struct Metrics {
+    std::atomic<int64_t> inserted{0};
+    std::atomic<int64_t> updated{0};
+    std::atomic<int64_t> deleted{0};
+    std::atomic<int64_t> returned{0};
+    std::atomic<int64_t> write_conflicts{0};
+    std::atomic<int64_t> ttl_deleted{0};
+    std::atomic<int64_t> ttl_passes{0};
+  } metrics;
+
+  std::atomic<bool> ttl_enabled{true};
+  std::atomic<int64_t> transaction_lifetime_seconds{60};
+
+  // Expires documents once, now. Used by the background job and by tests.
+  void RunTtlPass();
+
+ private:
+  Engine(std::unique_ptr<kv::Store> store, EngineOptions options);
+  void Background();
+
+  const EngineOptions options_;
+  std::unique_ptr<kv::Store> store_;
+  std::unique_ptr<store::Catalog> catalog_;
+  LogicalClock clock_;
+  CursorTable cursors_;
+  std::unique_ptr<SessionTable> sessions_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;  // protected by mutex_
+  std::thread background_;
+};
+
+// One command's way through the engine.
+struct Operation {
+  Engine& engine;
+  OpContext& op;
+  // Locked for the operation; null without lsid.
+  Session* session = nullptr;
+  // In a multi-document transaction: everything happens in session->transaction().
+  bool in_transaction = false;
+  // Set for a retryable write: answers are remembered under session's number.
+  bool retryable = false;
+  int32_t first_statement = 0;
+  kv::Durability durability = kv::Durability::kProcess;
+  bool snapshot_read = false;
+
+  // The collection as this operation may see it; null when there is none. In a transaction a
+  // collection whose schema changed after its start gives SnapshotUnavailable.
+  Result<store::CollectionPtr> Find(std::string_view ns) const;
+};
+
+// The expression context of an operation: now, cluster time, collation and let variables.
+Status FillContext(const Operation& operation, bson::View let, expr::Context* context);
+
+}  // namespace quire::engine

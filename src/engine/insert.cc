@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "engine/write.h"
+#include "engine/write_unit.h"
+#include "store/collection.h"
+
+namespace quire::engine {
+
+namespace {
+
+// Which statements of a retryable insert were done, remembered as runs.
+class StatementLog {
+ public:
+  explicit StatementLog(const Operation& operation) : operation_(operation) {}
+
+  bool Remembered(int32_t i) const {
+    return operation_.retryable &&
+           operation_.session->Remembered(operation_.first_statement + i) != nullptr;
+  }
+  void Done(int32_t i) {
+    if (!runs_.empty() && runs_.back().second == i - 1) {
+      runs_.back().second = i;
+    } else {
+      runs_.emplace_back(i, i);
+    }
+  }
+  Status Write(store::Transaction& txn) {
+    if (!operation_.retryable) {
+      return Status::Ok();
+    }
+    for (auto [first, last] : runs_) {
+      RETURN_IF_ERROR(operation_.session->Remember(txn, operation_.first_statement + first,
+                                                   operation_.first_statement + last,
+                                                   bson::Document()));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  const Operation& operation_;
+  std::vector<std::pair<int32_t, int32_t>> runs_;
+};
+
+Status InsertOne(const Operation& operation, const request::InsertRequest& request,
+                 store::Transaction& txn, const store::CollectionInfo& collection,
+                 bson::View document) {
+  bson::Document storage;
+  ASSIGN_OR_RETURN(bson::View prepared, PrepareForInsert(operation, document, &storage));
+  if (!request.bypass_validation) {
+    RETURN_IF_ERROR(CheckValidator(collection, prepared, nullptr));
+  }
+  RETURN_IF_ERROR(store::Insert(txn, collection, prepared).status());
+  if (collection.capped) {
+    RETURN_IF_ERROR(store::TrimCapped(txn, collection));
+    txn.OnCommit([state = collection.state] { state->NotifyInsert(); });
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
+                           const request::InsertRequest& request) {
+  RETURN_IF_ERROR(WritableCollection(operation, ns, true).status());
+  WriteResult result;
+  auto count = static_cast<int32_t>(request.documents.size());
+  bool alone = count == 1;
+  auto body = [&](store::Transaction& txn, const store::CollectionInfo& info) -> Status {
+    result = WriteResult();
+    StatementLog log(operation);
+    for (int32_t i = 0; i < count; ++i) {
+      if (log.Remembered(i)) {
+        ++result.n;
+        continue;
+      }
+      RETURN_IF_ERROR(operation.op.CheckInterrupt());
+      if (!alone) {
+        txn.SetSavepoint();
+      }
+      Status inserted =
+          InsertOne(operation, request, txn, info, request.documents[static_cast<size_t>(i)]);
+      if (inserted.ok()) {
+        if (!alone) {
+          txn.ReleaseSavepoint();
+        }
+        ++result.n;
+        log.Done(i);
+        continue;
+      }
+      if (alone || !IsDocumentError(operation, inserted)) {
+        return inserted;
+      }
+      RETURN_IF_ERROR(txn.RollbackToSavepoint());
+      result.errors.push_back({i, inserted});
+      if (request.ordered) {
+        break;
+      }
+    }
+    return log.Write(txn);
+  };
+  Status status = RunWrite(operation, ns, body);
+  if (!status.ok()) {
+    if (!IsDocumentError(operation, status)) {
+      return status;
+    }
+    result = WriteResult();
+    result.errors.push_back({0, status});
+  }
+  operation.engine.metrics.inserted += result.n;
+  return result;
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read.h"
+
+#include <unordered_set>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/compare.h"
+
+namespace quire::engine {
+
+store::Transaction* SessionTransaction(const Operation& operation) {
+  return operation.in_transaction ? operation.session->transaction() : nullptr;
+}
+
+Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
+  filter_spec_ = bson::Document(parts.filter);
+  sort_spec_ = bson::Document(parts.sort);
+  projection_spec_ = bson::Document(parts.projection);
+  min_ = bson::Document(parts.min);
+  max_ = bson::Document(parts.max);
+  hint_ = bson::OwnedValue(parts.hint);
+  if (!parts.collation.empty()) {
+    ASSIGN_OR_RETURN(collator_, expr::Collator::Parse(parts.collation));
+  } else if (parts.collection != nullptr) {
+    collator_ = parts.collection->collator;
+  }
+  context_.collator = collator_.get();
+  RETURN_IF_ERROR(FillContext(operation, parts.let, &context_));
+  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(filter_spec_, &context_));
+  ASSIGN_OR_RETURN(sort_, expr::SortPattern::Parse(sort_spec_));
+  if (!projection_spec_.empty()) {
+    ASSIGN_OR_RETURN(projection_,
+                     expr::Projection::Parse(projection_spec_, expr::Projection::Policy::kFind,
+                                             &context_, filter_.get()));
+  }
+  query_.collection = parts.collection;
+  query_.context = &context_;
+  query_.filter = filter_.get();
+  query_.sort = sort_.empty() ? nullptr : &sort_;
+  query_.projection = projection_.get();
+  query_.sort_spec = sort_spec_;
+  query_.projection_spec = projection_spec_;
+  query_.hint = hint_.value();
+  query_.min = min_;
+  query_.max = max_;
+  query_.skip = parts.skip;
+  query_.limit = parts.limit;
+  query_.return_key = parts.return_key;
+  query_.show_record_id = parts.show_record_id;
+  query_.tailable = parts.tailable;
+  query_.allow_disk_use = parts.allow_disk_use;
+  query_.count_only = parts.count_only;
+  query_.distinct_path = parts.distinct_path;
+  query_.for_write = parts.for_write;
+  query_.has_scan_after = parts.has_scan_after;
+  query_.scan_after = parts.scan_after;
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<PlannedQuery>> PlannedQuery::Make(const Operation& operation,
+                                                         const Parts& parts,
+                                                         store::Transaction* txn) {
+  std::unique_ptr<PlannedQuery> planned(new PlannedQuery());
+  RETURN_IF_ERROR(planned->Parse(operation, parts));
+  if (txn == nullptr) {
+    ASSIGN_OR_RETURN(planned->own_txn_, store::Transaction::Begin(operation.engine.store(), true));
+    txn = planned->own_txn_.get();
+  }
+  planned->txn_ = txn;
+  ASSIGN_OR_RETURN(planned->plan_, plan::MakePlan(operation.op, planned->query_, *txn));
+  return planned;
+}
+
+Result<bool> PlannedQuery::Next(OpContext& op, exec::Row* row) {
+  if (root_ == nullptr) {
+    ASSIGN_OR_RETURN(root_, plan_->Open(*txn_));
+  }
+  return root_->Next(op, row);
+}
+
+namespace {
+
+// The rows of a find.
+class FindSource : public RowSource {
+ public:
+  FindSource(const Operation& operation, const request::FindRequest& request,
+             std::unique_ptr<PlannedQuery> query, store::CollectionPtr collection)
+      : engine_(operation.engine), collection_(std::move(collection)), query_(std::move(query)) {
+    if (request.tailable) {
+      filter_ = bson::Document(request.filter);
+      projection_ = bson::Document(request.projection);
+      collation_ = bson::Document(request.collation);
+      seen_ = collection_->state->inserts();
+    }
+  }
+
+  Result<bool> Next(OpContext& op, exec::Row* row) override {
+    ASSIGN_OR_RETURN(bool more, query_->Next(op, row));
+    if (more) {
+      last_ = row->meta.record_id;
+    }
+    return more;
+  }
+
+  Status Refresh(OpContext& op) override {
+    Operation operation{engine_, op};
+    PlannedQuery::Parts parts;
+    parts.collection = collection_;
+    parts.filter = filter_;
+    parts.projection = projection_;
+    parts.collation = collation_;
+    parts.tailable = true;
+    parts.has_scan_after = last_ != 0;
+    parts.scan_after = last_;
+    seen_ = collection_->state->inserts();
+    ASSIGN_OR_RETURN(query_, PlannedQuery::Make(operation, parts, nullptr));
+    return Status::Ok();
+  }
+
+  void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) override {
+    constexpr auto kSlice = std::chrono::milliseconds(100);
+    while (!op.killed() && collection_->state->inserts() == seen_ && !collection_->state->dropped &&
+           std::chrono::steady_clock::now() < deadline) {
+      collection_->state->WaitForInsert(
+          seen_, std::min(deadline, std::chrono::steady_clock::now() + kSlice));
+    }
+  }
+
+  Status Check() const override {
+    if (collection_ != nullptr && collection_->state->dropped) {
+      return {kQueryPlanKilled,
+              "collection dropped. UUID changed or namespace was dropped: " + collection_->ns()};
+    }
+    return Status::Ok();
+  }
+
+  std::string PlanSummary() const override { return query_->plan().Summary(); }
+  exec::Counters Totals() const override { return query_->plan().Totals(); }
+  void AppendFields(bson::Builder*) const override {}
+
+ private:
+  Engine& engine_;
+  store::CollectionPtr collection_;
+  bson::Document filter_;
+  bson::Document projection_;
+  bson::Document collation_;
+  std::unique_ptr<PlannedQuery> query_;
+  store::RecordId last_ = 0;
+  uint64_t seen_ = 0;
+};
+
+// Calls `visit` with every value `path` reaches, arrays opened on the way and at the end.
+template <typename F>
+void VisitValues(const bson::Value& value, std::string_view path, F& visit) {
+  if (path.empty()) {
+    if (!value.is_array()) {
+      visit(value);
+      return;
+    }
+    for (const bson::Element& e : value.AsArray()) {
+      visit(e.value());
+    }
+    return;
+  }
+  size_t dot = path.find('.');
+  std::string_view name = path.substr(0, dot);
+  std::string_view rest = dot == std::string_view::npos ? "" : path.substr(dot + 1);
+  if (value.is_document() || value.is_array()) {
+    if (bson::Element e = value.AsDocument().Find(name); e.present()) {
+      VisitValues(e.value(), rest, visit);
+      return;
+    }
+  }
+  if (value.is_array()) {
+    for (const bson::Element& e : value.AsArray()) {
+      if (e.type() == bson::Type::kDocument) {
+        VisitValues(e.value(), path, visit);
+      }
+    }
+  }
+}
+
+void Summarise(const PlannedQuery& query, request::OpSummary* summary) {
+  exec::Counters totals = query.plan().Totals();
+  summary->plan = query.plan().Summary();
+  summary->keys_examined = totals.keys_examined;
+  summary->docs_examined = totals.docs_examined;
+}
+
+}  // namespace
+
+PlannedQuery::Parts FindParts(const request::FindRequest& request,
+                              store::CollectionPtr collection) {
+  PlannedQuery::Parts parts;
+  parts.collection = std::move(collection);
+  parts.filter = request.filter;
+  parts.sort = request.sort;
+  parts.projection = request.projection;
+  parts.hint = request.hint;
+  parts.min = request.min;
+  parts.max = request.max;
+  parts.collation = request.collation;
+  parts.let = request.let;
+  parts.skip = request.skip;
+  parts.limit = request.limit;
+  parts.return_key = request.return_key;
+  parts.show_record_id = request.show_record_id;
+  parts.tailable = request.tailable;
+  parts.allow_disk_use = request.allow_disk_use;
+  return parts;
+}
+
+Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
+                                     const request::FindRequest& request) {
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
+  if (request.tailable && collection != nullptr && !collection->capped) {
+    return Status(kBadValue, "error processing query: ns=" + ns +
+                                 " tailable cursor requested on non capped collection");
+  }
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, FindParts(request, collection),
+                                                  SessionTransaction(operation)));
+  auto cursor = std::make_shared<Cursor>();
+  cursor->ns = ns;
+  cursor->tailable = request.tailable && collection != nullptr;
+  cursor->await_data = request.await_data;
+  cursor->no_timeout = request.no_cursor_timeout;
+  if (operation.session != nullptr) {
+    cursor->lsid = operation.session->lsid;
+  }
+  if (operation.in_transaction) {
+    cursor->txn_number = operation.session->txn_number();
+  }
+  request::FindRequest kept = request;
+  kept.tailable = cursor->tailable;
+  cursor->source =
+      std::make_unique<FindSource>(operation, kept, std::move(query), std::move(collection));
+  return cursor;
+}
+
+Result<int64_t> Count(const Operation& operation, const std::string& ns,
+                      const request::CountRequest& request, request::OpSummary* summary) {
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
+  PlannedQuery::Parts parts;
+  parts.collection = collection;
+  parts.filter = request.query;
+  parts.hint = request.hint;
+  parts.collation = request.collation;
+  parts.skip = request.skip;
+  parts.limit = request.limit;
+  parts.count_only = true;
+  if (collection != nullptr && !collection->is_view() && request.query.empty() &&
+      !operation.in_transaction && request.hint.missing()) {
+    int64_t n = collection->state->documents;
+    n = n > request.skip ? n - request.skip : 0;
+    summary->plan = "RECORD_STORE_FAST_COUNT";
+    return request.limit > 0 ? std::min(n, request.limit) : n;
+  }
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, parts, SessionTransaction(operation)));
+  int64_t n = 0;
+  exec::Row row;
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, query->Next(operation.op, &row));
+    if (!more) {
+      break;
+    }
+    ++n;
+    RETURN_IF_ERROR(operation.op.CheckInterrupt());
+  }
+  Summarise(*query, summary);
+  return n;
+}
+
+Status Distinct(const Operation& operation, const std::string& ns,
+                const request::DistinctRequest& request, request::OpSummary* summary,
+                bson::Builder* reply) {
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
+  PlannedQuery::Parts parts;
+  parts.collection = collection;
+  parts.filter = request.query;
+  parts.hint = request.hint;
+  parts.collation = request.collation;
+  parts.distinct_path = request.key;
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, parts, SessionTransaction(operation)));
+  const bson::StringCompare* strings = query->context().collator;
+  auto hash = [&](const bson::OwnedValue& v) { return bson::Hash(v.value(), strings); };
+  auto same = [&](const bson::OwnedValue& a, const bson::OwnedValue& b) {
+    return bson::Compare(a.value(), b.value(), strings) == 0;
+  };
+  std::unordered_set<bson::OwnedValue, decltype(hash), decltype(same)> seen(64, hash, same);
+  size_t start = reply->size();
+  constexpr size_t kMaxReply = size_t{16} << 20;
+  reply->BeginArray("values");
+  exec::Row row;
+  auto visit = [&](const bson::Value& value) {
+    if (seen.insert(bson::OwnedValue(value)).second) {
+      reply->Push(value);
+    }
+  };
+  while (true) {
+    RETURN_IF_ERROR(operation.op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bool more, query->Next(operation.op, &row));
+    if (!more) {
+      break;
+    }
+    VisitValues(bson::Value(row.document), request.key, visit);
+    if (reply->size() - start > kMaxReply) {
+      return {17217, "distinct too big, 16mb cap"};
+    }
+  }
+  reply->End();
+  Summarise(*query, summary);
+  return Status::Ok();
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading: queries become plans, plans become cursors.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+#include "plan/planner.h"
+#include "request/crud.h"
+#include "request/dispatch.h"
+
+namespace quire::engine {
+
+// A query with everything it owns: the request's bytes, the parsed parts, the plan, and, outside
+// multi-document transactions, the storage transaction it reads through.
+class PlannedQuery {
+ public:
+  // The parts of a query, borrowed from the request; copied by Make.
+  struct Parts {
+    store::CollectionPtr collection;  // may be null
+    bson::View filter;
+    bson::View sort;
+    bson::View projection;
+    bson::Value hint;
+    bson::View min;
+    bson::View max;
+    bson::View collation;
+    bson::View let;
+    int64_t skip = 0;
+    int64_t limit = 0;
+    bool return_key = false;
+    bool show_record_id = false;
+    bool tailable = false;
+    bool allow_disk_use = false;
+    bool count_only = false;
+    std::string distinct_path;
+    bool for_write = false;
+    bool has_scan_after = false;
+    store::RecordId scan_after = 0;
+  };
+
+  // Parses and plans. `txn` is the transaction to read through; null: one of its own is begun.
+  static Result<std::unique_ptr<PlannedQuery>> Make(const Operation& operation, const Parts& parts,
+                                                    store::Transaction* txn);
+
+  Result<bool> Next(OpContext& op, exec::Row* row);
+  const plan::Plan& plan() const { return *plan_; }
+  const expr::match::Filter& filter() const { return *filter_; }
+  const expr::Context& context() const { return context_; }
+  const expr::Projection* projection() const { return projection_.get(); }
+  store::Transaction& transaction() { return *txn_; }
+
+ private:
+  PlannedQuery() = default;
+  Status Parse(const Operation& operation, const Parts& parts);
+
+  // Members below are declared so that each is destroyed before what it refers to.
+  bson::Document filter_spec_;
+  bson::Document sort_spec_;
+  bson::Document projection_spec_;
+  bson::Document min_;
+  bson::Document max_;
+  bson::OwnedValue hint_;
+  std::shared_ptr<const expr::Collator> collator_;
+  expr::Context context_;
+  std::unique_ptr<expr::match::Filter> filter_;
+  expr::SortPattern sort_;
+  std::unique_ptr<expr::Projection> projection_;
+  plan::Query query_;
+  std::unique_ptr<store::Transaction> own_txn_;
+  store::Transaction* txn_ = nullptr;
+  std::unique_ptr<plan::Plan> plan_;
+  exec::Operator* root_ = nullptr;
+};
+
+// Where a read that lasts longer than one call reads from: the session's transaction, or null.
+store::Transaction* SessionTransaction(const Operation& operation);
+
+// A cursor positioned before the first document, not yet in the table. `ns` is "db.collection".
+Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
+                                     const request::FindRequest& request);
+
+// The parts of a find, for explain.
+PlannedQuery::Parts FindParts(const request::FindRequest& request, store::CollectionPtr collection);
+
+Result<int64_t> Count(const Operation& operation, const std::string& ns,
+                      const request::CountRequest& request, request::OpSummary* summary);
+
+// Appends the array "values".
+Status Distinct(const Operation& operation, const std::string& ns,
+                const request::DistinctRequest& request, request::OpSummary* summary,
+                bson::Builder* reply);
+
+}  // namespace quire::engine

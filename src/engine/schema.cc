@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/schema.h"
+
+#include <algorithm>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/compare.h"
+#include "bson/number.h"
+#include "request/crud.h"
+
+namespace quire::engine {
+
+namespace {
+
+constexpr size_t kMaxIndexes = 64;
+
+bson::Document IdIndexSpec(const expr::Collator* collator) {
+  bson::Builder spec;
+  spec.Append("v", 2).BeginDocument("key").Append("_id", 1).End().Append("name", "_id_");
+  if (collator != nullptr) {
+    spec.Append("collation", collator->spec());
+  }
+  return spec.Finish();
+}
+
+std::pair<std::string_view, std::string_view> Split(std::string_view ns) {
+  size_t dot = ns.find('.');
+  return {ns.substr(0, dot), ns.substr(dot + 1)};
+}
+
+// Two specs that mean the same index, whatever they are called.
+bool SameButName(bson::View a, bson::View b) {
+  auto relevant = [](bson::View spec) {
+    bson::Builder out;
+    for (std::string_view field : {"key", "partialFilterExpression", "collation", "unique",
+                                   "sparse", "expireAfterSeconds", "wildcardProjection"}) {
+      if (bson::Value value = spec[field]; !value.missing()) {
+        out.Append(field, value);
+      }
+    }
+    return out.Finish();
+  };
+  bson::Document left = relevant(a);
+  bson::Document right = relevant(b);
+  return bson::CompareDocuments(left, right) == 0;
+}
+
+// Key, partial filter and collation decide which index a spec names.
+bool SameSignature(bson::View a, bson::View b) {
+  return bson::Compare(a["key"], b["key"]) == 0 &&
+         bson::Compare(a["partialFilterExpression"], b["partialFilterExpression"]) == 0 &&
+         bson::Compare(a["collation"], b["collation"]) == 0;
+}
+
+enum class Existing { kNone, kSame };
+
+Result<Existing> CompareWithExisting(const store::CollectionInfo& collection, bson::View spec) {
+  std::string_view name = spec["name"].AsString();
+  for (const auto& index : collection.indexes) {
+    bson::View there = index->spec;
+    bool same_name = index->name == name;
+    bool same_signature = SameSignature(there, spec);
+    if (same_name && same_signature && SameButName(there, spec)) {
+      return Existing::kSame;
+    }
+    if (index->is_id && same_signature) {
+      return Existing::kSame;
+    }
+    if (same_name) {
+      return Status(kIndexKeySpecsConflict,
+                    "An existing index has the same name as the requested index. When index names "
+                    "are not specified, they are auto generated and can cause conflicts. Please "
+                    "refer to our documentation. Requested index: " +
+                        bson::ToJson(spec) + ", existing index: " + bson::ToJson(there));
+    }
+    if (same_signature) {
+      return Status(kIndexOptionsConflict,
+                    SameButName(there, spec)
+                        ? "Index already exists with a different name: " + index->name
+                        : "An equivalent index already exists with a different name or options. "
+                          "Requested index: " +
+                              bson::ToJson(spec) + ", existing index: " + bson::ToJson(there));
+    }
+  }
+  return Existing::kNone;
+}
+
+}  // namespace
+
+Status CreateImplicitly(const Operation& operation, const std::string& ns) {
+  auto [database, name] = Split(ns);
+  if (name.starts_with("system.") && name != "system.js" && name != "system.views" &&
+      name != "system.profile" && name != "system.users") {
+    return {kInvalidNamespace, "Invalid system namespace: " + ns};
+  }
+  bson::Document id_index = IdIndexSpec(nullptr);
+  Result<store::CollectionPtr> made = operation.engine.catalog().Create(
+      database, name, bson::View(), id_index, operation.durability);
+  if (made.ok() || made.status().code() == kNamespaceExists) {
+    return Status::Ok();
+  }
+  return made.status();
+}
+
+Status CreateCollection(const Operation& operation, const std::string& ns, bson::View options) {
+  auto [database, name] = Split(ns);
+  std::shared_ptr<const expr::Collator> collator;
+  if (bson::Value collation = options["collation"]; collation.is_document()) {
+    ASSIGN_OR_RETURN(collator, expr::Collator::Parse(collation.AsDocument()));
+  }
+  bson::Builder stored;
+  for (const bson::Element& e : options) {
+    if (e.name() == "collation") {
+      if (collator != nullptr) {
+        stored.Append("collation", collator->spec());
+      }
+    } else {
+      stored.Append(e);
+    }
+  }
+  bson::Document kept = stored.Finish();
+  bson::Document id_index = IdIndexSpec(collator.get());
+  return operation.engine.catalog()
+      .Create(database, name, kept, id_index, operation.durability)
+      .status();
+}
+
+Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes) {
+  store::CollectionPtr collection = operation.engine.catalog().Find(ns);
+  *indexes = collection ? static_cast<int64_t>(collection->indexes.size()) : 0;
+  return operation.engine.catalog().Drop(ns, operation.durability);
+}
+
+Status DropDatabase(const Operation& operation, std::string_view database) {
+  return operation.engine.catalog().DropDatabase(database, operation.durability);
+}
+
+Status RenameCollection(const Operation& operation, const std::string& from, const std::string& to,
+                        bool drop_target) {
+  store::CollectionPtr source = operation.engine.catalog().Find(from);
+  if (source != nullptr && source->is_view()) {
+    return {kCommandNotSupportedOnView, "cannot rename view: " + from};
+  }
+  if (from == to) {
+    return {kIllegalOperation, "Can't rename a collection to itself"};
+  }
+  return operation.engine.catalog().Rename(from, to, drop_target, operation.durability);
+}
+
+Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::string& ns,
+                                     const std::vector<bson::View>& specs) {
+  CreatedIndexes result;
+  store::CollectionPtr collection = operation.engine.catalog().Find(ns);
+  const expr::Collator* collator = collection ? collection->collator.get() : nullptr;
+  std::vector<bson::Document> wanted;
+  for (bson::View spec : specs) {
+    ASSIGN_OR_RETURN(bson::Document normal, NormaliseIndexSpec(spec, collator));
+    wanted.push_back(std::move(normal));
+  }
+  if (collection == nullptr) {
+    RETURN_IF_ERROR(CreateImplicitly(operation, ns));
+    result.created_collection = true;
+    collection = operation.engine.catalog().Find(ns);
+  }
+  if (collection->is_view()) {
+    return Status(kCommandNotSupportedOnView, "Cannot create indexes on a view");
+  }
+  result.before = static_cast<int32_t>(collection->indexes.size());
+  std::vector<store::NewIndex> fresh;
+  for (bson::Document& spec : wanted) {
+    ASSIGN_OR_RETURN(Existing existing, CompareWithExisting(*collection, spec));
+    bool repeated = std::any_of(fresh.begin(), fresh.end(), [&](const store::NewIndex& other) {
+      return bson::CompareDocuments(other.spec, spec) == 0;
+    });
+    if (existing == Existing::kNone && !repeated) {
+      for (const store::NewIndex& other : fresh) {
+        if (bson::Compare(other.spec["name"], spec["name"]) == 0) {
+          return Status(kIndexKeySpecsConflict, "Identical index names in one request: " +
+                                                    std::string(spec["name"].AsString()));
+        }
+      }
+      fresh.push_back({std::move(spec)});
+    }
+  }
+  if (collection->indexes.size() + fresh.size() > kMaxIndexes) {
+    return Status(kCannotCreateIndex, "add index fails, too many indexes for " + ns);
+  }
+  if (fresh.empty()) {
+    result.after = result.before;
+    result.note = "all indexes already exist";
+    return result;
+  }
+  RETURN_IF_ERROR(
+      operation.engine.catalog().CreateIndexes(operation.op, ns, fresh, operation.durability));
+  result.after = result.before + static_cast<int32_t>(fresh.size());
+  return result;
+}
+
+namespace {
+
+Result<std::vector<std::string>> IndexesByPattern(const store::CollectionInfo& collection,
+                                                  bson::View pattern) {
+  std::vector<std::string> names;
+  for (const auto& index : collection.indexes) {
+    if (bson::CompareDocuments(index->key_pattern, pattern) == 0) {
+      names.push_back(index->name);
+    }
+  }
+  if (names.empty()) {
+    return Status(kIndexNotFound, "can't find index with key: " + bson::ToJson(pattern));
+  }
+  if (names.size() > 1) {
+    return Status(kAmbiguousIndexKeyPattern,
+                  std::to_string(names.size()) + " indexes found for key: " +
+                      bson::ToJson(pattern) + ", identify by name instead.");
+  }
+  return names;
+}
+
+Result<std::vector<std::string>> IndexesToDrop(const store::CollectionInfo& collection,
+                                               const bson::Value& index) {
+  std::vector<std::string> names;
+  if (index.is_document()) {
+    return IndexesByPattern(collection, index.AsDocument());
+  }
+  if (index.is_string() && index.AsString() == "*") {
+    for (const auto& there : collection.indexes) {
+      if (!there->is_id) {
+        names.push_back(there->name);
+      }
+    }
+    return names;
+  }
+  if (index.is_string()) {
+    names.emplace_back(index.AsString());
+  } else if (index.is_array()) {
+    for (const bson::Element& e : index.AsArray()) {
+      if (!e.value().is_string()) {
+        return Status(kTypeMismatch, "dropIndexes " + collection.ns() +
+                                         " failed to drop multiple indexes: index name must be a "
+                                         "string");
+      }
+      names.emplace_back(e.value().AsString());
+    }
+  } else {
+    return Status(kTypeMismatch, "BSON field 'dropIndexes.index' is the wrong type '" +
+                                     std::string(bson::TypeName(index.type())) +
+                                     "', expected types '[string, object, array]'");
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
+                            const bson::Value& index) {
+  store::CollectionPtr collection = operation.engine.catalog().Find(ns);
+  if (collection == nullptr) {
+    return Status(kNamespaceNotFound, "ns not found " + ns);
+  }
+  if (collection->is_view()) {
+    return Status(kCommandNotSupportedOnView, "Cannot drop indexes on view " + ns);
+  }
+  auto before = static_cast<int32_t>(collection->indexes.size());
+  ASSIGN_OR_RETURN(auto names, IndexesToDrop(*collection, index));
+  for (const std::string& name : names) {
+    const store::IndexInfo* info = collection->FindIndex(name);
+    if (info == nullptr) {
+      return Status(kIndexNotFound, "index not found with name [" + name + "]");
+    }
+    if (info->is_id) {
+      return Status(kInvalidOptions, "cannot drop _id index");
+    }
+  }
+  if (!names.empty()) {
+    RETURN_IF_ERROR(operation.engine.catalog().DropIndexes(ns, names, operation.durability));
+  }
+  return before;
+}
+
+}  // namespace quire::engine

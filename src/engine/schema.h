@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collections, views and indexes: creating, changing and removing them, with MongoDB's checks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace quire::engine {
+
+// Makes a plain collection for a first write, unless another write just did.
+Status CreateImplicitly(const Operation& operation, const std::string& ns);
+
+// create: `options` are the command's own fields, already known ones only.
+Status CreateCollection(const Operation& operation, const std::string& ns, bson::View options);
+Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes);
+Status DropDatabase(const Operation& operation, std::string_view database);
+Status RenameCollection(const Operation& operation, const std::string& from, const std::string& to,
+                        bool drop_target);
+
+struct CreatedIndexes {
+  int32_t before = 0;
+  int32_t after = 0;
+  bool created_collection = false;
+  std::string note;  // "all indexes already exist", when nothing was done
+};
+// `specs` as the command gives them; they are checked, completed and compared with what is there.
+Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::string& ns,
+                                     const std::vector<bson::View>& specs);
+// `index`: a name, "*", a key pattern, or an array of names. Gives the number there were before.
+Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
+                            const bson::Value& index);
+
+// Appends the command's reply fields (what was changed, old and new).
+Status CollMod(const Operation& operation, const std::string& ns, bson::View command,
+               bson::Builder* reply);
+
+// The complete spec of one index: v, key, name and the options it was given, in MongoDB's order.
+// Errors: CannotCreateIndex, InvalidIndexSpecificationOption, BadValue, TypeMismatch...
+Result<bson::Document> NormaliseIndexSpec(bson::View spec, const expr::Collator* default_collator);
+
+}  // namespace quire::engine

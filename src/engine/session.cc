@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/session.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "store/layout.h"
+
+namespace quire::engine {
+
+namespace {
+
+int64_t SteadyMillis() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string AnswerKey(std::string_view lsid, int32_t stmt) {
+  std::string key = store::MetaKey('S', lsid);
+  store::AppendTableId(static_cast<uint32_t>(stmt), &key);
+  return key;
+}
+
+Status NoSuchTransaction(int64_t number, std::string_view why) {
+  return WithLabel(
+      {kNoSuchTransaction, "Given transaction number " + std::to_string(number) +
+                               " does not match any in-progress transactions. " + std::string(why)},
+      "TransientTransactionError");
+}
+
+}  // namespace
+
+Status WithLabel(const Status& status, std::string_view label) {
+  bson::Builder extra;
+  if (!status.extra().empty()) {
+    bson::View old(status.extra().data());
+    if (old.Has("errorLabels")) {
+      return status;
+    }
+    extra.AppendFields(old);
+  }
+  extra.BeginArray("errorLabels").Push(label).End();
+  return status.WithExtra(extra.Finish().bytes());
+}
+
+Status Session::EnterTransaction(const request::Generic& generic, std::string_view command,
+                                 const store::Catalog& catalog, std::chrono::seconds lifetime) {
+  int64_t number = *generic.txn_number;
+  bool ending = command == "commitTransaction" || command == "abortTransaction";
+  if (number < txn_number_) {
+    return {kTransactionTooOld, "Cannot start transaction " + std::to_string(number) +
+                                    " on session because a newer transaction " +
+                                    std::to_string(txn_number_) + " has already started"};
+  }
+  if (generic.start_transaction) {
+    if (ending) {
+      return {kOperationNotSupportedInTransaction,
+              "Cannot run '" + std::string(command) + "' as the first operation"};
+    }
+    if (number == txn_number_ && state_ != State::kNone) {
+      if (state_ == State::kInProgress) {
+        AbortQuietly();
+      }
+      return {kConflictingOperationInProgress,
+              "Only a transaction that was started can be continued: number " +
+                  std::to_string(number) + " was used before"};
+    }
+    return StartTransaction(number, catalog, lifetime);
+  }
+  if (number > txn_number_ || state_ == State::kNone) {
+    return NoSuchTransaction(number, "No transaction of that number was started.");
+  }
+  if (expired()) {
+    AbortQuietly();
+  }
+  if (state_ == State::kCommitted && command != "commitTransaction") {
+    return {kTransactionCommitted,
+            "Transaction " + std::to_string(number) + " has been committed."};
+  }
+  if (state_ == State::kAborted) {
+    return NoSuchTransaction(number, "It has been aborted.");
+  }
+  return Status::Ok();
+}
+
+Status Session::StartTransaction(int64_t number, const store::Catalog& catalog,
+                                 std::chrono::seconds lifetime) {
+  AbortQuietly();
+  answers_.clear();
+  txn_number_ = number;
+  state_ = State::kAborted;  // until everything is there
+  // The catalog first: what it shows is in the snapshot taken after it.
+  catalog_ = catalog.snapshot();
+  ASSIGN_OR_RETURN(txn_, store::Transaction::Begin(*store_, false));
+  deadline_ = std::chrono::steady_clock::now() + lifetime;
+  state_ = State::kInProgress;
+  return Status::Ok();
+}
+
+Status Session::Commit(kv::Durability durability) {
+  if (state_ == State::kCommitted) {
+    return Status::Ok();
+  }
+  (*transaction_ends_)(lsid, txn_number_);
+  Status committed = txn_->Commit(durability);
+  txn_.reset();
+  catalog_.reset();
+  state_ = committed.ok() ? State::kCommitted : State::kAborted;
+  return committed.ok() ? committed : WithLabel(committed, "TransientTransactionError");
+}
+
+Status Session::Abort() {
+  if (state_ == State::kCommitted) {
+    return {kTransactionCommitted,
+            "Transaction " + std::to_string(txn_number_) + " has been committed."};
+  }
+  AbortQuietly();
+  return Status::Ok();
+}
+
+void Session::AbortQuietly() {
+  if (state_ == State::kInProgress) {
+    (*transaction_ends_)(lsid, txn_number_);
+    txn_.reset();
+    catalog_.reset();
+    state_ = State::kAborted;
+  }
+}
+
+Status Session::EnterRetryable(int64_t number) {
+  if (number < txn_number_) {
+    return {kTransactionTooOld, "Retryable write with txnNumber " + std::to_string(number) +
+                                    " is prohibited on session because a newer retryable write "
+                                    "with txnNumber " +
+                                    std::to_string(txn_number_) +
+                                    " has already started on this session."};
+  }
+  if (!loaded_) {
+    RETURN_IF_ERROR(LoadAnswers());
+  }
+  if (number == txn_number_) {
+    if (state_ != State::kNone) {
+      return {kIncompleteTransactionHistory,
+              "The txnNumber " + std::to_string(number) + " belongs to a transaction"};
+    }
+    return Status::Ok();
+  }
+  AbortQuietly();
+  answers_.clear();
+  txn_number_ = number;
+  state_ = State::kNone;
+  return Status::Ok();
+}
+
+Status Session::LoadAnswers() {
+  loaded_ = true;
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({.read_only = true}));
+  std::string prefix = store::MetaKey('S', lsid);
+  ASSIGN_OR_RETURN(auto cursor,
+                   txn->Scan({prefix, kv::PrefixEnd(prefix)}, kv::Direction::kForward));
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, cursor->Next());
+    if (!more) {
+      return Status::Ok();
+    }
+    bson::View stored(cursor->value().data());
+    int64_t number = stored["t"].AsInt64();
+    if (number < txn_number_) {
+      continue;
+    }
+    if (number > txn_number_) {
+      answers_.clear();
+      txn_number_ = number;
+    }
+    auto first = static_cast<int32_t>(store::ReadTableId(cursor->key().substr(prefix.size())));
+    answers_[first] = {stored["l"].AsInt32(), bson::Document(stored["a"].AsDocument())};
+  }
+}
+
+const bson::Document* Session::Remembered(int32_t stmt) const {
+  auto it = answers_.upper_bound(stmt);
+  if (it == answers_.begin()) {
+    return nullptr;
+  }
+  --it;
+  return stmt <= it->second.last ? &it->second.document : nullptr;
+}
+
+Status Session::Remember(store::Transaction& txn, int32_t first, int32_t last,
+                         bson::Document answer) {
+  bson::Builder stored;
+  stored.Append("t", txn_number_).Append("l", last).Append("a", answer);
+  stored.Append("d", bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
+                                    std::chrono::system_clock::now().time_since_epoch())
+                                    .count()});
+  RETURN_IF_ERROR(txn.kv().Put(AnswerKey(lsid, first), stored.Finish().bytes()));
+  txn.OnCommit([this, first, last, answer = std::move(answer), number = txn_number_] {
+    if (number == txn_number_) {
+      answers_[first] = {last, answer};
+    }
+  });
+  return Status::Ok();
+}
+
+std::shared_ptr<Session> SessionTable::Get(std::string_view lsid) {
+  std::lock_guard lock(mutex_);
+  auto it = sessions_.find(lsid);
+  if (it == sessions_.end()) {
+    it =
+        sessions_
+            .emplace(lsid, std::make_shared<Session>(std::string(lsid), store_, &transaction_ends_))
+            .first;
+  }
+  it->second->last_use_millis = SteadyMillis();
+  return it->second;
+}
+
+std::shared_ptr<Session> SessionTable::Find(std::string_view lsid) {
+  std::lock_guard lock(mutex_);
+  auto it = sessions_.find(lsid);
+  return it == sessions_.end() ? nullptr : it->second;
+}
+
+void SessionTable::End(std::string_view lsid) {
+  std::shared_ptr<Session> session;
+  {
+    std::lock_guard lock(mutex_);
+    auto it = sessions_.find(lsid);
+    if (it == sessions_.end()) {
+      return;
+    }
+    session = std::move(it->second);
+    sessions_.erase(it);
+  }
+  std::lock_guard lock(session->mutex);
+  session->AbortQuietly();
+}
+
+void SessionTable::Expire(std::chrono::minutes timeout) {
+  int64_t oldest =
+      SteadyMillis() - std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
+  for (const auto& session : All()) {
+    std::unique_lock lock(session->mutex, std::try_to_lock);
+    if (!lock.owns_lock()) {
+      continue;
+    }
+    if (session->expired()) {
+      session->AbortQuietly();
+    }
+    if (session->last_use_millis < oldest) {
+      session->AbortQuietly();
+      lock.unlock();
+      std::lock_guard table_lock(mutex_);
+      sessions_.erase(session->lsid);
+    }
+  }
+}
+
+void SessionTable::AbortAll() {
+  for (const auto& session : All()) {
+    std::lock_guard lock(session->mutex);
+    session->AbortQuietly();
+  }
+}
+
+std::vector<std::shared_ptr<Session>> SessionTable::All() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Session>> all;
+  for (const auto& [id, session] : sessions_) {
+    all.push_back(session);
+  }
+  return all;
+}
+
+size_t SessionTable::size() {
+  std::lock_guard lock(mutex_);
+  return sessions_.size();
+}
+
+}  // namespace quire::engine

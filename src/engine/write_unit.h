@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one loop that runs a write: begin, do, commit, and again when another write was in the way.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace quire::engine {
+
+// The collection to write to, created when it is not there (and `create`). Null when it is not
+// there otherwise. CommandNotSupportedOnView for a view.
+Result<store::CollectionPtr> WritableCollection(const Operation& operation, const std::string& ns,
+                                                bool create);
+
+// Calls `body` with a transaction that holds the collection, then commits. In a multi-document
+// transaction it is called once, in that one, and nothing is committed.
+using WriteBody =
+    std::function<Status(store::Transaction& txn, const store::CollectionInfo& collection)>;
+Status RunWrite(const Operation& operation, const std::string& ns, const WriteBody& body);
+
+// Whether an error concerns one document of a batch; any other ends the command.
+bool IsDocumentError(const Operation& operation, const Status& status);
+
+// The document as it is stored: _id first (made when missing), zero timestamps filled in.
+// `storage` keeps the bytes when the document had to change.
+Result<bson::View> PrepareForInsert(const Operation& operation, bson::View document,
+                                    bson::Document* storage);
+// BadValue family for ids MongoDB refuses (arrays, regular expressions, undefined).
+Status CheckId(const bson::Value& id);
+
+// DocumentValidationFailure when the collection's validator refuses the document. `before` is the
+// document being replaced, null for an insert.
+Status CheckValidator(const store::CollectionInfo& collection, bson::View document,
+                      const bson::View* before);
+
+}  // namespace quire::engine
