@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error_codes.h"
+#include "base/try.h"
 
 namespace quire::bson {
 
@@ -85,6 +86,31 @@ Result<FieldPath> FieldPath::Parse(std::string_view text) {
     return Status(kOverflow, "FieldPath is too long");
   }
   return FieldPath(text);
+}
+
+Result<FieldPath> FieldPath::ParseStrict(std::string_view text) {
+  if (text.empty()) {
+    return Status(40352, "FieldPath cannot be constructed with empty string");
+  }
+  if (text.back() == '.') {
+    return Status(40353, "FieldPath must not end with a '.'.");
+  }
+  ASSIGN_OR_RETURN(FieldPath path, Parse(text));
+  for (size_t i = 0; i < path.size(); ++i) {
+    std::string_view part = path[i];
+    if (part.empty()) {
+      return Status(15998, "FieldPath field names may not be empty strings.");
+    }
+    if (part.front() == '$' && part != "$id" && part != "$ref" && part != "$db") {
+      return Status(16410,
+                    "FieldPath field names may not start with '$'. Consider using $getField or "
+                    "$setField.");
+    }
+    if (part.find('\0') != std::string_view::npos) {
+      return Status(16411, "FieldPath field names may not contain '\\0'.");
+    }
+  }
+  return path;
 }
 
 bool IsNumericPart(std::string_view part) {

@@ -23,6 +23,10 @@ class FieldPath {
   explicit FieldPath(std::string_view text);
   // Error: Overflow for more than kMaxParts parts.
   static Result<FieldPath> Parse(std::string_view text);
+  // With MongoDB's rules for paths in sorts and aggregation. Errors: Overflow, 40352 (empty), 40353
+  // (ends with a dot), 15998 (empty part), 16410 (part starting with '$', but for the fields of a
+  // DBRef), 16411 (NUL).
+  static Result<FieldPath> ParseStrict(std::string_view text);
 
   size_t size() const { return parts_.size(); }
   std::string_view operator[](size_t i) const {
