@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/op_context.h"
 #include "expr/context.h"
 #include "quire/bson.h"
 #include "quire/status.h"
@@ -24,6 +25,7 @@ struct EvalContext {
   const Metadata* metadata = nullptr;  // may be null
   Arena* arena = nullptr;
   std::vector<bson::Value> variables;  // by slot (see ParseScope)
+  OpContext* op = nullptr;             // may be null; long evaluations ask it when to stop
 };
 
 // Immutable and safe for concurrent use; run state lives in the EvalContext.
@@ -45,11 +47,16 @@ class Expression {
 struct ParseScope {
   const Context* context = nullptr;
   std::vector<std::pair<std::string, size_t>> variables;
-  size_t slots = 0;  // slots needed so far; EvalContext::variables is resized to the final count
+  size_t slots = 0;  // slots used so far; evaluation grows EvalContext::variables to them
+  int depth = 0;     // nesting of the expression being parsed
 };
 
 // Errors carry MongoDB's codes (16020 and friends, InvalidPipelineOperator for unknown ones).
 Result<std::unique_ptr<Expression>> ParseExpression(const bson::Value& spec, ParseScope& scope);
+
+// The expression's operands when `spec` is an array (each element one) or a single value.
+Result<std::vector<std::unique_ptr<Expression>>> ParseOperands(const bson::Value& spec,
+                                                               ParseScope& scope);
 
 // MongoDB's truth: false, null, undefined, missing and numeric zero are false.
 bool IsTrue(const bson::Value& value);

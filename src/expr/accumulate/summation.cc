@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expr/accumulate/summation.h"
+
+#include <cmath>
+
+#include "bson/decimal.h"
+#include "bson/number.h"
+
+namespace quire::expr {
+
+using bson::Type;
+using bson::Value;
+
+void DoubleDoubleSum::Add(double d) {
+  plain_ += d;
+  double total = sum_ + d;
+  double part = total - sum_;
+  double error = (sum_ - (total - part)) + (d - part);
+  error += compensation_;
+  sum_ = total + error;
+  compensation_ = error - (sum_ - total);
+}
+
+void DoubleDoubleSum::Add(int64_t i) {
+  // Both halves are exact doubles.
+  int64_t high = i / (int64_t{1} << 32) * (int64_t{1} << 32);
+  Add(static_cast<double>(high));
+  Add(static_cast<double>(i - high));
+}
+
+void DoubleDoubleSum::Add(const DoubleDoubleSum& other) {
+  Add(other.sum_);
+  Add(other.compensation_);
+  if (!std::isfinite(other.plain_)) {
+    plain_ += other.plain_;
+  }
+}
+
+double DoubleDoubleSum::ToDouble() const {
+  return std::isfinite(sum_) && std::isfinite(plain_) ? sum_ + compensation_ : plain_;
+}
+
+bson::Decimal128 DoubleDoubleSum::ToDecimal() const {
+  if (!std::isfinite(plain_)) {
+    return bson::decimal::FromDouble(plain_);
+  }
+  if (FitsInt64()) {
+    return bson::decimal::FromInt64(ToInt64());
+  }
+  if (compensation_ == 0) {
+    return bson::decimal::FromDouble(sum_);
+  }
+  return bson::decimal::Add(bson::decimal::FromDoubleExact(sum_),
+                            bson::decimal::FromDoubleExact(compensation_));
+}
+
+bool DoubleDoubleSum::FitsInt64() const {
+  if (!std::isfinite(plain_) || std::trunc(sum_) != sum_ ||
+      std::trunc(compensation_) != compensation_) {
+    return false;
+  }
+  constexpr double kLimit = 9223372036854775808.0;
+  if (sum_ < -kLimit || sum_ > kLimit) {
+    return false;
+  }
+  __int128 exact = static_cast<__int128>(sum_) + static_cast<__int128>(compensation_);
+  return exact >= INT64_MIN && exact <= INT64_MAX;
+}
+
+int64_t DoubleDoubleSum::ToInt64() const {
+  return static_cast<int64_t>(static_cast<__int128>(sum_) + static_cast<__int128>(compensation_));
+}
+
+void Summation::Add(const Value& number) {
+  ++count_;
+  widest_ = bson::WiderNumber(widest_, number.type());
+  switch (number.type()) {
+    case Type::kDecimal128:
+      decimals_ = bson::decimal::Add(decimals_, number.AsDecimal());
+      break;
+    case Type::kDouble:
+      other_.Add(number.AsDouble());
+      break;
+    default:
+      other_.Add(number.AsInt64());
+  }
+}
+
+void Summation::Add(const Summation& other) {
+  count_ += other.count_;
+  widest_ = bson::WiderNumber(widest_, other.widest_);
+  decimals_ = bson::decimal::Add(decimals_, other.decimals_);
+  other_.Add(other.other_);
+}
+
+bson::Decimal128 Summation::TotalDecimal() const {
+  return bson::decimal::Add(decimals_, other_.ToDecimal());
+}
+
+Value Summation::Sum() const {
+  switch (widest_) {
+    case Type::kDecimal128:
+      return Value(TotalDecimal());
+    case Type::kDouble:
+      return Value(other_.ToDouble());
+    case Type::kInt64:
+      return other_.FitsInt64() ? Value(other_.ToInt64()) : Value(other_.ToDouble());
+    default:
+      return other_.FitsInt64() ? bson::NarrowInt(other_.ToInt64()) : Value(other_.ToDouble());
+  }
+}
+
+Value Summation::Mean() const {
+  if (widest_ == Type::kDecimal128) {
+    return Value(bson::decimal::Divide(TotalDecimal(), bson::decimal::FromInt64(count_)));
+  }
+  return Value(other_.ToDouble() / static_cast<double>(count_));
+}
+
+bool Summation::RoundedInt64(int64_t* out) const {
+  if (widest_ == Type::kDecimal128) {
+    auto rounded = bson::decimal::ToInt64(TotalDecimal(), bson::decimal::Rounding::kNearestAway);
+    *out = rounded.value_or(0);
+    return rounded.has_value();
+  }
+  if (other_.FitsInt64()) {
+    *out = other_.ToInt64();
+    return true;
+  }
+  double total = std::round(other_.ToDouble());
+  if (!(total >= -9223372036854775808.0 && total < 9223372036854775808.0)) {
+    return false;
+  }
+  *out = static_cast<int64_t>(total);
+  return true;
+}
+
+}  // namespace quire::expr

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums as MongoDB computes them for $sum, $avg and $add: doubles with compensation, integers
+// exactly, decimals apart.
+#pragma once
+
+#include <cstdint>
+
+#include "quire/bson.h"
+
+namespace quire::expr {
+
+// A sum of doubles and longs held as two doubles whose exact sum is meant.
+class DoubleDoubleSum {
+ public:
+  void Add(double d);
+  void Add(int64_t i);
+  void Add(const DoubleDoubleSum& other);
+  double ToDouble() const;
+  bson::Decimal128 ToDecimal() const;
+  // Whether the sum is an integer that a long can hold, and that integer.
+  bool FitsInt64() const;
+  int64_t ToInt64() const;
+
+ private:
+  double sum_ = 0;
+  double compensation_ = 0;
+  double plain_ = 0;  // tells infinities and NaN
+};
+
+// The sum of numbers of any type. Not numbers: the caller's matter.
+class Summation {
+ public:
+  // REQUIRES: number.is_number().
+  void Add(const bson::Value& number);
+  void Add(const Summation& other);
+  int64_t count() const { return count_; }
+  // The sum in the widest type seen: an int that overflows becomes a long, a long a double.
+  // int32 0 when nothing was added.
+  bson::Value Sum() const;
+  // The sum divided by count(): a double or a decimal. REQUIRES: count() > 0.
+  bson::Value Mean() const;
+  // The whole sum rounded to a long, halves away from zero; false when it does not fit.
+  bool RoundedInt64(int64_t* out) const;
+
+ private:
+  bson::Decimal128 TotalDecimal() const;
+  DoubleDoubleSum other_;
+  bson::Decimal128 decimals_{0, 0x3040000000000000};
+  bson::Type widest_ = bson::Type::kInt32;
+  int64_t count_ = 0;
+};
+
+}  // namespace quire::expr

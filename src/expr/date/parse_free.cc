@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading a date written in any of the usual notations.
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "expr/date/calendar.h"
+#include "expr/date/format.h"
+#include "expr/date/parts_internal.h"
+
+namespace quire::expr::date {
+
+namespace {
+
+struct Abbreviation {
+  std::string_view name;
+  int minutes;
+};
+constexpr Abbreviation kZones[] = {
+    {"z", 0},      {"utc", 0},     {"gmt", 0},     {"wet", 0},    {"west", 60},  {"bst", 60},
+    {"cet", 60},   {"cest", 120},  {"eet", 120},   {"eest", 180}, {"msk", 180},  {"est", -300},
+    {"edt", -240}, {"cst", -360},  {"cdt", -300},  {"mst", -420}, {"mdt", -360}, {"pst", -480},
+    {"pdt", -420}, {"akst", -540}, {"akdt", -480}, {"hst", -600}, {"jst", 540},  {"a", 60}};
+
+constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday", "wednesday",
+                                          "thursday", "friday", "saturday"};
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsAlpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+class FreeParser {
+ public:
+  explicit FreeParser(std::string_view text) : text_(text) {}
+
+  Result<DateParts> Parse() {
+    while (true) {
+      SkipSeparators();
+      if (at_ == text_.size()) {
+        return parts_;
+      }
+      if (!Step()) {
+        return Status(kConversionFailure, "Error parsing date string '" + std::string(text_) +
+                                              "'; " + std::to_string(at_) +
+                                              ": Unexpected character");
+      }
+    }
+  }
+
+ private:
+  char Peek(size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+  void SkipSeparators() {
+    while (Peek() == ' ' || Peek() == ',' || Peek() == '\t' || Peek() == '\n') {
+      ++at_;
+    }
+  }
+  // The run of digits here: its value and length.
+  int64_t Digits(size_t max, size_t* length) {
+    int64_t value = 0;
+    *length = 0;
+    while (*length < max && IsDigit(Peek())) {
+      value = value * 10 + (text_[at_++] - '0');
+      ++*length;
+    }
+    return value;
+  }
+  bool Set(std::optional<int64_t>* field, int64_t value) {
+    if (field->has_value()) {
+      return false;
+    }
+    *field = value;
+    return true;
+  }
+  bool SetDate(int64_t year, int64_t month, int64_t day) {
+    return Set(&parts_.year, year) && Set(&parts_.month, month) && Set(&parts_.day, day);
+  }
+
+  bool Step() {
+    char c = Peek();
+    if (IsDigit(c)) {
+      return Number();
+    }
+    if (IsAlpha(c)) {
+      return Word();
+    }
+    if (c == '+' || c == '-') {
+      return parts_.year.has_value() && Offset(0);
+    }
+    return c == '@' && Epoch();
+  }
+
+  bool Epoch() {
+    ++at_;
+    bool negative = Peek() == '-';
+    at_ += negative ? 1 : 0;
+    size_t length = 0;
+    int64_t seconds = Digits(12, &length);
+    if (length == 0) {
+      return false;
+    }
+    Fields f = SplitMillis((negative ? -seconds : seconds) * kSecond);
+    parts_.offset = 0;
+    parts_.hour = f.hour;
+    parts_.minute = f.minute;
+    parts_.second = f.second;
+    return SetDate(f.year, f.month, f.day);
+  }
+
+  bool Word() {
+    size_t start = at_;
+    while (IsAlpha(Peek())) {
+      ++at_;
+    }
+    std::string word(text_.substr(start, at_ - start));
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
+    if (Peek() == '.' && word.size() > 2) {
+      ++at_;
+    }
+    if (word == "t" && IsDigit(Peek())) {
+      return CompactTime();
+    }
+    if (word == "am" || word == "pm" || word == "a" || word == "p") {
+      return Meridian(word[0] == 'p');
+    }
+    if (int month = FindMonth(word)) {
+      return Set(&parts_.month, month) && AfterMonth();
+    }
+    if (IsWeekday(word)) {
+      return true;
+    }
+    for (const Abbreviation& zone : kZones) {
+      if (zone.name == word) {
+        return ZoneName(zone.minutes);
+      }
+    }
+    at_ = start;
+    return false;
+  }
+
+  bool ZoneName(int minutes) {
+    if ((Peek() == '+' || Peek() == '-') && IsDigit(Peek(1))) {
+      return Offset(minutes);
+    }
+    return Set(&parts_.offset, minutes * kMinute);
+  }
+
+  static int FindMonth(std::string_view word) {
+    if (word == "sept") {
+      return 9;
+    }
+    for (int month = 1; month <= 12; ++month) {
+      std::string name(MonthName(month));
+      name[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
+      if (word == name || word == std::string_view(name).substr(0, 3)) {
+        return month;
+      }
+    }
+    return 0;
+  }
+  static bool IsWeekday(std::string_view word) {
+    return std::any_of(std::begin(kWeekdays), std::end(kWeekdays), [&](std::string_view day) {
+      return word == day || (word.size() >= 3 && word.size() <= 5 && day.starts_with(word));
+    });
+  }
+
+  // "-2017" after "04-Jul".
+  bool AfterMonth() {
+    if (Peek() == '-' && IsDigit(Peek(1))) {
+      ++at_;
+    }
+    return true;
+  }
+
+  bool Meridian(bool pm) {
+    if (!parts_.hour || *parts_.hour < 1 || *parts_.hour > 12) {
+      return false;
+    }
+    parts_.hour = *parts_.hour % 12 + (pm ? 12 : 0);
+    if (Peek() == '.' && (Peek(1) == 'm' || Peek(1) == 'M')) {
+      at_ += 2;
+      at_ += Peek() == '.' ? 1 : 0;
+    }
+    return true;
+  }
+
+  bool Offset(int base_minutes) {
+    int sign = Peek() == '-' ? -1 : 1;
+    ++at_;
+    size_t length = 0;
+    int64_t hours = Digits(4, &length);
+    int64_t minutes = 0;
+    if (length == 0) {
+      return false;
+    }
+    if (length > 2) {
+      minutes = hours % 100;
+      hours /= 100;
+    } else if (Peek() == ':') {
+      ++at_;
+      minutes = Digits(2, &length);
+    }
+    return Set(&parts_.offset, base_minutes * kMinute + sign * (hours * kHour + minutes * kMinute));
+  }
+
+  bool Number() {
+    size_t length = 0;
+    int64_t value = Digits(14, &length);
+    char next = Peek();
+    if (next == ':' && length <= 2) {
+      return ClockTime(value);
+    }
+    if (length == 4 && (next == '-' || next == '/')) {
+      return YearFirst(value, next);
+    }
+    if (length == 8) {
+      return SetDate(value / 10000, value / 100 % 100, value % 100) && AfterDate();
+    }
+    if (length == 14) {
+      int64_t clock = value % 1000000;
+      value /= 1000000;
+      return SetClock(clock / 10000, clock / 100 % 100, clock % 100) &&
+             SetDate(value / 10000, value / 100 % 100, value % 100);
+    }
+    if (length <= 2 && (next == '/' || next == '-' || next == '.')) {
+      return DayOrMonthFirst(value, next);
+    }
+    return BareNumber(value, length);
+  }
+
+  bool AfterDate() {
+    if ((Peek() == 'T' || Peek() == 't') && IsDigit(Peek(1))) {
+      ++at_;
+      return CompactTime();
+    }
+    return true;
+  }
+
+  // "2017-02-08", "2017-02", "2017/02/08", "2017-W06-3", "2017-039".
+  bool YearFirst(int64_t year, char separator) {
+    ++at_;
+    size_t length = 0;
+    if (Peek() == 'W' || Peek() == 'w') {
+      return IsoWeekAfterYear(year);
+    }
+    int64_t month = Digits(3, &length);
+    if (length == 3 && separator == '-') {
+      return Set(&parts_.year, year) && Set(&parts_.day_of_year, month) && AfterDate();
+    }
+    if (length == 0 || length == 3) {
+      return false;
+    }
+    int64_t day = 1;
+    if (Peek() == separator && IsDigit(Peek(1))) {
+      ++at_;
+      day = Digits(2, &length);
+    }
+    return SetDate(year, month, day) && AfterDate();
+  }
+
+  bool IsoWeekAfterYear(int64_t year) {
+    ++at_;
+    size_t length = 0;
+    int64_t week = Digits(2, &length);
+    if (length != 2) {
+      return false;
+    }
+    parts_.iso_year = year;
+    parts_.iso_week = week;
+    if (Peek() == '-' && IsDigit(Peek(1))) {
+      ++at_;
+      parts_.iso_day = Digits(1, &length);
+    }
+    return AfterDate();
+  }
+
+  // "02/08/2017" (month first), "08-02-2017" and "08.02.2017" (day first), "08-Feb-2017".
+  bool DayOrMonthFirst(int64_t first, char separator) {
+    if (separator == '-' && IsAlpha(Peek(1))) {
+      ++at_;
+      return Set(&parts_.day, first);
+    }
+    if (!IsDigit(Peek(1))) {
+      return false;
+    }
+    ++at_;
+    size_t length = 0;
+    int64_t second = Digits(2, &length);
+    if (Peek() != separator || !IsDigit(Peek(1))) {
+      return false;
+    }
+    ++at_;
+    int64_t year = Digits(4, &length);
+    if (length != 4) {
+      return false;
+    }
+    return (separator == '/' ? SetDate(year, first, second) : SetDate(year, second, first)) &&
+           AfterDate();
+  }
+
+  // A day or a year beside a month's name, or an hour before am or pm.
+  bool BareNumber(int64_t value, size_t length) {
+    if (length == 4) {
+      return Set(&parts_.year, value);
+    }
+    if (length > 2) {
+      return false;
+    }
+    size_t word = at_;
+    while (word < text_.size() && text_[word] == ' ') {
+      ++word;
+    }
+    std::string_view rest = text_.substr(word);
+    bool meridian = rest.size() >= 2 && (rest[1] == 'm' || rest[1] == 'M') &&
+                    (rest[0] == 'a' || rest[0] == 'A' || rest[0] == 'p' || rest[0] == 'P');
+    if (meridian) {
+      return SetClock(value, 0, 0);
+    }
+    for (std::string_view suffix : {"st", "nd", "rd", "th"}) {
+      if (text_.substr(at_).starts_with(suffix)) {
+        at_ += 2;
+        break;
+      }
+    }
+    return Set(&parts_.day, value);
+  }
+
+  bool SetClock(int64_t hour, int64_t minute, int64_t second) {
+    return Set(&parts_.hour, hour) && Set(&parts_.minute, minute) && Set(&parts_.second, second);
+  }
+
+  // After "T": "12", "1210", "121040", "12:10:40".
+  bool CompactTime() {
+    size_t length = 0;
+    int64_t value = Digits(6, &length);
+    if (Peek() == ':' && length <= 2) {
+      return ClockTime(value);
+    }
+    if (length == 6) {
+      return SetClock(value / 10000, value / 100 % 100, value % 100) && Fraction();
+    }
+    if (length == 4) {
+      return SetClock(value / 100, value % 100, 0);
+    }
+    return length == 2 && SetClock(value, 0, 0);
+  }
+
+  bool ClockTime(int64_t hour) {
+    ++at_;
+    size_t length = 0;
+    int64_t minute = Digits(2, &length);
+    if (length == 0) {
+      return false;
+    }
+    int64_t second = 0;
+    bool has_second = Peek() == ':' && IsDigit(Peek(1));
+    if (has_second) {
+      ++at_;
+      second = Digits(2, &length);
+    }
+    return SetClock(hour, minute, second) && (!has_second || Fraction());
+  }
+
+  bool Fraction() {
+    if ((Peek() != '.' && Peek() != ',') || !IsDigit(Peek(1))) {
+      return true;
+    }
+    ++at_;
+    size_t length = 0;
+    int64_t value = Digits(3, &length);
+    for (; length < 3; ++length) {
+      value *= 10;
+    }
+    while (IsDigit(Peek())) {
+      ++at_;
+    }
+    return Set(&parts_.millis, value);
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  DateParts parts_;
+};
+
+}  // namespace
+
+Result<int64_t> ParseFree(std::string_view text, const TimeZone* zone) {
+  ASSIGN_OR_RETURN(DateParts parts, FreeParser(text).Parse());
+  if (!parts.day && parts.month) {
+    parts.day = 1;
+  }
+  return JoinParts(parts, text, zone);
+}
+
+}  // namespace quire::expr::date
