@@ -24,6 +24,8 @@ struct Details {
 class Filter {
  public:
   static Result<std::unique_ptr<Filter>> Parse(bson::View filter, const Context* context);
+  // A filter of a tree, or of a part of one.
+  explicit Filter(std::shared_ptr<const Node> root);
   ~Filter();
 
   // Errors come only from $expr and $where.
@@ -31,13 +33,12 @@ class Filter {
                        Details* details = nullptr) const;
 
   const Node& root() const { return *root_; }
+  const std::shared_ptr<const Node>& shared_root() const { return root_; }
   // {} : matches everything.
   bool trivial() const;
 
  private:
-  Filter();
-  bson::Document source_;
-  std::unique_ptr<Node> root_;
+  std::shared_ptr<const Node> root_;
 };
 
 }  // namespace quire::expr::match

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Conditions on the whole document: $expr and $sampleRate.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "expr/agg/expression.h"
+#include "expr/match/node.h"
+
+namespace quire::expr::match {
+
+// {$expr: ...}: an aggregation expression that is true.
+class ExprNode final : public Node {
+ public:
+  ExprNode(std::unique_ptr<agg::Expression> expression, const Context* context)
+      : Node(Kind::kExpr), expression_(std::move(expression)), context_(context) {}
+  const agg::Expression& expression() const { return *expression_; }
+  bool Matches(bson::View document, MatchState& state) const override;
+  bool MatchesValue(const bson::Value&, MatchState&) const override { return false; }
+  void Serialize(bson::Builder* out) const override { expression_->Serialize("$expr", out); }
+
+ private:
+  std::unique_ptr<agg::Expression> expression_;
+  const Context* context_;
+};
+
+// {$sampleRate: 0.3}: true for that share of the documents, at random.
+class SampleRateNode final : public Node {
+ public:
+  explicit SampleRateNode(double rate) : Node(Kind::kSampleRate), rate_(rate) {}
+  bool Matches(bson::View document, MatchState& state) const override;
+  bool MatchesValue(const bson::Value&, MatchState&) const override { return false; }
+  void Serialize(bson::Builder* out) const override { out->Append("$sampleRate", rate_); }
+
+ private:
+  double rate_;
+};
+
+}  // namespace quire::expr::match

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "expr/projection/tree_internal.h"
+
+namespace quire::expr::projection {
+namespace {
+
+constexpr size_t kMaxParts = 200;
+constexpr size_t kLinearSearch = 8;
+
+Status CheckPart(std::string_view part) {
+  if (part.empty()) {
+    return Status(15998, "FieldPath field names may not be empty strings.");
+  }
+  if (part.starts_with('$')) {
+    return Status(16410,
+                  "FieldPath field names may not start with '$'. Consider using $getField "
+                  "or $setField.");
+  }
+  if (part.find('\0') != part.npos) {
+    return Status(16411, "FieldPath field names may not contain null bytes.");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status CheckPath(std::string_view path) {
+  if (path.empty()) {
+    return Status(40352, "FieldPath cannot be constructed with empty string");
+  }
+  if (path.ends_with('.')) {
+    return Status(40353, "FieldPath must not end with a '.'.");
+  }
+  size_t parts = 0;
+  while (true) {
+    size_t dot = path.find('.');
+    RETURN_IF_ERROR(CheckPart(path.substr(0, dot)));
+    if (++parts > kMaxParts) {
+      return Status(5984700, "FieldPath is too long");
+    }
+    if (dot == path.npos) {
+      return Status::Ok();
+    }
+    path.remove_prefix(dot + 1);
+  }
+}
+
+Child* TreeNode::FindOrNull(std::string_view name) {
+  size_t position;
+  return const_cast<Child*>(Find(name, &position));
+}
+
+const Child* TreeNode::Find(std::string_view name, size_t* position) const {
+  if (!index_.empty()) {
+    auto found = index_.find(name);
+    if (found == index_.end()) {
+      return nullptr;
+    }
+    *position = found->second;
+    return &children_[found->second];
+  }
+  for (size_t i = 0; i < children_.size(); ++i) {
+    if (children_[i].name == name) {
+      *position = i;
+      return &children_[i];
+    }
+  }
+  return nullptr;
+}
+
+Status TreeNode::Add(std::string_view path, Child leaf) {
+  return AddAt(path, path, std::move(leaf));
+}
+
+Status TreeNode::AddAt(std::string_view full_path, std::string_view rest, Child leaf) {
+  size_t dot = rest.find('.');
+  std::string_view name = rest.substr(0, dot);
+  computes_ = computes_ || leaf.computes;
+  Child* existing = FindOrNull(name);
+  if (dot == rest.npos) {
+    if (existing != nullptr) {
+      return Status(31250, "Path collision at " + std::string(full_path));
+    }
+  } else if (existing != nullptr && existing->kind != Child::Kind::kNode) {
+    return Status(31249, "Path collision at " + std::string(full_path) + " remaining portion " +
+                             std::string(rest.substr(dot + 1)));
+  }
+  if (existing == nullptr) {
+    Child child = dot == rest.npos ? std::move(leaf) : Child();
+    child.name = name;
+    if (dot != rest.npos) {
+      child.kind = Child::Kind::kNode;
+      child.node = std::make_unique<TreeNode>();
+    }
+    children_.push_back(std::move(child));
+    index_.clear();
+    if (children_.size() > kLinearSearch) {
+      for (size_t i = 0; i < children_.size(); ++i) {
+        index_.emplace(children_[i].name, i);
+      }
+    }
+    if (dot == rest.npos) {
+      return Status::Ok();
+    }
+    existing = &children_.back();
+  }
+  existing->computes = existing->computes || leaf.computes;
+  existing->positional = existing->positional || leaf.positional;
+  return existing->node->AddAt(full_path, rest.substr(dot + 1), std::move(leaf));
+}
+
+}  // namespace quire::expr::projection
