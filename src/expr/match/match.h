@@ -19,11 +19,21 @@ struct Details {
   std::string array_index;  // empty when no array was traversed
 };
 
+// Operators that some places refuse (BadValue): validators take none of these.
+struct Allowed {
+  bool where = true;
+  bool text = true;
+  bool near = true;
+
+  static Allowed InValidator() { return {false, false, false}; }
+};
+
 // A compiled filter. Immutable and safe for concurrent use. `context` outlives it; the filter's
 // bytes are copied.
 class Filter {
  public:
-  static Result<std::unique_ptr<Filter>> Parse(bson::View filter, const Context* context);
+  static Result<std::unique_ptr<Filter>> Parse(bson::View filter, const Context* context,
+                                               const Allowed& allowed = {});
   // A filter of a tree, or of a part of one.
   explicit Filter(std::shared_ptr<const Node> root);
   ~Filter();

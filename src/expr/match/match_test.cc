@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/match/match.h"
 
-#include <deque>
-
 #include <gtest/gtest.h>
+
+#include <deque>
 
 #include "expr/collation/collator.h"
 #include "expr/match/leaf.h"

@@ -49,6 +49,7 @@ constexpr TopRow kTopRows[] = {
     {"$nor", ParseNor},
     {"$expr", ParseExpr},
     {"$where", ParseWhere},
+    {"$jsonSchema", ParseJsonSchema},
     {"$comment", ParseComment},
     {"$sampleRate", ParseSampleRate},
     {"$alwaysTrue", ParseConstant},
@@ -168,9 +169,11 @@ Status ParseOperators(std::string_view path, bson::View operators, const ParseSc
 }
 
 // ------------------------------------------------------------------ Filter
-Result<std::unique_ptr<Filter>> Filter::Parse(bson::View filter, const Context* context) {
+Result<std::unique_ptr<Filter>> Filter::Parse(bson::View filter, const Context* context,
+                                              const Allowed& allowed) {
   ParseScope scope;
   scope.context = context;
+  scope.allowed = allowed;
   ASSIGN_OR_RETURN(NodePtr root, ParseFilter(filter, scope));
   return std::make_unique<Filter>(Normalise(std::move(root)));
 }

@@ -63,12 +63,23 @@ Result<NodePtr> ParseExpr(const bson::Element& element, const ParseScope& scope)
 }
 
 Result<NodePtr> ParseWhere(const bson::Element& element, const ParseScope& scope) {
+  if (!scope.allowed.where) {
+    return Status(kBadValue, "$where is not allowed in this context");
+  }
   RETURN_IF_ERROR(RequireTopLevel(element, scope));
   if (element.type() != bson::Type::kString && element.type() != bson::Type::kCode &&
       element.type() != bson::Type::kCodeWithScope) {
     return Status(kBadValue, "$where got bad type");
   }
   return Status(kBadValue, "no globalScriptEngine in $where parsing");
+}
+
+Result<NodePtr> ParseJsonSchema(const bson::Element& element, const ParseScope&) {
+  if (element.type() != bson::Type::kDocument) {
+    return Status(kTypeMismatch, "$jsonSchema must be an object");
+  }
+  ASSIGN_OR_RETURN(auto schema, schema::Schema::Parse(element.value().AsDocument()));
+  return NodePtr(std::make_shared<JsonSchemaNode>(std::move(schema)));
 }
 
 Result<NodePtr> ParseComment(const bson::Element&, const ParseScope&) { return NodePtr(); }

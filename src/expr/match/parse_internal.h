@@ -16,6 +16,7 @@ namespace quire::expr::match {
 // Where in the filter the parser is.
 struct ParseScope {
   const Context* context = nullptr;
+  Allowed allowed;
   bool top_level = true;  // the document itself, through $and, $or and $nor only
   bool in_elem_match = false;
   int depth = 0;
@@ -80,6 +81,7 @@ Result<NodePtr> ParseNor(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseExpr(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseWhere(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseComment(const bson::Element&, const ParseScope&);
+Result<NodePtr> ParseJsonSchema(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseSampleRate(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseConstant(const bson::Element&, const ParseScope&);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conditions on the whole document: $expr and $sampleRate.
+// Conditions on the whole document: $expr, $sampleRate and $jsonSchema.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "expr/agg/expression.h"
 #include "expr/match/node.h"
+#include "expr/schema/schema.h"
 
 namespace quire::expr::match {
 
@@ -36,6 +37,23 @@ class SampleRateNode final : public Node {
 
  private:
   double rate_;
+};
+
+// {$jsonSchema: {...}}
+class JsonSchemaNode final : public Node {
+ public:
+  explicit JsonSchemaNode(std::unique_ptr<const schema::Schema> schema)
+      : Node(Kind::kJsonSchema), schema_(std::move(schema)) {}
+  bool Matches(bson::View document, MatchState&) const override {
+    return schema_->Matches(bson::Value(document));
+  }
+  bool MatchesValue(const bson::Value& value, MatchState&) const override {
+    return schema_->Matches(value);
+  }
+  void Serialize(bson::Builder* out) const override { out->Append("$jsonSchema", schema_->spec()); }
+
+ private:
+  std::unique_ptr<const schema::Schema> schema_;
 };
 
 }  // namespace quire::expr::match
