@@ -16,8 +16,8 @@ namespace quire {
 class Session;
 
 struct OpenOptions {
-  // The folder that holds the data, made when it is missing. Empty: the data lives in memory and is
-  // gone when the last handle is.
+  // The folder that holds the data, made when it is missing (its parent must exist). Empty: the
+  // data lives in memory and is gone when the last handle is.
   std::string path;
   // Memory for caches and write buffers together. 0: a share of the machine's memory.
   uint64_t cache_bytes = 0;

@@ -61,7 +61,8 @@ Status StatusOfReply(bson::View reply) {
   return fields.empty() ? status : status.WithExtra(std::move(fields).TakeBytes());
 }
 
-Embedded::Embedded(std::unique_ptr<request::Handler> handler) : handler_(std::move(handler)) {}
+Embedded::Embedded(std::unique_ptr<request::Handler> handler, std::shared_ptr<void> engine)
+    : engine_(std::move(engine)), handler_(std::move(handler)) {}
 
 Embedded::~Embedded() {
   for (auto& client : idle_) {

@@ -19,7 +19,9 @@ namespace quire::api {
 // Safe for concurrent use.
 class Embedded {
  public:
-  explicit Embedded(std::unique_ptr<request::Handler> handler);
+  // `engine` is whatever the handler needs to outlive it.
+  explicit Embedded(std::unique_ptr<request::Handler> handler,
+                    std::shared_ptr<void> engine = nullptr);
   Embedded(const Embedded&) = delete;
   Embedded& operator=(const Embedded&) = delete;
   ~Embedded();
@@ -38,6 +40,7 @@ class Embedded {
   std::unique_ptr<request::Client> TakeClient();
   void GiveBack(std::unique_ptr<request::Client> client);
 
+  const std::shared_ptr<void> engine_;  // destroyed after handler_
   const std::unique_ptr<request::Handler> handler_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<request::Client>> idle_;  // guarded by mutex_
