@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """check_layers.py [--fast]: the rules of the tree that a compiler does not check.
 

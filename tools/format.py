@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """format.py [--check]: formats every C++ file of the repo with clang-format, or prints the patch
 that would and fails when there is one."""

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """fuzz.py [--seconds N] [NAME]: builds the libFuzzer programs (src/**/NAME_fuzz.cc, with clang, in
 build-fuzz/) and runs each for N seconds (60), starting from tests/fuzz/NAME/. What it finds that is

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """tidy.py [FILE...]: clang-tidy with .clang-tidy's checks over the given sources, or over all that
 build/compile_commands.json names; tests only when given by name. A source that passed is not

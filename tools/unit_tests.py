@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """unit_tests.py FOLDER: runs every GoogleTest program of a build folder, as many at once as there
 are processors; prints the output of those that fail and, last, `N passed, N failed`."""
