@@ -16,19 +16,11 @@
 #include "base/op_context.h"
 #include "exec/operator.h"
 #include "expr/context.h"
+#include "plan/stage.h"
 #include "quire/bson.h"
 #include "quire/status.h"
 
 namespace quire::plan {
-
-class Stage;
-using StagePtr = std::unique_ptr<Stage>;
-using Stages = std::vector<StagePtr>;
-
-struct Namespace {
-  std::string database;
-  std::string collection;  // empty: the database itself ({aggregate: 1})
-};
 
 // Takes the documents $out and $merge write.
 class DocumentSink {
@@ -62,12 +54,11 @@ class PipelineEnvironment {
   virtual const Namespace& ns() const = 0;
   virtual bool allow_disk_use() const = 0;
 
-  // The documents of `ns` (a collection or a view, empty when there is none) through `stages`,
-  // which outlive the operator and were parsed with `context`. The engine plans the leading stages
-  // as a find.
-  virtual Result<std::unique_ptr<exec::Operator>> OpenPipeline(OpContext& op, const Namespace& ns,
-                                                               Stages stages,
-                                                               const expr::Context& context) = 0;
+  // The documents of `ns` (a collection or a view, empty when there is none) through `stages`. The
+  // operator takes the stages over; `context`, with which they were parsed, outlives it. The engine
+  // plans the leading stages as a find.
+  virtual Result<OperatorPtr> OpenPipeline(OpContext& op, const Namespace& ns, Stages stages,
+                                           const expr::Context& context) = 0;
   // Whether an index of `ns` answers equality on `path` (then $lookup asks per document, else it
   // reads the collection once).
   virtual bool HasIndexOn(const Namespace& ns, std::string_view path) = 0;
@@ -75,20 +66,11 @@ class PipelineEnvironment {
   // A stage that begins a pipeline and that only the engine can answer: $geoNear, $indexStats,
   // $collStats, $currentOp, $listSessions, $listLocalSessions, $planCacheStats, $changeStream...
   // `spec` is its argument, already checked to be of the right type.
-  virtual Result<std::unique_ptr<exec::Operator>> OpenSource(OpContext& op, std::string_view stage,
-                                                             const bson::Value& spec) = 0;
+  virtual Result<OperatorPtr> OpenSource(OpContext& op, std::string_view stage,
+                                         const bson::Value& spec) = 0;
 
   virtual Result<std::unique_ptr<DocumentSink>> OpenSink(OpContext& op,
                                                          const SinkOptions& options) = 0;
-};
-
-// Where a pipeline stands: some stages are refused in some places.
-enum class PipelinePlace { kTop, kFacet, kLookup, kUnionWith, kView };
-
-struct PipelineOptions {
-  Namespace ns;
-  PipelinePlace place = PipelinePlace::kTop;
-  int depth = 0;  // of nested pipelines; at most 20
 };
 
 // Parses the array of stages. Errors: 40323, 40324, 40602, those of the stages. `context` outlives
@@ -126,9 +108,8 @@ void AddNamespaces(const Stages& stages, std::vector<Namespace>* namespaces);
 
 // The operators of `stages` on top of `input` (null when StartsWithSource). `stages` and `env`
 // outlive the result.
-Result<std::unique_ptr<exec::Operator>> BuildStages(OpContext& op, const Stages& stages,
-                                                    std::unique_ptr<exec::Operator> input,
-                                                    PipelineEnvironment& env);
+Result<OperatorPtr> BuildStages(OpContext& op, const Stages& stages, OperatorPtr input,
+                                PipelineEnvironment& env);
 
 // Appends each stage as explain shows it to the innermost open array of `out`.
 void ExplainStages(const Stages& stages, bson::Builder* out);

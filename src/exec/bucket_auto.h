@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// $bucketAuto: rows in order of an expression, cut into buckets of about equal size.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/evaluation.h"
+#include "exec/group.h"
+#include "exec/preferred_numbers.h"
+#include "exec/unary.h"
+
+namespace quire::exec {
+
+// `base.id` is the expression rows are ordered by.
+struct BucketAutoOptions {
+  GroupOptions base;
+  int32_t buckets = 1;
+  const NumberSeries* series = nullptr;  // rounds boundaries; null: none
+};
+
+class BucketAuto final : public Unary {
+ public:
+  BucketAuto(std::unique_ptr<Operator> input, BucketAutoOptions options);
+
+ protected:
+  Result<bool> Produce(OpContext& op, Row* row) override;
+
+ private:
+  struct Item {
+    bson::OwnedValue value;
+    bson::Document document;
+  };
+  struct Bucket {
+    bson::OwnedValue min;
+    bson::OwnedValue max;
+    std::vector<std::unique_ptr<expr::Accumulation>> fields;
+  };
+
+  Status ReadInput(OpContext& op);
+  Status MakeBuckets();
+  Status StartBucket(const bson::Value& min);
+  Status AddItem(const Item& item);
+  // Errors 40258, 40259, 40260 for what a granularity cannot round.
+  Status CheckGranularity(const bson::Value& value) const;
+  bson::OwnedValue Rounded(const bson::Value& value, bool up) const;
+  Status Show(Bucket& bucket, Row* row);
+  int Order(const Item& a, const Item& b) const;
+
+  BucketAutoOptions options_;
+  Evaluation evaluation_;
+  std::vector<Item> items_;
+  std::vector<Bucket> buckets_;
+  size_t next_ = 0;
+  bool read_ = false;
+  Arena arena_;
+  std::string document_;
+};
+
+}  // namespace quire::exec

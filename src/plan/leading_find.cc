@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of a pipeline that its collection can answer by itself.
+#include "plan/stages/order_internal.h"
+#include "plan/stages/reshape_internal.h"
+#include "plan/stages/stage_internal.h"
+
+namespace quire::plan {
+
+namespace {
+
+// The inclusion of what the stages read, empty when they need whole documents.
+bson::Document NeededFields(const Stages& stages, size_t from) {
+  std::set<std::string> fields;
+  bool narrowed = false;
+  for (size_t i = from; i < stages.size() && !narrowed; ++i) {
+    if (!stages[i]->AddDependencies(&fields)) {
+      return bson::Document();
+    }
+    narrowed = stages[i]->Narrows();
+  }
+  if (!narrowed) {
+    return bson::Document();
+  }
+  bson::Builder projection;
+  if (fields.count("_id") == 0) {
+    projection.Append("_id", int32_t{0});
+  }
+  for (const std::string& field : fields) {
+    if (field.empty() || field[0] == '$' || field.find('.') != std::string::npos) {
+      return bson::Document();
+    }
+    projection.Append(field, int32_t{1});
+  }
+  return fields.empty() ? bson::Document() : projection.Finish();
+}
+
+}  // namespace
+
+LeadingFind TakeLeadingFind(Stages* stages) {
+  LeadingFind find;
+  if (StartsWithSource(*stages)) {
+    return find;
+  }
+  size_t taken = 0;
+  auto at = [&]() { return taken < stages->size() ? (*stages)[taken].get() : nullptr; };
+  if (auto* match = dynamic_cast<MatchStage*>(at())) {
+    find.filter = bson::Document(match->filter());
+    ++taken;
+  }
+  if (auto* sort = dynamic_cast<SortStage*>(at())) {
+    find.sort = bson::Document(sort->document());
+    ++taken;
+  }
+  if (auto* skip = dynamic_cast<CutStage*>(at()); skip && !skip->is_limit()) {
+    find.skip = skip->count();
+    ++taken;
+  }
+  if (auto* limit = dynamic_cast<CutStage*>(at()); limit && limit->is_limit()) {
+    find.limit = limit->count();
+    ++taken;
+  }
+  find.projection = NeededFields(*stages, taken);
+  stages->erase(stages->begin(), stages->begin() + static_cast<long>(taken));
+  return find;
+}
+
+}  // namespace quire::plan

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/pipeline.h"
+
+#include "plan/stages/stage_internal.h"
+
+namespace quire::plan {
+
+namespace {
+
+constexpr size_t kMaxStages = 1000;
+constexpr int kMaxDepth = 20;
+
+Status CheckPlace(const StageRow& row, const PipelineOptions& options) {
+  std::string name(row.name);
+  switch (options.place) {
+    case PipelinePlace::kFacet:
+      if (row.flags & kNotInFacet) {
+        return Status(40600, name + " is not allowed to be used within a $facet stage");
+      }
+      break;
+    case PipelinePlace::kLookup:
+      if (row.flags & kNotInLookup) {
+        return Status(51047, name + " is not allowed within a $lookup's sub-pipeline");
+      }
+      break;
+    case PipelinePlace::kUnionWith:
+      if (row.flags & kNotInUnion) {
+        return Status(31441, name + " is not allowed within a $unionWith's sub-pipeline");
+      }
+      break;
+    case PipelinePlace::kView:
+      if (row.flags & kNotInView) {
+        return Status(kOptionNotSupportedOnView, name + " is not allowed in a view's pipeline");
+      }
+      break;
+    case PipelinePlace::kTop:
+      break;
+  }
+  return Status::Ok();
+}
+
+Status CheckNamespace(const StageRow& row, const PipelineOptions& options) {
+  bool on_database = options.ns.collection.empty();
+  if (options.place != PipelinePlace::kTop) {
+    return Status::Ok();
+  }
+  if ((row.flags & kDatabase) &&
+      (!on_database || ((row.flags & kAdmin) && options.ns.database != "admin"))) {
+    return Status(
+        kInvalidNamespace,
+        std::string(row.name) +
+            ((row.flags & kAdmin) ? " must be run against the 'admin' database with {aggregate: 1}"
+                                  : " must be run against the database with {aggregate: 1}, not a "
+                                    "collection"));
+  }
+  return Status::Ok();
+}
+
+Result<const StageRow*> RowOf(const bson::Element& element) {
+  if (element.type() != bson::Type::kDocument) {
+    return Status(kTypeMismatch, "Each element of the 'pipeline' array must be an object");
+  }
+  bson::View spec = element.value().AsDocument();
+  if (spec.Count() != 1) {
+    return Status(40323, "A pipeline stage specification object must contain exactly one field.");
+  }
+  std::string name(spec.front().name());
+  const StageRow* row = FindStage(name);
+  if (!row) {
+    return Status(40324, "Unrecognized pipeline stage name: '" + name + "'");
+  }
+  return row;
+}
+
+Status CheckPosition(const std::vector<const StageRow*>& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if ((rows[i]->flags & kFirst) && i > 0) {
+      return Status(rows[i]->name == "$geoNear" ? 40603 : 40602,
+                    std::string(rows[i]->name) + " is only valid as the first stage in a pipeline");
+    }
+    if ((rows[i]->flags & kLast) && i + 1 < rows.size()) {
+      return Status(40601, std::string(rows[i]->name) +
+                               " can only be the final stage in the "
+                               "pipeline");
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options,
+                             const expr::Context* context) {
+  if (options.depth > kMaxDepth) {
+    return Status(232, "Maximum number of nested sub-pipelines exceeded. Limit is 20");
+  }
+  StageContext stage_context{context, options};
+  Stages stages;
+  std::vector<const StageRow*> rows;
+  for (const bson::Element& element : pipeline) {
+    ASSIGN_OR_RETURN(const StageRow* row, RowOf(element));
+    rows.push_back(row);
+    if (rows.size() > kMaxStages) {
+      return Status(7749501, "Pipeline length must be no longer than 1000 stages");
+    }
+    RETURN_IF_ERROR(CheckPlace(*row, options));
+    ASSIGN_OR_RETURN(Stages parsed,
+                     row->parse(element.value().AsDocument().front(), stage_context));
+    RETURN_IF_ERROR(CheckNamespace(*row, options));
+    for (StagePtr& stage : parsed) {
+      stages.push_back(std::move(stage));
+    }
+  }
+  RETURN_IF_ERROR(CheckPosition(rows));
+  return stages;
+}
+
+Result<Stages> ParseDesugared(const bson::Document& pipeline, const StageContext& context) {
+  Stages stages;
+  for (const bson::Element& element : pipeline.view()) {
+    bson::Element spec = element.value().AsDocument().front();
+    ASSIGN_OR_RETURN(Stages parsed, FindStage(spec.name())->parse(spec, context));
+    for (StagePtr& stage : parsed) {
+      stages.push_back(std::move(stage));
+    }
+  }
+  return stages;
+}
+
+bool StartsWithSource(const Stages& stages) {
+  return !stages.empty() && (FindStage(stages[0]->name())->flags & kFirst) != 0;
+}
+
+bool EndsWithSink(const Stages& stages) {
+  return !stages.empty() && (FindStage(stages.back()->name())->flags & kLast) != 0;
+}
+
+void AddNamespaces(const Stages& stages, std::vector<Namespace>* namespaces) {
+  for (const StagePtr& stage : stages) {
+    stage->AddNamespaces(namespaces);
+  }
+}
+
+Result<OperatorPtr> BuildStages(OpContext& op, const Stages& stages, OperatorPtr input,
+                                PipelineEnvironment& env) {
+  for (const StagePtr& stage : stages) {
+    ASSIGN_OR_RETURN(input, stage->Build(op, std::move(input), env));
+  }
+  return input;
+}
+
+void ExplainStages(const Stages& stages, bson::Builder* out) {
+  for (const StagePtr& stage : stages) {
+    out->PushDocument();
+    stage->Explain(out);
+    out->End();
+  }
+}
+
+}  // namespace quire::plan

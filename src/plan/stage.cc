@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/stage.h"
+
+#include "bson/number.h"
+#include "plan/stages/stage_internal.h"
+
+namespace quire::plan {
+
+namespace {
+
+constexpr uint32_t kSource = kFirst | kNotInFacet;
+constexpr uint32_t kWrites = kLast | kNotInFacet | kNotInLookup | kNotInUnion | kNotInView;
+
+constexpr StageRow kStages[] = {
+    {"$match", ParseMatch, 0},
+    {"$project", ParseProject, 0},
+    {"$addFields", ParseAddFields, 0},
+    {"$set", ParseAddFields, 0},
+    {"$unset", ParseUnset, 0},
+    {"$replaceRoot", ParseReplaceRoot, 0},
+    {"$replaceWith", ParseReplaceRoot, 0},
+    {"$redact", ParseRedact, 0},
+    {"$sort", ParseSort, 0},
+    {"$skip", ParseSkip, 0},
+    {"$limit", ParseLimit, 0},
+    {"$sample", ParseSample, 0},
+    {"$count", ParseCount, 0},
+    {"$unwind", ParseUnwind, 0},
+    {"$group", ParseGroup, 0},
+    {"$sortByCount", ParseSortByCount, 0},
+    {"$bucket", ParseBucket, 0},
+    {"$bucketAuto", ParseBucketAuto, 0},
+    {"$facet", ParseFacet, kNotInFacet},
+    {"$lookup", ParseLookup, 0},
+    {"$graphLookup", ParseGraphLookup, 0},
+    {"$unionWith", ParseUnionWith, 0},
+    {"$documents", ParseDocuments, kSource},
+    {"$geoNear", ParseSource, kSource},
+    {"$indexStats", ParseSource, kSource},
+    {"$collStats", ParseSource, kSource},
+    {"$planCacheStats", ParseSource, kSource},
+    {"$currentOp", ParseSource, kSource | kDatabase | kAdmin | kNotInLookup | kNotInUnion},
+    {"$listSessions", ParseSource, kSource | kNotInLookup | kNotInUnion},
+    {"$listLocalSessions", ParseSource, kSource | kDatabase | kNotInLookup | kNotInUnion},
+    {"$changeStream", ParseSource, kSource | kNotInLookup | kNotInUnion | kNotInView},
+    {"$out", ParseOut, kWrites},
+    {"$merge", ParseMerge, kWrites},
+};
+
+}  // namespace
+
+Stage::Stage(const bson::Element& spec, const StageContext& context) : context_(context.context) {
+  bson::Builder builder;
+  builder.Append(spec);
+  source_ = builder.Finish();
+}
+
+void Stage::Explain(bson::Builder* out) const { out->Append(source_.view().front()); }
+
+const StageRow* FindStage(std::string_view name) {
+  for (const StageRow& row : kStages) {
+    if (row.name == name) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<expr::agg::Expression>> ParseExpression(const bson::Value& spec,
+                                                               const expr::Context* context) {
+  expr::agg::ParseScope scope;
+  scope.context = context;
+  return expr::agg::ParseExpression(spec, scope);
+}
+
+Status WrongType(std::string_view where, const bson::Value& value, std::string_view expected) {
+  return Status(kTypeMismatch, "BSON field '" + std::string(where) + "' is the wrong type '" +
+                                   std::string(bson::TypeName(value.type())) +
+                                   "', expected type '" + std::string(expected) + "'");
+}
+
+bool ToInteger(const bson::Value& value, int64_t* out) {
+  auto exact = bson::ExactInt64(value);
+  if (exact) {
+    *out = *exact;
+  }
+  return exact.has_value();
+}
+
+}  // namespace quire::plan

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/group.h"
+#include "expr/accumulate/accumulator.h"
+#include "expr/agg/expression.h"
+#include "plan/stage.h"
+
+namespace quire::plan {
+
+// Accumulated fields of $group, $bucket and $bucketAuto.
+struct AccumulatedFields {
+  std::vector<std::string> names;
+  std::vector<std::unique_ptr<expr::Accumulator>> accumulators;
+
+  // Adds {name: {$op: argument}}. Errors 40234, 40235, 40236, 40238, those of the accumulator.
+  Status Add(const bson::Element& field, expr::agg::ParseScope& scope);
+  std::vector<exec::GroupOptions::Field> Fields() const;
+  bool AddDependencies(std::set<std::string>* fields) const;
+  void Serialize(bson::Builder* out) const;
+};
+
+class GroupStage : public Stage {
+ public:
+  using Stage::Stage;
+  Status Parse(const StageContext& context);
+  Result<OperatorPtr> Build(OpContext& op, OperatorPtr input,
+                            PipelineEnvironment& env) const override;
+  void Explain(bson::Builder* out) const override;
+  bool AddDependencies(std::set<std::string>* fields) const override;
+  bool Narrows() const override { return true; }
+
+ private:
+  std::unique_ptr<expr::agg::Expression> id_;
+  AccumulatedFields fields_;
+};
+
+}  // namespace quire::plan

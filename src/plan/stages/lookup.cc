@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/lookup.h"
+
+#include <optional>
+
+#include "exec/documents.h"
+#include "exec/evaluation.h"
+#include "exec/hash_join.h"
+#include "expr/collation/collator.h"
+#include "expr/projection/add_fields.h"
+#include "plan/stages/stage_internal.h"
+#include "plan/stages/sub_pipeline_internal.h"
+
+namespace quire::plan {
+
+namespace {
+
+class LookupStage : public Stage {
+ public:
+  using Stage::Stage;
+  Status Parse(const StageContext& context);
+  Result<OperatorPtr> Build(OpContext&, OperatorPtr input, PipelineEnvironment& env) const override;
+  bool AddDependencies(std::set<std::string>* fields) const override;
+  void AddNamespaces(std::vector<Namespace>* namespaces) const override;
+
+ private:
+  friend class LookupRun;
+  struct Variable {
+    std::string name;
+    std::unique_ptr<expr::agg::Expression> value;
+  };
+  Status ParseField(const bson::Element& field);
+  Status ParseLet(bson::View let);
+  Status CheckFields(const StageContext& context);
+  Status CheckPipeline(const StageContext& context);
+  bool joins_fields() const { return !local_.empty(); }
+
+  bson::Value from_;
+  bson::Value let_;
+  bson::Value pipeline_value_;
+  std::optional<std::string> local_field_;
+  std::optional<std::string> foreign_field_;
+  std::optional<std::string> as_field_;
+
+  Namespace ns_;
+  exec::FieldPath local_;
+  std::string foreign_;
+  exec::FieldPath as_;
+  bool has_pipeline_ = false;
+  bson::Document pipeline_;
+  std::vector<Variable> variables_;
+  PipelineOptions options_;
+};
+
+bool IsVariableName(std::string_view name) {
+  if (name.empty()) {
+    return false;
+  }
+  auto first = static_cast<unsigned char>(name[0]);
+  return (first >= 'a' && first <= 'z') || first >= 0x80;
+}
+
+Status LookupStage::ParseField(const bson::Element& field) {
+  std::string_view name = field.name();
+  bson::Value value = field.value();
+  if (value.type() == bson::Type::kNull) {
+    return Status::Ok();
+  }
+  if (name == "from") {
+    from_ = value;
+  } else if (name == "let") {
+    if (!value.is_document()) {
+      return WrongType("$lookup.let", value, "object");
+    }
+    let_ = value;
+  } else if (name == "pipeline") {
+    if (!value.is_array()) {
+      return WrongType("$lookup.pipeline", value, "array");
+    }
+    pipeline_value_ = value;
+  } else if (name == "localField" || name == "foreignField" || name == "as") {
+    if (!value.is_string()) {
+      return WrongType("$lookup." + std::string(name), value, "string");
+    }
+    (name == "as"           ? as_field_
+     : name == "localField" ? local_field_
+                            : foreign_field_) = std::string(value.AsString());
+  } else {
+    return Status(40415, "BSON field '$lookup." + std::string(name) + "' is an unknown field.");
+  }
+  return Status::Ok();
+}
+
+Status LookupStage::Parse(const StageContext& context) {
+  if (!spec().is_document()) {
+    return Status(kFailedToParse, "the $lookup stage specification must be an object, but found " +
+                                      std::string(bson::TypeName(spec().type())));
+  }
+  std::set<std::string_view> seen;
+  for (const bson::Element& field : spec().AsDocument()) {
+    if (!seen.insert(field.name()).second) {
+      return Status(40413,
+                    "BSON field '$lookup." + std::string(field.name()) + "' is a duplicate field");
+    }
+    RETURN_IF_ERROR(ParseField(field));
+  }
+  RETURN_IF_ERROR(CheckFields(context));
+  if (!let_.missing()) {
+    RETURN_IF_ERROR(ParseLet(let_.AsDocument()));
+  }
+  return has_pipeline_ ? CheckPipeline(context) : Status::Ok();
+}
+
+Status LookupStage::CheckFields(const StageContext& context) {
+  if (!as_field_) {
+    return Status(40414, "BSON field '$lookup.as' is missing but a required field");
+  }
+  RETURN_IF_ERROR(expr::CheckFieldPath(*as_field_));
+  as_ = exec::SplitFieldPath(*as_field_);
+  has_pipeline_ = !pipeline_value_.missing();
+  if (from_.missing()) {
+    if (!StartsWithDocuments(pipeline_value_)) {
+      return Status(kFailedToParse, "missing 'from' option to $lookup stage specification: " +
+                                        bson::ToJson(spec()));
+    }
+  } else {
+    ASSIGN_OR_RETURN(ns_, ParseFrom(from_, "$lookup", context.options.ns));
+  }
+  if (local_field_.has_value() != foreign_field_.has_value()) {
+    return Status(kFailedToParse,
+                  "$lookup requires both or neither of 'localField' and 'foreignField' to be "
+                  "specified");
+  }
+  if (!has_pipeline_ && !local_field_) {
+    return Status(kFailedToParse,
+                  "$lookup requires either 'pipeline' or both 'localField' and "
+                  "'foreignField' to be specified");
+  }
+  if (!has_pipeline_ && !let_.missing()) {
+    return Status(kFailedToParse, "$lookup with a 'let' argument must also specify 'pipeline'");
+  }
+  if (local_field_) {
+    RETURN_IF_ERROR(expr::CheckFieldPath(*local_field_));
+    RETURN_IF_ERROR(expr::CheckFieldPath(*foreign_field_));
+    local_ = exec::SplitFieldPath(*local_field_);
+    foreign_ = *foreign_field_;
+  }
+  return Status::Ok();
+}
+
+Status LookupStage::ParseLet(bson::View let) {
+  for (const bson::Element& field : let) {
+    if (!IsVariableName(field.name())) {
+      return Status(kFailedToParse, "'" + std::string(field.name()) +
+                                        "' starts with an invalid character for a user variable "
+                                        "name");
+    }
+    Variable variable;
+    variable.name = field.name();
+    ASSIGN_OR_RETURN(variable.value, ParseExpression(field.value(), context()));
+    variables_.push_back(std::move(variable));
+  }
+  return Status::Ok();
+}
+
+// Parses the pipeline once to find its errors. With variables, whose values are only known per
+// document, an error may come from the stand-in value: then only those of the text count.
+Status LookupStage::CheckPipeline(const StageContext& context) {
+  pipeline_ = bson::Document(pipeline_value_.AsArray());
+  options_ = context.options;
+  options_.place = PipelinePlace::kLookup;
+  options_.ns = ns_;
+  ++options_.depth;
+  expr::Context stand_in = *context.context;
+  for (const Variable& variable : variables_) {
+    stand_in.let.emplace_back(variable.name, bson::OwnedValue(bson::Value::Null()));
+  }
+  Result<Stages> parsed = ParsePipeline(pipeline_, options_, &stand_in);
+  if (parsed.ok() || variables_.empty()) {
+    return parsed.status();
+  }
+  constexpr int kTextErrors[] = {40323, 40324, 40600, 40602, 51047, 17276,
+                                 168,   232,   9,     40415, 40414, 7749501};
+  for (int code : kTextErrors) {
+    if (parsed.status().code() == code) {
+      return parsed.status();
+    }
+  }
+  return Status::Ok();
+}
+
+bool LookupStage::AddDependencies(std::set<std::string>* fields) const {
+  if (joins_fields()) {
+    fields->insert(local_[0]);
+  }
+  for (const Variable& variable : variables_) {
+    if (!variable.value->AddDependencies(fields)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void LookupStage::AddNamespaces(std::vector<Namespace>* namespaces) const {
+  if (!ns_.collection.empty()) {
+    namespaces->push_back(ns_);
+  }
+  if (has_pipeline_) {
+    expr::Context stand_in = *context();
+    for (const Variable& variable : variables_) {
+      stand_in.let.emplace_back(variable.name, bson::OwnedValue(bson::Value::Null()));
+    }
+    Result<Stages> parsed = ParsePipeline(pipeline_, options_, &stand_in);
+    if (parsed.ok()) {
+      plan::AddNamespaces(*parsed, namespaces);
+    }
+  }
+}
+
+// One running $lookup: chooses how the other side is read and remembers what can be reused.
+class LookupRun {
+ public:
+  LookupRun(const LookupStage& stage, PipelineEnvironment& env)
+      : stage_(stage), env_(env), evaluation_(stage.context()) {}
+
+  Result<OperatorPtr> Open(OpContext& op, const exec::Row& row) {
+    if (!stage_.has_pipeline_) {
+      return OpenJoin(op, row);
+    }
+    bson::Document filter = stage_.joins_fields() ? JoinFilter(row) : bson::Document();
+    if (!stage_.variables_.empty()) {
+      return OpenWithVariables(op, row, filter);
+    }
+    if (stage_.joins_fields()) {
+      return OpenSubPipeline(op, env_, stage_.ns_, filter, stage_.pipeline_, stage_.options_,
+                             *stage_.context());
+    }
+    return OpenUncorrelated(op);
+  }
+
+ private:
+  // The values the local field has, arrays taken apart; null when it has none.
+  std::vector<bson::Value> LocalValues(const exec::Row& row) const {
+    std::vector<bson::Value> values;
+    exec::VisitPath(bson::Value(row.document), stage_.local_, 0, [&](const bson::Value& value) {
+      if (!value.is_array()) {
+        values.push_back(value.nullish() ? bson::Value::Null() : value);
+      }
+    });
+    return values;
+  }
+
+  bson::Document JoinFilter(const exec::Row& row) const {
+    std::vector<bson::Value> values = LocalValues(row);
+    bson::Builder filter;
+    if (values.size() == 1) {
+      filter.BeginDocument(stage_.foreign_).Append("$eq", values[0]).End();
+      return filter.Finish();
+    }
+    if (values.empty()) {
+      filter.Append("$alwaysFalse", int32_t{1});
+      return filter.Finish();
+    }
+    filter.BeginArray("$or");
+    for (const bson::Value& value : values) {
+      filter.PushDocument().BeginDocument(stage_.foreign_).Append("$eq", value).End().End();
+    }
+    filter.End();
+    return filter.Finish();
+  }
+
+  Result<OperatorPtr> OpenJoin(OpContext& op, const exec::Row& row) {
+    if (!indexed_) {
+      indexed_ = env_.HasIndexOn(stage_.ns_, stage_.foreign_);
+    }
+    if (*indexed_) {
+      bson::Document filter = JoinFilter(row);
+      return OpenSubPipeline(op, env_, stage_.ns_, filter, bson::View(), stage_.options_,
+                             *stage_.context());
+    }
+    if (!table_) {
+      table_.emplace(stage_.context()->collator);
+      ASSIGN_OR_RETURN(auto all, env_.OpenPipeline(op, stage_.ns_, Stages(), *stage_.context()));
+      RETURN_IF_ERROR(table_->Fill(op, *all, exec::SplitFieldPath(stage_.foreign_)));
+    }
+    std::set<size_t> positions;
+    for (const bson::Value& value : LocalValues(row)) {
+      for (size_t at : table_->Find(value)) {
+        positions.insert(at);
+      }
+    }
+    exec::Documents::List found;
+    for (size_t at : positions) {
+      found.push_back(table_->document(at));
+    }
+    return OperatorPtr(std::make_unique<exec::Documents>(std::move(found)));
+  }
+
+  Result<OperatorPtr> OpenWithVariables(OpContext& op, const exec::Row& row,
+                                        const bson::Document& filter) {
+    auto context = std::make_unique<expr::Context>(*stage_.context());
+    expr::agg::EvalContext& eval = evaluation_.Start(row);
+    for (const auto& variable : stage_.variables_) {
+      ASSIGN_OR_RETURN(bson::Value value, variable.value->Evaluate(eval));
+      context->let.emplace_back(variable.name, bson::OwnedValue(value));
+    }
+    ASSIGN_OR_RETURN(auto top, OpenSubPipeline(op, env_, stage_.ns_, filter, stage_.pipeline_,
+                                               stage_.options_, *context));
+    return OperatorPtr(std::make_unique<OwnedRun>(std::move(context), std::move(top)));
+  }
+
+  // The pipeline gives the same for every document: it runs once.
+  Result<OperatorPtr> OpenUncorrelated(OpContext& op) {
+    if (!cached_) {
+      ASSIGN_OR_RETURN(auto top,
+                       OpenSubPipeline(op, env_, stage_.ns_, bson::View(), stage_.pipeline_,
+                                       stage_.options_, *stage_.context()));
+      ASSIGN_OR_RETURN(auto list, exec::ReadAll(op, *top));
+      cached_ = std::make_shared<const exec::Documents::List>(std::move(list));
+    }
+    return OperatorPtr(std::make_unique<exec::Documents>(cached_));
+  }
+
+  const LookupStage& stage_;
+  PipelineEnvironment& env_;
+  exec::Evaluation evaluation_;
+  std::optional<bool> indexed_;
+  std::optional<exec::HashJoinTable> table_;
+  std::shared_ptr<const exec::Documents::List> cached_;
+};
+
+Result<OperatorPtr> LookupStage::Build(OpContext&, OperatorPtr input,
+                                       PipelineEnvironment& env) const {
+  auto run = std::make_shared<LookupRun>(*this, env);
+  auto inner = [run](OpContext& op, const exec::Row& row) { return run->Open(op, row); };
+  return OperatorPtr(std::make_unique<exec::Lookup>(std::move(input), as_, std::move(inner)));
+}
+
+}  // namespace
+
+Result<Stages> ParseLookup(const bson::Element& spec, const StageContext& context) {
+  return MakeStage<LookupStage>(spec, context);
+}
+
+}  // namespace quire::plan

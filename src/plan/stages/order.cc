@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// $sort, $skip, $limit, $sample.
+#include "exec/limit.h"
+#include "exec/sample.h"
+#include "exec/sort.h"
+#include "exec/unary.h"
+#include "expr/projection/add_fields.h"
+#include "plan/stages/order_internal.h"
+#include "plan/stages/stage_internal.h"
+
+namespace quire::plan {
+
+namespace {
+
+Status CheckSortMeta(bson::View part) {
+  if (part.empty() || part.front().name() != "$meta") {
+    return Status(17312, "$meta is the only expression supported by $sort right now");
+  }
+  if (part.Count() != 1) {
+    return Status(kFailedToParse, "Cannot have additional keys in a $meta sort specification");
+  }
+  bson::Value what = part.front().value();
+  if (!what.is_string() ||
+      (what.AsString() != "textScore" && what.AsString() != "randVal" &&
+       what.AsString() != "geoNearDistance" && what.AsString() != "searchScore")) {
+    return Status(31138, "Illegal $meta sort: " + bson::ToJson(part));
+  }
+  return Status::Ok();
+}
+
+Status CheckSortPart(const bson::Element& part) {
+  RETURN_IF_ERROR(expr::CheckFieldPath(part.name()));
+  bson::Value order = part.value();
+  if (order.is_document()) {
+    return CheckSortMeta(order.AsDocument());
+  }
+  int64_t n = 0;
+  if (!order.is_number()) {
+    return Status(15974, "Illegal key in $sort specification: " + std::string(part.name()) + ": " +
+                             bson::ToJson(order));
+  }
+  if (!ToInteger(order, &n) || (n != 1 && n != -1)) {
+    return Status(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status SortStage::Parse(const StageContext&) {
+  if (!spec().is_document()) {
+    return Status(15973, "the $sort key specification must be an object");
+  }
+  bson::View parts = spec().AsDocument();
+  if (parts.empty()) {
+    return Status(15976, "$sort stage must have at least one sort key");
+  }
+  size_t count = 0;
+  std::set<std::string_view> names;
+  for (const bson::Element& part : parts) {
+    RETURN_IF_ERROR(CheckSortPart(part));
+    if (++count > 32) {
+      return Status(13103, "too many compound keys");
+    }
+    if (!names.insert(part.name()).second) {
+      return Status(7472500, "$sort key must not contain duplicate keys");
+    }
+  }
+  ASSIGN_OR_RETURN(pattern_, expr::SortPattern::Parse(parts));
+  return Status::Ok();
+}
+
+Result<OperatorPtr> SortStage::Build(OpContext& op, OperatorPtr input,
+                                     PipelineEnvironment& env) const {
+  exec::SorterOptions options;
+  options.limit = static_cast<uint64_t>(limit_);
+  options.memory_limit = op.memory_limit;
+  options.allow_disk = env.allow_disk_use();
+  auto top = std::make_unique<exec::Sort>(input.get(), &pattern_, context(), options);
+  return OperatorPtr(std::make_unique<exec::WithInput>(std::move(input), std::move(top)));
+}
+
+void SortStage::Explain(bson::Builder* out) const {
+  out->BeginDocument("$sort").Append("sortKey", document());
+  if (limit_ > 0) {
+    out->Append("limit", limit_);
+  }
+  out->End();
+}
+
+bool SortStage::AddDependencies(std::set<std::string>* fields) const {
+  for (const expr::SortPattern::Part& part : pattern_.parts()) {
+    if (part.meta.empty()) {
+      fields->insert(part.path.substr(0, part.path.find('.')));
+    }
+  }
+  return true;
+}
+
+Status CutStage::Parse(const StageContext&) {
+  int code = is_limit() ? 5107201 : 5107200;
+  int64_t n = 0;
+  if (!spec().is_number() || !ToInteger(spec(), &n) || n < 0) {
+    return Status(code, "invalid argument to " + std::string(name()) +
+                            " stage: Expected a non-negative number in: " + std::string(name()) +
+                            ": " + bson::ToJson(spec()));
+  }
+  if (is_limit() && n == 0) {
+    return Status(15958, "the limit must be positive");
+  }
+  count_ = n;
+  return Status::Ok();
+}
+
+Result<OperatorPtr> CutStage::Build(OpContext&, OperatorPtr input, PipelineEnvironment&) const {
+  OperatorPtr top;
+  if (is_limit()) {
+    top = std::make_unique<exec::Limit>(input.get(), count_);
+  } else {
+    top = std::make_unique<exec::Skip>(input.get(), count_);
+  }
+  return OperatorPtr(std::make_unique<exec::WithInput>(std::move(input), std::move(top)));
+}
+
+namespace {
+
+class SampleStage : public Stage {
+ public:
+  using Stage::Stage;
+  Status Parse(const StageContext&);
+  Result<OperatorPtr> Build(OpContext&, OperatorPtr input, PipelineEnvironment&) const override {
+    return OperatorPtr(std::make_unique<exec::Sample>(std::move(input), size_));
+  }
+
+ private:
+  int64_t size_ = 0;
+};
+
+Status SampleStage::Parse(const StageContext&) {
+  if (!spec().is_document()) {
+    return Status(28745, "the $sample stage specification must be an object");
+  }
+  bool found = false;
+  for (const bson::Element& field : spec().AsDocument()) {
+    if (field.name() != "size") {
+      return Status(28748, "unrecognized option to $sample: " + std::string(field.name()));
+    }
+    bson::Value size = field.value();
+    if (!size.is_number()) {
+      return Status(28746, "size argument to $sample must be a number");
+    }
+    double rounded = 0;
+    if (!ToInteger(size, &size_)) {
+      rounded = size.type() == bson::Type::kDouble ? size.AsDouble() : 0;
+      size_ = rounded >= 1 ? static_cast<int64_t>(std::min(rounded, 9e18)) : 0;
+    }
+    if (size_ <= 0) {
+      return Status(28747, "size argument to $sample must be a positive integer");
+    }
+    found = true;
+  }
+  if (!found) {
+    return Status(28749, "$sample stage must specify a size");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Stages> ParseSort(const bson::Element& spec, const StageContext& context) {
+  return MakeStage<SortStage>(spec, context);
+}
+Result<Stages> ParseSkip(const bson::Element& spec, const StageContext& context) {
+  return MakeStage<CutStage>(spec, context);
+}
+Result<Stages> ParseLimit(const bson::Element& spec, const StageContext& context) {
+  return MakeStage<CutStage>(spec, context);
+}
+Result<Stages> ParseSample(const bson::Element& spec, const StageContext& context) {
+  return MakeStage<SampleStage>(spec, context);
+}
+
+}  // namespace quire::plan

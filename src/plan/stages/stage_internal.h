@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the files of stages share, and the parsers the table of stages lists.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "expr/agg/expression.h"
+#include "plan/pipeline.h"
+#include "plan/stage.h"
+
+namespace quire::plan {
+
+using ParseStageFunction = Result<Stages>(const bson::Element& spec, const StageContext& context);
+ParseStageFunction ParseMatch, ParseProject, ParseAddFields, ParseUnset, ParseReplaceRoot,
+    ParseRedact;                                                   // reshape.cc
+ParseStageFunction ParseSort, ParseSkip, ParseLimit, ParseSample;  // order.cc
+ParseStageFunction ParseUnwind, ParseCount;                        // unwind.cc
+ParseStageFunction ParseGroup, ParseSortByCount;                   // group.cc
+ParseStageFunction ParseBucket, ParseBucketAuto;                   // bucket.cc
+ParseStageFunction ParseFacet;                                     // facet.cc
+ParseStageFunction ParseLookup;                                    // lookup.cc
+ParseStageFunction ParseGraphLookup;                               // graph_lookup.cc
+ParseStageFunction ParseUnionWith;                                 // union_with.cc
+ParseStageFunction ParseDocuments, ParseSource;                    // source.cc
+ParseStageFunction ParseOut, ParseMerge;                           // sink.cc
+
+// Makes an S from the stage's field and lets it parse itself.
+template <typename S>
+Result<Stages> MakeStage(const bson::Element& spec, const StageContext& context) {
+  auto stage = std::make_unique<S>(spec, context);
+  RETURN_IF_ERROR(stage->Parse(context));
+  Stages list;
+  list.push_back(std::move(stage));
+  return list;
+}
+
+// The stages of `pipeline`, an array written by this code itself.
+Result<Stages> ParseDesugared(const bson::Document& pipeline, const StageContext& context);
+
+// An expression at the top of a stage.
+Result<std::unique_ptr<expr::agg::Expression>> ParseExpression(const bson::Value& spec,
+                                                               const expr::Context* context);
+
+// "BSON field '<where>' is the wrong type 'int', expected type 'string'".
+Status WrongType(std::string_view where, const bson::Value& value, std::string_view expected);
+
+// A number with an integer's value that fits; false otherwise.
+bool ToInteger(const bson::Value& value, int64_t* out);
+
+}  // namespace quire::plan
