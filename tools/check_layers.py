@@ -38,7 +38,7 @@ LAYERS = {
 
 # Header prefix of an outside library -> where it may be included.
 LIBRARIES = {
-    "rocksdb/": ["src/kv/rocks/"],
+    "rocksdb/": ["src/kv/rocks/", "bench/kv_bench.cc"],
     "spdlog/": ["src/base/"],
     "bson/": ["src/bson/"],
     "bid_": ["src/bson/"],

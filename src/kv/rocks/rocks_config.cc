@@ -31,7 +31,8 @@ uint64_t UsableMemory() {
 void SetTables(rocksdb::Options& options, const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
-  table.block_size = 8 << 10;
+  table.block_size = 16 << 10;
+  table.block_restart_interval = 4;  // point reads walk at most this many keys
   table.format_version = 5;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   // Index and filter blocks count against the cache but stay in it: bounded and still fast.
@@ -48,6 +49,7 @@ void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
   options.arena_block_size = 256 << 10;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
       std::clamp(cache_bytes / 4, 8 * kMiB, 256 * kMiB), cache);
+  options.max_successive_merges = 32;  // a counter read sums at most so many additions
   options.memtable_whole_key_filtering = true;
   options.memtable_prefix_bloom_size_ratio = 0.02;
 }
