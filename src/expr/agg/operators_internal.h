@@ -15,6 +15,16 @@ namespace quire::expr::agg {
 Result<int64_t> CheckIndexOfPosition(std::string_view op, const Value& value,
                                      std::string_view which);
 
+// The n of $firstN and its relatives: 5787902, 5787903, 5787908.
+Result<int64_t> CheckArrayCount(const Value& value);
+
+Result<Value> EvalSum(const Call& call, EvalContext& eval);
+Result<Value> EvalAvg(const Call& call, EvalContext& eval);
+Result<Value> EvalMin(const Call& call, EvalContext& eval);
+Result<Value> EvalMax(const Call& call, EvalContext& eval);
+Result<Value> EvalStdDevPop(const Call& call, EvalContext& eval);
+Result<Value> EvalStdDevSamp(const Call& call, EvalContext& eval);
+Result<Value> EvalFirstN(const Call& call, EvalContext& eval);
 Result<Value> EvalAdd(const Call& call, EvalContext& eval);
 Result<Value> EvalSubtract(const Call& call, EvalContext& eval);
 Result<Value> EvalMultiply(const Call& call, EvalContext& eval);
@@ -124,5 +134,7 @@ Result<ExpressionPtr> ParseMap(const Row& row, const Value& spec, ParseScope& sc
 Result<ExpressionPtr> ParseFilter(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParseReduce(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParseLet(const Row& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParsePercentileCall(const Row& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseSortArray(const Row& row, const Value& spec, ParseScope& scope);
 
 }  // namespace quire::expr::agg

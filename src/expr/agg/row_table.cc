@@ -54,6 +54,7 @@ const NamedForm kDateTruncForm{
     5439007,
     5439008,
     {{"date", 5439009}, {"unit", 5439010}, {"binSize"}, {"timezone"}, {"startOfWeek"}}};
+const NamedForm kFirstNForm{5787801, 5787901, {{"n", 5787906}, {"input", 5787907}}};
 const NamedForm kZipForm{34460, 34464, {{"inputs"}, {"defaults"}, {"useLongestLength"}}};
 const NamedForm kFieldForm{4161100, 4161101, {{"field"}, {"input"}, {"value"}}};
 
@@ -174,6 +175,20 @@ const Row kRows[] = {
     Op("$size", EvalSize, 1),
     Op("$slice", EvalSlice, 2, 3),
     Own("$zip", ParseZip, EvalZip, 0, kAnyCount, &kZipForm),
+    Named("$firstN", EvalFirstN, kFirstNForm),
+    Named("$lastN", EvalFirstN, kFirstNForm),
+    Named("$maxN", EvalFirstN, kFirstNForm),
+    Named("$minN", EvalFirstN, kFirstNForm),
+    Own("$sortArray", ParseSortArray),
+    // Accumulators over operands.
+    Variadic("$avg", EvalAvg),
+    Variadic("$max", EvalMax),
+    Own("$median", ParsePercentileCall),
+    Variadic("$min", EvalMin),
+    Own("$percentile", ParsePercentileCall),
+    Variadic("$stdDevPop", EvalStdDevPop),
+    Variadic("$stdDevSamp", EvalStdDevSamp),
+    Variadic("$sum", EvalSum),
     // Sets.
     Op("$allElementsTrue", EvalAllElementsTrue, 1),
     Op("$anyElementTrue", EvalAnyElementTrue, 1),
