@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library on a real engine, in memory and in a folder.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "quire/quire.h"
+
+namespace quire {
+namespace {
+
+bson::Document Json(std::string_view text) { return *bson::Document::FromJson(text); }
+
+std::vector<std::string> Texts(Cursor cursor) {
+  std::vector<std::string> texts;
+  while (cursor.Next()) {
+    texts.push_back(bson::ToJson(cursor.current()));
+  }
+  EXPECT_TRUE(cursor.status().ok()) << cursor.status().ToString();
+  return texts;
+}
+
+class OpenTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = OpenInMemory();
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    client_.emplace(*std::move(opened));
+  }
+  Collection Coll(std::string_view name) { return client_->GetDatabase("app").GetCollection(name); }
+
+  std::optional<Client> client_;
+};
+
+TEST_F(OpenTest, WritesAndReads) {
+  Collection c = Coll("c");
+  ASSERT_TRUE(c.InsertMany({Json(R"({"_id": 1, "a": 1})"), Json(R"({"_id": 2, "a": 2})")}).ok());
+  bson::Document two = Json(R"({"_id": 2})");
+  bson::Document increment = Json(R"({"$inc": {"a": 5}})");
+  auto updated = c.UpdateOne(two, increment);
+  ASSERT_TRUE(updated.ok()) << updated.status().ToString();
+  EXPECT_EQ(updated->modified, 1);
+  auto found = c.FindOne(two);
+  ASSERT_TRUE(found.ok() && *found);
+  EXPECT_EQ((**found)["a"].AsInt32(), 7);
+  EXPECT_EQ(*c.Count(), 2);
+  EXPECT_EQ(*c.DeleteMany({}), 2);
+  EXPECT_EQ(*c.Count(), 0);
+}
+
+TEST_F(OpenTest, CursorsGoOverManyBatches) {
+  Collection c = Coll("c");
+  std::vector<bson::Document> documents;
+  for (int i = 0; i < 1000; ++i) {
+    bson::Builder b;
+    documents.push_back(b.Append("_id", i).Finish());
+  }
+  ASSERT_TRUE(c.InsertMany(documents).ok());
+  auto cursor = c.Find({}, {.sort = Json(R"({"_id": 1})"), .batch_size = 7});
+  ASSERT_TRUE(cursor.ok());
+  EXPECT_EQ(Texts(*std::move(cursor)).size(), 1000u);
+}
+
+TEST_F(OpenTest, DuplicateKeyIsTheError) {
+  Collection c = Coll("c");
+  bson::Document one = Json(R"({"_id": 1})");
+  ASSERT_TRUE(c.InsertOne(one).ok());
+  auto again = c.InsertOne(one);
+  EXPECT_EQ(again.status().code_name(), "DuplicateKey");
+}
+
+TEST_F(OpenTest, IndexesAndNames) {
+  Collection c = Coll("c");
+  bson::Document keys = Json(R"({"a": 1, "b": -1})");
+  bson::Document unique = Json(R"({"unique": true})");
+  auto name = c.CreateIndex(keys, unique);
+  ASSERT_TRUE(name.ok()) << name.status().ToString();
+  EXPECT_EQ(*name, "a_1_b_-1");
+  EXPECT_EQ(Texts(*c.ListIndexes()).size(), 2u);
+  EXPECT_TRUE(c.DropIndex(*name).ok());
+  EXPECT_EQ(*client_->GetDatabase("app").ListCollectionNames(), std::vector<std::string>{"c"});
+  EXPECT_TRUE(c.Drop().ok());
+  EXPECT_TRUE(c.Drop().ok());
+}
+
+TEST_F(OpenTest, TransactionsCommitAndAbort) {
+  Collection c = Coll("c");
+  ASSERT_TRUE(c.InsertOne(bson::View()).ok());
+  auto session = client_->StartSession();
+  ASSERT_TRUE(session.ok());
+  ASSERT_TRUE(session->StartTransaction().ok());
+  ASSERT_TRUE(c.InsertOne(bson::View(), {.session = &*session}).ok());
+  EXPECT_EQ(*c.Count(), 1);
+  ASSERT_TRUE(session->AbortTransaction().ok());
+  EXPECT_EQ(*c.Count(), 1);
+  Status status = session->WithTransaction(
+      [&] { return c.InsertOne(bson::View(), {.session = &*session}).status(); });
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(*c.Count(), 2);
+}
+
+TEST_F(OpenTest, ManyThreadsAtOnce) {
+  Collection c = Coll("c");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([c, t]() mutable {
+      for (int i = 0; i < 100; ++i) {
+        bson::Builder b;
+        bson::Document document = b.Append("_id", t * 1000 + i).Finish();
+        EXPECT_TRUE(c.InsertOne(document).ok());
+        EXPECT_TRUE(c.FindOne(document).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(*c.Count(), 400);
+}
+
+TEST(OpenFolderTest, KeepsDataAndIsOpenOnce) {
+  const std::string path = ::testing::TempDir() + "/quire_open_test";
+  std::filesystem::remove_all(path);
+  {
+    auto client = Open(path);
+    ASSERT_TRUE(client.ok()) << client.status().ToString();
+    Collection c = client->GetDatabase("app").GetCollection("c");
+    ASSERT_TRUE(c.InsertOne(bson::View(), {.durability = Durability::kDisk}).ok());
+    EXPECT_FALSE(Open(path).ok());
+  }
+  {
+    auto client = Open(path);
+    ASSERT_TRUE(client.ok()) << client.status().ToString();
+    EXPECT_EQ(*client->GetDatabase("app").GetCollection("c").Count(), 1);
+  }
+  std::filesystem::remove_all(path);
+}
+
+}  // namespace
+}  // namespace quire
