@@ -17,7 +17,9 @@ target_link_options(quire_shared PRIVATE
 target_link_libraries(quire_shared PRIVATE quire_api)
 
 install(TARGETS quire_shared EXPORT quire-targets DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS quire DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET quire)
+  install(TARGETS quire DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(DIRECTORY include/quire DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT quire-targets NAMESPACE quire:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/quire
   FILE quire-config.cmake)
