@@ -91,6 +91,7 @@ std::span<const Row> IndexRows();        // createIndexes, listIndexes, dropInde
 std::span<const Row> TransactionRows();  // commitTransaction, abortTransaction, sessions
 std::span<const Row> StatisticsRows();   // collStats, dbStats, dataSize, validate...
 std::span<const Row> ExplainRows();
+std::span<const Row> AggregateRows();
 
 // Appends {cursor: {firstBatch, id, ns}} of a new cursor, keeping it when it is not exhausted.
 Status AppendFirstBatch(Invocation& invocation, std::shared_ptr<engine::Cursor> cursor,
@@ -98,5 +99,7 @@ Status AppendFirstBatch(Invocation& invocation, std::shared_ptr<engine::Cursor> 
 // The same for a list of documents that is complete already.
 Status AppendDocuments(Invocation& invocation, std::string ns,
                        std::vector<bson::Document> documents, std::optional<int64_t> batch_size);
+// Appends the explanation of an aggregate command.
+Status ExplainPipeline(Invocation& invocation, bson::View command, std::string_view verbosity);
 
 }  // namespace quire::command

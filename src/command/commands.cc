@@ -12,8 +12,9 @@ namespace {
 
 std::vector<const Row*> AllRows() {
   std::vector<const Row*> all;
-  for (std::span<const Row> family : {ReadRows(), WriteRows(), CollectionRows(), IndexRows(),
-                                      TransactionRows(), StatisticsRows(), ExplainRows()}) {
+  for (std::span<const Row> family :
+       {ReadRows(), WriteRows(), CollectionRows(), IndexRows(), TransactionRows(), StatisticsRows(),
+        ExplainRows(), AggregateRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }

@@ -2,6 +2,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/command.h"
+#include "engine/aggregate.h"
 #include "engine/read.h"
 #include "request/crud.h"
 
@@ -57,6 +58,16 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
   return parts;
 }
 
+void AppendServer(Invocation& i, bson::View command) {
+  i.reply().Append("command", command);
+  i.reply()
+      .BeginDocument("serverInfo")
+      .Append("host", i.commands.info().host)
+      .Append("port", i.commands.info().port)
+      .Append("version", "7.0.0")
+      .End();
+}
+
 Status RunExplain(Invocation& i) {
   bson::Element target = i.body().front();
   if (target.type() != bson::Type::kDocument) {
@@ -79,6 +90,9 @@ Status RunExplain(Invocation& i) {
     }
   }
   std::string_view name = command.front().name();
+  if (name == "aggregate") {
+    return ExplainPipeline(i, command, verbosity);
+  }
   ASSIGN_OR_RETURN(auto collection_name, request::CollectionName(name, command));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection_name));
   ASSIGN_OR_RETURN(store::CollectionPtr collection, i.operation.Find(ns));
@@ -103,17 +117,27 @@ Status RunExplain(Invocation& i) {
     query->plan().ExplainExecution(verbosity, &i.reply());
     i.reply().End();
   }
-  i.reply().Append("command", command);
-  i.reply()
-      .BeginDocument("serverInfo")
-      .Append("host", i.commands.info().host)
-      .Append("port", i.commands.info().port)
-      .Append("version", "7.0.0")
-      .End();
+  AppendServer(i, command);
   return Status::Ok();
 }
 
 }  // namespace
+
+Status ExplainPipeline(Invocation& i, bson::View command, std::string_view verbosity) {
+  // Inside explain the cursor option may be left out.
+  bson::Builder whole;
+  whole.AppendFields(command);
+  if (!command.Has("cursor") && !command.Has("explain")) {
+    whole.BeginDocument("cursor").End();
+  }
+  bson::Document complete = whole.Finish();
+  ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(complete));
+  i.reply().Append("explainVersion", "1");
+  RETURN_IF_ERROR(
+      engine::ExplainAggregate(i.operation, i.database(), request, verbosity, &i.reply()));
+  AppendServer(i, command);
+  return Status::Ok();
+}
 
 std::span<const Row> ExplainRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below

@@ -54,6 +54,10 @@ class Engine {
     std::atomic<int64_t> ttl_passes{0};
   } metrics;
 
+  // Set once by whoever runs commands on the engine, before the first one.
+  std::string host = "localhost";
+  std::function<std::vector<bson::Document>(bson::View spec)> current_operations;
+
   std::atomic<bool> ttl_enabled{true};
   std::atomic<int64_t> transaction_lifetime_seconds{60};
 

@@ -42,11 +42,7 @@ class Modifier {
  private:
   // Parses the update once, whatever number of attempts and documents follow.
   Status Prepare(const store::CollectionInfo* collection) {
-    if (!spec_.collation.empty()) {
-      ASSIGN_OR_RETURN(collator_, expr::Collator::Parse(spec_.collation));
-    } else if (collection != nullptr) {
-      collator_ = collection->collator;
-    }
+    ASSIGN_OR_RETURN(collator_, CollatorOf(spec_.collation, collection));
     context_.collator = collator_.get();
     RETURN_IF_ERROR(FillContext(operation_, spec_.let, &context_));
     if (spec_.update.missing()) {

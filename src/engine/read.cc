@@ -6,11 +6,20 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
+#include "engine/aggregate.h"
 
 namespace quire::engine {
 
 store::Transaction* SessionTransaction(const Operation& operation) {
   return operation.in_transaction ? operation.session->transaction() : nullptr;
+}
+
+Result<std::shared_ptr<const expr::Collator>> CollatorOf(bson::View spec,
+                                                         const store::CollectionInfo* collection) {
+  if (!spec.empty()) {
+    return expr::Collator::Parse(spec);
+  }
+  return collection != nullptr ? collection->collator : nullptr;
 }
 
 Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
@@ -20,22 +29,22 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
   min_ = bson::Document(parts.min);
   max_ = bson::Document(parts.max);
   hint_ = bson::OwnedValue(parts.hint);
-  if (!parts.collation.empty()) {
-    ASSIGN_OR_RETURN(collator_, expr::Collator::Parse(parts.collation));
-  } else if (parts.collection != nullptr) {
-    collator_ = parts.collection->collator;
+  if (parts.context != nullptr) {
+    context_ = parts.context;
+  } else {
+    ASSIGN_OR_RETURN(collator_, CollatorOf(parts.collation, parts.collection.get()));
+    own_context_.collator = collator_.get();
+    RETURN_IF_ERROR(FillContext(operation, parts.let, &own_context_));
   }
-  context_.collator = collator_.get();
-  RETURN_IF_ERROR(FillContext(operation, parts.let, &context_));
-  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(filter_spec_, &context_));
+  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(filter_spec_, context_));
   ASSIGN_OR_RETURN(sort_, expr::SortPattern::Parse(sort_spec_));
   if (!projection_spec_.empty()) {
     ASSIGN_OR_RETURN(projection_,
                      expr::Projection::Parse(projection_spec_, expr::Projection::Policy::kFind,
-                                             &context_, filter_.get()));
+                                             context_, filter_.get()));
   }
   query_.collection = parts.collection;
-  query_.context = &context_;
+  query_.context = context_;
   query_.filter = filter_.get();
   query_.sort = sort_.empty() ? nullptr : &sort_;
   query_.projection = projection_.get();
@@ -181,6 +190,38 @@ void VisitValues(const bson::Value& value, std::string_view path, F& visit) {
   }
 }
 
+bson::Document StageOf(std::string_view name, const bson::Value& argument) {
+  bson::Builder stage;
+  stage.Append(name, argument);
+  return stage.Finish();
+}
+
+// A find on a view: its parts become stages after the view's own.
+Result<std::shared_ptr<Cursor>> FindOnView(const Operation& operation, const std::string& ns,
+                                           const request::FindRequest& request) {
+  if (request.tailable || request.return_key || request.show_record_id || !request.min.empty() ||
+      !request.max.empty()) {
+    return Status(kInvalidPipelineOperator, "Option not supported on views: " + ns);
+  }
+  std::vector<bson::Document> stages;
+  if (!request.filter.empty()) {
+    stages.push_back(StageOf("$match", bson::Value(request.filter)));
+  }
+  if (!request.sort.empty()) {
+    stages.push_back(StageOf("$sort", bson::Value(request.sort)));
+  }
+  if (request.skip > 0) {
+    stages.push_back(StageOf("$skip", bson::Value(request.skip)));
+  }
+  if (request.limit > 0) {
+    stages.push_back(StageOf("$limit", bson::Value(request.limit)));
+  }
+  if (!request.projection.empty()) {
+    stages.push_back(StageOf("$project", bson::Value(request.projection)));
+  }
+  return ReadView(operation, ns, stages, request.collation, request.let);
+}
+
 void Summarise(const PlannedQuery& query, request::OpSummary* summary) {
   exec::Counters totals = query.plan().Totals();
   summary->plan = query.plan().Summary();
@@ -214,6 +255,9 @@ PlannedQuery::Parts FindParts(const request::FindRequest& request,
 Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
                                      const request::FindRequest& request) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
+  if (collection != nullptr && collection->is_view()) {
+    return FindOnView(operation, ns, request);
+  }
   if (request.tailable && collection != nullptr && !collection->capped) {
     return Status(kBadValue, "error processing query: ns=" + ns +
                                  " tailable cursor requested on non capped collection");
@@ -238,6 +282,81 @@ Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::stri
   return cursor;
 }
 
+namespace {
+
+// Collects the different values of a path, in the order in which they are met.
+class DistinctValues {
+ public:
+  DistinctValues(const bson::StringCompare* strings, std::string_view path, bson::Builder* array)
+      : path_(path), array_(array), seen_(64, Hash{strings}, Same{strings}) {}
+
+  // `rows` is anything with Next.
+  template <typename Rows>
+  Status AddAll(OpContext& op, Rows& rows) {
+    constexpr size_t kMaxReply = size_t{16} << 20;
+    size_t start = array_->size();
+    exec::Row row;
+    auto visit = [&](const bson::Value& value) {
+      if (seen_.insert(bson::OwnedValue(value)).second) {
+        array_->Push(value);
+      }
+    };
+    while (true) {
+      RETURN_IF_ERROR(op.CheckInterrupt());
+      ASSIGN_OR_RETURN(bool more, rows.Next(op, &row));
+      if (!more) {
+        return Status::Ok();
+      }
+      VisitValues(bson::Value(row.document), path_, visit);
+      if (array_->size() - start > kMaxReply) {
+        return {17217, "distinct too big, 16mb cap"};
+      }
+    }
+  }
+
+ private:
+  struct Hash {
+    const bson::StringCompare* strings;
+    size_t operator()(const bson::OwnedValue& v) const { return bson::Hash(v.value(), strings); }
+  };
+  struct Same {
+    const bson::StringCompare* strings;
+    bool operator()(const bson::OwnedValue& a, const bson::OwnedValue& b) const {
+      return bson::Compare(a.value(), b.value(), strings) == 0;
+    }
+  };
+  std::string_view path_;
+  bson::Builder* array_;
+  std::unordered_set<bson::OwnedValue, Hash, Same> seen_;
+};
+
+Result<int64_t> CountOnView(const Operation& operation, const std::string& ns,
+                            const request::CountRequest& request) {
+  std::vector<bson::Document> stages;
+  if (!request.query.empty()) {
+    stages.push_back(StageOf("$match", bson::Value(request.query)));
+  }
+  if (request.skip > 0) {
+    stages.push_back(StageOf("$skip", bson::Value(request.skip)));
+  }
+  if (request.limit > 0) {
+    stages.push_back(StageOf("$limit", bson::Value(request.limit)));
+  }
+  ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, stages, request.collation, bson::View()));
+  int64_t n = 0;
+  exec::Row row;
+  while (true) {
+    RETURN_IF_ERROR(operation.op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bool more, cursor->source->Next(operation.op, &row));
+    if (!more) {
+      return n;
+    }
+    ++n;
+  }
+}
+
+}  // namespace
+
 Result<int64_t> Count(const Operation& operation, const std::string& ns,
                       const request::CountRequest& request, request::OpSummary* summary) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
@@ -249,8 +368,11 @@ Result<int64_t> Count(const Operation& operation, const std::string& ns,
   parts.skip = request.skip;
   parts.limit = request.limit;
   parts.count_only = true;
-  if (collection != nullptr && !collection->is_view() && request.query.empty() &&
-      !operation.in_transaction && request.hint.missing()) {
+  if (collection != nullptr && collection->is_view()) {
+    return CountOnView(operation, ns, request);
+  }
+  if (collection != nullptr && request.query.empty() && !operation.in_transaction &&
+      request.hint.missing()) {
     int64_t n = collection->state->documents;
     n = n > request.skip ? n - request.skip : 0;
     summary->plan = "RECORD_STORE_FAST_COUNT";
@@ -275,41 +397,29 @@ Status Distinct(const Operation& operation, const std::string& ns,
                 const request::DistinctRequest& request, request::OpSummary* summary,
                 bson::Builder* reply) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
-  PlannedQuery::Parts parts;
-  parts.collection = collection;
-  parts.filter = request.query;
-  parts.hint = request.hint;
-  parts.collation = request.collation;
-  parts.distinct_path = request.key;
-  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, parts, SessionTransaction(operation)));
-  const bson::StringCompare* strings = query->context().collator;
-  auto hash = [&](const bson::OwnedValue& v) { return bson::Hash(v.value(), strings); };
-  auto same = [&](const bson::OwnedValue& a, const bson::OwnedValue& b) {
-    return bson::Compare(a.value(), b.value(), strings) == 0;
-  };
-  std::unordered_set<bson::OwnedValue, decltype(hash), decltype(same)> seen(64, hash, same);
-  size_t start = reply->size();
-  constexpr size_t kMaxReply = size_t{16} << 20;
+  ASSIGN_OR_RETURN(auto collator, CollatorOf(request.collation, collection.get()));
+  DistinctValues values(collator.get(), request.key, reply);
   reply->BeginArray("values");
-  exec::Row row;
-  auto visit = [&](const bson::Value& value) {
-    if (seen.insert(bson::OwnedValue(value)).second) {
-      reply->Push(value);
+  if (collection != nullptr && collection->is_view()) {
+    std::vector<bson::Document> stages;
+    if (!request.query.empty()) {
+      stages.push_back(StageOf("$match", bson::Value(request.query)));
     }
-  };
-  while (true) {
-    RETURN_IF_ERROR(operation.op.CheckInterrupt());
-    ASSIGN_OR_RETURN(bool more, query->Next(operation.op, &row));
-    if (!more) {
-      break;
-    }
-    VisitValues(bson::Value(row.document), request.key, visit);
-    if (reply->size() - start > kMaxReply) {
-      return {17217, "distinct too big, 16mb cap"};
-    }
+    ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, stages, request.collation, bson::View()));
+    RETURN_IF_ERROR(values.AddAll(operation.op, *cursor->source));
+  } else {
+    PlannedQuery::Parts parts;
+    parts.collection = collection;
+    parts.filter = request.query;
+    parts.hint = request.hint;
+    parts.collation = request.collation;
+    parts.distinct_path = request.key;
+    ASSIGN_OR_RETURN(auto query,
+                     PlannedQuery::Make(operation, parts, SessionTransaction(operation)));
+    RETURN_IF_ERROR(values.AddAll(operation.op, *query));
+    Summarise(*query, summary);
   }
   reply->End();
-  Summarise(*query, summary);
   return Status::Ok();
 }
 

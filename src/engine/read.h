@@ -28,6 +28,8 @@ class PlannedQuery {
     bson::View max;
     bson::View collation;
     bson::View let;
+    // The context to parse in; null: one made from collation and let. Outlives the query.
+    const expr::Context* context = nullptr;
     int64_t skip = 0;
     int64_t limit = 0;
     bool return_key = false;
@@ -48,7 +50,7 @@ class PlannedQuery {
   Result<bool> Next(OpContext& op, exec::Row* row);
   const plan::Plan& plan() const { return *plan_; }
   const expr::match::Filter& filter() const { return *filter_; }
-  const expr::Context& context() const { return context_; }
+  const expr::Context& context() const { return *context_; }
   const expr::Projection* projection() const { return projection_.get(); }
   store::Transaction& transaction() { return *txn_; }
 
@@ -64,7 +66,8 @@ class PlannedQuery {
   bson::Document max_;
   bson::OwnedValue hint_;
   std::shared_ptr<const expr::Collator> collator_;
-  expr::Context context_;
+  expr::Context own_context_;
+  const expr::Context* context_ = &own_context_;
   std::unique_ptr<expr::match::Filter> filter_;
   expr::SortPattern sort_;
   std::unique_ptr<expr::Projection> projection_;
@@ -74,6 +77,10 @@ class PlannedQuery {
   std::unique_ptr<plan::Plan> plan_;
   exec::Operator* root_ = nullptr;
 };
+
+// The collation an operation runs under: its own, or the collection's.
+Result<std::shared_ptr<const expr::Collator>> CollatorOf(bson::View spec,
+                                                         const store::CollectionInfo* collection);
 
 // Where a read that lasts longer than one call reads from: the session's transaction, or null.
 store::Transaction* SessionTransaction(const Operation& operation);

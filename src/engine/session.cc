@@ -212,6 +212,9 @@ std::shared_ptr<Session> SessionTable::Get(std::string_view lsid) {
             .first;
   }
   it->second->last_use_millis = SteadyMillis();
+  it->second->last_use_wall_millis = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                         std::chrono::system_clock::now().time_since_epoch())
+                                         .count();
   return it->second;
 }
 

@@ -62,7 +62,8 @@ class Session {
   // Writes the answer of statements first..last into `txn`; remembered once that commits.
   Status Remember(store::Transaction& txn, int32_t first, int32_t last, bson::Document answer);
 
-  std::mutex mutex;                         // held while an operation uses the session
+  std::mutex mutex;  // held while an operation uses the session
+  std::atomic<int64_t> last_use_wall_millis{0};
   std::atomic<int64_t> last_use_millis{0};  // steady clock
 
  private:

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/aggregate.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "command/command.h"
+#include "request/crud.h"
+
+namespace quire::command {
+
+namespace {
+
+Status RunAggregate(Invocation& i) {
+  ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(i.body()));
+  RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
+  if (!request.collection.empty()) {
+    ASSIGN_OR_RETURN(i.call.summary.ns, request::Namespace(i.database(), request.collection));
+  }
+  if (request.explain) {
+    return ExplainPipeline(i, i.body(), "queryPlanner");
+  }
+  ASSIGN_OR_RETURN(auto cursor, engine::Aggregate(i.operation, i.database(), request));
+  return AppendFirstBatch(i, std::move(cursor), request.batch_size, false);
+}
+
+}  // namespace
+
+std::span<const Row> AggregateRows() {
+  using namespace request;  // NOLINT(google-build-using-namespace): the flags below
+  static constexpr Row kRows[] = {
+      {{"aggregate", "", kRead | kInTransaction | kReadConcern | kWriteConcern,
+        "runs a pipeline of stages"},
+       RunAggregate},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/harness_test.h"
+
+namespace quire::command {
+namespace {
+
+TEST(Crud, InsertFindUpdateDelete) {
+  Node node;
+  EXPECT_EQ(node.Json(R"({"insert": "c", "documents": [{"_id": 1, "a": 1}, {"_id": 2, "a": 2}]})"),
+            R"({"n":2,"ok":1.0})");
+  EXPECT_EQ(node.Batch(R"({"find": "c", "filter": {"a": {"$gt": 1}}})"), R"([{"_id":2,"a":2}])");
+  EXPECT_EQ(
+      node.Json(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"a": 5}}}]})"),
+      R"({"n":1,"nModified":1,"ok":1.0})");
+  EXPECT_EQ(node.Batch(R"({"find": "c", "filter": {"_id": 1}})"), R"([{"_id":1,"a":6}])");
+  EXPECT_EQ(node.Json(R"({"delete": "c", "deletes": [{"q": {}, "limit": 0}]})"),
+            R"({"n":2,"ok":1.0})");
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":0,"ok":1.0})");
+}
+
+TEST(Crud, UniqueIndexRefusesDuplicates) {
+  Node node;
+  EXPECT_EQ(node.Code(R"({"createIndexes": "c",
+      "indexes": [{"key": {"a": 1}, "name": "a_1", "unique": true}]})"),
+            0);
+  EXPECT_EQ(node.Json(R"({"insert": "c", "ordered": false, "documents":
+      [{"_id": 1, "a": 1}, {"_id": 2, "a": 1}, {"_id": 3, "a": 2}]})")
+                .substr(0, 6),
+            R"({"n":2)");
+  EXPECT_EQ(node.Json(R"({"count": "c", "query": {}})"), R"({"n":2,"ok":1.0})");
+}
+
+TEST(Crud, OrderedBatchStopsAtTheFirstError) {
+  Node node;
+  bson::Document reply = node.Run(R"({"insert": "c", "documents":
+      [{"_id": 1}, {"_id": 1}, {"_id": 2}]})");
+  EXPECT_EQ(reply["n"].AsInt32(), 1);
+  EXPECT_EQ(reply["writeErrors"].AsArray()["0"].AsDocument()["code"].AsInt32(), 11000);
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":1,"ok":1.0})");
+}
+
+TEST(Crud, UpsertMakesTheDocumentOfItsQuery) {
+  Node node;
+  node.Run(R"({"update": "c", "updates":
+      [{"q": {"_id": 7, "a.b": 2}, "u": {"$set": {"c": 3}}, "upsert": true}]})");
+  EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":7,"a":{"b":2},"c":3}])");
+}
+
+TEST(Crud, GetMoreReadsOnFromTheCursor) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}, {"_id": 3}]})");
+  bson::Document first = node.Run(R"({"find": "c", "batchSize": 2})");
+  int64_t id = first["cursor"].AsDocument()["id"].AsInt64();
+  ASSERT_NE(id, 0);
+  std::string more =
+      R"({"getMore": {"$numberLong": ")" + std::to_string(id) + R"("}, "collection": "c"})";
+  bson::Document second = node.Run(more);
+  EXPECT_EQ(bson::ToJson(second["cursor"].AsDocument()["nextBatch"]), R"([{"_id":3}])");
+  EXPECT_EQ(second["cursor"].AsDocument()["id"].AsInt64(), 0);
+  EXPECT_EQ(node.Code(more), 43);
+}
+
+constexpr std::string_view kSession =
+    R"("lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==", "subType": "04"}}})";
+
+std::string InTransaction(std::string_view command, int number, bool start) {
+  return std::string(command.substr(0, command.size() - 1)) + ", " + std::string(kSession) +
+         R"(, "txnNumber": {"$numberLong": ")" + std::to_string(number) +
+         R"("}, "autocommit": false)" + (start ? R"(, "startTransaction": true})" : "}");
+}
+
+TEST(Transactions, CommitShowsAllAbortShowsNothing) {
+  Node node;
+  node.Run(R"({"create": "c"})");
+  EXPECT_EQ(node.Code(InTransaction(R"({"insert": "c", "documents": [{"_id": 1}]})", 1, true)), 0);
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":0,"ok":1.0})");
+  EXPECT_EQ(node.Code(InTransaction(R"({"commitTransaction": 1})", 1, false), "admin"), 0);
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":1,"ok":1.0})");
+  EXPECT_EQ(node.Code(InTransaction(R"({"insert": "c", "documents": [{"_id": 2}]})", 2, true)), 0);
+  EXPECT_EQ(node.Code(InTransaction(R"({"abortTransaction": 1})", 2, false), "admin"), 0);
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":1,"ok":1.0})");
+}
+
+TEST(Transactions, ConflictingWriteIsTransient) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": 0}]})");
+  EXPECT_EQ(
+      node.Code(InTransaction(
+          R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"a": 1}}}]})", 1, true)),
+      0);
+  std::string other =
+      R"({"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "04"}}})";
+  bson::Document reply =
+      node.Run(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"a": 1}}}],
+      "lsid": )" +
+               other + R"(, "txnNumber": {"$numberLong": "1"}, "autocommit": false,
+      "startTransaction": true})");
+  EXPECT_EQ(reply["code"].AsInt32(), 112);
+  EXPECT_EQ(bson::ToJson(reply["errorLabels"]), R"(["TransientTransactionError"])");
+}
+
+TEST(RetryableWrites, TheSameNumberWritesOnce) {
+  Node node;
+  std::string update =
+      R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"a": 1}}, "upsert": true}], )" +
+      std::string(kSession) + R"(, "txnNumber": {"$numberLong": "5"}})";
+  std::string first = node.Json(update);
+  EXPECT_EQ(node.Json(update), first);
+  EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":1,"a":1}])");
+}
+
+TEST(Capped, KeepsTheNewest) {
+  Node node;
+  node.Run(R"({"create": "c", "capped": true, "size": 4096, "max": 2})");
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}, {"_id": 3}]})");
+  EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":2},{"_id":3}])");
+}
+
+TEST(Schema, UnknownCommandsAndFields) {
+  Node node;
+  EXPECT_EQ(node.Code(R"({"nosuch": 1})"), 59);
+  EXPECT_EQ(node.Code(R"({"find": "c", "nosuch": 1})"), 40415);
+  EXPECT_EQ(node.Code(R"({"find": "c", "filter": 5})"), 14);
+  EXPECT_EQ(node.Code(R"({"renameCollection": "test.a", "to": "test.b"})"), 13);
+}
+
+TEST(Schema, ValidateFindsIndexesEqualToDocuments) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": [1, 2]}, {"_id": 2, "a": 3}]})");
+  node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": -1}, "name": "a_-1"}]})");
+  node.Run(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$push": {"a": 9}}}]})");
+  bson::Document reply = node.Run(R"({"validate": "c"})");
+  EXPECT_TRUE(reply["valid"].AsBool()) << bson::ToJson(reply);
+  EXPECT_EQ(reply["keysPerIndex"].AsDocument()["a_-1"].AsInt32(), 4);
+}
+
+TEST(Ttl, ExpiresOldDocuments) {
+  Node node;
+  node.Run(R"({"createIndexes": "c", "indexes":
+      [{"key": {"t": 1}, "name": "t_1", "expireAfterSeconds": 60}]})");
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "t": {"$date": "2001-01-01T00:00:00Z"}},
+      {"_id": 2, "t": {"$date": "2101-01-01T00:00:00Z"}}, {"_id": 3, "t": 5}, {"_id": 4}]})");
+  node.engine().RunTtlPass();
+  EXPECT_EQ(node.Batch(R"({"find": "c", "projection": {"_id": 1}})"),
+            R"([{"_id":2},{"_id":3},{"_id":4}])");
+}
+
+}  // namespace
+}  // namespace quire::command

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Aggregation: a pipeline over a collection, a view or a source of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/read.h"
+#include "plan/pipeline.h"
+#include "request/crud.h"
+
+namespace quire::engine {
+
+// A collection behind zero or more views: what to read, and the stages the views put before a
+// query's own.
+struct ResolvedView {
+  store::CollectionPtr collection;  // null when there is none
+  std::vector<bson::Document> stages;
+  std::shared_ptr<const expr::Collator> collator;  // of the outermost view
+};
+// ViewDepthLimitExceeded for more than 20 levels; OptionNotSupportedOnView when the views'
+// collations differ.
+Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns);
+
+// A running pipeline with everything it owns.
+class PipelineRun;
+
+// A cursor on the pipeline's result, not yet in the table. `ns` is "db.collection", or
+// "db.$cmd.aggregate" for a pipeline on the database.
+Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::string_view database,
+                                          const request::AggregateRequest& request);
+
+// Appends the fields of explain's reply.
+Status ExplainAggregate(const Operation& operation, std::string_view database,
+                        const request::AggregateRequest& request, std::string_view verbosity,
+                        bson::Builder* reply);
+
+// A pipeline on the documents of `ns`, for reads of views: `stages` follow the view's own.
+Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::string& ns,
+                                         const std::vector<bson::Document>& stages,
+                                         bson::View collation, bson::View let);
+
+}  // namespace quire::engine

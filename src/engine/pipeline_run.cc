@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/pipeline_run.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+
+namespace quire::engine {
+
+namespace {
+
+std::string FullName(const plan::Namespace& ns) { return ns.database + "." + ns.collection; }
+
+// The rows of a planned query as an operator.
+class QueryRows : public exec::Operator {
+ public:
+  explicit QueryRows(PlannedQuery* query) : query_(query) {}
+  Result<bool> Next(OpContext& op, exec::Row* row) override { return query_->Next(op, row); }
+
+ private:
+  PlannedQuery* query_;
+};
+
+// A list of documents as an operator.
+class ListRows : public exec::Operator {
+ public:
+  explicit ListRows(std::vector<bson::Document> documents) : documents_(std::move(documents)) {}
+  Result<bool> Next(OpContext&, exec::Row* row) override {
+    if (next_ == documents_.size()) {
+      return false;
+    }
+    *row = exec::Row();
+    row->document = documents_[next_++];
+    return true;
+  }
+
+ private:
+  std::vector<bson::Document> documents_;
+  size_t next_ = 0;
+};
+
+// A nested pipeline with what it owns.
+class NestedRun : public exec::Operator {
+ public:
+  Result<bool> Next(OpContext& op, exec::Row* row) override { return root->Next(op, row); }
+
+  plan::Stages stages;
+  std::unique_ptr<PlannedQuery> query;
+  std::unique_ptr<exec::Operator> root;
+};
+
+bson::Document ArrayOf(const std::vector<bson::Document>& stages) {
+  bson::Builder array;
+  for (const bson::Document& stage : stages) {
+    array.Push(stage.view());
+  }
+  return array.Finish();
+}
+
+}  // namespace
+
+PipelineRun::PipelineRun(const Operation& operation, plan::Namespace ns, bson::View pipeline,
+                         bool allow_disk_use)
+    : engine_(operation.engine),
+      session_(operation.in_transaction ? operation.session : nullptr),
+      durability_(operation.durability),
+      ns_(std::move(ns)),
+      pipeline_(pipeline),
+      allow_disk_use_(allow_disk_use) {}
+
+PipelineRun::~PipelineRun() = default;
+
+Operation PipelineRun::MakeOperation(OpContext& op) const {
+  Operation operation{engine_, op};
+  operation.session = session_;
+  operation.in_transaction = session_ != nullptr;
+  operation.durability = durability_;
+  return operation;
+}
+
+Status PipelineRun::Open(const Operation& operation, bson::View collation, bson::View let,
+                         const bson::Value& hint) {
+  hint_ = bson::OwnedValue(hint);
+  ResolvedView resolved;
+  if (!ns_.collection.empty()) {
+    ASSIGN_OR_RETURN(resolved, ResolveView(operation, FullName(ns_)));
+  }
+  collection_ = resolved.collection;
+  if (!collation.empty()) {
+    ASSIGN_OR_RETURN(collator_, expr::Collator::Parse(collation));
+    if (!resolved.stages.empty() && (collator_ == nullptr) != (resolved.collator == nullptr)) {
+      return {kOptionNotSupportedOnView,
+              "Cannot override a view's default collation: " + FullName(ns_)};
+    }
+  } else {
+    collator_ = resolved.collator;
+  }
+  context_.collator = collator_.get();
+  RETURN_IF_ERROR(FillContext(operation, let, &context_));
+  if (!resolved.stages.empty()) {
+    for (const bson::Element& e : pipeline_.view()) {
+      resolved.stages.emplace_back(e.value().AsDocument());
+    }
+    pipeline_ = ArrayOf(resolved.stages);
+  }
+  plan::PipelineOptions options;
+  options.ns = ns_;
+  ASSIGN_OR_RETURN(stages_, plan::ParsePipeline(pipeline_, options, &context_));
+  RETURN_IF_ERROR(plan::RewriteStages(&stages_, &context_));
+  txn_ = SessionTransaction(operation);
+  if (txn_ == nullptr) {
+    ASSIGN_OR_RETURN(own_txn_, store::Transaction::Begin(engine_.store(), true));
+    txn_ = own_txn_.get();
+  }
+  std::unique_ptr<exec::Operator> input;
+  if (!plan::StartsWithSource(stages_)) {
+    ASSIGN_OR_RETURN(query_,
+                     PlanLeading(operation, collection_, &stages_, context_, hint_.value()));
+    input = std::make_unique<QueryRows>(query_.get());
+  }
+  ASSIGN_OR_RETURN(root_, plan::BuildStages(operation.op, stages_, std::move(input), *this));
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
+    const Operation& operation, const store::CollectionPtr& collection, plan::Stages* stages,
+    const expr::Context& context, const bson::Value& hint) {
+  plan::LeadingFind leading = plan::TakeLeadingFind(stages);
+  PlannedQuery::Parts parts;
+  parts.collection = collection;
+  parts.filter = leading.filter;
+  parts.sort = leading.sort;
+  parts.projection = leading.projection;
+  parts.skip = leading.skip;
+  parts.limit = leading.limit;
+  parts.hint = hint;
+  parts.context = &context;
+  parts.allow_disk_use = allow_disk_use_;
+  return PlannedQuery::Make(operation, parts, txn_);
+}
+
+Result<bool> PipelineRun::Next(OpContext& op, exec::Row* row) { return root_->Next(op, row); }
+
+Status PipelineRun::Refresh(OpContext&) { return Status::Ok(); }
+
+void PipelineRun::Await(OpContext&, std::chrono::steady_clock::time_point) {}
+
+Status PipelineRun::Check() const {
+  if (collection_ != nullptr && collection_->state->dropped) {
+    return {kQueryPlanKilled,
+            "collection dropped. UUID changed or namespace was dropped: " + collection_->ns()};
+  }
+  return Status::Ok();
+}
+
+std::string PipelineRun::PlanSummary() const {
+  return query_ != nullptr ? query_->plan().Summary() : "";
+}
+
+exec::Counters PipelineRun::Totals() const {
+  return query_ != nullptr ? query_->plan().Totals() : exec::Counters();
+}
+
+void PipelineRun::AppendFields(bson::Builder*) const {}
+
+Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
+                                                                  const plan::Namespace& ns,
+                                                                  plan::Stages stages,
+                                                                  const expr::Context& context) {
+  Operation operation = MakeOperation(op);
+  ASSIGN_OR_RETURN(ResolvedView resolved, ResolveView(operation, FullName(ns)));
+  auto nested = std::make_unique<NestedRun>();
+  if (!resolved.stages.empty()) {
+    bson::Document view_pipeline = ArrayOf(resolved.stages);
+    plan::PipelineOptions options;
+    options.ns = ns;
+    options.place = plan::PipelinePlace::kView;
+    ASSIGN_OR_RETURN(nested->stages, plan::ParsePipeline(view_pipeline, options, &context));
+  }
+  for (plan::StagePtr& stage : stages) {
+    nested->stages.push_back(std::move(stage));
+  }
+  std::unique_ptr<exec::Operator> input;
+  if (!plan::StartsWithSource(nested->stages)) {
+    ASSIGN_OR_RETURN(nested->query, PlanLeading(operation, resolved.collection, &nested->stages,
+                                                context, bson::Value()));
+    input = std::make_unique<QueryRows>(nested->query.get());
+  }
+  ASSIGN_OR_RETURN(nested->root, plan::BuildStages(op, nested->stages, std::move(input), *this));
+  return std::unique_ptr<exec::Operator>(std::move(nested));
+}
+
+bool PipelineRun::HasIndexOn(const plan::Namespace& ns, std::string_view path) {
+  store::CollectionPtr collection = engine_.catalog().Find(FullName(ns));
+  if (collection == nullptr || collection->is_view()) {
+    return false;
+  }
+  for (const auto& index : collection->indexes) {
+    bool same_collation = index->collator == nullptr && context_.collator == nullptr;
+    if (index->keys.parts.front().path == path && !index->hidden && !index->sparse &&
+        index->partial_filter == nullptr && same_collation) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenSource(OpContext& op,
+                                                                std::string_view stage,
+                                                                const bson::Value& spec) {
+  Operation operation = MakeOperation(op);
+  ASSIGN_OR_RETURN(auto documents, SourceDocuments(operation, ns_, stage, spec));
+  return std::unique_ptr<exec::Operator>(std::make_unique<ListRows>(std::move(documents)));
+}
+
+Result<std::unique_ptr<plan::DocumentSink>> PipelineRun::OpenSink(
+    OpContext& op, const plan::SinkOptions& options) {
+  return MakeSink(op, *this, options);
+}
+
+}  // namespace quire::engine

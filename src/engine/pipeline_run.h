@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A running pipeline: the engine's side of plan/pipeline.h.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/aggregate.h"
+
+namespace quire::engine {
+
+class PipelineRun : public RowSource, public plan::PipelineEnvironment {
+ public:
+  // `pipeline` is copied.
+  PipelineRun(const Operation& operation, plan::Namespace ns, bson::View pipeline,
+              bool allow_disk_use);
+  ~PipelineRun() override;
+
+  // Parses, plans and builds. Nothing is read yet.
+  Status Open(const Operation& operation, bson::View collation, bson::View let,
+              const bson::Value& hint);
+
+  // RowSource
+  Result<bool> Next(OpContext& op, exec::Row* row) override;
+  Status Refresh(OpContext& op) override;
+  void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) override;
+  Status Check() const override;
+  std::string PlanSummary() const override;
+  exec::Counters Totals() const override;
+  void AppendFields(bson::Builder* cursor) const override;
+
+  // PipelineEnvironment
+  const expr::Context& context() const override { return context_; }
+  const plan::Namespace& ns() const override { return ns_; }
+  bool allow_disk_use() const override { return allow_disk_use_; }
+  Result<std::unique_ptr<exec::Operator>> OpenPipeline(OpContext& op, const plan::Namespace& ns,
+                                                       plan::Stages stages,
+                                                       const expr::Context& context) override;
+  bool HasIndexOn(const plan::Namespace& ns, std::string_view path) override;
+  Result<std::unique_ptr<exec::Operator>> OpenSource(OpContext& op, std::string_view stage,
+                                                     const bson::Value& spec) override;
+  Result<std::unique_ptr<plan::DocumentSink>> OpenSink(OpContext& op,
+                                                       const plan::SinkOptions& options) override;
+
+  bool writes() const { return plan::EndsWithSink(stages_); }
+  const plan::Stages& stages() const { return stages_; }
+  const PlannedQuery* query() const { return query_.get(); }
+  Engine& engine() { return engine_; }
+  kv::Durability durability() const { return durability_; }
+
+ private:
+  Operation MakeOperation(OpContext& op) const;
+  Result<std::unique_ptr<PlannedQuery>> PlanLeading(const Operation& operation,
+                                                    const store::CollectionPtr& collection,
+                                                    plan::Stages* stages,
+                                                    const expr::Context& context,
+                                                    const bson::Value& hint);
+
+  Engine& engine_;
+  Session* session_;  // of the transaction it runs in; null outside one
+  const kv::Durability durability_;
+  const plan::Namespace ns_;
+  bson::Document pipeline_;
+  const bool allow_disk_use_;
+  std::shared_ptr<const expr::Collator> collator_;
+  expr::Context context_;
+  bson::OwnedValue hint_;
+  store::CollectionPtr collection_;
+  plan::Stages stages_;
+  std::unique_ptr<store::Transaction> own_txn_;
+  store::Transaction* txn_ = nullptr;
+  std::unique_ptr<PlannedQuery> query_;
+  std::unique_ptr<exec::Operator> root_;
+};
+
+// The documents of a stage that only the engine knows ($indexStats, $collStats...).
+Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
+                                                    const plan::Namespace& ns,
+                                                    std::string_view stage,
+                                                    const bson::Value& spec);
+
+Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
+                                                     const plan::SinkOptions& options);
+
+}  // namespace quire::engine

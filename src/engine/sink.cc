@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where $out and $merge write.
+#include <atomic>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/compare.h"
+#include "engine/modify.h"
+#include "engine/pipeline_run.h"
+#include "engine/schema.h"
+#include "engine/write.h"
+#include "expr/agg/expression.h"
+
+namespace quire::engine {
+
+namespace {
+
+std::string FullName(const plan::Namespace& ns) { return ns.database + "." + ns.collection; }
+
+// Collects documents and inserts them in batches.
+class Inserter {
+ public:
+  Inserter(Engine& engine, kv::Durability durability, std::string ns)
+      : engine_(engine), durability_(durability), ns_(std::move(ns)) {}
+
+  Status Add(OpContext& op, bson::View document) {
+    constexpr size_t kBatch = 1000;
+    constexpr size_t kBatchBytes = size_t{8} << 20;
+    batch_.emplace_back(document);
+    bytes_ += document.size();
+    return batch_.size() >= kBatch || bytes_ >= kBatchBytes ? Flush(op) : Status::Ok();
+  }
+
+  Status Flush(OpContext& op) {
+    if (batch_.empty()) {
+      return Status::Ok();
+    }
+    Operation operation{engine_, op};
+    operation.durability = durability_;
+    request::InsertRequest request;
+    for (const bson::Document& document : batch_) {
+      request.documents.push_back(document.view());
+    }
+    ASSIGN_OR_RETURN(WriteResult result, Insert(operation, ns_, request));
+    batch_.clear();
+    bytes_ = 0;
+    return result.errors.empty() ? Status::Ok() : result.errors.front().status;
+  }
+
+ private:
+  Engine& engine_;
+  kv::Durability durability_;
+  std::string ns_;
+  std::vector<bson::Document> batch_;
+  size_t bytes_ = 0;
+};
+
+// $out: everything goes into a new collection that replaces the target at the end.
+class OutSink : public plan::DocumentSink {
+ public:
+  OutSink(PipelineRun& run, const plan::Namespace& target)
+      : engine_(run.engine()),
+        durability_(run.durability()),
+        target_(FullName(target)),
+        temporary_(target.database + ".tmp.agg_out." + std::to_string(next_++)),
+        inserter_(engine_, durability_, temporary_) {}
+
+  ~OutSink() override {
+    if (!finished_) {
+      // Best effort: an unfinished result is of no use to anybody.
+      Status dropped = engine_.catalog().Drop(temporary_, kv::Durability::kProcess);
+      (void)dropped;
+    }
+  }
+
+  Status Start(OpContext& op) {
+    Operation operation{engine_, op};
+    operation.durability = durability_;
+    store::CollectionPtr target = engine_.catalog().Find(target_);
+    if (target != nullptr && target->is_view()) {
+      return {kCommandNotSupportedOnView, "Namespace " + target_ + " is a view, not a collection"};
+    }
+    if (target != nullptr && target->capped) {
+      return {17152, "namespace '" + target_ + "' is capped so it can't be used for $out"};
+    }
+    bson::View options = target != nullptr ? target->options.view() : bson::View();
+    RETURN_IF_ERROR(CreateCollection(operation, temporary_, options));
+    std::vector<bson::View> specs;
+    if (target != nullptr) {
+      for (const auto& index : target->indexes) {
+        if (!index->is_id) {
+          specs.push_back(index->spec);
+        }
+      }
+    }
+    return specs.empty() ? Status::Ok() : CreateIndexes(operation, temporary_, specs).status();
+  }
+
+  Status Write(OpContext& op, bson::View document) override { return inserter_.Add(op, document); }
+
+  Status Finish(OpContext& op) override {
+    RETURN_IF_ERROR(inserter_.Flush(op));
+    RETURN_IF_ERROR(engine_.catalog().Rename(temporary_, target_, true, durability_));
+    finished_ = true;
+    return Status::Ok();
+  }
+
+ private:
+  static std::atomic<int64_t> next_;
+  Engine& engine_;
+  kv::Durability durability_;
+  std::string target_;
+  std::string temporary_;
+  Inserter inserter_;
+  bool finished_ = false;
+};
+
+std::atomic<int64_t> OutSink::next_{1};
+
+// $merge: one statement per document.
+class MergeSink : public plan::DocumentSink {
+ public:
+  MergeSink(PipelineRun& run, const plan::SinkOptions& options)
+      : engine_(run.engine()),
+        durability_(run.durability()),
+        context_(run.context()),
+        options_(options),
+        target_(FullName(options.target)),
+        on_(options.on) {
+    if (on_.empty()) {
+      on_.push_back("_id");
+    }
+  }
+
+  Status Start() {
+    store::CollectionPtr target = engine_.catalog().Find(target_);
+    if (target != nullptr && target->is_view()) {
+      return {kCommandNotSupportedOnView, "Namespace " + target_ + " is a view, not a collection"};
+    }
+    if (on_.size() == 1 && on_.front() == "_id") {
+      return Status::Ok();
+    }
+    if (target != nullptr) {
+      for (const auto& index : target->indexes) {
+        if (index->unique && index->partial_filter == nullptr && SameFields(*index)) {
+          return Status::Ok();
+        }
+      }
+    }
+    return {51183, "Cannot find index to verify that join fields will be unique"};
+  }
+
+  Status Write(OpContext& op, bson::View document) override {
+    Operation operation{engine_, op};
+    operation.durability = durability_;
+    bson::Document with_id;
+    if (!document.Has("_id") && on_.front() == "_id") {
+      bson::Builder made;
+      made.Append("_id", bson::ObjectId::Generate()).AppendFields(document);
+      with_id = made.Finish();
+      document = with_id;
+    }
+    ASSIGN_OR_RETURN(bson::Document query, QueryFor(document));
+    if (options_.matched == plan::SinkOptions::Matched::kFail) {
+      request::InsertRequest insert;
+      insert.documents.push_back(document);
+      ASSIGN_OR_RETURN(WriteResult result, Insert(operation, target_, insert));
+      return result.errors.empty() ? Status::Ok() : result.errors.front().status;
+    }
+    return Update(operation, document, query);
+  }
+
+  Status Finish(OpContext&) override { return Status::Ok(); }
+
+ private:
+  bool SameFields(const store::IndexInfo& index) const {
+    if (index.keys.parts.size() != on_.size()) {
+      return false;
+    }
+    for (const auto& part : index.keys.parts) {
+      if (std::find(on_.begin(), on_.end(), part.path) == on_.end()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Result<bson::Document> QueryFor(bson::View document) const {
+    bson::Builder query;
+    for (const std::string& path : on_) {
+      bson::Value value(document);
+      std::string_view rest = path;
+      while (!rest.empty() && value.is_document()) {
+        size_t dot = rest.find('.');
+        value = value.AsDocument()[rest.substr(0, dot)];
+        rest = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
+      }
+      if (!rest.empty() || value.nullish()) {
+        return Status(51132, "$merge write error: 'on' field '" + path +
+                                 "' cannot be missing, null or undefined");
+      }
+      if (value.is_array()) {
+        return Status(51185, "$merge write error: 'on' field '" + path + "' is an array");
+      }
+      query.BeginDocument(path).Append("$eq", value).End();
+    }
+    return query.Finish();
+  }
+
+  // The variables of a pipeline update: the command's `let`, and the stage's over the new document.
+  Result<bson::Document> Variables(bson::View document) const {
+    bson::Builder out;
+    bson::View let = options_.let;
+    if (let.empty()) {
+      out.BeginDocument("new").Append("$literal", document).End();
+      return out.Finish();
+    }
+    Arena arena;
+    for (const bson::Element& e : let) {
+      expr::agg::ParseScope scope;
+      scope.context = &context_;
+      ASSIGN_OR_RETURN(auto expression, expr::agg::ParseExpression(e.value(), scope));
+      expr::agg::EvalContext eval;
+      eval.context = &context_;
+      eval.root = bson::Value(document);
+      eval.arena = &arena;
+      eval.variables.resize(scope.slots);
+      ASSIGN_OR_RETURN(bson::Value value, expression->Evaluate(eval));
+      if (!value.missing()) {
+        out.BeginDocument(e.name()).Append("$literal", value).End();
+      }
+    }
+    return out.Finish();
+  }
+
+  Status Update(const Operation& operation, bson::View document, bson::View query) {
+    using Matched = plan::SinkOptions::Matched;
+    using NotMatched = plan::SinkOptions::NotMatched;
+    ModifySpec spec;
+    spec.query = query;
+    spec.upsert = options_.not_matched == NotMatched::kInsert;
+    bson::Document update;
+    bson::Document variables;
+    switch (options_.matched) {
+      case Matched::kReplace:
+        spec.update = bson::Value(document);
+        break;
+      case Matched::kKeepExisting:
+        update = Wrapped("$setOnInsert", document);
+        spec.update = bson::Value(update.view());
+        break;
+      case Matched::kMerge:
+      case Matched::kFail:
+        update = Wrapped("$set", document);
+        spec.update = bson::Value(update.view());
+        break;
+      case Matched::kPipeline: {
+        ASSIGN_OR_RETURN(variables, Variables(document));
+        spec.let = variables;
+        spec.update = bson::Value::Array(options_.pipeline);
+        return UpdateByPipeline(operation, document, spec);
+      }
+    }
+    return Run(operation, spec);
+  }
+
+  // Without a match a pipeline is not run: the new document is inserted as it is.
+  Status UpdateByPipeline(const Operation& operation, bson::View document, ModifySpec spec) {
+    bool insert = spec.upsert;
+    spec.upsert = false;
+    request::OpSummary summary;
+    ASSIGN_OR_RETURN(ModifyResult result, Modify(operation, target_, spec, 0, {}, &summary));
+    if (result.n > 0) {
+      return Status::Ok();
+    }
+    if (insert) {
+      request::InsertRequest request;
+      request.documents.push_back(document);
+      ASSIGN_OR_RETURN(WriteResult inserted, Insert(operation, target_, request));
+      return inserted.errors.empty() ? Status::Ok() : inserted.errors.front().status;
+    }
+    return Unmatched();
+  }
+
+  Status Run(const Operation& operation, const ModifySpec& spec) {
+    request::OpSummary summary;
+    ASSIGN_OR_RETURN(ModifyResult result, Modify(operation, target_, spec, 0, {}, &summary));
+    return result.n == 0 ? Unmatched() : Status::Ok();
+  }
+
+  Status Unmatched() const {
+    if (options_.not_matched == plan::SinkOptions::NotMatched::kFail) {
+      return {13113,
+              "$merge could not find a matching document in the target collection for at "
+              "least one document in the source collection"};
+    }
+    return Status::Ok();
+  }
+
+  static bson::Document Wrapped(std::string_view name, bson::View document) {
+    bson::Builder out;
+    out.Append(name, document);
+    return out.Finish();
+  }
+
+  Engine& engine_;
+  kv::Durability durability_;
+  const expr::Context& context_;
+  const plan::SinkOptions options_;
+  std::string target_;
+  std::vector<std::string> on_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
+                                                     const plan::SinkOptions& options) {
+  if (options.mode == plan::SinkOptions::Mode::kOut) {
+    auto out = std::make_unique<OutSink>(run, options.target);
+    RETURN_IF_ERROR(out->Start(op));
+    return std::unique_ptr<plan::DocumentSink>(std::move(out));
+  }
+  auto merge = std::make_unique<MergeSink>(run, options);
+  RETURN_IF_ERROR(merge->Start());
+  return std::unique_ptr<plan::DocumentSink>(std::move(merge));
+}
+
+}  // namespace quire::engine
