@@ -26,6 +26,9 @@ target_compile_definitions(intelrdfpmath INTERFACE DECIMAL_CALL_BY_REFERENCE=0
   DECIMAL_GLOBAL_ROUNDING=0 DECIMAL_GLOBAL_EXCEPTION_FLAGS=0)
 quire_lib(rocksdb rocksdb)
 quire_lib(snappy snappy)
+quire_pkg(mongoc libmongoc-1.0)
+# bson_t is over-aligned, which templates over it ignore.
+target_compile_options(mongoc INTERFACE -Wno-ignored-attributes)
 quire_pkg(zlib zlib)
 quire_pkg(zstd libzstd)
 quire_pkg(pcre2 libpcre2-8)

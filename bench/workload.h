@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The workloads: one row each. A connection runs a row's operation over and over.
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataset.h"
+
+namespace quire::bench {
+
+constexpr const char* kDatabase = "quire_bench";
+
+struct ClientFree {
+  void operator()(mongoc_client_t* client) const { mongoc_client_destroy(client); }
+};
+struct CollectionFree {
+  void operator()(mongoc_collection_t* collection) const { mongoc_collection_destroy(collection); }
+};
+using Client = std::unique_ptr<mongoc_client_t, ClientFree>;
+using Collection = std::unique_ptr<mongoc_collection_t, CollectionFree>;
+
+// What all connections of a run share.
+struct Shared {
+  int64_t size;                      // documents of each data set
+  std::vector<Bson> events;          // a sample to insert
+  std::unique_ptr<Zipfian> zipfian;  // over the YCSB records
+  std::atomic<int64_t> next{0};      // numbers inserted documents
+};
+
+// One connection of a running workload. Used by one thread.
+struct Connection {
+  Shared& shared;
+  Client client;
+  Collection collection;  // the row's
+  std::mt19937_64 random;
+  bson_error_t error{};  // of the last operation that failed
+};
+
+struct Workload {
+  const char* name;
+  const char* help;
+  const char* collection;  // where it works
+  // Before the first operation: indexes to create on an empty collection, or null when it works on
+  // the loaded data.
+  const char* indexes;
+  bool one_connection;  // makes sense on one connection only
+  // Does one operation; how many documents it stands for (1 for most), or -1 and connection.error.
+  int64_t (*run)(Connection& connection);
+};
+
+std::span<const Workload> Workloads();
+
+// Runs a command given as extended JSON on the database; false and *error when it fails.
+bool RunJson(mongoc_client_t* client, const char* database, const std::string& json,
+             bson_error_t* error);
+// Fills the collections `events` and `ycsb` and creates the events' indexes.
+bool LoadData(mongoc_client_t* client, Shared& shared, bson_error_t* error);
+
+}  // namespace quire::bench
