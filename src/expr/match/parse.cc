@@ -50,6 +50,7 @@ constexpr TopRow kTopRows[] = {
     {"$expr", ParseExpr},
     {"$where", ParseWhere},
     {"$jsonSchema", ParseJsonSchema},
+    {"$text", ParseText},
     {"$comment", ParseComment},
     {"$sampleRate", ParseSampleRate},
     {"$alwaysTrue", ParseConstant},
@@ -175,6 +176,7 @@ Result<std::unique_ptr<Filter>> Filter::Parse(bson::View filter, const Context* 
   scope.context = context;
   scope.allowed = allowed;
   ASSIGN_OR_RETURN(NodePtr root, ParseFilter(filter, scope));
+  RETURN_IF_ERROR(CheckPlacement(*root));
   return std::make_unique<Filter>(Normalise(std::move(root)));
 }
 

@@ -82,6 +82,58 @@ Result<NodePtr> ParseJsonSchema(const bson::Element& element, const ParseScope&)
   return NodePtr(std::make_shared<JsonSchemaNode>(std::move(schema)));
 }
 
+namespace {
+
+Result<bool> TextFlag(const bson::Element& element) {
+  if (element.type() != bson::Type::kBool) {
+    return Status(kTypeMismatch, "\"" + std::string(element.name()) +
+                                     "\" had the wrong type. Expected bool, found " +
+                                     std::string(bson::TypeName(element.type())));
+  }
+  return element.value().AsBool();
+}
+
+Result<std::string> TextString(const bson::Element& element) {
+  if (element.type() != bson::Type::kString) {
+    return Status(kTypeMismatch, "\"" + std::string(element.name()) +
+                                     "\" had the wrong type. Expected string, found " +
+                                     std::string(bson::TypeName(element.type())));
+  }
+  return std::string(element.value().AsString());
+}
+
+}  // namespace
+
+Result<NodePtr> ParseText(const bson::Element& element, const ParseScope& scope) {
+  RETURN_IF_ERROR(RequireTopLevel(element, scope));
+  if (!scope.allowed.text) {
+    return Status(kBadValue, "$text is not allowed in this context");
+  }
+  if (element.type() != bson::Type::kDocument) {
+    return Status(kBadValue, "$text expects an object");
+  }
+  text::QueryOptions options;
+  bson::View spec = element.value().AsDocument();
+  if (!spec.Has("$search")) {
+    return Status(kNoSuchKey, "Missing expected field \"$search\"");
+  }
+  for (const bson::Element& field : spec) {
+    if (field.name() == "$search") {
+      ASSIGN_OR_RETURN(options.search, TextString(field));
+    } else if (field.name() == "$language") {
+      ASSIGN_OR_RETURN(options.language, TextString(field));
+      RETURN_IF_ERROR(text::FindLanguage(options.language).status());
+    } else if (field.name() == "$caseSensitive") {
+      ASSIGN_OR_RETURN(options.case_sensitive, TextFlag(field));
+    } else if (field.name() == "$diacriticSensitive") {
+      ASSIGN_OR_RETURN(options.diacritic_sensitive, TextFlag(field));
+    } else {
+      return Status(kBadValue, "extra fields in $text");
+    }
+  }
+  return NodePtr(std::make_shared<TextNode>(std::move(options)));
+}
+
 Result<NodePtr> ParseComment(const bson::Element&, const ParseScope&) { return NodePtr(); }
 
 Result<NodePtr> ParseSampleRate(const bson::Element& element, const ParseScope&) {

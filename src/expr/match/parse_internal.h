@@ -82,8 +82,12 @@ Result<NodePtr> ParseExpr(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseWhere(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseComment(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseJsonSchema(const bson::Element&, const ParseScope&);
+Result<NodePtr> ParseText(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseSampleRate(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseConstant(const bson::Element&, const ParseScope&);
+
+// BadValue when $text or $near stand where they may not.
+Status CheckPlacement(const Node& root);
 
 // The tree as MongoDB normalises it: nested $and and $or flattened, single children lifted, $in of
 // one value turned into equality, children sorted by shape.

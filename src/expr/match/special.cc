@@ -29,4 +29,13 @@ bool SampleRateNode::Matches(bson::View, MatchState&) const {
   return std::uniform_real_distribution<double>(0, 1)(random) < rate_;
 }
 
+void TextNode::Serialize(bson::Builder* out) const {
+  out->BeginDocument("$text");
+  out->Append("$search", options_.search);
+  out->Append("$language", options_.language.empty() ? "english" : options_.language);
+  out->Append("$caseSensitive", options_.case_sensitive);
+  out->Append("$diacriticSensitive", options_.diacritic_sensitive);
+  out->End();
+}
+
 }  // namespace quire::expr::match

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conditions on the whole document: $expr, $sampleRate and $jsonSchema.
+// Conditions on the whole document: $expr, $sampleRate, $jsonSchema and $text.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include "expr/agg/expression.h"
 #include "expr/match/node.h"
 #include "expr/schema/schema.h"
+#include "expr/text/text.h"
 
 namespace quire::expr::match {
 
@@ -54,6 +55,20 @@ class JsonSchemaNode final : public Node {
 
  private:
   std::unique_ptr<const schema::Schema> schema_;
+};
+
+// {$text: {$search: ...}}: true for every document, since only the text index can tell; whoever
+// reads the index asks text::Query about its candidates.
+class TextNode final : public Node {
+ public:
+  explicit TextNode(text::QueryOptions options) : Node(Kind::kText), options_(std::move(options)) {}
+  const text::QueryOptions& options() const { return options_; }
+  bool Matches(bson::View, MatchState&) const override { return true; }
+  bool MatchesValue(const bson::Value&, MatchState&) const override { return true; }
+  void Serialize(bson::Builder* out) const override;
+
+ private:
+  text::QueryOptions options_;
 };
 
 }  // namespace quire::expr::match
