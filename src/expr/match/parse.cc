@@ -36,6 +36,14 @@ constexpr FieldRow kFieldRows[] = {
     {"$bitsAllClear", ParseBits},
     {"$bitsAnySet", ParseBits},
     {"$bitsAnyClear", ParseBits},
+    {"$geoWithin", ParseGeo},
+    {"$within", ParseGeo},
+    {"$geoIntersects", ParseGeo},
+    {"$near", ParseNear},
+    {"$nearSphere", ParseNear},
+    {"$geoNear", ParseNear},
+    {"$minDistance", ParseNearDistance},
+    {"$maxDistance", ParseNearDistance},
 };
 
 struct TopRow {

@@ -74,6 +74,11 @@ Result<NodePtr> ParseOptions(std::string_view, const bson::Element&, bson::View,
 Result<NodePtr> ParseNot(std::string_view, const bson::Element&, bson::View, const ParseScope&);
 // bits
 Result<NodePtr> ParseBits(std::string_view, const bson::Element&, bson::View, const ParseScope&);
+// geo: $geoWithin $geoIntersects $near $nearSphere, and the distances beside legacy $near
+Result<NodePtr> ParseGeo(std::string_view, const bson::Element&, bson::View, const ParseScope&);
+Result<NodePtr> ParseNear(std::string_view, const bson::Element&, bson::View, const ParseScope&);
+Result<NodePtr> ParseNearDistance(std::string_view, const bson::Element&, bson::View,
+                                  const ParseScope&);
 // of the document
 Result<NodePtr> ParseAnd(const bson::Element&, const ParseScope&);
 Result<NodePtr> ParseOr(const bson::Element&, const ParseScope&);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expr/geo/geometry.h"
+
+#include <s2/s2cell.h>
+#include <s2/s2cell_union.h>
+#include <s2/s2edge_distances.h>
+#include <s2/s2region_coverer.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "expr/geo/shapes_internal.h"
+
+namespace quire::expr::geo {
+namespace {
+
+using Shapes = Geometry::Shapes;
+
+constexpr int kFinestLevel = 23;  // about half a metre
+constexpr int kCoarsestLevel = 0;
+constexpr int kMostCells = 20;
+
+// ------------------------------------------------------------------ one part with one part
+bool PointMeets(const S2Point& point, const Shapes& other) {
+  S2Cell cell(point);
+  auto may_meet = [&](const auto& shape) { return shape->MayIntersect(cell); };
+  return std::find(other.points.begin(), other.points.end(), point) != other.points.end() ||
+         std::any_of(other.lines.begin(), other.lines.end(), may_meet) ||
+         std::any_of(other.polygons.begin(), other.polygons.end(), may_meet) ||
+         (other.cap && other.cap->Contains(point));
+}
+
+bool LineMeets(const S2Polyline& line, const Shapes& other) {
+  for (const auto& another : other.lines) {
+    if (line.Intersects(*another)) {
+      return true;
+    }
+  }
+  return std::any_of(other.polygons.begin(), other.polygons.end(),
+                     [&](const auto& polygon) { return polygon->Intersects(line); });
+}
+
+bool PolygonMeets(const S2Polygon& polygon, const Shapes& other) {
+  return std::any_of(other.polygons.begin(), other.polygons.end(),
+                     [&](const auto& another) { return polygon.Intersects(*another); });
+}
+
+S1Angle DistanceTo(const S2Point& point, const S2Polyline& line) {
+  S1Angle best = S1Angle::Infinity();
+  for (int i = 0; i + 1 < line.num_vertices(); ++i) {
+    best = std::min(best, S2::GetDistance(point, line.vertex(i), line.vertex(i + 1)));
+  }
+  return best;
+}
+
+// ------------------------------------------------------------------ a cap
+bool CapHoldsAll(const S2Cap& cap, const Shapes& other) {
+  auto holds_line = [&](const auto& line) {
+    for (int i = 0; i < line->num_vertices(); ++i) {
+      if (!cap.Contains(line->vertex(i))) {
+        return false;
+      }
+    }
+    return true;
+  };
+  auto holds_polygon = [&](const auto& polygon) { return cap.Contains(polygon->GetCapBound()); };
+  return std::all_of(other.points.begin(), other.points.end(),
+                     [&](const S2Point& point) { return cap.MayIntersect(S2Cell(point)); }) &&
+         std::all_of(other.lines.begin(), other.lines.end(), holds_line) &&
+         std::all_of(other.polygons.begin(), other.polygons.end(), holds_polygon);
+}
+
+template <typename Part>
+bool SomePolygonHolds(const Shapes& shapes, const Part& part) {
+  return std::any_of(shapes.polygons.begin(), shapes.polygons.end(),
+                     [&](const auto& polygon) { return polygon->Contains(part); });
+}
+
+S2CellUnion Cover(const Shapes& shapes) {
+  S2RegionCoverer::Options options;
+  options.set_max_level(kFinestLevel);
+  options.set_min_level(kCoarsestLevel);
+  options.set_max_cells(kMostCells);
+  S2RegionCoverer coverer(options);
+  std::vector<S2CellId> cells;
+  auto add = [&](const S2Region& region) {
+    std::vector<S2CellId> covering;
+    coverer.GetCovering(region, &covering);
+    cells.insert(cells.end(), covering.begin(), covering.end());
+  };
+  for (const S2Point& point : shapes.points) {
+    cells.push_back(S2CellId(point).parent(kFinestLevel));
+  }
+  for (const auto& line : shapes.lines) {
+    add(*line);
+  }
+  for (const auto& polygon : shapes.polygons) {
+    add(*polygon);
+  }
+  if (shapes.cap) {
+    add(*shapes.cap);
+  }
+  return S2CellUnion(std::move(cells));
+}
+
+}  // namespace
+
+Geometry::Geometry(std::unique_ptr<Shapes> shapes, std::optional<FlatPoint> point, bool spherical,
+                   bool is_geojson)
+    : shapes_(std::move(shapes)), point_(point), spherical_(spherical), is_geojson_(is_geojson) {}
+
+Geometry::~Geometry() = default;
+
+std::shared_ptr<const Geometry> Geometry::FromCap(FlatPoint center, double radians) {
+  auto shapes = std::make_unique<Shapes>();
+  shapes->cap = S2Cap(ToS2(center), S1Angle::Radians(std::min(radians, M_PI)));
+  return std::make_shared<Geometry>(std::move(shapes), std::nullopt, true, false);
+}
+
+bool Geometry::only_polygons() const {
+  return !shapes_->polygons.empty() && shapes_->points.empty() && shapes_->lines.empty();
+}
+
+bool Geometry::Intersects(const Geometry& other) const {
+  const Shapes& a = *shapes_;
+  const Shapes& b = *other.shapes_;
+  auto any = [](const auto& parts, const auto& meets) {
+    return std::any_of(parts.begin(), parts.end(), meets);
+  };
+  return any(a.points, [&](const S2Point& point) { return PointMeets(point, b); }) ||
+         any(b.points, [&](const S2Point& point) { return PointMeets(point, a); }) ||
+         any(a.lines, [&](const auto& line) { return LineMeets(*line, b); }) ||
+         any(b.lines, [&](const auto& line) { return LineMeets(*line, a); }) ||
+         any(a.polygons, [&](const auto& polygon) { return PolygonMeets(*polygon, b); });
+}
+
+bool Geometry::Contains(const Geometry& other) const {
+  const Shapes& b = *other.shapes_;
+  if (b.points.empty() && b.lines.empty() && b.polygons.empty()) {
+    return false;
+  }
+  if (shapes_->cap) {
+    return CapHoldsAll(*shapes_->cap, b);
+  }
+  auto all = [](const auto& parts, const auto& held) {
+    return std::all_of(parts.begin(), parts.end(), held);
+  };
+  return all(b.points, [&](const S2Point& point) { return SomePolygonHolds(*shapes_, point); }) &&
+         all(b.lines, [&](const auto& line) { return SomePolygonHolds(*shapes_, *line); }) &&
+         all(b.polygons, [&](const auto& polygon) { return SomePolygonHolds(*shapes_, *polygon); });
+}
+
+double Geometry::RadiansTo(FlatPoint from) const {
+  S2Point center = ToS2(from);
+  S1Angle best = S1Angle::Infinity();
+  for (const S2Point& point : shapes_->points) {
+    best = std::min(best, S1Angle(center, point));
+  }
+  for (const auto& line : shapes_->lines) {
+    best = std::min(best, DistanceTo(center, *line));
+  }
+  for (const auto& polygon : shapes_->polygons) {
+    best = std::min(best, polygon->GetDistance(center));
+  }
+  return best.radians();
+}
+
+std::vector<uint64_t> Geometry::Cells() const {
+  std::vector<uint64_t> ids;
+  for (S2CellId cell : Cover(*shapes_)) {
+    ids.push_back(cell.id());
+  }
+  return ids;
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> Geometry::CellRanges() const {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (S2CellId cell : Cover(*shapes_)) {
+    ranges.emplace_back(cell.range_min().id(), cell.range_max().id());
+    // Larger cells that cover this one stand for geometries wider than it.
+    for (int level = cell.level() - 1; level >= kCoarsestLevel; --level) {
+      uint64_t parent = cell.parent(level).id();
+      ranges.emplace_back(parent, parent);
+    }
+  }
+  std::sort(ranges.begin(), ranges.end());
+  ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
+  return ranges;
+}
+
+double FlatDistance(FlatPoint a, FlatPoint b) { return std::hypot(a.x - b.x, a.y - b.y); }
+
+double SphereDistance(FlatPoint a, FlatPoint b) { return S1Angle(ToS2(a), ToS2(b)).radians(); }
+
+}  // namespace quire::expr::geo

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/number.h"
+#include "expr/geo/shape.h"
+
+namespace quire::expr::geo {
+namespace {
+
+Status Bad(std::string message) { return Status(kBadValue, std::move(message)); }
+
+// Codes of complaints about a distance: of the legacy form, or BadValue inside {$geometry: ...}.
+struct DistanceCodes {
+  int not_number;
+  int negative;
+};
+
+Result<double> Distance(const bson::Element& element, const DistanceCodes& codes) {
+  bson::Value value = element.value();
+  if (!value.is_number()) {
+    return Status(codes.not_number, std::string(element.name()) + " must be a number");
+  }
+  double distance = bson::ToDouble(value);
+  if (!(distance >= 0)) {
+    return Status(codes.negative, std::string(element.name()) + " must be non-negative");
+  }
+  return distance;
+}
+
+Status ReadDistances(bson::View document, bool legacy, Near* near) {
+  bson::Element least = document.Find("$minDistance");
+  bson::Element most = document.Find("$maxDistance");
+  DistanceCodes least_codes =
+      legacy ? DistanceCodes{16893, 16894} : DistanceCodes{kBadValue, kBadValue};
+  DistanceCodes most_codes =
+      legacy ? DistanceCodes{16895, 16896} : DistanceCodes{kBadValue, kBadValue};
+  if (least.present()) {
+    ASSIGN_OR_RETURN(near->min_distance, Distance(least, least_codes));
+  }
+  if (most.present()) {
+    ASSIGN_OR_RETURN(near->max_distance, Distance(most, most_codes));
+  }
+  return Status::Ok();
+}
+
+Status ReadGeometry(bson::View operand, Near* near) {
+  bson::Value geometry = operand["$geometry"];
+  if (!geometry.is_document()) {
+    return Bad("$near requires geojson point, given " + bson::ToJson(geometry));
+  }
+  ASSIGN_OR_RETURN(auto parsed, Geometry::FromStored(geometry));
+  if (!parsed->point() || !parsed->spherical()) {
+    return Bad("$near requires geojson point, given " + bson::ToJson(geometry));
+  }
+  for (const bson::Element& element : operand) {
+    if (element.name() != "$geometry" && element.name() != "$minDistance" &&
+        element.name() != "$maxDistance") {
+      return Bad("invalid argument in geo near query: " + std::string(element.name()));
+    }
+  }
+  near->center = *parsed->point();
+  near->geojson = true;
+  near->sphere = true;
+  return ReadDistances(operand, /*legacy=*/false, near);
+}
+
+// [x, y] or [x, y, maxDistance], or the same as a document.
+Status ReadLegacy(std::string_view name, const bson::Value& operand, bson::View siblings,
+                  Near* near) {
+  std::optional<FlatPoint> point = LegacyPoint(operand);
+  if (!point) {
+    return Bad("invalid point in geo near query $geometry argument: " + bson::ToJson(operand));
+  }
+  near->center = *point;
+  near->sphere = name == "$nearSphere";
+  if (near->sphere && !IsOnSphere(*point)) {
+    return Bad("longitude/latitude is out of bounds");
+  }
+  size_t index = 0;
+  for (const bson::Element& element : operand.AsDocument()) {
+    if (index++ == 2) {
+      ASSIGN_OR_RETURN(near->max_distance, Distance(element, {16895, 16896}));
+    }
+  }
+  return ReadDistances(siblings, /*legacy=*/true, near);
+}
+
+}  // namespace
+
+Result<Near> ParseNear(std::string_view name, const bson::Value& operand, bson::View siblings) {
+  Near near;
+  near.max_distance = std::numeric_limits<double>::infinity();
+  if (!operand.is_document() && !operand.is_array()) {
+    return Bad("near must be first in: " + bson::ToJson(bson::Value(siblings)));
+  }
+  if (operand.AsDocument().Has("$geometry")) {
+    RETURN_IF_ERROR(ReadGeometry(operand.AsDocument(), &near));
+  } else {
+    RETURN_IF_ERROR(ReadLegacy(name, operand, siblings, &near));
+  }
+  return near;
+}
+
+std::optional<double> Near::DistanceTo(const Geometry& stored) const {
+  double distance = 0;
+  if (sphere) {
+    if (!stored.spherical()) {
+      return std::nullopt;
+    }
+    distance = stored.RadiansTo(center) * (geojson ? kEarthRadiusMeters : 1);
+  } else {
+    if (!stored.point()) {
+      return std::nullopt;
+    }
+    distance = FlatDistance(center, *stored.point());
+  }
+  if (distance < min_distance || distance > max_distance) {
+    return std::nullopt;
+  }
+  return distance;
+}
+
+}  // namespace quire::expr::geo

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The S2 objects behind a geometry. Private to expr/geo.
+#pragma once
+
+#include <s2/s2cap.h>
+#include <s2/s2point.h>
+#include <s2/s2polygon.h>
+#include <s2/s2polyline.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "expr/geo/geometry.h"
+
+namespace quire::expr::geo {
+
+struct Geometry::Shapes {
+  std::vector<S2Point> points;
+  std::vector<std::unique_ptr<S2Polyline>> lines;
+  std::vector<std::unique_ptr<S2Polygon>> polygons;
+  std::optional<S2Cap> cap;
+};
+
+S2Point ToS2(FlatPoint degrees);
+
+}  // namespace quire::expr::geo
