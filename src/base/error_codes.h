@@ -167,6 +167,11 @@
   X(UnrecoverableRollbackError, 128)                  \
   X(DataCorruptionDetected, 341)                      \
   X(RateLimitExceeded, 461)                           \
+  X(ClientMetadataMissingField, 183)                  \
+  X(ClientMetadataAppNameTooLarge, 184)               \
+  X(ClientMetadataDocumentTooLarge, 185)              \
+  X(ClientMetadataCannotBeMutated, 186)               \
+  X(NewReplicaSetConfigurationIncompatible, 103)      \
   X(NoSuchSession, 206)                               \
   X(StreamTerminated, 282)                            \
   X(InvalidViewDefinition, 182)                       \

@@ -266,6 +266,7 @@ void Debug(int level, std::string_view component, std::string_view message, Attr
 
 int Verbosity() { return Global().verbosity.load(std::memory_order_relaxed); }
 void SetVerbosity(int level) { Global().verbosity = level; }
+bool Quiet() { return Global().quiet; }
 void SetQuiet(bool quiet) { Global().quiet = quiet; }
 
 Recent RecentLines() {

@@ -73,6 +73,7 @@ void Debug(int level, std::string_view component, std::string_view message, Attr
 
 int Verbosity();
 void SetVerbosity(int level);
+bool Quiet();
 void SetQuiet(bool quiet);
 
 // The most recent lines (oldest first), and how many were ever written, for getLog.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "command/write_gate.h"
 #include "engine/engine.h"
 #include "quire/bson.h"
 #include "request/dispatch.h"
@@ -24,6 +25,7 @@ struct ServerInfo {
   std::vector<std::string> arguments;
   bson::Document parsed_options;  // getCmdLineOpts
   std::string data_path;
+  std::vector<std::string> compressors;  // that hello may agree to
   int port = 0;
   bool embedded = true;
   std::function<void()> shutdown;        // asks the process to stop; empty when embedded
@@ -68,6 +70,11 @@ class Commands : public request::Dispatcher {
   };
   const Tally& tally(size_t row) const { return tallies_[row]; }
 
+  WriteGate& write_gate() { return write_gate_; }
+  // The parameter automationServiceDescriptor, which hello shows.
+  std::string automation_descriptor();
+  void SetAutomationDescriptor(std::string text);
+
  protected:
   Status Invoke(size_t index, request::Call& call) override;
   void FinishReply(const request::Call* call, bson::Builder* reply) override;
@@ -81,6 +88,9 @@ class Commands : public request::Dispatcher {
   ServerInfo info_;
   std::vector<const Row*> rows_;
   std::unique_ptr<Tally[]> tallies_;
+  WriteGate write_gate_;
+  std::mutex mutex_;
+  std::string automation_descriptor_;  // protected by mutex_
 };
 
 // The rows of each family.
@@ -92,6 +102,7 @@ std::span<const Row> TransactionRows();  // commitTransaction, abortTransaction,
 std::span<const Row> StatisticsRows();   // collStats, dbStats, dataSize, validate...
 std::span<const Row> ExplainRows();
 std::span<const Row> AggregateRows();
+// Those about the server itself are in diagnostic.h.
 
 // Appends {cursor: {firstBatch, id, ns}} of a new cursor, keeping it when it is not exhausted.
 Status AppendFirstBatch(Invocation& invocation, std::shared_ptr<engine::Cursor> cursor,

@@ -4,6 +4,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/command.h"
+#include "command/diagnostic.h"
 #include "command/write_concern.h"
 
 namespace quire::command {
@@ -14,7 +15,8 @@ std::vector<const Row*> AllRows() {
   std::vector<const Row*> all;
   for (std::span<const Row> family :
        {ReadRows(), WriteRows(), CollectionRows(), IndexRows(), TransactionRows(), StatisticsRows(),
-        ExplainRows(), AggregateRows()}) {
+        ExplainRows(), AggregateRows(), HandshakeRows(), ServerInfoRows(), ServerStatusRows(),
+        ParameterRows(), ReplicaSetRows(), OperationRows(), ControlRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }
@@ -77,6 +79,9 @@ Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Ro
 
 Status Commands::Invoke(size_t index, request::Call& call) {
   RETURN_IF_ERROR(CheckTransactionUse(call));
+  if (call.command.flags & request::kWrite) {
+    RETURN_IF_ERROR(write_gate_.Pass(call.op));
+  }
   const request::Generic& generic = call.generic;
   engine::Operation operation{engine_, call.op};
   operation.durability = DurabilityOf(generic.write_concern);
@@ -142,6 +147,16 @@ void Commands::Finished(const request::Call& call, const Status& status,
       return;
     }
   }
+}
+
+std::string Commands::automation_descriptor() {
+  std::lock_guard lock(mutex_);
+  return automation_descriptor_;
+}
+
+void Commands::SetAutomationDescriptor(std::string text) {
+  std::lock_guard lock(mutex_);
+  automation_descriptor_ = std::move(text);
 }
 
 }  // namespace quire::command

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands that act on the server: fsync and its lock, log rotation, shutdown, profile.
+#include <array>
+
+#include "base/error_codes.h"
+#include "base/log.h"
+#include "base/try.h"
+#include "bson/number.h"
+#include "command/diagnostic.h"
+#include "command/write_gate.h"
+#include "request/fields.h"
+
+namespace quire::command {
+namespace {
+
+struct FsyncRequest {
+  bson::Value lock;
+  int64_t timeout = 0;
+  static constexpr auto kFields = std::to_array<request::FieldRow<FsyncRequest>>(
+      {request::Field<&FsyncRequest::lock>("lock"),
+       request::Field<&FsyncRequest::timeout>("fsyncLockAcquisitionTimeoutMillis")});
+};
+
+Status RunFsync(Invocation& i) {
+  FsyncRequest asked;
+  RETURN_IF_ERROR(
+      request::ReadFields<FsyncRequest>("fsync", i.body(), true, FsyncRequest::kFields, &asked));
+  RETURN_IF_ERROR(i.engine.store().Sync());
+  if (!Truthy(asked.lock)) {
+    i.reply().Append("numFiles", 1);
+    return Status::Ok();
+  }
+  i.reply()
+      .Append("info", "now locked against writes, use db.fsyncUnlock() to unlock")
+      .Append("lockCount", i.commands.write_gate().Lock())
+      .Append("seeAlso", "http://dochub.mongodb.org/core/fsynccommand");
+  return Status::Ok();
+}
+
+Status RunFsyncUnlock(Invocation& i) {
+  ASSIGN_OR_RETURN(int64_t left, i.commands.write_gate().Unlock());
+  i.reply().Append("info", "fsyncUnlock completed").Append("lockCount", left);
+  return Status::Ok();
+}
+
+Status RunLogRotate(Invocation& i) {
+  bson::Value target = i.body().front().value();
+  if (target.is_string()) {
+    if (target.AsString() != "server") {
+      return {kNoSuchKey, "Unknown log type for rotate: " + std::string(target.AsString())};
+    }
+  } else if (!target.is_number() && target.type() != bson::Type::kBool) {
+    return request::WrongType("logRotate", i.body().front(), "[bool, string]");
+  }
+  bool skip = true;
+  for (const bson::Element& e : i.body()) {
+    if (!skip && e.name() != "comment" && !request::IsGenericField(e.name())) {
+      return request::UnknownField("logRotate", e.name());
+    }
+    skip = false;
+  }
+  return log::Rotate();
+}
+
+// Without a secondary to take over, a primary ends only when forced or given no time to wait.
+Status RunShutdown(Invocation& i) {
+  const auto& shutdown = i.commands.info().shutdown;
+  if (!shutdown) {
+    return {kIllegalOperation, "the database is embedded: the program that opened it ends it"};
+  }
+  log::Info("COMMAND", "Terminating via shutdown command", {{"client", i.call.client.remote()}});
+  i.call.outcome.close = true;
+  shutdown();
+  return Status::Ok();
+}
+
+struct ProfileRequest {
+  std::optional<int64_t> slow_ms;
+  bson::Value sample_rate;
+  bson::Value filter;
+  bson::Value level;
+};
+
+constexpr int kLevels = 3;  // 0, 1, 2
+
+Status ReadProfile(bson::View body, ProfileRequest* out) {
+  bool first = true;
+  for (const bson::Element& e : body) {
+    if (first) {
+      out->level = e.value();
+      first = false;
+    } else if (e.name() == "slowms") {
+      RETURN_IF_ERROR(request::ReadField("profile", e, &out->slow_ms));
+    } else if (e.name() == "sampleRate") {
+      out->sample_rate = e.value();
+    } else if (e.name() == "filter") {
+      out->filter = e.value();
+    } else if (!request::IsGenericField(e.name())) {
+      return request::UnknownField("profile", e.name());
+    }
+  }
+  if (!out->level.is_number()) {
+    return request::WrongType("profile", body.front(), "[long, int, decimal, double]");
+  }
+  if (!out->sample_rate.nullish()) {
+    if (!out->sample_rate.is_number()) {
+      return request::WrongType("profile", body.Find("sampleRate"), "[long, int, decimal, double]");
+    }
+    double rate = bson::ToDouble(out->sample_rate);
+    if (!(rate >= 0 && rate <= 1)) {
+      return {kBadValue, "'sampleRate' must be between 0.0 and 1.0 inclusive"};
+    }
+  }
+  bool unset = out->filter.is_string() && out->filter.AsString() == "unset";
+  if (!out->filter.missing() && !unset && !out->filter.is_document()) {
+    return {kBadValue, "Expected an object, or the string 'unset'."};
+  }
+  return Status::Ok();
+}
+
+// Levels above 0 fill system.profile, which does not exist here: slow operations are logged.
+Status RunProfile(Invocation& i) {
+  ProfileRequest asked;
+  RETURN_IF_ERROR(ReadProfile(i.body(), &asked));
+  int64_t level = bson::ClampedInt64(asked.level);
+  if (level > 0 && level < kLevels) {
+    return {kNotImplemented, "the profiler is not supported: slow operations are in the log"};
+  }
+  i.reply()
+      .Append("was", 0)
+      .Append("slowms", static_cast<int32_t>(i.commands.slow_millis.load()))
+      .Append("sampleRate", 1.0);
+  if (level == 0 && asked.slow_ms) {
+    i.commands.slow_millis = *asked.slow_ms;
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+int64_t WriteGate::Lock() {
+  std::lock_guard lock(mutex_);
+  return ++count_;
+}
+
+Result<int64_t> WriteGate::Unlock() {
+  std::lock_guard lock(mutex_);
+  if (count_ == 0) {
+    return Status(kIllegalOperation, "fsyncUnlock called when not locked");
+  }
+  int64_t left = --count_;
+  opened_.notify_all();
+  return left;
+}
+
+Status WriteGate::Wait(OpContext& op) {
+  std::unique_lock lock(mutex_);
+  while (count_ > 0) {
+    opened_.wait_for(lock, std::chrono::milliseconds(20));
+    RETURN_IF_ERROR(op.CheckInterruptNow());
+  }
+  return Status::Ok();
+}
+
+std::span<const Row> ControlRows() {
+  using request::kAdminOnly;
+  static constexpr Row kRows[] = {
+      {{"fsync", "", kAdminOnly, "flushes to disk; lock: true also stops writes"}, RunFsync},
+      {{"fsyncUnlock", "", kAdminOnly, "lets writes go on"}, RunFsyncUnlock},
+      {{"logRotate", "", kAdminOnly, "begins a new log file"}, RunLogRotate},
+      {{"shutdown", "", kAdminOnly, "ends the server"}, RunShutdown},
+      {{"profile", "", 0, "what counts as a slow operation"}, RunProfile},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The families of commands about the server itself.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "command/command.h"
+
+namespace quire::command {
+
+std::span<const Row> HandshakeRows();     // hello, isMaster
+std::span<const Row> ServerInfoRows();    // buildInfo, hostInfo, connectionStatus, getLog...
+std::span<const Row> ServerStatusRows();  // serverStatus, top
+std::span<const Row> ParameterRows();     // getParameter, setParameter
+std::span<const Row> ReplicaSetRows();    // replSetGetStatus, replSetGetConfig...
+std::span<const Row> OperationRows();     // currentOp, killOp
+std::span<const Row> ControlRows();       // fsync, logRotate, shutdown, profile
+
+// Sets parameters given as name=value when the server starts. Error: BadValue, InvalidOptions.
+Status SetStartupParameters(Commands& commands, const std::vector<std::string>& assignments);
+
+// How the client reaches this server, "host:port".
+std::string ReachedAs(const Invocation& invocation);
+// The process since its start.
+int64_t UptimeMillis();
+// Milliseconds since 1970.
+bson::Date WallClock();
+// MongoDB's reading of a value as a switch: anything but false, 0, null, undefined and missing.
+bool Truthy(const bson::Value& value);
+
+}  // namespace quire::command

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// currentOp and killOp.
+#include <chrono>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/number.h"
+#include "command/diagnostic.h"
+#include "expr/match/match.h"
+#include "request/fields.h"
+
+namespace quire::command {
+namespace {
+
+// MongoDB's word for the kind of an operation.
+std::string_view KindOf(std::string_view command) {
+  struct Kind {
+    std::string_view command;
+    std::string_view kind;
+  };
+  static constexpr Kind kKinds[] = {{"find", "query"},    {"getMore", "getmore"},
+                                    {"insert", "insert"}, {"update", "update"},
+                                    {"delete", "remove"}, {"killCursors", "killcursors"}};
+  for (const Kind& kind : kKinds) {
+    if (kind.command == command) {
+      return kind.kind;
+    }
+  }
+  return "command";
+}
+
+std::string NamespaceOf(const request::Call& call) {
+  std::string ns(call.database);
+  bson::Value target = call.body.front().value();
+  return ns + "." + (target.is_string() ? std::string(target.AsString()) : "$cmd");
+}
+
+bson::Document Describe(const Invocation& i, const request::RunningOp& op) {
+  const request::Call& call = *op.call;
+  auto micros = std::chrono::duration_cast<std::chrono::microseconds>(
+                    std::chrono::steady_clock::now() - op.started)
+                    .count();
+  bson::Builder out;
+  out.Append("type", "op")
+      .Append("host", i.commands.info().host)
+      .Append("desc", "conn" + std::to_string(call.client.id()))
+      .Append("connectionId", static_cast<int32_t>(call.client.id()))
+      .Append("client", call.client.remote());
+  if (call.client.has_metadata) {
+    bson::Value application = call.client.metadata["application"];
+    if (application.is_document()) {
+      out.Append("appName", application.AsDocument()["name"]);
+    }
+    out.Append("clientMetadata", call.client.metadata);
+  }
+  out.Append("active", true)
+      .Append("currentOpTime", WallClock())
+      .Append("effectiveUsers", bson::Value());
+  if (!call.generic.lsid.empty()) {
+    out.BeginDocument("lsid").Append("id", bson::Value::Binary(call.generic.lsid, 4)).End();
+  }
+  out.Append("threaded", true)
+      .Append("opid", static_cast<int32_t>(op.id))
+      .Append("secs_running", static_cast<int64_t>(micros / 1'000'000))
+      .Append("microsecs_running", static_cast<int64_t>(micros))
+      .Append("op", KindOf(call.command.name))
+      .Append("ns", NamespaceOf(call))
+      .Append("redacted", false)
+      .Append("command", call.body)
+      .Append("numYields", 0)
+      .Append("waitingForLock", false)
+      .Append("waitingForFlowControl", false);
+  if (op.op->killed()) {
+    out.Append("killPending", true);
+  }
+  return out.Finish();
+}
+
+// The fields of the command that filter the list rather than shape it.
+bson::Document FilterOf(bson::View body) {
+  bson::Builder filter;
+  bool first = true;
+  for (const bson::Element& e : body) {
+    bool shapes = first || e.name() == "$all" || e.name() == "$ownOps" ||
+                  e.name() == "$truncateOps" || request::IsGenericField(e.name());
+    first = false;
+    if (!shapes) {
+      filter.Append(e);
+    }
+  }
+  return filter.Finish();
+}
+
+Status RunCurrentOp(Invocation& i) {
+  bson::Document spec = FilterOf(i.body());
+  expr::Context context;
+  ASSIGN_OR_RETURN(auto filter, expr::match::Filter::Parse(spec.view(), &context));
+  std::vector<bson::Document> all;
+  i.commands.operations().ForEach(
+      [&](const request::RunningOp& op) { all.push_back(Describe(i, op)); });
+  i.reply().BeginArray("inprog");
+  for (const bson::Document& op : all) {
+    ASSIGN_OR_RETURN(bool matches, filter->Matches(op.view()));
+    if (matches) {
+      i.reply().Push(op.view());
+    }
+  }
+  i.reply().End();
+  return Status::Ok();
+}
+
+Status RunKillOp(Invocation& i) {
+  bson::Element op = i.body().Find("op");
+  if (!op.present()) {
+    return {kNoSuchKey, "Missing expected field \"op\""};
+  }
+  bson::Value value = op.value();
+  if (!value.is_number()) {
+    return {kTypeMismatch, "Expected field \"op\" to have numeric type, but found " +
+                               std::string(bson::TypeName(value.type()))};
+  }
+  auto id = bson::ExactInt64(value);
+  if (!id) {
+    return {kBadValue,
+            "Expected field \"op\" to have a value exactly representable as a 64-bit "
+            "integer"};
+  }
+  if (*id > INT32_MAX || *id < INT32_MIN) {
+    return {26823,
+            "invalid op : " + std::to_string(*id) + ". Op ID cannot be represented with 32 bits"};
+  }
+  i.commands.operations().Kill(*id, kInterrupted);
+  i.reply().Append("info", "attempting to kill op");
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::span<const Row> OperationRows() {
+  using request::kAdminOnly;
+  static constexpr Row kRows[] = {
+      {{"currentOp", "", kAdminOnly, "operations under way"}, RunCurrentOp},
+      {{"killOp", "", kAdminOnly, "ends an operation"}, RunKillOp},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// getParameter and setParameter: one row per server parameter.
+#include <algorithm>
+#include <mutex>
+
+#include "base/error_codes.h"
+#include "base/log.h"
+#include "base/try.h"
+#include "base/version.h"
+#include "bson/number.h"
+#include "command/diagnostic.h"
+#include "request/fields.h"
+
+namespace quire::command {
+namespace {
+
+enum When : uint8_t { kNever = 0, kStartup = 1, kRuntime = 2, kAlways = 3 };
+
+// A server parameter. `check` accepts or refuses a value, `set` takes an accepted one.
+struct Parameter {
+  std::string_view name;
+  When when;
+  void (*get)(Commands& commands, std::string_view name, bson::Builder* out);
+  Status (*check)(std::string_view name, const bson::Value& value);
+  void (*set)(Commands& commands, const bson::Value& value);
+};
+
+Status Refuse(std::string_view name, const std::string& why) {
+  return {kBadValue, "Invalid value for parameter " + std::string(name) + ": " + why};
+}
+
+// A whole number of at least `Min` and at most `Max`; booleans count as 0 and 1.
+template <int64_t Min, int64_t Max>
+Status CheckInteger(std::string_view name, const bson::Value& value) {
+  if (value.type() == bson::Type::kBool) {
+    return Status::Ok();
+  }
+  if (!value.is_number() || bson::IsNan(value)) {
+    return Refuse(name, "not a number");
+  }
+  int64_t number = bson::ClampedInt64(value);
+  if (number < Min || number > Max) {
+    return Refuse(name, std::to_string(number) + " is out of range");
+  }
+  return Status::Ok();
+}
+
+int64_t IntegerOf(const bson::Value& value) {
+  return value.type() == bson::Type::kBool ? int64_t{value.AsBool()} : bson::ClampedInt64(value);
+}
+
+Status CheckSwitch(std::string_view name, const bson::Value& value) {
+  if (value.type() == bson::Type::kBool || value.is_number()) {
+    return Status::Ok();
+  }
+  return Refuse(name, "not a boolean");
+}
+
+// Values that cannot be changed into anything else.
+template <bool Only>
+Status CheckOnly(std::string_view name, const bson::Value& value) {
+  RETURN_IF_ERROR(CheckSwitch(name, value));
+  return Truthy(value) == Only ? Status::Ok() : Refuse(name, "not supported by this server");
+}
+
+constexpr size_t kMaxDescriptor = 64;
+
+Status CheckDescriptor(std::string_view name, const bson::Value& value) {
+  if (!value.is_string()) {
+    return {kTypeMismatch, std::string(name) + " must be a string"};
+  }
+  if (value.AsString().size() > kMaxDescriptor) {
+    return {kOverflow, std::string(name) + " is limited to 64 bytes"};
+  }
+  return Status::Ok();
+}
+
+void SetNothing(Commands&, const bson::Value&) {}
+
+const Parameter kParameters[] = {
+    {"KeysRotationIntervalSec", kStartup,
+     [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, 7776000); },
+     CheckInteger<7776000, 7776000>, SetNothing},
+    {"ShardingTaskExecutorPoolReplicaSetMatching", kStartup,
+     [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, "automatic"); },
+     [](std::string_view n, const bson::Value& v) {
+       return v.is_string() && v.AsString() == "automatic" ? Status::Ok()
+                                                           : Refuse(n, "no such matching");
+     },
+     SetNothing},
+    {"allowDiskUseByDefault", kStartup,
+     [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, true); },
+     CheckOnly<true>, SetNothing},
+    {"authSchemaVersion", kNever,
+     [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, 5); }, nullptr,
+     nullptr},
+    {"authenticationMechanisms", kNever,
+     [](Commands&, std::string_view n, bson::Builder* out) { out->BeginArray(n).End(); }, nullptr,
+     nullptr},
+    {"automationServiceDescriptor", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.automation_descriptor());
+     },
+     CheckDescriptor,
+     [](Commands& c, const bson::Value& v) {
+       c.SetAutomationDescriptor(std::string(v.AsString()));
+     }},
+    {"cursorTimeoutMillis", kNever,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, int64_t{c.engine().options().cursor_timeout.count()});
+     },
+     nullptr, nullptr},
+    {"diagnosticDataCollectionEnabled", kAlways,
+     [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, false); },
+     CheckOnly<false>, SetNothing},
+    {"enableTestCommands", kStartup,
+     [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, false); },
+     CheckOnly<false>, SetNothing},
+    {"featureCompatibilityVersion", kNever,
+     [](Commands&, std::string_view n, bson::Builder* out) {
+       out->BeginDocument(n).Append("version", kFeatureCompatibilityVersion).End();
+     },
+     nullptr, nullptr},
+    {"localLogicalSessionTimeoutMinutes", kNever,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.engine().options().session_timeout.count()));
+     },
+     nullptr, nullptr},
+    {"logLevel", kAlways,
+     [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Verbosity()); },
+     CheckInteger<0, 5>,
+     [](Commands&, const bson::Value& v) { log::SetVerbosity(static_cast<int>(IntegerOf(v))); }},
+    {"quiet", kAlways,
+     [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Quiet()); },
+     CheckSwitch, [](Commands&, const bson::Value& v) { log::SetQuiet(Truthy(v)); }},
+    {"transactionLifetimeLimitSeconds", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.engine().transaction_lifetime_seconds.load()));
+     },
+     CheckInteger<1, INT32_MAX>,
+     [](Commands& c, const bson::Value& v) {
+       c.engine().transaction_lifetime_seconds = IntegerOf(v);
+     }},
+    {"ttlMonitorEnabled", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.engine().ttl_enabled.load());
+     },
+     CheckSwitch, [](Commands& c, const bson::Value& v) { c.engine().ttl_enabled = Truthy(v); }},
+    {"ttlMonitorSleepSecs", kNever,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.engine().options().ttl_interval.count() / 1000));
+     },
+     nullptr, nullptr},
+};
+
+const Parameter* Find(std::string_view name) {
+  for (const Parameter& parameter : kParameters) {
+    if (parameter.name == name) {
+      return &parameter;
+    }
+  }
+  return nullptr;
+}
+
+struct Wanted {
+  bool all = false;
+  bool details = false;
+  std::string_view set_at;
+};
+
+Status ReadWanted(bson::View options, Wanted* wanted) {
+  for (const bson::Element& e : options) {
+    if (e.name() == "showDetails" || e.name() == "allParameters") {
+      bool* target = e.name() == "showDetails" ? &wanted->details : &wanted->all;
+      RETURN_IF_ERROR(request::ReadField("getParameter", e, target));
+    } else if (e.name() == "setAt") {
+      RETURN_IF_ERROR(request::ReadField("getParameter", e, &wanted->set_at));
+      if (wanted->set_at != "startup" && wanted->set_at != "runtime") {
+        return {kBadValue, "Enumeration value '" + std::string(wanted->set_at) +
+                               "' for field 'getParameter.setAt' is not a valid value."};
+      }
+    } else {
+      return request::UnknownField("getParameter", e.name());
+    }
+  }
+  return Status::Ok();
+}
+
+void AppendParameter(Invocation& i, const Parameter& parameter, bool details) {
+  if (!details) {
+    parameter.get(i.commands, parameter.name, &i.reply());
+    return;
+  }
+  i.reply().BeginDocument(parameter.name);
+  parameter.get(i.commands, "value", &i.reply());
+  i.reply()
+      .Append("settableAtRuntime", (parameter.when & kRuntime) != 0)
+      .Append("settableAtStartup", (parameter.when & kStartup) != 0)
+      .End();
+}
+
+bool Selected(const Parameter& parameter, std::string_view set_at) {
+  return set_at.empty() || (parameter.when & (set_at == "startup" ? kStartup : kRuntime)) != 0;
+}
+
+Status RunGetParameter(Invocation& i) {
+  Wanted wanted;
+  bson::Value first = i.body().front().value();
+  if (first.is_document()) {
+    RETURN_IF_ERROR(ReadWanted(first.AsDocument(), &wanted));
+  } else if (first.is_string() && first.AsString() == "*") {
+    wanted.all = true;
+  }
+  size_t found = 0;
+  if (wanted.all) {
+    for (const Parameter& parameter : kParameters) {
+      if (Selected(parameter, wanted.set_at)) {
+        AppendParameter(i, parameter, wanted.details);
+        ++found;
+      }
+    }
+  } else {
+    bool skip = true;
+    for (const bson::Element& e : i.body()) {
+      const Parameter* parameter = skip ? nullptr : Find(e.name());
+      skip = false;
+      if (parameter != nullptr && Selected(*parameter, wanted.set_at)) {
+        AppendParameter(i, *parameter, wanted.details);
+        ++found;
+      }
+    }
+  }
+  if (found == 0) {
+    return {kInvalidOptions, "no option found to get"};
+  }
+  return Status::Ok();
+}
+
+// Accepts or refuses one value; `when` is the moment it is set at.
+Result<const Parameter*> CheckOne(std::string_view name, const bson::Value& value, When when) {
+  const Parameter* parameter = Find(name);
+  if (parameter == nullptr) {
+    return Status(kInvalidOptions, "attempted to set unrecognized parameter [" + std::string(name) +
+                                       "], use help:true to see options ");
+  }
+  if ((parameter->when & when) == 0) {
+    return Status(kIllegalOperation, "not allowed to change [" + std::string(name) + "] at " +
+                                         (when == kStartup ? "startup" : "runtime"));
+  }
+  RETURN_IF_ERROR(parameter->check(name, value));
+  return parameter;
+}
+
+Status RunSetParameter(Invocation& i) {
+  static std::mutex one_at_a_time;
+  std::lock_guard lock(one_at_a_time);
+  std::vector<std::pair<const Parameter*, bson::Value>> changes;
+  bool skip = true;
+  for (const bson::Element& e : i.body()) {
+    if (skip || request::IsGenericField(e.name())) {
+      skip = false;
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Parameter* parameter, CheckOne(e.name(), e.value(), kRuntime));
+    changes.emplace_back(parameter, e.value());
+  }
+  if (changes.empty()) {
+    return {kInvalidOptions, "no option found to set, use help:true to see options "};
+  }
+  changes.front().first->get(i.commands, "was", &i.reply());
+  for (const auto& [parameter, value] : changes) {
+    parameter->set(i.commands, value);
+  }
+  return Status::Ok();
+}
+
+// A value as typed on a command line.
+bson::OwnedValue FromText(const std::string& text) {
+  if (text == "true" || text == "false") {
+    return bson::OwnedValue(bson::Value(text == "true"));
+  }
+  char* end = nullptr;
+  int64_t number = strtoll(text.c_str(), &end, 10);
+  if (!text.empty() && *end == '\0') {
+    return bson::OwnedValue(bson::Value(number));
+  }
+  return bson::OwnedValue(bson::Value(std::string_view(text)));
+}
+
+}  // namespace
+
+Status SetStartupParameters(Commands& commands, const std::vector<std::string>& assignments) {
+  for (const std::string& assignment : assignments) {
+    size_t equals = assignment.find('=');
+    bson::OwnedValue value = FromText(assignment.substr(equals + 1));
+    ASSIGN_OR_RETURN(
+        const Parameter* parameter,
+        CheckOne(std::string_view(assignment).substr(0, equals), value.value(), kStartup));
+    parameter->set(commands, value.value());
+  }
+  return Status::Ok();
+}
+
+std::span<const Row> ParameterRows() {
+  using request::kAdminOnly;
+  static constexpr Row kRows[] = {
+      {{"getParameter", "", kAdminOnly, "reads server parameters"}, RunGetParameter},
+      {{"setParameter", "", kAdminOnly, "changes server parameters"}, RunSetParameter},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the server is, runs on, and was told: answers that take no engine.
+#include <gnu/libc-version.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "base/error_codes.h"
+#include "base/log.h"
+#include "base/try.h"
+#include "base/version.h"
+#include "bson/number.h"
+#include "command/diagnostic.h"
+#include "request/fields.h"
+
+namespace quire::command {
+namespace {
+
+const std::chrono::steady_clock::time_point kStart = std::chrono::steady_clock::now();
+
+Status RunPing(Invocation&) { return Status::Ok(); }
+
+Status RunBuildInfo(Invocation& i) {
+  bson::Builder& reply = i.reply();
+  reply.Append("version", kMongoVersion)
+      .Append("gitVersion", "quire-" + std::string(kVersion))
+      .BeginArray("modules")
+      .End()
+      .Append("allocator", "system")
+      .Append("javascriptEngine", "none")
+      .Append("sysInfo", "deprecated")
+      .BeginArray("versionArray");
+  for (int part : kMongoVersionParts) {
+    reply.Push(part);
+  }
+  reply.End()
+      .BeginDocument("openssl")
+      .Append("running", "disabled")
+      .Append("compiled", "disabled")
+      .End()
+      .BeginDocument("buildEnvironment")
+      .Append("distmod", "")
+      .Append("distarch", "x86_64")
+      .Append("cc", __VERSION__)
+      .Append("target_arch", "x86_64")
+      .Append("target_os", "linux")
+      .End()
+      .Append("bits", 64)
+      .Append("debug", false)
+      .Append("maxBsonObjectSize", 16 << 20)
+      .BeginArray("storageEngines")
+      .Push("ephemeralForTest")
+      .Push("wiredTiger")
+      .End();
+  return Status::Ok();
+}
+
+// The value of `key` in a file of "key=value" or "key : value" lines.
+std::string FileValue(const char* path, std::string_view key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with(key)) {
+      continue;
+    }
+    size_t at = line.find_first_of("=:");
+    if (at == std::string::npos) {
+      continue;
+    }
+    std::string value = line.substr(at + 1);
+    std::erase(value, '"');
+    value.erase(0, value.find_first_not_of(" \t"));
+    return value;
+  }
+  return "";
+}
+
+Status RunHostInfo(Invocation& i) {
+  utsname names{};
+  (void)uname(&names);
+  struct sysinfo memory {};
+  (void)sysinfo(&memory);
+  auto megabytes = static_cast<int64_t>((uint64_t{memory.totalram} * memory.mem_unit) >> 20);
+  i.reply()
+      .BeginDocument("system")
+      .Append("currentTime", WallClock())
+      .Append("hostname", ReachedAs(i))
+      .Append("cpuAddrSize", 64)
+      .Append("memSizeMB", megabytes)
+      .Append("memLimitMB", megabytes)
+      .Append("numCores", static_cast<int32_t>(std::thread::hardware_concurrency()))
+      .Append("cpuArch", names.machine)
+      .Append("numaEnabled", false)
+      .End()
+      .BeginDocument("os")
+      .Append("type", "Linux")
+      .Append("name", FileValue("/etc/os-release", "PRETTY_NAME"))
+      .Append("version", FileValue("/etc/os-release", "VERSION_ID"))
+      .End()
+      .BeginDocument("extra")
+      .Append("versionString", std::string(names.sysname) + " version " + names.release)
+      .Append("libcVersion", gnu_get_libc_version())
+      .Append("kernelVersion", names.release)
+      .Append("cpuFrequencyMHz", FileValue("/proc/cpuinfo", "cpu MHz"))
+      .Append("cpuFeatures", FileValue("/proc/cpuinfo", "flags"))
+      .Append("pageSize", static_cast<int64_t>(sysconf(_SC_PAGESIZE)))
+      .Append("numPages", static_cast<int32_t>(sysconf(_SC_PHYS_PAGES)))
+      .Append("maxOpenFiles", static_cast<int32_t>(sysconf(_SC_OPEN_MAX)))
+      .End();
+  return Status::Ok();
+}
+
+struct ConnectionStatusRequest {
+  bool show_privileges = false;
+  static constexpr auto kFields = std::to_array<request::FieldRow<ConnectionStatusRequest>>(
+      {request::Field<&ConnectionStatusRequest::show_privileges>("showPrivileges")});
+};
+
+Status RunConnectionStatus(Invocation& i) {
+  ConnectionStatusRequest asked;
+  RETURN_IF_ERROR(request::ReadFields<ConnectionStatusRequest>(
+      "connectionStatus", i.body(), true, ConnectionStatusRequest::kFields, &asked));
+  i.reply().BeginDocument("authInfo").BeginArray("authenticatedUsers").End();
+  i.reply().BeginArray("authenticatedUserRoles").End();
+  if (asked.show_privileges) {
+    i.reply().BeginArray("authenticatedUserPrivileges").End();
+  }
+  i.reply().End();
+  return Status::Ok();
+}
+
+Status RunWhatsMyUri(Invocation& i) {
+  i.reply().Append("you", i.call.client.remote());
+  return Status::Ok();
+}
+
+Status RunGetCmdLineOpts(Invocation& i) {
+  i.reply().BeginArray("argv");
+  for (const std::string& argument : i.commands.info().arguments) {
+    i.reply().Push(argument);
+  }
+  i.reply().End().Append("parsed", i.commands.info().parsed_options);
+  return Status::Ok();
+}
+
+Status RunListCommands(Invocation& i) {
+  std::vector<const Row*> rows(i.commands.rows().begin(), i.commands.rows().end());
+  std::sort(rows.begin(), rows.end(),
+            [](const Row* a, const Row* b) { return a->info.name < b->info.name; });
+  i.reply().BeginDocument("commands");
+  for (const Row* row : rows) {
+    i.reply()
+        .BeginDocument(row->info.name)
+        .Append("help", row->info.help)
+        .Append("requiresAuth", (row->info.flags & request::kHandshake) == 0)
+        .Append("secondaryOk", (row->info.flags & request::kWrite) == 0)
+        .Append("adminOnly", (row->info.flags & request::kAdminOnly) != 0)
+        .BeginArray("apiVersions")
+        .End()
+        .BeginArray("deprecatedApiVersions")
+        .End()
+        .End();
+  }
+  i.reply().End();
+  return Status::Ok();
+}
+
+Status RunGetLog(Invocation& i) {
+  bson::Element which = i.body().front();
+  if (which.type() != bson::Type::kString) {
+    return request::WrongType("getLog", which, "string");
+  }
+  std::string_view name = which.value().AsString();
+  if (name == "*") {
+    i.reply().BeginArray("names").Push("global").Push("startupWarnings").End();
+    return Status::Ok();
+  }
+  if (name != "global" && name != "startupWarnings") {
+    return {kOperationFailed, "No log named '" + std::string(name) + "'"};
+  }
+  log::Recent recent = name == "global" ? log::RecentLines() : log::StartupWarnings();
+  i.reply().Append("totalLinesWritten", static_cast<int32_t>(recent.total)).BeginArray("log");
+  for (const std::string& line : recent.lines) {
+    i.reply().Push(line);
+  }
+  i.reply().End();
+  return Status::Ok();
+}
+
+Status RunFeatures(Invocation& i) {
+  i.reply().Append("js", 0.0).Append("oidMachine", 0.0);
+  return Status::Ok();
+}
+
+Status RunConnPoolStats(Invocation& i) {
+  i.reply()
+      .Append("numClientConnections", 0)
+      .Append("numAScopedConnections", 0)
+      .Append("totalInUse", 0)
+      .Append("totalAvailable", 0)
+      .Append("totalLeased", 0)
+      .Append("totalCreated", 0)
+      .Append("totalRefreshing", 0)
+      .BeginDocument("replicaSets")
+      .End()
+      .BeginDocument("pools")
+      .End()
+      .BeginDocument("hosts")
+      .End();
+  return Status::Ok();
+}
+
+Status RunLockInfo(Invocation& i) {
+  i.reply().BeginArray("lockInfo").End();
+  return Status::Ok();
+}
+
+Status RunGetDiagnosticData(Invocation& i) {
+  i.reply().BeginDocument("data").Append("start", WallClock()).Append("end", WallClock()).End();
+  return Status::Ok();
+}
+
+Status RunShardingState(Invocation& i) {
+  i.reply().Append("enabled", false);
+  return Status::Ok();
+}
+
+Status RunIsSelf(Invocation& i) {
+  i.reply().Append("id", bson::ObjectId{});
+  return Status::Ok();
+}
+
+}  // namespace
+
+int64_t UptimeMillis() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               kStart)
+      .count();
+}
+
+bson::Date WallClock() {
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(
+              std::chrono::system_clock::now().time_since_epoch())
+              .count()};
+}
+
+bool Truthy(const bson::Value& value) {
+  if (value.nullish()) {
+    return false;
+  }
+  if (value.type() == bson::Type::kBool) {
+    return value.AsBool();
+  }
+  return !value.is_number() || !bson::IsZero(value);
+}
+
+std::span<const Row> ServerInfoRows() {
+  using request::kAdminOnly;
+  using request::kHandshake;
+  static constexpr Row kRows[] = {
+      {{"ping", "", kHandshake, "does nothing"}, RunPing},
+      {{"buildInfo", "buildinfo", kHandshake, "version and build"}, RunBuildInfo},
+      {{"hostInfo", "", 0, "the machine"}, RunHostInfo},
+      {{"connectionStatus", "", kHandshake, "who is logged in here"}, RunConnectionStatus},
+      {{"whatsmyuri", "", kHandshake, "the client's own address"}, RunWhatsMyUri},
+      {{"getCmdLineOpts", "", kAdminOnly, "the options the server was started with"},
+       RunGetCmdLineOpts},
+      {{"listCommands", "", 0, "every command"}, RunListCommands},
+      {{"getLog", "", kAdminOnly, "recent log lines"}, RunGetLog},
+      {{"features", "", 0, "what this build can do"}, RunFeatures},
+      {{"connPoolStats", "", 0, "connections to other servers"}, RunConnPoolStats},
+      {{"lockInfo", "", kAdminOnly, "locks held"}, RunLockInfo},
+      {{"getDiagnosticData", "", kAdminOnly, "recent measurements"}, RunGetDiagnosticData},
+      {{"shardingState", "", kAdminOnly, "whether this is a shard"}, RunShardingState},
+      {{"_isSelf", "", kHandshake, "the process's id"}, RunIsSelf},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command
