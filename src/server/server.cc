@@ -17,9 +17,13 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Server::~Server() { Stop(); }
 
-Result<std::unique_ptr<Server>> Server::Start(const Options& options, request::Handler* handler) {
+Result<std::unique_ptr<Server>> Server::Start(const Options& options, request::Handler* handler,
+                                              const std::function<void(int port)>& bound) {
   int port = 0;
   ASSIGN_OR_RETURN(std::vector<Listener> listeners, OpenListeners(options, &port));
+  if (bound) {
+    bound(port);
+  }
   auto impl = std::make_unique<Impl>(options, std::move(listeners), port, handler);
   RETURN_IF_ERROR(impl->Start());
   return std::unique_ptr<Server>(new Server(std::move(impl)));

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,9 +35,11 @@ struct Options {
 
 class Server {
  public:
-  // Listens and starts to serve. `handler` must outlive the server.
+  // Listens and starts to serve; `bound`, when given, is told the TCP port before the first request
+  // is taken. `handler` must outlive the server.
   // Error: the address is in use, unknown, or not permitted.
-  static Result<std::unique_ptr<Server>> Start(const Options& options, request::Handler* handler);
+  static Result<std::unique_ptr<Server>> Start(const Options& options, request::Handler* handler,
+                                               const std::function<void(int port)>& bound = {});
   // Stops if still running.
   ~Server();
   Server(const Server&) = delete;

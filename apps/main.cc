@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tool `quire`: one subcommand per job.
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/version.h"
+#include "serve/serve.h"
+
+namespace {
+
+using quire::apps::Manner;
+
+constexpr int kBadUsage = 2;
+
+struct Subcommand {
+  std::string_view name;
+  int (*run)(const std::vector<std::string>& argv, const std::vector<std::string>& arguments);
+  std::string_view help;
+};
+
+int RunServe(const std::vector<std::string>& argv, const std::vector<std::string>& arguments) {
+  return quire::apps::Serve(Manner::kQuire, argv, arguments);
+}
+
+constexpr Subcommand kSubcommands[] = {
+    {"serve", RunServe, "start the server (quire serve --help lists its options)"},
+};
+
+void PrintHelp(FILE* out) {
+  fprintf(out, "Quire %.*s: a document database that speaks MongoDB's language.\n\n",
+          static_cast<int>(quire::kVersion.size()), quire::kVersion.data());
+  fprintf(out, "usage: quire COMMAND [OPTIONS]\n\n");
+  for (const Subcommand& subcommand : kSubcommands) {
+    fprintf(out, "  %-10s %s\n", subcommand.name.data(), subcommand.help.data());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> all(argv, argv + argc);
+  std::string_view program = all.empty() ? "quire" : std::string_view(all[0]);
+  program.remove_prefix(program.rfind('/') == std::string_view::npos ? 0 : program.rfind('/') + 1);
+  if (program == "mongod") {
+    return quire::apps::Serve(Manner::kMongod, all, {all.begin() + 1, all.end()});
+  }
+  if (argc < 2 || all[1] == "--help" || all[1] == "-h" || all[1] == "help") {
+    PrintHelp(argc < 2 ? stderr : stdout);
+    return argc < 2 ? kBadUsage : 0;
+  }
+  if (all[1] == "--version") {
+    printf("quire %.*s\n", static_cast<int>(quire::kVersion.size()), quire::kVersion.data());
+    return 0;
+  }
+  for (const Subcommand& subcommand : kSubcommands) {
+    if (all[1] == subcommand.name) {
+      return subcommand.run(all, {all.begin() + 2, all.end()});
+    }
+  }
+  fprintf(stderr, "quire: unknown command '%s'\n\n", all[1].c_str());
+  PrintHelp(stderr);
+  return kBadUsage;
+}

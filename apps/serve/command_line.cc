@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <numeric>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "serve/settings.h"
+
+namespace quire::apps {
+namespace {
+
+// Options of mongod that ask for what does not exist here, with what to tell the user.
+struct Refused {
+  std::string_view name;
+  std::string_view why;
+};
+constexpr Refused kRefused[] = {
+    {"auth", "access control does not exist yet; start without --auth"},
+    {"keyFile", "access control does not exist yet; start without --keyFile"},
+    {"nojournal", "the journal cannot be turned off; --ephemeral keeps nothing on disk"},
+    {"shardsvr", "sharding does not exist yet"},
+    {"configsvr", "sharding does not exist yet"},
+    {"repair", "the store repairs itself at start; there is nothing to ask for"},
+    {"directoryperdb", "all databases share one store"},
+    {"syslog", "logs go to standard output or to --logpath"},
+    {"tlsMode", "TLS does not exist yet"},
+    {"sslMode", "TLS does not exist yet"},
+};
+
+Status Bad(std::string text) { return {kBadValue, std::move(text)}; }
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      bool same = tolower(a[i - 1]) == tolower(b[j - 1]);
+      size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
+      diagonal = std::exchange(row[j], next);
+    }
+  }
+  return row[b.size()];
+}
+
+Status Unknown(const std::string& argument, std::string_view name) {
+  for (const Refused& refused : kRefused) {
+    if (refused.name == name) {
+      return Bad("--" + std::string(name) + " is not supported: " + std::string(refused.why));
+    }
+  }
+  const Option* nearest = nullptr;
+  size_t best = std::max<size_t>(2, name.size() / 3) + 1;
+  for (const Option& option : AllOptions()) {
+    size_t distance = EditDistance(name, option.name);
+    if (distance < best) {
+      best = distance;
+      nearest = &option;
+    }
+  }
+  std::string text = "unknown option '" + argument + "'";
+  if (nearest != nullptr) {
+    text += "; did you mean '--" + std::string(nearest->name) + "'?";
+  }
+  return Bad(text);
+}
+
+const Option* Find(std::string_view name) {
+  for (const Option& option : AllOptions()) {
+    if (option.name == name) {
+      return &option;
+    }
+  }
+  return nullptr;
+}
+
+const Option* FindLetter(char letter) {
+  for (const Option& option : AllOptions()) {
+    if (letter != 0 && option.letter == letter) {
+      return &option;
+    }
+  }
+  return nullptr;
+}
+
+Result<bool> ToBool(const std::string& text) {
+  if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
+  if (text == "false" || text == "0" || text == "no" || text == "off") return false;
+  return Bad("is not true or false");
+}
+
+Result<double> ToNumber(const Option& option, const std::string& text, bool whole) {
+  char* end = nullptr;
+  errno = 0;
+  bool octal = option.name == "filePermissions" && text.starts_with('0');
+  double value = whole ? static_cast<double>(strtoll(text.c_str(), &end, octal ? 8 : 10))
+                       : strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || errno != 0) {
+    return Bad("is not a number");
+  }
+  if (value < option.min || value > option.max) {
+    auto show = [](double v) { return std::to_string(static_cast<int64_t>(v)); };
+    return Bad("is not between " + show(option.min) + " and " + show(option.max));
+  }
+  return value;
+}
+
+struct Store {
+  const Option& option;
+  const std::string& text;
+  Settings& settings;
+
+  Status operator()(bool Settings::*member) const {
+    ASSIGN_OR_RETURN(settings.*member, ToBool(text));
+    return Status::Ok();
+  }
+  Status operator()(int64_t Settings::*member) const {
+    ASSIGN_OR_RETURN(double value, ToNumber(option, text, true));
+    settings.*member = static_cast<int64_t>(value);
+    return Status::Ok();
+  }
+  Status operator()(double Settings::*member) const {
+    ASSIGN_OR_RETURN(settings.*member, ToNumber(option, text, false));
+    return Status::Ok();
+  }
+  Status operator()(std::string Settings::*member) const {
+    settings.*member = text;
+    return Status::Ok();
+  }
+  Status operator()(std::vector<std::string> Settings::*member) const {
+    if (text.find('=') == std::string::npos) {
+      return Bad("is not of the form name=value");
+    }
+    (settings.*member).push_back(text);
+    return Status::Ok();
+  }
+};
+
+bool IsSwitch(const Option& option) {
+  return std::holds_alternative<bool Settings::*>(option.field);
+}
+
+// Walks the arguments one option at a time.
+class Parser {
+ public:
+  Parser(const std::vector<std::string>& arguments, Parsed* out)
+      : arguments_(arguments), out_(out) {}
+
+  Status Run() {
+    while (at_ < arguments_.size()) {
+      const std::string& argument = arguments_[at_++];
+      if (argument.starts_with("--")) {
+        RETURN_IF_ERROR(Long(argument));
+      } else if (argument.size() > 1 && argument[0] == '-') {
+        RETURN_IF_ERROR(Short(argument));
+      } else {
+        return Bad("unexpected argument '" + argument + "'");
+      }
+    }
+    return Status::Ok();
+  }
+
+ private:
+  Status Long(const std::string& argument) {
+    size_t equals = argument.find('=');
+    std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
+    const Option* option = Find(name);
+    if (option == nullptr) {
+      return Unknown(argument, name);
+    }
+    if (equals != std::string::npos) {
+      return SetFromText(*option, argument.substr(equals + 1), out_);
+    }
+    return Take(*option, argument);
+  }
+
+  Status Short(const std::string& argument) {
+    if (argument.find_first_not_of('v', 1) == std::string::npos) {
+      return SetFromText(*Find("verbose"), std::to_string(argument.size() - 1), out_);
+    }
+    const Option* option = argument.size() == 2 ? FindLetter(argument[1]) : nullptr;
+    return option == nullptr ? Unknown(argument, argument.substr(1)) : Take(*option, argument);
+  }
+
+  Status Take(const Option& option, const std::string& argument) {
+    if (IsSwitch(option)) {
+      return SetFromText(option, "true", out_);
+    }
+    if (at_ == arguments_.size() || arguments_[at_].starts_with("--")) {
+      if (option.name == "verbose") {
+        return SetFromText(option, "1", out_);
+      }
+      return Bad("option '" + argument + "' needs a value");
+    }
+    return SetFromText(option, arguments_[at_++], out_);
+  }
+
+  const std::vector<std::string>& arguments_;
+  Parsed* out_;
+  size_t at_ = 0;
+};
+
+Status CheckTogether(const Parsed& parsed) {
+  const Settings& s = parsed.settings;
+  if (s.fork && s.logpath.empty()) {
+    return Bad("--fork needs --logpath");
+  }
+  if (s.log_destination == "syslog") {
+    return Unknown("systemLog.destination", "syslog");
+  }
+  if (!s.log_destination.empty() && (s.log_destination != "file" || s.logpath.empty())) {
+    return Bad("systemLog.destination must be file, together with systemLog.path");
+  }
+  if (!s.log_format.empty() && s.log_format != "text" && s.log_format != "json") {
+    return Bad("--logFormat must be text or json");
+  }
+  if (s.authorization == "enabled") {
+    return Unknown("security.authorization", "auth");
+  }
+  if (!s.authorization.empty() && s.authorization != "disabled") {
+    return Bad("security.authorization must be disabled");
+  }
+  if (s.storage_engine != "wiredTiger" && s.storage_engine != "inMemory" &&
+      s.storage_engine != "ephemeralForTest") {
+    return Bad("unknown storage engine '" + s.storage_engine + "'");
+  }
+  if (s.bind_ip_all && parsed.given.count("bind_ip") != 0) {
+    return Bad("--bind_ip and --bind_ip_all exclude each other");
+  }
+  if (s.repl_set.empty()) {
+    return Bad("--replSet needs a name");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status SetFromText(const Option& option, const std::string& text, Parsed* parsed) {
+  Status status = std::visit(Store{option, text, parsed->settings}, option.field);
+  if (!status.ok()) {
+    return Bad("--" + std::string(option.name) + ": '" + text + "' " + status.message());
+  }
+  parsed->given.insert(option.name);
+  return Status::Ok();
+}
+
+Result<Parsed> ParseCommandLine(const std::vector<std::string>& arguments) {
+  Parsed parsed;
+  RETURN_IF_ERROR(Parser(arguments, &parsed).Run());
+  if (!parsed.settings.config.empty()) {
+    RETURN_IF_ERROR(ReadConfigFile(parsed.settings.config, &parsed));
+  }
+  RETURN_IF_ERROR(CheckTogether(parsed));
+  return parsed;
+}
+
+}  // namespace quire::apps

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/daemon.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "base/error_codes.h"
+#include "base/log.h"
+
+namespace quire::apps {
+namespace {
+
+// mongod's exit code of a parent whose child failed to start.
+constexpr int kChildFailed = 1;
+
+sigset_t EndSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    sigaddset(&set, signal);
+  }
+  return set;
+}
+
+[[noreturn]] void WaitForChild(int pipe, pid_t child) {
+  printf("about to fork child process, waiting until server is ready for connections.\n");
+  printf("forked process: %d\n", child);
+  char ready = 0;
+  if (read(pipe, &ready, 1) == 1) {
+    printf("child process started successfully, parent exiting\n");
+    fflush(stdout);
+    _exit(0);
+  }
+  int status = 0;
+  (void)waitpid(child, &status, 0);
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : kChildFailed;
+  fprintf(stderr, "ERROR: child process failed, exited with %d\n", code);
+  _exit(code == 0 ? kChildFailed : code);
+}
+
+}  // namespace
+
+Status Background::Fork() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return {kInternalError, std::string("pipe failed: ") + strerror(errno)};
+  }
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child < 0) {
+    return {kInternalError, std::string("fork failed: ") + strerror(errno)};
+  }
+  if (child > 0) {
+    close(ends[1]);
+    WaitForChild(ends[0], child);
+  }
+  close(ends[0]);
+  pipe_ = ends[1];
+  (void)setsid();
+  int null = open("/dev/null", O_RDWR);
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    (void)dup2(null, fd);
+  }
+  close(null);
+  return Status::Ok();
+}
+
+void Background::Ready() {
+  if (pipe_ >= 0) {
+    (void)!write(pipe_, "r", 1);
+    close(std::exchange(pipe_, -1));
+  }
+}
+
+PidFile::~PidFile() {
+  if (!path_.empty()) {
+    (void)unlink(path_.c_str());
+  }
+}
+
+Status PidFile::Write(const std::string& path) {
+  std::ofstream file(path);
+  file << getpid() << "\n";
+  file.close();
+  if (!file) {
+    return {kFileNotOpen, "Failed to write the pid file " + path};
+  }
+  path_ = path;
+  return Status::Ok();
+}
+
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+void BlockSignals() {
+  sigset_t set = EndSignals();
+  (void)pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  (void)signal(SIGPIPE, SIG_IGN);
+}
+
+int WaitForEnd() {
+  sigset_t set = EndSignals();
+  while (true) {
+    int signal = 0;
+    if (sigwait(&set, &signal) != 0) {
+      continue;
+    }
+    if (signal != SIGUSR1) {
+      return signal;
+    }
+    if (Status status = log::Rotate(); !status.ok()) {
+      log::Error("CONTROL", "Log rotation failed", {{"error", status.message()}});
+    }
+  }
+}
+
+}  // namespace quire::apps

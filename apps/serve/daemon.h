@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The process around the server: background, pid file, limits, signals.
+#pragma once
+
+#include <string>
+
+#include "quire/status.h"
+
+namespace quire::apps {
+
+// Continues in a child process in the background. The parent waits for the child's Ready (or its
+// end) and exits; only the child returns from Fork.
+class Background {
+ public:
+  // Error: the system refused.
+  Status Fork();
+  // Lets the parent exit with success. Nothing to do when not forked.
+  void Ready();
+
+ private:
+  int pipe_ = -1;
+};
+
+// A file with the process id, removed at the end.
+class PidFile {
+ public:
+  PidFile() = default;
+  PidFile(const PidFile&) = delete;
+  PidFile& operator=(const PidFile&) = delete;
+  ~PidFile();
+  // Error: FileNotOpen.
+  Status Write(const std::string& path);
+
+ private:
+  std::string path_;
+};
+
+// As many open files as the system allows this process.
+void RaiseFileLimit();
+
+// Blocks the signals WaitForEnd waits for; to be called before any thread starts.
+void BlockSignals();
+// Returns the number of the signal that asks to end; rotates the log at SIGUSR1.
+int WaitForEnd();
+
+}  // namespace quire::apps

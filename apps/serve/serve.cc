@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/serve.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include "base/log.h"
+#include "base/try.h"
+#include "base/version.h"
+#include "command/command.h"
+#include "command/diagnostic.h"
+#include "engine/engine.h"
+#include "kv/rocks/rocks_store.h"
+#include "serve/daemon.h"
+#include "serve/settings.h"
+#include "server/server.h"
+
+namespace quire::apps {
+namespace {
+
+// mongod's exit codes.
+constexpr int kBadOptions = 2;
+constexpr int kFailed = 1;
+constexpr int kNetworkFailed = 48;
+constexpr int kStorageFailed = 100;
+
+std::vector<std::string> SplitList(const std::string& list) {
+  std::vector<std::string> out;
+  std::stringstream stream(list);
+  std::string item;
+  while (std::getline(stream, item, ',')) {
+    item.erase(0, item.find_first_not_of(' '));
+    item.erase(item.find_last_not_of(' ') + 1);
+    if (!item.empty()) {
+      out.push_back(item);
+    }
+  }
+  return out;
+}
+
+void PrintVersion(Manner manner) {
+  std::string version(kMongoVersion);
+  if (manner == Manner::kQuire) {
+    printf("quire %s (MongoDB %s)\n", std::string(kVersion).c_str(), version.c_str());
+    return;
+  }
+  printf("db version v%s\n", version.c_str());
+  printf("Build Info: {\n    \"version\": \"%s\",\n    \"gitVersion\": \"quire-%s\",\n",
+         version.c_str(), std::string(kVersion).c_str());
+  printf("    \"modules\": [],\n    \"allocator\": \"system\",\n    \"environment\": {\n");
+  printf("        \"distarch\": \"x86_64\",\n        \"target_arch\": \"x86_64\"\n    }\n}\n");
+}
+
+// Storage, engine and commands, opened in that order and closed in the reverse.
+struct Node {
+  std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<command::Commands> commands;
+};
+
+class Service {
+ public:
+  Service(Manner manner, const std::vector<std::string>& argv, Parsed parsed)
+      : manner_(manner), argv_(argv), parsed_(std::move(parsed)), s_(parsed_.settings) {
+    bool memory = s_.storage_engine == "inMemory" || s_.storage_engine == "ephemeralForTest";
+    s_.ephemeral = s_.ephemeral || memory;
+    if (s_.dbpath.empty()) {
+      s_.dbpath = manner == Manner::kMongod ? "/data/db" : "data";
+    }
+  }
+
+  int Run() {
+    BlockSignals();
+    RaiseFileLimit();
+    if (Status status = Prepare(); !status.ok()) {
+      fprintf(stderr, "quire: %s\n", status.message().c_str());
+      return kFailed;
+    }
+    if (Status status = OpenNode(); !status.ok()) {
+      return Fail("STORAGE", "Failed to open the data", status, kStorageFailed);
+    }
+    if (Status status = command::SetStartupParameters(*node_.commands, s_.set_parameter);
+        !status.ok()) {
+      return Fail("CONTROL", "Bad --setParameter", status, kBadOptions);
+    }
+    if (Status status = Listen(); !status.ok()) {
+      return Fail("CONTROL", "Failed to set up listener", status, kNetworkFailed);
+    }
+    Announce();
+    int signal = WaitForEnd();
+    log::Info("CONTROL", "Shutting down", {{"signal", signal}});
+    server_.reset();
+    node_.commands.reset();
+    Status synced = node_.engine->store().Sync();
+    if (!synced.ok()) {
+      log::Error("STORAGE", "Flush at shutdown failed", {{"error", synced.message()}});
+    }
+    node_.engine.reset();
+    log::Info("CONTROL", "Now exiting", {{"exitCode", synced.ok() ? 0 : kStorageFailed}});
+    return synced.ok() ? 0 : kStorageFailed;
+  }
+
+ private:
+  static int Fail(std::string_view component, std::string_view what, const Status& status,
+                  int code) {
+    log::Error(component, what, {{"error", status.message()}});
+    if (isatty(STDERR_FILENO) == 1) {
+      fprintf(stderr, "quire: %s\n", status.message().c_str());
+    }
+    return code;
+  }
+
+  Status Prepare() {
+    if (!s_.logpath.empty()) {
+      s_.logpath = std::filesystem::absolute(s_.logpath);
+    }
+    if (s_.fork) {
+      RETURN_IF_ERROR(background_.Fork());
+    }
+    log::Options options;
+    options.path = s_.logpath;
+    options.append = s_.logappend;
+    bool json = s_.log_format.empty() ? manner_ == Manner::kMongod : s_.log_format == "json";
+    options.format = json ? log::Format::kJson : log::Format::kText;
+    options.verbosity = static_cast<int>(s_.verbosity);
+    options.quiet = s_.quiet;
+    RETURN_IF_ERROR(log::Open(options));
+    if (!s_.pidfilepath.empty()) {
+      RETURN_IF_ERROR(pid_file_.Write(s_.pidfilepath));
+    }
+    log::Info("CONTROL", "Quire starting",
+              {{"version", kVersion},
+               {"pid", static_cast<int64_t>(getpid())},
+               {"dbPath", s_.ephemeral ? std::string_view("(memory)") : s_.dbpath}});
+    return Status::Ok();
+  }
+
+  Status OpenNode() {
+    kv::RocksOptions options;
+    options.path = s_.dbpath;
+    options.ephemeral = s_.ephemeral;
+    options.cache_bytes = static_cast<uint64_t>(s_.cache_size_gb * (uint64_t{1} << 30));
+    ASSIGN_OR_RETURN(auto store, kv::OpenRocks(options));
+    ASSIGN_OR_RETURN(node_.engine, engine::Engine::Open(std::move(store), {}));
+    command::ServerInfo info;
+    info.set_name = s_.repl_set;
+    info.arguments = argv_;
+    info.parsed_options = parsed_.ToDocument();
+    info.data_path = s_.ephemeral ? "" : s_.dbpath;
+    info.compressors =
+        s_.compressors == "disabled" ? std::vector<std::string>{} : SplitList(s_.compressors);
+    info.embedded = false;
+    info.shutdown = [] { kill(getpid(), SIGTERM); };
+    node_.commands = std::make_unique<command::Commands>(node_.engine.get(), std::move(info));
+    node_.commands->slow_millis = s_.slow_ms;
+    return Status::Ok();
+  }
+
+  Status Listen() {
+    server::Options options;
+    options.port = static_cast<int>(s_.port);
+    options.bind = SplitList(s_.bind_ip);
+    options.ipv6 = s_.ipv6;
+    if (s_.bind_ip_all) {
+      options.bind = {"0.0.0.0"};
+      if (s_.ipv6) {
+        options.bind.emplace_back("::");
+      }
+    }
+    options.unix_socket_folder = s_.no_unix_socket ? "" : s_.unix_socket_prefix;
+    options.unix_socket_permissions = static_cast<int>(s_.file_permissions);
+    options.max_connections = static_cast<int>(s_.max_conns);
+    ASSIGN_OR_RETURN(server_,
+                     server::Server::Start(options, node_.commands.get(), [this](int port) {
+                       command::ServerInfo& info = node_.commands->info();
+                       info.port = port;
+                       info.host = HostName() + ":" + std::to_string(port);
+                     }));
+    return Status::Ok();
+  }
+
+  // The name other machines know this one by, when they can reach it at all.
+  std::string HostName() const {
+    char name[256] = "localhost";
+    bool local = !s_.bind_ip_all && (s_.bind_ip == "127.0.0.1" || s_.bind_ip == "localhost");
+    if (local || gethostname(name, sizeof name) != 0) {
+      return "127.0.0.1";
+    }
+    return name;
+  }
+
+  void Announce() {
+    for (const std::string& address : server_->addresses()) {
+      log::Info("NETWORK", "Listening on", {{"address", address}});
+    }
+    log::Info("REPL", "transition to primary complete; database writes are now permitted",
+              {{"setName", s_.repl_set}});
+    log::Info("NETWORK", "Waiting for connections", {{"port", server_->port()}});
+    log::EndStartup();
+    background_.Ready();
+    if (isatty(STDOUT_FILENO) == 1 && !s_.fork) {
+      printf("\nConnect with:  mongosh mongodb://127.0.0.1:%d\n", server_->port());
+      printf("Stop with Ctrl-C.\n\n");
+      fflush(stdout);
+    }
+  }
+
+  Manner manner_;
+  std::vector<std::string> argv_;
+  Parsed parsed_;
+  Settings& s_;
+  Background background_;
+  PidFile pid_file_;
+  Node node_;
+  std::unique_ptr<server::Server> server_;
+};
+
+}  // namespace
+
+int Serve(Manner manner, const std::vector<std::string>& argv,
+          const std::vector<std::string>& arguments) {
+  std::string_view program = manner == Manner::kMongod ? "mongod" : "quire serve";
+  auto parsed = ParseCommandLine(arguments);
+  if (!parsed.ok()) {
+    fprintf(stderr, "Error parsing command line: %s\ntry '%s --help' for more information\n",
+            parsed.status().message().c_str(), std::string(program).c_str());
+    return kBadOptions;
+  }
+  if (parsed->settings.help) {
+    printf("%s", HelpText(program).c_str());
+    return 0;
+  }
+  if (parsed->settings.version) {
+    PrintVersion(manner);
+    return 0;
+  }
+  return Service(manner, argv, *std::move(parsed)).Run();
+}
+
+}  // namespace quire::apps

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `quire serve`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace quire::apps {
+
+// How the program was called: by its own name, or by mongod's through a link, which changes the
+// defaults of the data folder and the log format to mongod's.
+enum class Manner { kQuire, kMongod };
+
+// Serves until told to end; returns the exit code. `argv` is the whole command line as typed,
+// `arguments` what follows the subcommand.
+int Serve(Manner manner, const std::vector<std::string>& argv,
+          const std::vector<std::string>& arguments);
+
+}  // namespace quire::apps

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/settings.h"
+
+#include <array>
+
+namespace quire::apps {
+namespace {
+
+constexpr double kNoLimit = 1e15;
+
+using S = Settings;
+constexpr std::string_view kStorage = "Storage";
+constexpr std::string_view kNetwork = "Network";
+constexpr std::string_view kLog = "Log";
+constexpr std::string_view kProcess = "Process";
+constexpr std::string_view kOther = "Other";
+
+// clang-format off
+const std::array kOptions = {
+    Option{kStorage, "dbpath", 0, "FOLDER", &S::dbpath, 0, 0, "storage.dbPath",
+           "Folder of the data; created when missing. Default ./data, as mongod /data/db."},
+    Option{kStorage, "ephemeral", 0, "", &S::ephemeral, 0, 0, "storage.ephemeral",
+           "Keep everything in memory; nothing survives the process."},
+    Option{kStorage, "cacheSizeGB", 0, "GB", &S::cache_size_gb, 0, 10000, "storage.cacheSizeGB",
+           "Memory for caches and write buffers; 0 chooses by the machine's memory."},
+    Option{kStorage, "wiredTigerCacheSizeGB", 0, "GB", &S::cache_size_gb, 0, 10000,
+           "storage.wiredTiger.engineConfig.cacheSizeGB", "mongod's name of --cacheSizeGB."},
+    Option{kStorage, "storageEngine", 0, "NAME", &S::storage_engine, 0, 0, "storage.engine",
+           "wiredTiger: the store on disk; inMemory or ephemeralForTest: the same as --ephemeral."},
+    Option{kStorage, "journal", 0, "", &S::journal, 0, 0, "storage.journal.enabled",
+           "The journal is always on; taken for mongod's sake."},
+
+    Option{kNetwork, "port", 0, "NUMBER", &S::port, 0, 65535, "net.port",
+           "TCP port; 0 lets the system choose, and the choice is logged."},
+    Option{kNetwork, "bind_ip", 0, "LIST", &S::bind_ip, 0, 0, "net.bindIp",
+           "Addresses to listen on, separated by commas; a path is a unix socket."},
+    Option{kNetwork, "bind_ip_all", 0, "", &S::bind_ip_all, 0, 0, "net.bindIpAll",
+           "Listen on every address of the machine."},
+    Option{kNetwork, "ipv6", 0, "", &S::ipv6, 0, 0, "net.ipv6", "Also use IPv6 addresses."},
+    Option{kNetwork, "maxConns", 0, "NUMBER", &S::max_conns, 5, 1000000,
+           "net.maxIncomingConnections", "Most connections open at once."},
+    Option{kNetwork, "unixSocketPrefix", 0, "FOLDER", &S::unix_socket_prefix, 0, 0,
+           "net.unixDomainSocket.pathPrefix", "Folder of the socket file mongodb-PORT.sock."},
+    Option{kNetwork, "nounixsocket", 0, "", &S::no_unix_socket, 0, 0,
+           "net.unixDomainSocket.enabled", "Do not listen on a unix socket."},
+    Option{kNetwork, "filePermissions", 0, "MODE", &S::file_permissions, 0, 0777,
+           "net.unixDomainSocket.filePermissions", "Permissions of the socket file (0700)."},
+    Option{kNetwork, "networkMessageCompressors", 0, "LIST", &S::compressors, 0, 0,
+           "net.compression.compressors",
+           "Compressors to agree to, of snappy, zstd and zlib; or disabled."},
+
+    Option{kLog, "logpath", 0, "FILE", &S::logpath, 0, 0, "systemLog.path",
+           "Write the log to a file instead of standard output."},
+    Option{kLog, "logappend", 0, "", &S::logappend, 0, 0, "systemLog.logAppend",
+           "Go on with an existing log file instead of setting it aside."},
+    Option{kLog, "logFormat", 0, "FORMAT", &S::log_format, 0, 0, "systemLog.format",
+           "text or json. Default text, as mongod json."},
+    Option{kLog, "logDestination", 0, "PLACE", &S::log_destination, 0, 0, "systemLog.destination",
+           "file, which needs --logpath."},
+    Option{kLog, "quiet", 0, "", &S::quiet, 0, 0, "systemLog.quiet", "Log warnings and errors only."},
+    Option{kLog, "verbose", 'v', "LEVEL", &S::verbosity, 0, 5, "systemLog.verbosity",
+           "Log debug messages up to LEVEL, 1 to 5; -v, -vv and so on count."},
+    Option{kLog, "slowms", 0, "MS", &S::slow_ms, -1, kNoLimit,
+           "operationProfiling.slowOpThresholdMs",
+           "Log operations slower than this; -1 logs none."},
+
+    Option{kProcess, "fork", 0, "", &S::fork, 0, 0, "processManagement.fork",
+           "Run in the background; needs --logpath. Returns once connections are taken."},
+    Option{kProcess, "pidfilepath", 0, "FILE", &S::pidfilepath, 0, 0,
+           "processManagement.pidFilePath", "Write the process id to a file."},
+    Option{kProcess, "config", 'f', "FILE", &S::config, 0, 0, "",
+           "Read options from a YAML file with mongod's keys."},
+
+    Option{kOther, "replSet", 0, "NAME", &S::repl_set, 0, 0, "replication.replSetName",
+           "Name of the one-member replica set the server presents itself as."},
+    Option{kOther, "setParameter", 0, "NAME=VALUE", &S::set_parameter, 0, 0, "setParameter",
+           "Set a server parameter; may be repeated."},
+    Option{kOther, "noauth", 0, "", &S::no_auth, 0, 0, "", "No access control, as is the case."},
+    Option{kOther, "authorization", 0, "STATE", &S::authorization, 0, 0, "security.authorization",
+           "disabled; access control does not exist yet."},
+    Option{kOther, "help", 'h', "", &S::help, 0, 0, "", "Show this text."},
+    Option{kOther, "version", 0, "", &S::version, 0, 0, "", "Show the version."},
+};
+// clang-format on
+
+std::string Usage(const Option& option) {
+  std::string text = option.letter != 0 ? std::string("  -") + option.letter + ", " : "      ";
+  text += "--";
+  text += option.name;
+  if (!option.value.empty()) {
+    text += ' ';
+    text += option.value;
+  }
+  return text;
+}
+
+// "net.port" as sub-documents of `out`, in the order given.
+struct Node {
+  std::string name;
+  std::vector<Node> children;
+  const Option* option = nullptr;
+};
+
+Node* Child(Node* parent, std::string_view name) {
+  for (Node& child : parent->children) {
+    if (child.name == name) {
+      return &child;
+    }
+  }
+  parent->children.push_back(Node{std::string(name), {}, nullptr});
+  return &parent->children.back();
+}
+
+void AppendSetting(const Option& option, std::string_view name, const Settings& settings,
+                   bson::Builder* out) {
+  std::visit(
+      [&](auto member) {
+        const auto& value = settings.*member;
+        if constexpr (std::is_same_v<decltype(member), std::vector<std::string> S::*>) {
+          out->BeginDocument(name);
+          for (const std::string& pair : value) {
+            size_t equals = pair.find('=');
+            out->Append(pair.substr(0, equals), pair.substr(equals + 1));
+          }
+          out->End();
+        } else if constexpr (std::is_same_v<decltype(member), int64_t S::*>) {
+          out->Append(name, static_cast<int32_t>(value));
+        } else if (option.name == "nounixsocket") {
+          out->Append(name, false);
+        } else {
+          out->Append(name, value);
+        }
+      },
+      option.field);
+}
+
+void AppendNode(const Node& node, const Settings& settings, bson::Builder* out) {
+  if (node.option != nullptr) {
+    AppendSetting(*node.option, node.name, settings, out);
+    return;
+  }
+  out->BeginDocument(node.name);
+  for (const Node& child : node.children) {
+    AppendNode(child, settings, out);
+  }
+  out->End();
+}
+
+}  // namespace
+
+std::span<const Option> AllOptions() { return kOptions; }
+
+bson::Document Parsed::ToDocument() const {
+  Node root;
+  for (const Option& option : kOptions) {
+    if (given.count(option.name) == 0) {
+      continue;
+    }
+    std::string_view rest = option.path.empty() ? option.name : option.path;
+    Node* node = &root;
+    while (!rest.empty()) {
+      size_t dot = rest.find('.');
+      node = Child(node, rest.substr(0, dot));
+      rest = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
+    }
+    node->option = &option;
+  }
+  bson::Builder out;
+  for (const Node& child : root.children) {
+    AppendNode(child, settings, &out);
+  }
+  return out.Finish();
+}
+
+std::string HelpText(std::string_view program) {
+  std::string text = "usage: " + std::string(program) +
+                     " [OPTIONS]\n\nServes MongoDB's wire protocol: any MongoDB driver or mongosh "
+                     "connects.\n";
+  std::string_view group;
+  for (const Option& option : kOptions) {
+    if (option.group != group) {
+      group = option.group;
+      text += "\n" + std::string(group) + ":\n";
+    }
+    std::string usage = Usage(option);
+    constexpr size_t kColumn = 36;
+    usage += usage.size() < kColumn ? std::string(kColumn - usage.size(), ' ')
+                                    : "\n" + std::string(kColumn, ' ');
+    text += usage + std::string(option.help) + "\n";
+  }
+  return text;
+}
+
+}  // namespace quire::apps

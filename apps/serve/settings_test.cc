@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace quire::apps {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const std::vector<std::string>& arguments) {
+  auto parsed = ParseCommandLine(arguments);
+  return parsed.ok() ? "" : parsed.status().message();
+}
+
+std::string WriteFile(const std::string& text) {
+  std::string path = "/tmp/settings_test." + std::to_string(getpid()) + ".yaml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(CommandLine, Forms) {
+  auto parsed = ParseCommandLine({"--port", "1234", "--dbpath=/x y", "--quiet", "-vvv",
+                                  "--setParameter", "a=1", "--setParameter=b=2=3",
+                                  "--filePermissions", "0770", "--cacheSizeGB", "0.25"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  const Settings& s = parsed->settings;
+  EXPECT_EQ(s.port, 1234);
+  EXPECT_EQ(s.dbpath, "/x y");
+  EXPECT_TRUE(s.quiet);
+  EXPECT_EQ(s.verbosity, 3);
+  EXPECT_THAT(s.set_parameter, ::testing::ElementsAre("a=1", "b=2=3"));
+  EXPECT_EQ(s.file_permissions, 0770);
+  EXPECT_EQ(s.cache_size_gb, 0.25);
+  EXPECT_EQ(s.bind_ip, "127.0.0.1") << "a default";
+}
+
+TEST(CommandLine, WhatMemoryServerPasses) {
+  auto parsed =
+      ParseCommandLine({"--port", "0", "--dbpath", "/tmp/x", "--replSet", "testset",
+                        "--storageEngine", "wiredTiger", "--bind_ip", "127.0.0.1", "--noauth"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->settings.repl_set, "testset");
+}
+
+TEST(CommandLine, Errors) {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string_view text;
+  };
+  const Case cases[] = {
+      {{"--prot", "1"}, "did you mean '--port'?"},
+      {{"--Port", "1"}, "did you mean '--port'?"},
+      {{"--dpath=/x"}, "did you mean '--dbpath'?"},
+      {{"--qqqqqqqqqqqqqqq"}, "unknown option '--qqqqqqqqqqqqqqq'"},
+      {{"-x"}, "unknown option '-x'"},
+      {{"--port"}, "needs a value"},
+      {{"--port", "--quiet"}, "needs a value"},
+      {{"--port", "abc"}, "is not a number"},
+      {{"--port", "70000"}, "is not between 0 and 65535"},
+      {{"--maxConns", "1"}, "is not between"},
+      {{"--quiet=maybe"}, "is not true or false"},
+      {{"--setParameter", "a"}, "name=value"},
+      {{"stray"}, "unexpected argument"},
+      {{"--auth"}, "--auth is not supported"},
+      {{"--fork"}, "needs --logpath"},
+      {{"--logFormat", "xml"}, "must be text or json"},
+      {{"--storageEngine", "mmapv1"}, "unknown storage engine"},
+      {{"--config", "/nonexistent/file"}, "cannot read configuration file"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_THAT(ErrorOf(c.arguments), HasSubstr(std::string(c.text))) << c.arguments[0];
+  }
+}
+
+TEST(ConfigFile, NestedKeysAndTheCommandLineWins) {
+  std::string path = WriteFile(R"(
+storage:
+  dbPath: /data/x
+  wiredTiger:
+    engineConfig:
+      cacheSizeGB: 2
+net:
+  port: 28000
+  bindIp: 127.0.0.1,::1
+  unixDomainSocket:
+    enabled: false
+systemLog:
+  destination: file
+  path: /tmp/x.log
+  logAppend: true
+processManagement:
+  fork: false
+security:
+  authorization: disabled
+setParameter:
+  logLevel: 2
+)");
+  auto parsed = ParseCommandLine({"--config", path, "--port", "1"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  const Settings& s = parsed->settings;
+  EXPECT_EQ(s.dbpath, "/data/x");
+  EXPECT_EQ(s.cache_size_gb, 2);
+  EXPECT_EQ(s.port, 1);
+  EXPECT_EQ(s.bind_ip, "127.0.0.1,::1");
+  EXPECT_TRUE(s.no_unix_socket);
+  EXPECT_TRUE(s.logappend);
+  EXPECT_THAT(s.set_parameter, ::testing::ElementsAre("logLevel=2"));
+  bson::Document shown = parsed->ToDocument();
+  EXPECT_EQ(shown["net"].AsDocument()["port"].AsInt32(), 1);
+  EXPECT_EQ(shown["storage"].AsDocument()["dbPath"].AsString(), "/data/x");
+  EXPECT_EQ(shown["setParameter"].AsDocument()["logLevel"].AsString(), "2");
+  EXPECT_FALSE(shown["net"].AsDocument()["unixDomainSocket"].AsDocument()["enabled"].AsBool());
+  std::remove(path.c_str());
+}
+
+TEST(ConfigFile, Errors) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"net:\n  prot: 1\n", "unknown option 'net.prot'"},
+      {"net:\n  port: x\n", "is not a number"},
+      {"a: [b\n", "settings_test"},
+      {"just text", "not a YAML map"},
+      {"security:\n  authorization: enabled\n", "access control does not exist"},
+      {"storage:\n  journal:\n    enabled: false\n", "cannot be turned off"},
+  };
+  for (const auto& [text, error] : cases) {
+    std::string path = WriteFile(text);
+    EXPECT_THAT(ErrorOf({"-f", path}), HasSubstr(error)) << text;
+    std::remove(path.c_str());
+  }
+}
+
+TEST(Help, NamesEveryOption) {
+  std::string help = HelpText("quire serve");
+  for (const Option& option : AllOptions()) {
+    EXPECT_THAT(help, HasSubstr("--" + std::string(option.name)));
+    EXPECT_FALSE(option.help.empty());
+  }
+}
+
+}  // namespace
+}  // namespace quire::apps
