@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bson/key_tuples.h"
 
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 
@@ -27,8 +29,8 @@ struct Branch {
 
 class TupleMaker {
  public:
-  TupleMaker(const std::vector<FieldPath>& paths, uint64_t* array_parts, const Visitor& visit)
-      : paths_(paths), array_parts_(array_parts), visit_(visit), tuple_(paths.size()) {}
+  TupleMaker(const std::vector<FieldPath>& paths, uint64_t* array_steps, const Visitor& visit)
+      : paths_(paths), array_steps_(array_steps), visit_(visit), tuple_(paths.size()) {}
 
   // Every call below the first has used a part of some path, so the depth is bounded by those.
   Status Expand(View object, std::vector<Branch> branches, size_t absent) {
@@ -70,7 +72,6 @@ class TupleMaker {
       branch->next = path.size();
       return Status::Ok();
     }
-    *array_parts_ |= i < 64 ? uint64_t{1} << i : 0;
     std::string_view name = path[branch->next - 1];
     if (step->array.missing()) {
       step->array = value;
@@ -119,7 +120,7 @@ class TupleMaker {
     View array = step.array.AsArray();
     std::vector<Branch> inner = branches;
     for (size_t i : step.met) {
-      LookUpElement(paths_[i], array, &inner[i]);
+      LookUpElement(i, array, &inner[i]);
     }
     if (array.empty()) {
       return ExpandElement(step, Value::Undefined(), Value::Undefined(), inner, absent);
@@ -143,22 +144,33 @@ class TupleMaker {
     return Expand(object, std::move(branches), absent);
   }
 
-  static void LookUpElement(const FieldPath& path, View array, Branch* branch) {
+  void NoteArray(size_t i, size_t step) {
+    for (size_t before = 0; before < i; ++before) {
+      step += paths_[before].size();
+    }
+    *array_steps_ |= uint64_t{1} << std::min(step, size_t{63});
+  }
+
+  void LookUpElement(size_t i, View array, Branch* branch) {
+    const FieldPath& path = paths_[i];
     branch->positional = Positional();
     if (branch->next == path.size() || !IsNumericPart(path[branch->next])) {
+      NoteArray(i, branch->next - 1);
       return;
     }
     Positional& positional = branch->positional;
     positional.element = array[path[branch->next]];
     positional.array = array;
-    if (!positional.element.missing()) {
-      positional.next = branch->next;
-      positional.reached = GetPathOrArray(array, path, &positional.next);
+    if (positional.element.missing()) {
+      NoteArray(i, branch->next - 1);
+      return;
     }
+    positional.next = branch->next;
+    positional.reached = GetPathOrArray(array, path, &positional.next);
   }
 
   const std::vector<FieldPath>& paths_;
-  uint64_t* array_parts_;
+  uint64_t* array_steps_;
   const Visitor& visit_;
   std::vector<Value> tuple_;
 };
@@ -188,13 +200,13 @@ bool PlainTuple(const std::vector<FieldPath>& paths, View document, const Visito
 
 }  // namespace
 
-Status ForEachKeyTuple(const std::vector<FieldPath>& paths, View document, uint64_t* array_parts,
+Status ForEachKeyTuple(const std::vector<FieldPath>& paths, View document, uint64_t* array_steps,
                        const Visitor& visit) {
-  *array_parts = 0;
+  *array_steps = 0;
   if (PlainTuple(paths, document, visit)) {
     return Status::Ok();
   }
-  return TupleMaker(paths, array_parts, visit)
+  return TupleMaker(paths, array_steps, visit)
       .Expand(document, std::vector<Branch>(paths.size()), 0);
 }
 

@@ -25,8 +25,10 @@ namespace quire::bson {
 // element; when documents in the array have a field of that name too the meaning is not clear:
 // error 16746. Tuples may repeat.
 //
-// *array_parts receives bit i for each path i < 64 that met an array.
-Status ForEachKeyTuple(const std::vector<FieldPath>& paths, View document, uint64_t* array_parts,
+// *array_steps receives a bit for each step of a path at which an array was met, numbered through
+// all paths in order (63 and all after it share the last bit); an array of which the path names one
+// element does not count.
+Status ForEachKeyTuple(const std::vector<FieldPath>& paths, View document, uint64_t* array_steps,
                        const std::function<void(std::span<const Value>, bool nothing)>& visit);
 
 }  // namespace quire::bson

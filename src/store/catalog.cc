@@ -7,6 +7,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "store/multikey.h"
 
 namespace quire::store {
 
@@ -258,9 +259,9 @@ Status Catalog::ReadRuntimeState(CollectionInfo* info) {
       if (!more) {
         break;
       }
-      auto part = static_cast<unsigned char>(marks->key().back());
-      index->state->multikey_parts |= uint64_t{1} << part;
-      index->state->persisted_parts |= uint64_t{1} << part;
+      auto step = static_cast<unsigned char>(marks->key().back());
+      index->state->multikey_steps |= uint64_t{1} << step;
+      index->state->persisted_steps |= uint64_t{1} << step;
     }
   }
   return Status::Ok();
@@ -574,10 +575,10 @@ Status Catalog::CreateIndexes(OpContext& op, std::string_view ns,
   RETURN_IF_ERROR(PutEntry(*txn, *changed));
   for (const auto& index : made) {
     RETURN_IF_ERROR(txn->Delete(MetaKey('D', index->table->id)));
-    for (size_t part = 0; part < index->keys.parts.size(); ++part) {
-      if ((index->state->multikey_parts >> part) & 1) {
+    for (size_t step = 0; step < kMultikeyBits; ++step) {
+      if ((index->state->multikey_steps >> step) & 1) {
         std::string mark = MetaKey('M', index->table->id);
-        mark.push_back(static_cast<char>(part));
+        mark.push_back(static_cast<char>(step));
         RETURN_IF_ERROR(txn->Put(mark, ""));
       }
     }
@@ -585,7 +586,7 @@ Status Catalog::CreateIndexes(OpContext& op, std::string_view ns,
   RETURN_IF_ERROR(txn->Commit(durability));
   for (const auto& index : made) {
     index->table->dropped = false;
-    index->state->persisted_parts = index->state->multikey_parts.load();
+    index->state->persisted_steps = index->state->multikey_steps.load();
   }
   Publish({}, {changed});
   return Status::Ok();

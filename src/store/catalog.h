@@ -53,8 +53,8 @@ class TableGuard {
 
 // Run-time facts of an index; shared by every catalog version of it. Safe for concurrent use.
 struct IndexState {
-  std::atomic<uint64_t> multikey_parts{0};   // bit i: part i of the key has met an array
-  std::atomic<uint64_t> persisted_parts{0};  // those of them that the store knows
+  std::atomic<uint64_t> multikey_steps{0};   // where the key has met arrays (see multikey.h)
+  std::atomic<uint64_t> persisted_steps{0};  // those of them that the store knows
   std::atomic<int64_t> accesses{0};          // for $indexStats
   int64_t since_millis = 0;
 };
@@ -76,7 +76,7 @@ struct IndexInfo {
   std::shared_ptr<TableGuard> table;
   std::shared_ptr<IndexState> state;
 
-  bool multikey() const { return state->multikey_parts.load(std::memory_order_relaxed) != 0; }
+  bool multikey() const { return state->multikey_steps.load(std::memory_order_relaxed) != 0; }
 };
 
 // One collection or view at one moment. Immutable.

@@ -5,27 +5,28 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "store/multikey.h"
 
 namespace quire::store {
 
 namespace {
 
 // Remembers, in the store and in memory, that parts of the index's key have met arrays.
-Status NoteMultikey(Transaction& txn, const IndexInfo& index, uint64_t parts) {
-  uint64_t fresh = parts & ~index.state->persisted_parts.load(std::memory_order_relaxed);
+Status NoteMultikey(Transaction& txn, const IndexInfo& index, uint64_t steps) {
+  uint64_t fresh = steps & ~index.state->persisted_steps.load(std::memory_order_relaxed);
   if (fresh == 0) {
     return Status::Ok();
   }
-  for (size_t part = 0; part < index.keys.parts.size(); ++part) {
-    if ((fresh >> part) & 1) {
+  for (size_t step = 0; step < kMultikeyBits; ++step) {
+    if ((fresh >> step) & 1) {
       std::string mark = MetaKey('M', index.table->id);
-      mark.push_back(static_cast<char>(part));
+      mark.push_back(static_cast<char>(step));
       RETURN_IF_ERROR(txn.kv().Put(mark, ""));
     }
   }
   // A reader that sees the entries must know, so memory learns it before the commit.
-  index.state->multikey_parts.fetch_or(fresh);
-  txn.OnCommit([state = index.state, fresh] { state->persisted_parts.fetch_or(fresh); });
+  index.state->multikey_steps.fetch_or(fresh);
+  txn.OnCommit([state = index.state, fresh] { state->persisted_steps.fetch_or(fresh); });
   return Status::Ok();
 }
 
@@ -151,7 +152,7 @@ Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson:
     for (const IndexKey& key : keys.keys) {
       RETURN_IF_ERROR(PutEntry(txn, info, *index, key, id));
     }
-    RETURN_IF_ERROR(NoteMultikey(txn, *index, keys.multikey_parts));
+    RETURN_IF_ERROR(NoteMultikey(txn, *index, keys.multikey_steps));
   }
   RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes()));
   txn.Count(info.state, 1, document.size());
@@ -184,7 +185,7 @@ Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::
         RETURN_IF_ERROR(PutEntry(txn, info, *index, key, id));
       }
     }
-    RETURN_IF_ERROR(NoteMultikey(txn, *index, new_keys.multikey_parts));
+    RETURN_IF_ERROR(NoteMultikey(txn, *index, new_keys.multikey_steps));
   }
   RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), after.bytes()));
   txn.Count(info.state, 0, static_cast<int64_t>(after.size()) - before.size());

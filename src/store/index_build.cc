@@ -31,7 +31,7 @@ class Builder {
       return Status::Ok();
     }
     RETURN_IF_ERROR(IndexKeys(index_.keys, document, &keys_));
-    index_.state->multikey_parts |= keys_.multikey_parts;
+    index_.state->multikey_steps |= keys_.multikey_steps;
     for (const IndexKey& key : keys_.keys) {
       Entry entry;
       IndexEntry(index_, key, id, &entry.key, &entry.value);

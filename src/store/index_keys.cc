@@ -8,6 +8,7 @@
 #include "bson/key_tuples.h"
 #include "bson/number.h"
 #include "bson/ordered.h"
+#include "store/multikey.h"
 
 namespace quire::store {
 
@@ -51,9 +52,9 @@ void SortOnce(std::vector<IndexKey>* keys) {
   keys->erase(std::unique(keys->begin(), keys->end(), same), keys->end());
 }
 
-Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t array_parts) {
+Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
   for (size_t i = 0; i < spec.parts.size(); ++i) {
-    if (spec.parts[i].kind == Kind::kHashed && (array_parts >> i & 1) != 0) {
+    if (spec.parts[i].kind == Kind::kHashed && IsMultikey(spec, steps, i)) {
       return Status(16766,
                     "hashed indexes do not currently support array values. Found array at path: " +
                         spec.parts[i].path);
@@ -85,8 +86,8 @@ Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out
       out->keys.push_back(MakeKey(spec, values));
     }
   };
-  RETURN_IF_ERROR(bson::ForEachKeyTuple(spec.paths, document, &out->multikey_parts, add));
-  RETURN_IF_ERROR(RefuseHashedArrays(spec, out->multikey_parts));
+  RETURN_IF_ERROR(bson::ForEachKeyTuple(spec.paths, document, &out->multikey_steps, add));
+  RETURN_IF_ERROR(RefuseHashedArrays(spec, out->multikey_steps));
   SortOnce(&out->keys);
   return Status::Ok();
 }

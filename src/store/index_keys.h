@@ -40,10 +40,10 @@ struct IndexKey {
 
 struct IndexKeySet {
   std::vector<IndexKey> keys;   // sorted by bytes, each once
-  uint64_t multikey_parts = 0;  // bit i: part i met an array
+  uint64_t multikey_steps = 0;  // where arrays were met (see multikey.h)
   void Clear() {
     keys.clear();
-    multikey_parts = 0;
+    multikey_steps = 0;
   }
 };
 
