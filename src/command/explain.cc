@@ -10,9 +10,9 @@ namespace quire::command {
 
 namespace {
 
-// The query inside whatever command is explained.
+// The query inside whatever command is explained. *one: it stops at its first document.
 Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View command,
-                                            store::CollectionPtr collection) {
+                                            store::CollectionPtr collection, bool* one) {
   if (name == "find") {
     ASSIGN_OR_RETURN(auto r, request::FindRequest::Parse(command));
     return engine::FindParts(r, std::move(collection));
@@ -36,12 +36,16 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
   } else if (name == "update") {
     ASSIGN_OR_RETURN(auto r, request::UpdateRequest::Parse(command, {}));
     parts.filter = r.updates.front().q;
+    parts.write_stage = "UPDATE";
+    *one = !r.updates.front().multi;
     parts.hint = r.updates.front().hint;
     parts.collation = r.updates.front().collation;
     parts.for_write = true;
   } else if (name == "delete") {
     ASSIGN_OR_RETURN(auto r, request::DeleteRequest::Parse(command, {}));
     parts.filter = r.deletes.front().q;
+    parts.write_stage = "DELETE";
+    *one = r.deletes.front().limit == 1;
     parts.hint = r.deletes.front().hint;
     parts.collation = r.deletes.front().collation;
     parts.for_write = true;
@@ -49,6 +53,8 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
     ASSIGN_OR_RETURN(auto r, request::FindAndModifyRequest::Parse(command));
     parts.filter = r.query;
     parts.sort = r.sort;
+    parts.write_stage = r.remove ? "DELETE" : "UPDATE";
+    *one = true;
     parts.hint = r.hint;
     parts.collation = r.collation;
     parts.for_write = true;
@@ -96,14 +102,16 @@ Status RunExplain(Invocation& i) {
   ASSIGN_OR_RETURN(auto collection_name, request::CollectionName(name, command));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection_name));
   ASSIGN_OR_RETURN(store::CollectionPtr collection, i.operation.Find(ns));
-  ASSIGN_OR_RETURN(auto parts, PartsOf(name, command, collection));
+  bool one = false;
+  ASSIGN_OR_RETURN(auto parts, PartsOf(name, command, collection, &one));
+  parts.explain = true;
   ASSIGN_OR_RETURN(auto query, engine::PlannedQuery::Make(i.operation, parts, nullptr));
   if (verbosity != "queryPlanner") {
     exec::Row row;
     while (true) {
       RETURN_IF_ERROR(i.op().CheckInterrupt());
       ASSIGN_OR_RETURN(bool more, query->Next(i.op(), &row));
-      if (!more) {
+      if (!more || one) {
         break;
       }
     }

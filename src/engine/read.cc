@@ -46,6 +46,7 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
   query_.collection = parts.collection;
   query_.context = context_;
   query_.filter = filter_.get();
+  query_.filter_spec = filter_spec_;
   query_.sort = sort_.empty() ? nullptr : &sort_;
   query_.projection = projection_.get();
   query_.sort_spec = sort_spec_;
@@ -62,6 +63,8 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
   query_.count_only = parts.count_only;
   query_.distinct_path = parts.distinct_path;
   query_.for_write = parts.for_write;
+  query_.write_stage = parts.write_stage;
+  query_.explain = parts.explain;
   query_.has_scan_after = parts.has_scan_after;
   query_.scan_after = parts.scan_after;
   return Status::Ok();

@@ -39,6 +39,8 @@ class PlannedQuery {
     bool count_only = false;
     std::string distinct_path;
     bool for_write = false;
+    std::string_view write_stage;  // see plan::Query
+    bool explain = false;
     bool has_scan_after = false;
     store::RecordId scan_after = 0;
   };

@@ -1,130 +1,235 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/explain.h"
 
+#include "expr/match/node.h"
+#include "plan/count_rows.h"
+#include "plan/explain_stage.h"
+#include "plan/query_shape.h"
+
 namespace quire::plan {
 
 namespace {
 
-std::string_view StageName(StageKind kind) {
-  switch (kind) {
-    case StageKind::kEof:
-      return "EOF";
-    case StageKind::kCollectionScan:
-      return "COLLSCAN";
-    case StageKind::kIdLookup:
-      return "IDHACK";
-    case StageKind::kFetch:
-      return "FETCH";
-    case StageKind::kSort:
-      return "SORT";
-    case StageKind::kLimit:
-      return "LIMIT";
-    case StageKind::kSkip:
-      return "SKIP";
-    case StageKind::kProjectionSimple:
-      return "PROJECTION_SIMPLE";
-    case StageKind::kProjectionCovered:
-      return "PROJECTION_COVERED";
-    case StageKind::kProjectionDefault:
-      return "PROJECTION_DEFAULT";
-    case StageKind::kReturnKey:
-      return "RETURN_KEY";
-  }
-  return "";
+uint64_t MillisSince(std::chrono::steady_clock::time_point start) {
+  auto past = std::chrono::steady_clock::now() - start;
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(past).count());
 }
 
-// What one stage is, without its inputs.
-class StageWriter {
- public:
-  StageWriter(const Query& query, bson::Builder* out) : query_(query), out_(out) {}
+// Stages that give no rows of their own: MongoDB counts inside them.
+bool GivesNothing(StageKind kind) {
+  return kind == StageKind::kCount || kind == StageKind::kRecordCount;
+}
 
-  void Tree(const PlanNode& node) {
-    out_->Append("stage", StageName(node.kind));
-    Details(node);
-    for (const auto& input : node.inputs) {
+class StatsWriter {
+ public:
+  StatsWriter(const Query& query, bson::Builder* out) : query_(query), out_(out) {}
+
+  void Tree(const Running& running) {
+    StageWriter(query_, out_).Description(*running.node, &running);
+    Common(running.op->counters(), running.node->kind);
+    Specific(running);
+    if (running.inputs.size() == 1) {
       out_->BeginDocument("inputStage");
-      Tree(*input);
+      Tree(running.inputs[0]);
+      out_->End();
+    } else if (!running.inputs.empty()) {
+      out_->BeginArray("inputStages");
+      for (const Running& input : running.inputs) {
+        out_->PushDocument();
+        Tree(input);
+        out_->End();
+      }
       out_->End();
     }
   }
 
+  void Common(const exec::Counters& counters, StageKind kind) {
+    uint64_t returned = GivesNothing(kind) ? 0 : counters.returned;
+    out_->Append("nReturned", Counter(returned));
+    out_->Append("executionTimeMillisEstimate", Counter(counters.micros / 1000));
+    out_->Append("works", Counter(counters.works));
+    out_->Append("advanced", Counter(returned));
+    out_->Append("needTime", Counter(counters.waits + counters.returned - returned));
+    out_->Append("needYield", 0);
+    out_->Append("saveState", 0);
+    out_->Append("restoreState", 0);
+    out_->Append("isEOF", static_cast<int32_t>(counters.ended));
+  }
+
  private:
-  void Details(const PlanNode& node) {
-    switch (node.kind) {
+  void Specific(const Running& running) {
+    const exec::Counters& counters = running.op->counters();
+    switch (running.node->kind) {
       case StageKind::kCollectionScan:
-        out_->Append("direction",
-                     node.direction == kv::Direction::kForward ? "forward" : "backward");
+        out_->Append("docsExamined", Counter(counters.docs_examined));
+        break;
+      case StageKind::kIdLookup:
+        out_->Append("keysExamined", Counter(counters.keys_examined));
+        out_->Append("docsExamined", Counter(counters.docs_examined));
+        break;
+      case StageKind::kIndexScan:
+        out_->Append("keysExamined", Counter(counters.keys_examined));
+        out_->Append("seeks", Counter(counters.seeks));
+        Duplicates(counters);
+        break;
+      case StageKind::kCountScan:
+      case StageKind::kDistinctScan:
+        out_->Append("keysExamined", Counter(counters.keys_examined));
+        break;
+      case StageKind::kFetch:
+        out_->Append("docsExamined", Counter(counters.docs_examined));
+        out_->Append("alreadyHasObj", Counter(counters.already_fetched));
+        break;
+      case StageKind::kOr:
+      case StageKind::kSortMerge:
+        Duplicates(counters);
         break;
       case StageKind::kSort:
-        out_->Append("sortPattern", query_.sort_spec);
-        out_->Append("memLimit", static_cast<int32_t>(104857600));
-        if (node.amount > 0) {
-          out_->Append("limitAmount", node.amount);
-        }
-        out_->Append("type", "simple");
+        out_->Append("totalDataSizeSorted", Counter(counters.sorted_bytes));
+        out_->Append("usedDisk", counters.spills > 0);
+        out_->Append("spills", Counter(counters.spills));
+        out_->Append("spilledDataStorageSize", Counter(counters.spilled_bytes));
         break;
-      case StageKind::kLimit:
-        out_->Append("limitAmount", node.amount);
+      case StageKind::kCount:
+        out_->Append("nCounted", Counter(counters.returned));
+        out_->Append(
+            "nSkipped",
+            Counter(static_cast<uint64_t>(static_cast<CountRows&>(*running.op).skipped())));
         break;
-      case StageKind::kSkip:
-        out_->Append("skipAmount", node.amount);
-        break;
-      case StageKind::kProjectionSimple:
-      case StageKind::kProjectionCovered:
-      case StageKind::kProjectionDefault:
-        out_->Append("transformBy", query_.projection_spec);
-        break;
-      case StageKind::kEof:
-      case StageKind::kIdLookup:
-      case StageKind::kFetch:
-      case StageKind::kReturnKey:
+      default:
         break;
     }
+  }
+
+  void Duplicates(const exec::Counters& counters) {
+    out_->Append("dupsTested", Counter(counters.dups_tested));
+    out_->Append("dupsDropped", Counter(counters.dups_dropped));
   }
 
   const Query& query_;
   bson::Builder* out_;
 };
 
-void AppendCommonStats(const exec::Counters& counters, bson::Builder* out) {
-  out->Append("nReturned", static_cast<int64_t>(counters.returned));
-  out->Append("executionTimeMillisEstimate", static_cast<int64_t>(counters.micros / 1000));
-  out->Append("works", static_cast<int64_t>(counters.works));
-  out->Append("advanced", static_cast<int64_t>(counters.returned));
-  out->Append("needTime", static_cast<int64_t>(counters.waits));
-  out->Append("needYield", int64_t{0});
-  out->Append("saveState", int64_t{0});
-  out->Append("restoreState", int64_t{0});
-  out->Append("isEOF", static_cast<int32_t>(counters.ended));
+void AppendWriteStage(const Explained& explained, const exec::Counters& input, bool stats,
+                      bson::Builder* out) {
+  const Query& query = explained.query;
+  out->Append("stage", query.write_stage);
+  if (stats) {
+    exec::Counters counters = input;
+    counters.waits += counters.returned;
+    counters.returned = 0;
+    StatsWriter(query, out).Common(counters, StageKind::kFetch);
+    bool update = query.write_stage == "UPDATE";
+    if (update) {
+      out->Append("nMatched", Counter(input.returned));
+      out->Append("nWouldModify", Counter(input.returned));
+      out->Append("nWouldUpsert", 0);
+    } else {
+      out->Append("nWouldDelete", Counter(input.returned));
+    }
+  }
+}
+
+void AppendTree(const Explained& explained, const PlanNode& root, const Running* running,
+                bson::Builder* out) {
+  StageWriter writer(explained.query, out);
+  if (explained.query.write_stage.empty()) {
+    writer.Tree(root, running);
+    return;
+  }
+  AppendWriteStage(explained, {}, false, out);
+  out->BeginDocument("inputStage");
+  writer.Tree(root, running);
+  out->End();
+}
+
+void AppendStages(const Explained& explained, const Running& running, bson::Builder* out) {
+  out->BeginDocument("executionStages");
+  StatsWriter writer(explained.query, out);
+  if (explained.query.write_stage.empty()) {
+    writer.Tree(running);
+  } else {
+    AppendWriteStage(explained, running.op->counters(), true, out);
+    out->BeginDocument("inputStage");
+    writer.Tree(running);
+    out->End();
+  }
+  out->End();
+}
+
+void AppendTrials(const Explained& explained, bson::Builder* out) {
+  out->BeginArray("allPlansExecution");
+  for (const Trial& trial : explained.trials) {
+    out->PushDocument();
+    out->Append("nReturned", Counter(trial.counters.returned));
+    out->Append("executionTimeMillisEstimate", 0);
+    out->Append("totalKeysExamined", Counter(trial.counters.keys_examined));
+    out->Append("totalDocsExamined", Counter(trial.counters.docs_examined));
+    out->Append("score", trial.score);
+    AppendStages(explained, trial.running, out);
+    out->End();
+  }
+  out->End();
 }
 
 }  // namespace
 
-void AppendPlannerFields(const Query& query, const PlanNode& root, bson::Builder* out) {
-  StageWriter writer(query, out);
+void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
+  const Query& query = explained.query;
+  out->Append("indexFilterSet", false);
+  if (query.filter != nullptr) {
+    out->Append("parsedQuery", expr::match::Serialize(query.filter->root()));
+  } else {
+    out->Append("parsedQuery", bson::View());
+  }
+  QueryShape shape = ShapeOf(query);
+  out->Append("queryHash", shape.query_hash);
+  out->Append("planCacheKey", shape.plan_cache_key);
+  out->Append("maxIndexedOrSolutionsReached", false);
+  out->Append("maxIndexedAndSolutionsReached", false);
+  out->Append("maxScansToExplodeReached", false);
   out->BeginDocument("winningPlan");
-  writer.Tree(root);
+  AppendTree(explained, *explained.plans[explained.winner], explained.running, out);
   out->End();
-  out->BeginArray("rejectedPlans").End();
+  out->BeginArray("rejectedPlans");
+  for (size_t i = 0; i < explained.plans.size(); ++i) {
+    if (i != explained.winner) {
+      out->PushDocument();
+      AppendTree(explained, *explained.plans[i], nullptr, out);
+      out->End();
+    }
+  }
+  out->End();
 }
 
-void AppendExecutionFields(const Running& running, std::string_view, bson::Builder* out) {
-  exec::Counters totals = Totals(running);
+void AppendExecutionFields(const Explained& explained, std::string_view verbosity,
+                           bson::Builder* out) {
+  exec::Counters totals = Totals(*explained.running);
+  bool nothing =
+      !explained.query.write_stage.empty() || GivesNothing(explained.running->node->kind);
   out->Append("executionSuccess", true);
-  out->Append("nReturned", static_cast<int64_t>(totals.returned));
-  out->Append("executionTimeMillis", int64_t{0});
-  out->Append("totalKeysExamined", static_cast<int64_t>(totals.keys_examined));
-  out->Append("totalDocsExamined", static_cast<int64_t>(totals.docs_examined));
-  out->BeginDocument("executionStages");
-  AppendCommonStats(totals, out);
-  out->End();
+  out->Append("nReturned", Counter(nothing ? 0 : totals.returned));
+  out->Append("executionTimeMillis", Counter(MillisSince(explained.start)));
+  out->Append("totalKeysExamined", Counter(totals.keys_examined));
+  out->Append("totalDocsExamined", Counter(totals.docs_examined));
+  AppendStages(explained, *explained.running, out);
+  if (verbosity == "allPlansExecution") {
+    AppendTrials(explained, out);
+  }
 }
 
 std::string SummaryOf(const PlanNode& root) {
+  if (root.index != nullptr) {
+    return std::string(StageName(root.kind)) + " " + DocumentText(root.index->key_pattern);
+  }
   if (root.inputs.empty()) {
     return std::string(StageName(root.kind));
   }
-  return SummaryOf(*root.inputs[0]);
+  std::string summary;
+  for (const auto& input : root.inputs) {
+    summary += (summary.empty() ? "" : ", ") + SummaryOf(*input);
+  }
+  return summary;
 }
 
 }  // namespace quire::plan

@@ -3,21 +3,35 @@
 // Plans as MongoDB's explain shows them.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/lower.h"
 #include "plan/plan_node.h"
 #include "plan/planner.h"
+#include "plan/trial.h"
 #include "quire/bson.h"
 
 namespace quire::plan {
 
+// What is known of a planned, perhaps run, query.
+struct Explained {
+  const Query& query;
+  const std::vector<PlanNodePtr>& plans;
+  size_t winner;
+  const std::vector<Trial>& trials;  // empty when there was none
+  const Running* running;            // null before the run
+  std::chrono::steady_clock::time_point start;
+};
+
 // The fields of queryPlanner.
-void AppendPlannerFields(const Query& query, const PlanNode& root, bson::Builder* out);
-// The fields of executionStats.
-void AppendExecutionFields(const Running& running, std::string_view verbosity, bson::Builder* out);
-// "COLLSCAN", "IXSCAN { a: 1 }"...
+void AppendPlannerFields(const Explained& explained, bson::Builder* out);
+// The fields of executionStats. REQUIRES: explained.running.
+void AppendExecutionFields(const Explained& explained, std::string_view verbosity,
+                           bson::Builder* out);
+// "COLLSCAN", "IXSCAN { a: 1 }, IXSCAN { b: 1 }"...
 std::string SummaryOf(const PlanNode& root);
 
 }  // namespace quire::plan

@@ -1,15 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/lower.h"
 
+#include <algorithm>
+
+#include "bson/ordered.h"
 #include "exec/limit.h"
+#include "exec/merge.h"
 #include "exec/project.h"
 #include "exec/sort.h"
+#include "plan/count_rows.h"
 #include "store/collection_scan.h"
 #include "store/fetch.h"
+#include "store/index_scan.h"
 
 namespace quire::plan {
 
 namespace {
+
+using store::IndexKeySpec;
+
+std::string Encoded(const IndexKeySpec& spec, size_t part, const bson::Value& value) {
+  std::string bytes;
+  if (spec.parts[part].kind == IndexKeySpec::Kind::kHashed && value.type() != bson::Type::kMinKey &&
+      value.type() != bson::Type::kMaxKey) {
+    store::AppendKeyPart(spec, part, value, &bytes);
+  } else {
+    bson::AppendOrdered(
+        value,
+        spec.parts[part].descending ? bson::Direction::kDescending : bson::Direction::kAscending,
+        nullptr, &bytes, nullptr);
+  }
+  return bytes;
+}
+
+store::KeyInterval KeyIntervalOf(const IndexKeySpec& spec, size_t part, const Interval& interval) {
+  store::KeyInterval key{Encoded(spec, part, interval.low.value()),
+                         Encoded(spec, part, interval.high.value()), interval.low_inclusive,
+                         interval.high_inclusive};
+  if (spec.parts[part].descending) {
+    std::swap(key.low, key.high);
+    std::swap(key.low_inclusive, key.high_inclusive);
+  }
+  return key;
+}
+
+store::KeyBounds KeyBoundsOf(const PlanNode& scan) {
+  store::KeyBounds bounds;
+  for (size_t part = 0; part < scan.bounds.parts.size(); ++part) {
+    auto& list = bounds.parts.emplace_back();
+    for (const Interval& interval : scan.bounds.parts[part].intervals()) {
+      list.push_back(KeyIntervalOf(scan.index->keys, part, interval));
+    }
+    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
+  }
+  return bounds;
+}
 
 class Lowering {
  public:
@@ -31,16 +76,23 @@ class Lowering {
     exec::Operator* input = running.inputs.empty() ? nullptr : running.inputs[0].op.get();
     switch (node.kind) {
       case StageKind::kEof:
+      case StageKind::kRecordCount:
         return std::make_unique<exec::Eof>();
       case StageKind::kCollectionScan:
-        return std::make_unique<store::CollectionScan>(
-            query_.collection, txn_,
-            store::CollectionScanOptions{node.direction, node.filter.get(), query_.tailable});
+        return MakeCollectionScan(node);
       case StageKind::kIdLookup:
         return std::make_unique<store::IdLookup>(query_.collection, txn_, node.id);
+      case StageKind::kIndexScan:
+      case StageKind::kCountScan:
+      case StageKind::kDistinctScan:
+        return std::make_unique<store::IndexScan>(txn_, ScanOptions(node));
       case StageKind::kFetch:
         return std::make_unique<store::FetchStage>(query_.collection, txn_, input,
                                                    node.filter.get());
+      case StageKind::kOr:
+        return std::make_unique<exec::Or>(Inputs(running));
+      case StageKind::kSortMerge:
+        return std::make_unique<exec::SortMerge>(Inputs(running), query_.sort, query_.context);
       case StageKind::kSort:
         return std::make_unique<exec::Sort>(
             input, query_.sort, query_.context,
@@ -56,8 +108,53 @@ class Lowering {
         return std::make_unique<exec::Project>(input, query_.projection, query_.show_record_id);
       case StageKind::kReturnKey:
         return std::make_unique<exec::ReturnKey>(input);
+      case StageKind::kCount:
+        return std::make_unique<CountRows>(input, node.skip, node.amount);
+      case StageKind::kSubplan:
+        return std::make_unique<exec::Skip>(input, 0);
     }
     return nullptr;
+  }
+
+  std::unique_ptr<exec::Operator> MakeCollectionScan(const PlanNode& node) const {
+    store::CollectionScanOptions options;
+    options.direction = node.backward ? kv::Direction::kBackward : kv::Direction::kForward;
+    options.filter = node.filter.get();
+    if (query_.has_scan_after) {
+      options.after = query_.scan_after;
+    }
+    return std::make_unique<store::CollectionScan>(query_.collection, txn_, options);
+  }
+
+  static std::vector<exec::Operator*> Inputs(const Running& running) {
+    std::vector<exec::Operator*> inputs;
+    for (const Running& input : running.inputs) {
+      inputs.push_back(input.op.get());
+    }
+    return inputs;
+  }
+
+  store::IndexScanOptions ScanOptions(const PlanNode& node) const {
+    store::IndexScanOptions options;
+    options.index = node.index;
+    options.backward = node.backward;
+    options.range = node.bounds.range;
+    if (node.bounds.range) {
+      options.begin = store::EncodeKey(node.index->keys, node.bounds.min).bytes;
+      options.end = store::EncodeKey(node.index->keys, node.bounds.max).bytes;
+    } else {
+      options.bounds = KeyBoundsOf(node);
+    }
+    options.filter = node.filter == nullptr ? nullptr : &node.filter->root();
+    options.show_key = node.needs_key;
+    options.return_key = query_.return_key;
+    options.dedup = node.multikey != 0 || node.index->state->multikey_steps.load() != 0;
+    options.count = node.kind == StageKind::kCountScan;
+    if (node.kind == StageKind::kDistinctScan) {
+      options.distinct_part = node.distinct_part;
+      options.dedup = false;
+    }
+    return options;
   }
 
   const Query& query_;

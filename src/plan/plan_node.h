@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "expr/match/match.h"
 #include "kv/kv.h"
+#include "plan/interval.h"
 #include "quire/bson.h"
 #include "store/catalog.h"
 
@@ -20,7 +22,12 @@ enum class StageKind {
   kEof,
   kCollectionScan,
   kIdLookup,
+  kIndexScan,
+  kCountScan,
+  kDistinctScan,
   kFetch,
+  kOr,
+  kSortMerge,
   kSort,
   kLimit,
   kSkip,
@@ -28,27 +35,68 @@ enum class StageKind {
   kProjectionCovered,
   kProjectionDefault,
   kReturnKey,
+  kCount,
+  kRecordCount,
+  kSubplan,
 };
+
+// "IXSCAN" and so on.
+std::string_view StageName(StageKind kind);
+
+// What part of an index a scan visits.
+struct ScanBounds {
+  std::vector<IntervalList> parts;  // one per part of the index; empty with `range`
+  // min/max of the query: keys from `min` to before `max`, either may be empty. Values as stored.
+  bool range = false;
+  bson::Document min;
+  bson::Document max;
+};
+
+struct PlanNode;
+using PlanNodePtr = std::unique_ptr<PlanNode>;
 
 struct PlanNode {
   explicit PlanNode(StageKind k) : kind(k) {}
 
   StageKind kind;
-  std::vector<std::unique_ptr<PlanNode>> inputs;
-  std::shared_ptr<const expr::match::Filter> filter;  // null: none
-  // Scans.
-  kv::Direction direction = kv::Direction::kForward;
-  bson::Value id;  // of kIdLookup
-  // Rows of kLimit, kSkip, and kSort (0: all).
-  int64_t amount = 0;
-};
+  std::vector<PlanNodePtr> inputs;
+  // Of scans and fetches; null: none. An index scan asks it of the key.
+  std::shared_ptr<const expr::match::Filter> filter;
 
-using PlanNodePtr = std::unique_ptr<PlanNode>;
+  // Scans.
+  bool backward = false;
+  bson::Value id;  // of kIdLookup
+  const store::IndexInfo* index = nullptr;
+  ScanBounds bounds;
+  uint64_t multikey = 0;     // the index's multikey bits when it was planned
+  bool needs_key = false;    // rows show the key as a document
+  size_t distinct_part = 0;  // of kDistinctScan: one row per value up to this part
+
+  // Rows of kLimit, kSkip, kCount, and kSort (0: all).
+  int64_t amount = 0;
+  int64_t skip = 0;  // of kCount
+
+  // Rows carry documents.
+  bool Fetched() const;
+  PlanNodePtr Clone() const;
+};
 
 inline PlanNodePtr Over(StageKind kind, PlanNodePtr input) {
   auto node = std::make_unique<PlanNode>(kind);
   node->inputs.push_back(std::move(input));
   return node;
 }
+
+// Calls visit(node) for every node, top first.
+template <typename Visit>
+void ForEachNode(PlanNode& node, const Visit& visit) {
+  visit(node);
+  for (auto& input : node.inputs) {
+    ForEachNode(*input, visit);
+  }
+}
+
+// The first node of that kind, top first; null when there is none.
+const PlanNode* FindNode(const PlanNode& root, StageKind kind);
 
 }  // namespace quire::plan

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/op_context.h"
 #include "exec/operator.h"
@@ -45,7 +46,11 @@ struct Query {
   std::string distinct_path;
   // The rows must carry documents as stored with their record ids (update, delete).
   bool for_write = false;
-  // A tailable scan goes on after this record.
+  // "UPDATE" or "DELETE": what explain shows above the plan; "" otherwise.
+  std::string_view write_stage;
+  // Chosen by trial, whatever the plan cache says, with the plans that lost.
+  bool explain = false;
+  // A tailable scan goes on after this record. CappedPositionLost when it is gone.
   bool has_scan_after = false;
   store::RecordId scan_after = 0;
 };
@@ -57,12 +62,6 @@ class Plan {
 
   // The operator tree of the chosen plan, reading through `txn`, which outlives it. Once only.
   virtual Result<exec::Operator*> Open(store::Transaction& txn) = 0;
-
-  // For the pauses of a tailable cursor: lets go of the transaction, which may end then...
-  virtual void Unbind() = 0;
-  // ...and goes on after the last row with what another one sees. CappedPositionLost when that
-  // row is gone. REQUIRES: query.tailable and Open was called.
-  virtual Status Rebind(store::Transaction& txn) = 0;
 
   // The fields of explain's queryPlanner / executionStats, appended to `out`. The latter REQUIRES
   // the run to have ended; `verbosity` "allPlansExecution" adds the trials.

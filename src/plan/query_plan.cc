@@ -1,55 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/query_plan.h"
 
+#include "base/try.h"
+#include "plan/arrange.h"
+#include "plan/candidates.h"
 #include "plan/explain.h"
-#include "store/collection_scan.h"
+#include "plan/id_lookup.h"
 
 namespace quire::plan {
 
 namespace {
 
-store::CollectionScan* FindCollectionScan(const Running& running) {
-  if (running.node->kind == StageKind::kCollectionScan) {
-    return static_cast<store::CollectionScan*>(running.op.get());
+using expr::match::Kind;
+
+// {sort: {$natural: 1}} is a hint.
+void TakeNaturalSort(Query* query, bson::Document* hint) {
+  if (Sorts(*query) && query->sort->parts().size() == 1 &&
+      query->sort->parts()[0].path == "$natural") {
+    *hint = bson::Builder().Append("$natural", query->sort->parts()[0].ascending ? 1 : -1).Finish();
+    query->hint = bson::Value(hint->view());
+    query->sort = nullptr;
   }
-  for (const Running& input : running.inputs) {
-    if (auto* scan = FindCollectionScan(input)) {
-      return scan;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace
 
-Result<exec::Operator*> QueryPlan::Open(store::Transaction& txn) {
-  running_ = Lower(*root_, query_, memory_limit_, &txn);
-  return running_->op.get();
-}
-
-void QueryPlan::Unbind() {
-  if (auto* scan = FindCollectionScan(*running_)) {
-    scan->Unbind();
+Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
+  if (query_.collection == nullptr) {
+    plans_.push_back(std::make_unique<PlanNode>(StageKind::kEof));
+    return Status::Ok();
   }
+  if (PlanNodePtr lookup = IdLookupPlan(query_)) {
+    plans_.push_back(std::move(lookup));
+    return Status::Ok();
+  }
+  TakeNaturalSort(&query_, &natural_hint_);
+  if (query_.filter != nullptr && query_.filter->root().kind() == Kind::kAlwaysFalse) {
+    plans_.push_back(std::make_unique<PlanNode>(StageKind::kEof));
+    return Status::Ok();
+  }
+  return ChooseAmong(op, txn);
 }
 
-Status QueryPlan::Rebind(store::Transaction& txn) {
-  auto* scan = FindCollectionScan(*running_);
-  return scan == nullptr ? Status::Ok() : scan->Rebind(&txn);
+Status QueryPlan::ChooseAmong(OpContext& op, store::Transaction& txn) {
+  ASSIGN_OR_RETURN(std::vector<IndexChoice> indexes, UsableIndexes(query_));
+  bool plain = query_.hint.missing() && query_.min.empty() && query_.max.empty() &&
+               !query_.tailable && query_.distinct_path.empty();
+  if (plain && query_.filter != nullptr && query_.filter->root().kind() == Kind::kOr) {
+    ASSIGN_OR_RETURN(PlanNodePtr plan, ChooseBranches(op, indexes, txn));
+    if (plan != nullptr) {
+      plans_.push_back(std::move(plan));
+      return Status::Ok();
+    }
+  }
+  ASSIGN_OR_RETURN(plans_, MakeCandidates(query_, indexes));
+  if (plans_.size() > 1) {
+    ASSIGN_OR_RETURN(trials_, RunTrials(op, query_, plans_, memory_limit_, &txn, &winner_));
+    tried_in_ = &txn;
+  }
+  return Status::Ok();
+}
+
+Result<PlanNodePtr> QueryPlan::ChooseBranches(OpContext& op,
+                                              const std::vector<IndexChoice>& indexes,
+                                              store::Transaction& txn) {
+  Enumerator enumerator(query_, indexes);
+  auto lists = enumerator.Branches(query_.filter->root());
+  if (lists.empty()) {
+    return PlanNodePtr();
+  }
+  std::vector<PlanNodePtr> chosen;
+  for (size_t branch = 0; branch < lists.size(); ++branch) {
+    size_t best = 0;
+    if (lists[branch].size() > 1) {
+      Query alone;
+      alone.collection = query_.collection;
+      alone.context = query_.context;
+      std::vector<PlanNodePtr> plans;
+      bool blocking = false;
+      for (const PlanNodePtr& access : lists[branch]) {
+        plans.push_back(Arrange(alone, access->Clone(), &blocking));
+      }
+      ASSIGN_OR_RETURN(auto trials, RunTrials(op, alone, plans, memory_limit_, &txn, &best));
+    }
+    chosen.push_back(std::move(lists[branch][best]));
+  }
+  bool blocking = false;
+  PlanNodePtr root = Arrange(query_, Enumerator::Combine(std::move(chosen)), &blocking);
+  return Over(StageKind::kSubplan, std::move(root));
+}
+
+Result<exec::Operator*> QueryPlan::Open(store::Transaction& txn) {
+  if (tried_in_ == &txn) {
+    replay_ = std::make_unique<Replay>(&trials_[winner_]);
+    return static_cast<exec::Operator*>(replay_.get());
+  }
+  fresh_ = Lower(root(), query_, memory_limit_, &txn);
+  return fresh_->op.get();
+}
+
+const Running* QueryPlan::running() const {
+  if (replay_ != nullptr) {
+    return &trials_[winner_].running;
+  }
+  return fresh_.has_value() ? &*fresh_ : nullptr;
 }
 
 void QueryPlan::ExplainPlanner(bson::Builder* out) const {
-  AppendPlannerFields(query_, *root_, out);
+  Explained explained{query_, plans_, winner_, trials_, running(), start_};
+  AppendPlannerFields(explained, out);
 }
 
 void QueryPlan::ExplainExecution(std::string_view verbosity, bson::Builder* out) const {
-  AppendExecutionFields(*running_, verbosity, out);
+  Explained explained{query_, plans_, winner_, trials_, running(), start_};
+  AppendExecutionFields(explained, verbosity, out);
 }
 
-std::string QueryPlan::Summary() const { return SummaryOf(*root_); }
+std::string QueryPlan::Summary() const { return SummaryOf(root()); }
 
 exec::Counters QueryPlan::Totals() const {
-  return running_.has_value() ? plan::Totals(*running_) : exec::Counters();
+  return running() == nullptr ? exec::Counters() : plan::Totals(*running());
 }
 
 }  // namespace quire::plan

@@ -3,36 +3,53 @@
 // The plan of one query with the operators of its run.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "plan/enumerate.h"
 #include "plan/lower.h"
 #include "plan/plan_node.h"
 #include "plan/planner.h"
+#include "plan/trial.h"
 
 namespace quire::plan {
 
 class QueryPlan final : public Plan {
  public:
-  QueryPlan(const Query& query, PlanNodePtr root, size_t memory_limit)
-      : query_(query), root_(std::move(root)), memory_limit_(memory_limit) {}
+  QueryPlan(const Query& query, size_t memory_limit) : query_(query), memory_limit_(memory_limit) {}
+
+  // Makes and compares candidates. Once only.
+  Status Choose(OpContext& op, store::Transaction& txn);
 
   Result<exec::Operator*> Open(store::Transaction& txn) override;
-  void Unbind() override;
-  Status Rebind(store::Transaction& txn) override;
   void ExplainPlanner(bson::Builder* out) const override;
   void ExplainExecution(std::string_view verbosity, bson::Builder* out) const override;
   std::string Summary() const override;
   exec::Counters Totals() const override;
 
+  const PlanNode& root() const { return *plans_[winner_]; }
+
  private:
+  Status ChooseAmong(OpContext& op, store::Transaction& txn);
+  // The plan of an $or at the top, each branch chosen for itself; null when a branch has no index.
+  Result<PlanNodePtr> ChooseBranches(OpContext& op, const std::vector<IndexChoice>& indexes,
+                                     store::Transaction& txn);
+  const Running* running() const;
+
   Query query_;
-  PlanNodePtr root_;
+  bson::Document natural_hint_;  // what query_.hint shows when the sort asked for natural order
   size_t memory_limit_;
-  std::optional<Running> running_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<PlanNodePtr> plans_;
+  size_t winner_ = 0;
+  std::vector<Trial> trials_;  // one per plan when there was a trial
+  const store::Transaction* tried_in_ = nullptr;
+  std::optional<Running> fresh_;  // the run when it did not begin with a trial
+  std::unique_ptr<Replay> replay_;
 };
 
 }  // namespace quire::plan

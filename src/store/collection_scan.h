@@ -17,20 +17,15 @@ struct CollectionScanOptions {
   kv::Direction direction = kv::Direction::kForward;
   // Rows that match only; may be null. Outlives the scan.
   const expr::match::Filter* filter = nullptr;
-  // The end is only "nothing more yet": see Rebind.
-  bool tailable = false;
+  // Begins after this record. CappedPositionLost when it is gone.
+  std::optional<RecordId> after;
 };
 
 class CollectionScan final : public exec::Stage {
  public:
-  // `txn` outlives the scan or is replaced by Rebind.
+  // `txn` outlives the scan.
   CollectionScan(CollectionPtr collection, Transaction* txn, CollectionScanOptions options)
       : collection_(std::move(collection)), txn_(txn), options_(options) {}
-
-  // Lets go of the transaction, which may end then.
-  void Unbind();
-  // Goes on after the last row with what `txn` sees. CappedPositionLost when that row is gone.
-  Status Rebind(Transaction* txn);
 
  protected:
   Result<exec::Step> DoWork(OpContext& op, exec::Row* row) override;
@@ -42,7 +37,6 @@ class CollectionScan final : public exec::Stage {
   Transaction* txn_;
   CollectionScanOptions options_;
   std::unique_ptr<kv::Cursor> cursor_;
-  std::optional<RecordId> last_;
 };
 
 }  // namespace quire::store

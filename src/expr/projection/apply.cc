@@ -244,7 +244,7 @@ class TreeProjection final : public Projection {
       return false;
     }
     for (const Child& child : tree_.root.children()) {
-      if (child.kind != Kind::kExpression) {
+      if (child.kind != Kind::kExpression && child.kind != Kind::kExclude) {
         fields->insert(child.name);
       }
     }

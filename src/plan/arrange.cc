@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/arrange.h"
+
+#include <algorithm>
+#include <set>
+
+#include "plan/bounds.h"
+#include "store/multikey.h"
+
+namespace quire::plan {
+
+namespace {
+
+constexpr size_t kMostExplodedScans = 200;
+
+PlanNodePtr Fetched(PlanNodePtr root) {
+  return root->Fetched() ? std::move(root) : Over(StageKind::kFetch, std::move(root));
+}
+
+// The scan under an optional fetch; null when it is something else.
+PlanNode* ScanOf(PlanNode& access) {
+  PlanNode* node = &access;
+  if (node->kind == StageKind::kFetch) {
+    node = node->inputs[0].get();
+  }
+  return node->kind == StageKind::kIndexScan ? node : nullptr;
+}
+
+// Turns the scan so that it gives rows in the order of the query's sort. False: it cannot.
+bool TurnToSort(const Query& query, PlanNode& access) {
+  PlanNode* scan = ScanOf(access);
+  if (scan == nullptr) {
+    return false;
+  }
+  SortOrder order = OrderOf(query, *scan);
+  if (order == SortOrder::kNone) {
+    return false;
+  }
+  scan->backward = order == SortOrder::kBackward;
+  return true;
+}
+
+// A scan over several points of its first parts, taken apart into one scan per combination, each
+// of which is sorted. Empty when that does not help.
+std::vector<PlanNodePtr> Explode(const Query& query, const PlanNode& access) {
+  PlanNodePtr model = access.Clone();
+  PlanNode* scan = ScanOf(*model);
+  if (scan == nullptr || scan->bounds.range) {
+    return {};
+  }
+  const auto lists = scan->bounds.parts;
+  size_t points = 0;
+  size_t scans = 1;
+  while (points < lists.size() && lists[points].IsPoints()) {
+    scans *= lists[points++].intervals().size();
+    if (scans > kMostExplodedScans) {
+      return {};
+    }
+  }
+  if (scans < 2) {
+    return {};
+  }
+  std::vector<PlanNodePtr> exploded;
+  for (size_t number = 0; number < scans; ++number) {
+    size_t rest = number;
+    for (size_t part = points; part-- > 0;) {
+      const auto& intervals = lists[part].intervals();
+      scan->bounds.parts[part] = IntervalList(intervals[rest % intervals.size()]);
+      rest /= intervals.size();
+    }
+    if (!TurnToSort(query, *model)) {
+      return {};
+    }
+    exploded.push_back(model->Clone());
+  }
+  if (scan->backward) {
+    std::reverse(exploded.begin(), exploded.end());
+  }
+  return exploded;
+}
+
+PlanNodePtr MergeOf(std::vector<PlanNodePtr> inputs) {
+  auto merge = std::make_unique<PlanNode>(StageKind::kSortMerge);
+  merge->inputs = std::move(inputs);
+  return merge;
+}
+
+// Sorted access without sorting; null when there is none (then *access is as it was).
+PlanNodePtr SortedByIndex(const Query& query, PlanNodePtr* access) {
+  PlanNode& root = **access;
+  if (TurnToSort(query, root)) {
+    return std::move(*access);
+  }
+  std::vector<PlanNodePtr> inputs = Explode(query, root);
+  if (!inputs.empty()) {
+    return MergeOf(std::move(inputs));
+  }
+  // A fetch of the branches of $or with a filter sorts as they do.
+  PlanNode* branches = &root;
+  if (root.kind == StageKind::kFetch && root.inputs[0]->kind == StageKind::kOr) {
+    branches = root.inputs[0].get();
+  }
+  if (branches->kind != StageKind::kOr) {
+    return nullptr;
+  }
+  for (const auto& branch : branches->inputs) {
+    PlanNodePtr copy = branch->Clone();
+    if (TurnToSort(query, *copy)) {
+      inputs.push_back(std::move(copy));
+      continue;
+    }
+    std::vector<PlanNodePtr> parts = Explode(query, *branch);
+    if (parts.empty() || inputs.size() + parts.size() > kMostExplodedScans) {
+      return nullptr;
+    }
+    std::move(parts.begin(), parts.end(), std::back_inserter(inputs));
+  }
+  // Rows are merged by what they show: all documents or all keys.
+  bool mixed = std::any_of(inputs.begin(), inputs.end(), [&](const PlanNodePtr& input) {
+    return input->Fetched() != inputs[0]->Fetched();
+  });
+  if (mixed) {
+    for (PlanNodePtr& input : inputs) {
+      input = Fetched(std::move(input));
+    }
+  }
+  PlanNodePtr merge = MergeOf(std::move(inputs));
+  if (branches == &root) {
+    return merge;
+  }
+  PlanNodePtr fetch = Over(StageKind::kFetch, std::move(merge));
+  fetch->filter = root.filter;
+  return fetch;
+}
+
+bool SortIsCovered(const Query& query, const PlanNode& root) {
+  return std::all_of(query.sort->parts().begin(), query.sort->parts().end(), [&](const auto& part) {
+    return part.meta.empty() && Provides(root, part.path);
+  });
+}
+
+PlanNodePtr AddSort(const Query& query, PlanNodePtr root, bool* blocking) {
+  if (!Sorts(query)) {
+    return root;
+  }
+  if (PlanNodePtr sorted = SortedByIndex(query, &root)) {
+    return sorted;
+  }
+  *blocking = true;
+  if (!root->Fetched() && !SortIsCovered(query, *root)) {
+    root = Over(StageKind::kFetch, std::move(root));
+  }
+  root = Over(StageKind::kSort, std::move(root));
+  root->amount = query.limit > 0 ? query.limit + query.skip : 0;
+  return root;
+}
+
+// What the projection needs, and how explain calls it.
+struct ProjectionNeeds {
+  bool simple = false;  // only whole top-level fields are kept
+  bool any = true;      // it may read the whole document
+  std::set<std::string> fields;
+};
+
+ProjectionNeeds NeedsOf(const Query& query) {
+  ProjectionNeeds needs;
+  if (query.show_record_id || query.projection == nullptr) {
+    return needs;
+  }
+  if (query.projection->PlainInclusion(&needs.fields)) {
+    needs.any = false;
+    needs.simple = std::none_of(needs.fields.begin(), needs.fields.end(), [](const auto& path) {
+      return path.find('.') != std::string::npos;
+    });
+  } else {
+    needs.fields.clear();
+    needs.any =
+        query.projection->is_exclusion() || !query.projection->AddDependencies(&needs.fields);
+  }
+  return needs;
+}
+
+// A projection that keeps what is sorted by runs before the sort: fewer bytes to sort.
+bool BelongsBelowSort(const Query& query, const ProjectionNeeds& needs, const PlanNode& sort) {
+  return needs.simple && sort.kind == StageKind::kSort && sort.amount == 0 &&
+         std::all_of(query.sort->parts().begin(), query.sort->parts().end(), [&](const auto& part) {
+           std::string top = part.path.substr(0, part.path.find('.'));
+           return part.meta.empty() && needs.fields.count(top) > 0;
+         });
+}
+
+PlanNodePtr AddProjection(const Query& query, PlanNodePtr root) {
+  ProjectionNeeds needs = NeedsOf(query);
+  bool covered = !root->Fetched() && !needs.any &&
+                 std::all_of(needs.fields.begin(), needs.fields.end(),
+                             [&](const auto& path) { return Provides(*root, path); });
+  StageKind kind = StageKind::kProjectionDefault;
+  if (covered && needs.simple && FindNode(*root, StageKind::kOr) == nullptr) {
+    kind = StageKind::kProjectionCovered;
+  } else if (needs.simple) {
+    kind = StageKind::kProjectionSimple;
+  }
+  if (!covered) {
+    root = Fetched(std::move(root));
+  }
+  PlanNode* above_sort = root->kind == StageKind::kSkip ? root->inputs[0].get() : root.get();
+  if (BelongsBelowSort(query, needs, *above_sort)) {
+    above_sort->inputs[0] = Over(kind, std::move(above_sort->inputs[0]));
+    return root;
+  }
+  return Over(kind, std::move(root));
+}
+
+// COUNT_SCAN in place of an index scan that reads one range and asks nothing.
+void TurnIntoCountScan(PlanNode& scan) {
+  bool points = true;
+  bool range = true;
+  for (const IntervalList& list : scan.bounds.parts) {
+    range = range && list.intervals().size() == 1 && (points || list.IsAll());
+    points = points && list.IsPoint();
+  }
+  if (scan.kind == StageKind::kIndexScan && scan.filter == nullptr && range && !scan.bounds.range) {
+    scan.kind = StageKind::kCountScan;
+  }
+}
+
+PlanNodePtr ArrangeCount(const Query& query, PlanNodePtr root) {
+  TurnIntoCountScan(*root);
+  root = Over(StageKind::kCount, std::move(root));
+  root->amount = query.limit;
+  root->skip = query.skip;
+  return root;
+}
+
+// Rows that were not fetched show their key where something above reads them.
+void MarkKeyReaders(PlanNode& node, bool wanted) {
+  switch (node.kind) {
+    case StageKind::kFetch:
+    case StageKind::kCount:
+      wanted = false;
+      break;
+    case StageKind::kSort:
+    case StageKind::kSortMerge:
+    case StageKind::kProjectionSimple:
+    case StageKind::kProjectionCovered:
+    case StageKind::kProjectionDefault:
+      wanted = true;
+      break;
+    default:
+      break;
+  }
+  node.needs_key = wanted;
+  for (auto& input : node.inputs) {
+    MarkKeyReaders(*input, wanted);
+  }
+}
+
+}  // namespace
+
+bool Provides(const PlanNode& node, const std::string& path) {
+  if (node.Fetched()) {
+    return true;
+  }
+  if (node.index == nullptr) {
+    return !node.inputs.empty() &&
+           std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](const auto& input) { return Provides(*input, path); });
+  }
+  const store::IndexKeySpec& spec = node.index->keys;
+  if (node.index->collator != nullptr) {
+    return false;
+  }
+  for (size_t part = 0; part < spec.parts.size(); ++part) {
+    if (spec.parts[part].path == path) {
+      bool numeric = false;
+      for (size_t step = 0; step < spec.paths[part].size(); ++step) {
+        numeric = numeric || bson::IsNumericPart(spec.paths[part][step]);
+      }
+      return !numeric && spec.parts[part].kind == store::IndexKeySpec::Kind::kOrdered &&
+             !store::IsMultikey(spec, node.multikey, part);
+    }
+  }
+  return false;
+}
+
+StageKind ProjectionKind(const Query& query) {
+  return NeedsOf(query).simple ? StageKind::kProjectionSimple : StageKind::kProjectionDefault;
+}
+
+PlanNodePtr Arrange(const Query& query, PlanNodePtr access, bool* blocking) {
+  *blocking = false;
+  if (query.count_only) {
+    PlanNodePtr root = ArrangeCount(query, std::move(access));
+    MarkKeyReaders(*root, false);
+    return root;
+  }
+  PlanNodePtr root = AddSort(query, std::move(access), blocking);
+  bool limited_by_sort = *blocking;
+  if (query.skip > 0) {
+    root = Over(StageKind::kSkip, std::move(root));
+    root->amount = query.skip;
+  }
+  if (query.return_key) {
+    root = Over(StageKind::kReturnKey, std::move(root));
+  } else if (query.projection != nullptr || query.show_record_id) {
+    root = AddProjection(query, std::move(root));
+  } else {
+    root = Fetched(std::move(root));
+    if (!query.distinct_path.empty() && query.filter != nullptr && !query.filter->trivial()) {
+      bool dotted = query.distinct_path.find('.') != std::string::npos;
+      root = Over(dotted ? StageKind::kProjectionDefault : StageKind::kProjectionSimple,
+                  std::move(root));
+    }
+  }
+  if (query.limit > 0 && !limited_by_sort) {
+    root = Over(StageKind::kLimit, std::move(root));
+    root->amount = query.limit;
+  }
+  MarkKeyReaders(*root, false);
+  return root;
+}
+
+}  // namespace quire::plan

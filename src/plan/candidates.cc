@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/candidates.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/compare.h"
+#include "bson/number.h"
+#include "plan/arrange.h"
+#include "plan/bounds.h"
+#include "plan/subset.h"
+#include "store/multikey.h"
+
+namespace quire::plan {
+
+namespace {
+
+bool HasHint(const Query& query) {
+  return query.hint.is_string() ||
+         (query.hint.is_document() && !query.hint.AsDocument().empty() && NaturalHint(query) == 0);
+}
+
+bool HintNames(const Query& query, const store::IndexInfo& index) {
+  if (query.hint.is_string()) {
+    return query.hint.AsString() == index.name;
+  }
+  return bson::CompareDocuments(query.hint.AsDocument(), index.key_pattern) == 0;
+}
+
+IndexChoice ChoiceOf(const store::IndexInfo& index) {
+  return {&index, index.state->multikey_steps.load(std::memory_order_relaxed)};
+}
+
+bool Trivial(const Query& query) { return query.filter == nullptr || query.filter->trivial(); }
+
+std::vector<expr::match::NodePtr> Known(const Query& query) {
+  if (Trivial(query)) {
+    return {};
+  }
+  return {query.filter->shared_root()};
+}
+
+// The index holds every document the query asks for.
+bool HoldsAll(const Query& query, const store::IndexInfo& index) {
+  return !index.sparse &&
+         (index.partial_filter == nullptr || Implies(Known(query), index.partial_filter->root()));
+}
+
+// An index that gives the order of the sort, read from end to end.
+void AddSortedScans(const Query& query, const std::vector<IndexChoice>& indexes,
+                    const Enumerator& enumerator, std::vector<PlanNodePtr>* plans) {
+  for (const IndexChoice& choice : indexes) {
+    if (!HoldsAll(query, *choice.info) && !HasHint(query)) {
+      continue;
+    }
+    PlanNodePtr scan = enumerator.WholeIndex(choice, false);
+    const PlanNode& bare =
+        scan->kind == StageKind::kFetch ? *scan->inputs[0] : static_cast<const PlanNode&>(*scan);
+    if (OrderOf(query, bare) != SortOrder::kNone) {
+      bool blocking = false;
+      plans->push_back(Arrange(query, std::move(scan), &blocking));
+    }
+  }
+}
+
+}  // namespace
+
+int NaturalHint(const Query& query) {
+  if (!query.hint.is_document()) {
+    return 0;
+  }
+  bson::Value natural = query.hint.AsDocument()["$natural"];
+  if (!natural.is_number()) {
+    return 0;
+  }
+  return bson::IsNegative(natural) ? -1 : 1;
+}
+
+Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
+  std::vector<IndexChoice> found;
+  bool hinted = HasHint(query);
+  for (const auto& index : query.collection->indexes) {
+    if (!index->hidden && (!hinted || HintNames(query, *index))) {
+      found.push_back(ChoiceOf(*index));
+    }
+  }
+  if (hinted && found.empty()) {
+    return Status(kBadValue,
+                  "error processing query: ns=" + query.collection->ns() +
+                      " planner returned error :: caused by :: hint provided does not correspond "
+                      "to an existing index");
+  }
+  return found;
+}
+
+PlanNodePtr CollectionScanOf(const Query& query) {
+  auto scan = std::make_unique<PlanNode>(StageKind::kCollectionScan);
+  if (!Trivial(query)) {
+    scan->filter = {std::shared_ptr<const void>(), query.filter};
+  }
+  scan->backward = NaturalHint(query) < 0;
+  return scan;
+}
+
+Result<std::vector<PlanNodePtr>> MakeCandidates(const Query& query,
+                                                const std::vector<IndexChoice>& indexes) {
+  std::vector<PlanNodePtr> plans;
+  bool blocking = false;
+  if (!query.min.empty() || !query.max.empty()) {
+    ASSIGN_OR_RETURN(PlanNodePtr scan, MinMaxScan(query, indexes));
+    plans.push_back(Arrange(query, std::move(scan), &blocking));
+    return plans;
+  }
+  if (NaturalHint(query) != 0 || query.tailable) {
+    plans.push_back(Arrange(query, CollectionScanOf(query), &blocking));
+    return plans;
+  }
+  Enumerator enumerator(query, indexes);
+  bool sorted = false;
+  if (!Trivial(query)) {
+    for (PlanNodePtr& access : enumerator.Access(query.filter->shared_root())) {
+      if (!query.distinct_path.empty()) {
+        PlanNodePtr distinct = DistinctPlan(query, indexes, access->Clone());
+        if (distinct != nullptr) {
+          plans.clear();
+          plans.push_back(std::move(distinct));
+          return plans;
+        }
+      }
+      plans.push_back(Arrange(query, std::move(access), &blocking));
+      sorted = sorted || !blocking;
+    }
+  } else if (!query.distinct_path.empty()) {
+    if (PlanNodePtr distinct = DistinctPlan(query, indexes, nullptr)) {
+      plans.push_back(std::move(distinct));
+      return plans;
+    }
+  }
+  if (Sorts(query) && !sorted) {
+    AddSortedScans(query, indexes, enumerator, &plans);
+  }
+  if (plans.empty() && HasHint(query)) {
+    for (const IndexChoice& choice : indexes) {
+      plans.push_back(Arrange(query, enumerator.WholeIndex(choice, false), &blocking));
+    }
+  }
+  if (plans.empty()) {
+    plans.push_back(Arrange(query, CollectionScanOf(query), &blocking));
+  }
+  return plans;
+}
+
+}  // namespace quire::plan

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/explain_stage.h"
+
+#include "bson/number.h"
+#include "expr/match/node.h"
+#include "store/multikey.h"
+
+namespace quire::plan {
+
+namespace {
+
+constexpr uint64_t kSortMemory = uint64_t{100} << 20;
+
+bool HasMeta(const expr::SortPattern& pattern) {
+  for (const auto& part : pattern.parts()) {
+    if (!part.meta.empty()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bson::Value Counter(uint64_t n) { return bson::NarrowInt(static_cast<int64_t>(n)); }
+
+void StageWriter::Tree(const PlanNode& node, const Running* running) {
+  Description(node, running);
+  auto input_of = [&](size_t i) { return running == nullptr ? nullptr : &running->inputs[i]; };
+  if (node.inputs.size() == 1) {
+    out_->BeginDocument("inputStage");
+    Tree(*node.inputs[0], input_of(0));
+    out_->End();
+  } else if (!node.inputs.empty()) {
+    out_->BeginArray("inputStages");
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      out_->PushDocument();
+      Tree(*node.inputs[i], input_of(i));
+      out_->End();
+    }
+    out_->End();
+  }
+}
+
+void StageWriter::Description(const PlanNode& node, const Running* running) {
+  out_->Append("stage", StageName(node.kind));
+  if (node.filter != nullptr) {
+    out_->Append("filter", expr::match::Serialize(node.filter->root()));
+  }
+  switch (node.kind) {
+    case StageKind::kCollectionScan:
+      out_->Append("direction", node.backward ? "backward" : "forward");
+      break;
+    case StageKind::kIndexScan:
+    case StageKind::kCountScan:
+    case StageKind::kDistinctScan:
+      Scan(node);
+      break;
+    case StageKind::kSort:
+      Sort(node);
+      break;
+    case StageKind::kSortMerge:
+      out_->Append("sortPattern", query_.sort_spec);
+      break;
+    case StageKind::kLimit:
+      out_->Append("limitAmount", Counter(static_cast<uint64_t>(node.amount)));
+      break;
+    case StageKind::kSkip: {
+      // What is still to be skipped.
+      uint64_t skipped = running == nullptr ? 0 : running->op->counters().waits;
+      auto amount = static_cast<uint64_t>(node.amount);
+      out_->Append("skipAmount", Counter(amount - std::min(amount, skipped)));
+      break;
+    }
+    case StageKind::kProjectionSimple:
+    case StageKind::kProjectionCovered:
+    case StageKind::kProjectionDefault:
+      Projection();
+      break;
+    case StageKind::kEof:
+    case StageKind::kIdLookup:
+    case StageKind::kFetch:
+    case StageKind::kOr:
+    case StageKind::kReturnKey:
+    case StageKind::kCount:
+    case StageKind::kRecordCount:
+    case StageKind::kSubplan:
+      break;
+  }
+}
+
+void StageWriter::Scan(const PlanNode& node) {
+  const store::IndexInfo& index = *node.index;
+  out_->Append("keyPattern", index.key_pattern);
+  out_->Append("indexName", index.name);
+  if (index.collator != nullptr) {
+    out_->Append("collation", index.collator->spec());
+  }
+  out_->Append("isMultiKey", node.multikey != 0);
+  out_->BeginDocument("multiKeyPaths");
+  for (size_t part = 0; part < index.keys.parts.size(); ++part) {
+    out_->BeginArray(index.keys.parts[part].path);
+    for (const std::string& prefix : store::MultikeyPrefixes(index.keys, node.multikey, part)) {
+      out_->Push(prefix);
+    }
+    out_->End();
+  }
+  out_->End();
+  out_->Append("isUnique", index.unique || index.is_id);
+  out_->Append("isSparse", index.sparse);
+  out_->Append("isPartial", index.partial_filter != nullptr);
+  out_->Append("indexVersion", 2);
+  if (node.kind == StageKind::kCountScan) {
+    CountBounds(node);
+    return;
+  }
+  out_->Append("direction", node.backward ? "backward" : "forward");
+  Bounds(node);
+}
+
+void StageWriter::Bounds(const PlanNode& node) {
+  out_->BeginDocument("indexBounds");
+  for (size_t part = 0; part < node.bounds.parts.size(); ++part) {
+    const auto& spec = node.index->keys.parts[part];
+    node.bounds.parts[part].AppendTo(spec.path, spec.descending != node.backward, out_);
+  }
+  out_->End();
+}
+
+void StageWriter::CountBounds(const PlanNode& node) {
+  auto key = [&](std::string_view name, bool start) {
+    bool inclusive = true;
+    out_->BeginDocument(name);
+    for (size_t part = 0; part < node.bounds.parts.size(); ++part) {
+      const auto& spec = node.index->keys.parts[part];
+      const Interval& only = node.bounds.parts[part].intervals().front();
+      bool low = start != spec.descending;
+      out_->Append(spec.path, low ? only.low.value() : only.high.value());
+      inclusive = inclusive && (low ? only.low_inclusive : only.high_inclusive);
+    }
+    out_->End();
+    out_->Append(std::string(name) + "Inclusive", inclusive);
+  };
+  out_->BeginDocument("indexBounds");
+  key("startKey", true);
+  key("endKey", false);
+  out_->End();
+}
+
+void StageWriter::Sort(const PlanNode& node) {
+  out_->Append("sortPattern", query_.sort_spec);
+  out_->Append("memLimit", Counter(kSortMemory));
+  if (node.amount > 0) {
+    out_->Append("limitAmount", Counter(static_cast<uint64_t>(node.amount)));
+  }
+  bool simple = node.inputs[0]->Fetched() && !HasMeta(*query_.sort);
+  out_->Append("type", simple ? "simple" : "default");
+}
+
+void StageWriter::Projection() {
+  if (query_.projection == nullptr && !query_.distinct_path.empty()) {
+    out_->BeginDocument("transformBy");
+    out_->Append("_id", 0).Append(query_.distinct_path, 1).End();
+    return;
+  }
+  out_->BeginDocument("transformBy");
+  out_->AppendFields(query_.projection_spec);
+  if (query_.show_record_id) {
+    out_->BeginDocument("$recordId").Append("$meta", "recordId").End();
+  }
+  out_->End();
+}
+
+}  // namespace quire::plan

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/id_lookup.h"
+
+#include "plan/arrange.h"
+#include "plan/bounds.h"
+
+namespace quire::plan {
+
+namespace {
+
+// The value of {_id: value}, when the filter is just that and names no operator.
+bson::Value SimpleId(const Query& query) {
+  bson::View spec = query.filter_spec;
+  if (spec.empty() || spec.size() != 4 + spec.front().raw().size() + 1) {
+    return {};
+  }
+  bson::Element only = spec.front();
+  if (only.name() != "_id") {
+    return {};
+  }
+  switch (only.type()) {
+    case bson::Type::kDocument: {
+      bson::View value = only.value().AsDocument();
+      bool is_operator = !value.empty() && value.front().name().starts_with('$');
+      return is_operator ? bson::Value() : only.value();
+    }
+    case bson::Type::kArray:
+    case bson::Type::kRegex:
+    case bson::Type::kUndefined:
+    case bson::Type::kNull:
+      return {};
+    default:
+      return only.value();
+  }
+}
+
+}  // namespace
+
+PlanNodePtr IdLookupPlan(const Query& query) {
+  bool plain = query.hint.missing() && query.min.empty() && query.max.empty() && query.skip == 0 &&
+               !query.return_key && !query.tailable && query.distinct_path.empty() &&
+               query.context->collator == nullptr && query.collection->collator == nullptr;
+  bson::Value id = plain ? SimpleId(query) : bson::Value();
+  if (id.missing()) {
+    return nullptr;
+  }
+  auto lookup = std::make_unique<PlanNode>(StageKind::kIdLookup);
+  lookup->id = id;
+  if (query.count_only) {
+    PlanNodePtr count = Over(StageKind::kCount, std::move(lookup));
+    count->amount = query.limit;
+    return count;
+  }
+  if (query.projection == nullptr && !query.show_record_id) {
+    return lookup;
+  }
+  return Over(ProjectionKind(query), std::move(lookup));
+}
+
+}  // namespace quire::plan

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shortest plan: {_id: value} goes straight to the document.
+#pragma once
+
+#include "plan/plan_node.h"
+#include "plan/planner.h"
+
+namespace quire::plan {
+
+// Null when the query is not that.
+PlanNodePtr IdLookupPlan(const Query& query);
+
+}  // namespace quire::plan

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The predicates of a conjunction that indexes can answer.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "expr/match/node.h"
+
+namespace quire::plan {
+
+// An $elemMatch that a predicate stands in.
+struct ElemMatchScope {
+  const expr::match::Node* node;
+  std::string path;  // from the top of the document
+};
+
+struct Predicate {
+  const expr::match::Node* node = nullptr;
+  std::string path;                    // from the top of the document
+  std::vector<ElemMatchScope> scopes;  // outermost first
+  size_t child = 0;                    // the member of the conjunction it belongs to
+  bool outside = false;                // holds here, but belongs to a conjunction further up
+
+  // The $elemMatch on exactly that path; null when it stands in none.
+  const expr::match::Node* ScopeAt(std::string_view prefix) const;
+};
+
+// Members of $elemMatch's document form are given with their full paths; $or is left out.
+std::vector<Predicate> CollectPredicates(std::span<const expr::match::NodePtr> conjunction);
+
+}  // namespace quire::plan

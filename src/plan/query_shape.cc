@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/query_shape.h"
+
+#include <cstdio>
+
+#include "expr/collation/collator.h"
+#include "expr/match/leaf.h"
+#include "plan/bounds.h"
+#include "plan/subset.h"
+
+namespace quire::plan {
+
+namespace {
+
+using expr::match::ComparisonNode;
+using expr::match::InNode;
+using expr::match::Kind;
+using expr::match::Node;
+
+void AppendShape(const Node& node, std::string* out) {
+  out->push_back(static_cast<char>('A' + static_cast<int>(node.kind())));
+  out->append(node.path());
+  if (node.children().empty()) {
+    out->push_back(';');
+    return;
+  }
+  out->push_back('(');
+  for (const auto& child : node.children()) {
+    AppendShape(*child, out);
+  }
+  out->push_back(')');
+}
+
+bool HoldsStrings(const bson::Value& value) {
+  return value.is_string() || value.is_document() || value.is_array();
+}
+
+// What of the constants decides which indexes can be used.
+void AppendUsability(const Node& node, std::string* out) {
+  int flags = AsksForNull(node) ? 1 : 0;
+  switch (node.kind()) {
+    case Kind::kEq:
+    case Kind::kLt:
+    case Kind::kLte:
+    case Kind::kGt:
+    case Kind::kGte: {
+      const bson::Value& operand = static_cast<const ComparisonNode&>(node).operand();
+      flags |= (HoldsStrings(operand) ? 2 : 0) | (operand.is_array() ? 4 : 0);
+      break;
+    }
+    case Kind::kIn:
+      for (const bson::Value& value : static_cast<const InNode&>(node).values()) {
+        flags |= (HoldsStrings(value) ? 2 : 0) | (value.is_array() ? 4 : 0);
+      }
+      flags |= static_cast<const InNode&>(node).regexes().empty() ? 0 : 8;
+      break;
+    default:
+      break;
+  }
+  out->push_back(static_cast<char>('0' + flags));
+  for (const auto& child : node.children()) {
+    AppendUsability(*child, out);
+  }
+}
+
+// FNV-1a, as eight hexadecimal digits.
+std::string HashText(std::string_view bytes) {
+  uint32_t hash = 2166136261U;
+  for (char c : bytes) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  }
+  char text[9];
+  snprintf(text, sizeof text, "%08X", hash);
+  return text;
+}
+
+}  // namespace
+
+QueryShape ShapeOf(const Query& query) {
+  QueryShape shape;
+  if (query.filter != nullptr) {
+    AppendShape(query.filter->root(), &shape.key);
+  }
+  shape.key.append("|s").append(query.sort_spec.bytes());
+  shape.key.append("|p").append(query.projection_spec.bytes());
+  if (query.context->collator != nullptr) {
+    shape.key.append("|c").append(query.context->collator->spec().bytes());
+  }
+  shape.query_hash = HashText(shape.key);
+  if (query.filter != nullptr) {
+    AppendUsability(query.filter->root(), &shape.key);
+  }
+  if (query.collection != nullptr && query.filter != nullptr) {
+    for (const auto& index : query.collection->indexes) {
+      if (index->partial_filter != nullptr) {
+        bool implied = Implies({&query.filter->shared_root(), 1}, index->partial_filter->root());
+        shape.key.push_back(implied ? '+' : '-');
+      }
+    }
+  }
+  shape.key.push_back(query.count_only ? 'n' : 'f');
+  shape.plan_cache_key = HashText(shape.key);
+  return shape;
+}
+
+}  // namespace quire::plan

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What queries have in common that differ only in constants.
+#pragma once
+
+#include <string>
+
+#include "plan/planner.h"
+
+namespace quire::plan {
+
+struct QueryShape {
+  std::string key;             // equal for queries that may share a plan
+  std::string query_hash;      // of filter, sort, projection and collation
+  std::string plan_cache_key;  // of `key`
+};
+
+// REQUIRES: query.filter.
+QueryShape ShapeOf(const Query& query);
+
+}  // namespace quire::plan

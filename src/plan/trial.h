@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Choosing among plans by running each for a while on the data.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plan/lower.h"
+#include "plan/plan_node.h"
+#include "plan/planner.h"
+
+namespace quire::plan {
+
+// A row that owns its bytes.
+class KeptRow {
+ public:
+  explicit KeptRow(const exec::Row& row);
+  // Valid while this lives unmoved.
+  void ShowIn(exec::Row* row) const;
+
+ private:
+  exec::Row row_;
+  std::string document_;
+  std::string index_key_;
+};
+
+// One plan's trial.
+struct Trial {
+  Running running;
+  std::vector<KeptRow> rows;
+  bool ended = false;
+  Status failure;
+  exec::Counters counters;  // when the trial ended
+  double score = 0;
+};
+
+struct TrialLimits {
+  uint64_t works = 10000;
+  uint64_t rows = 101;
+};
+TrialLimits LimitsFor(const Query& query);
+
+// Runs all plans in turns until one has given enough rows, ended, or used up its works. The
+// winner's index goes into *winner. Fails when every plan does.
+Result<std::vector<Trial>> RunTrials(OpContext& op, const Query& query,
+                                     const std::vector<PlanNodePtr>& plans, size_t memory_limit,
+                                     store::Transaction* txn, size_t* winner);
+
+// Gives the rows of a trial again, then those that follow.
+class Replay final : public exec::Operator {
+ public:
+  explicit Replay(Trial* trial) : trial_(trial) {}
+  Result<bool> Next(OpContext& op, exec::Row* row) override;
+  Result<exec::Step> Work(OpContext& op, exec::Row* row) override;
+
+ private:
+  Trial* trial_;
+  size_t next_ = 0;
+};
+
+}  // namespace quire::plan
