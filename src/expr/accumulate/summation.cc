@@ -79,9 +79,11 @@ void Summation::Add(const Value& number) {
       decimals_ = bson::decimal::Add(decimals_, number.AsDecimal());
       break;
     case Type::kDouble:
+      has_other_ = true;
       other_.Add(number.AsDouble());
       break;
     default:
+      has_other_ = true;
       other_.Add(number.AsInt64());
   }
 }
@@ -90,11 +92,12 @@ void Summation::Add(const Summation& other) {
   count_ += other.count_;
   widest_ = bson::WiderNumber(widest_, other.widest_);
   decimals_ = bson::decimal::Add(decimals_, other.decimals_);
+  has_other_ = has_other_ || other.has_other_;
   other_.Add(other.other_);
 }
 
 bson::Decimal128 Summation::TotalDecimal() const {
-  return bson::decimal::Add(decimals_, other_.ToDecimal());
+  return has_other_ ? bson::decimal::Add(decimals_, other_.ToDecimal()) : decimals_;
 }
 
 Value Summation::Sum() const {

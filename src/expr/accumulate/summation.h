@@ -47,6 +47,7 @@ class Summation {
   bson::Decimal128 TotalDecimal() const;
   DoubleDoubleSum other_;
   bson::Decimal128 decimals_{0, 0x3040000000000000};
+  bool has_other_ = false;  // something but decimals was added
   bson::Type widest_ = bson::Type::kInt32;
   int64_t count_ = 0;
 };

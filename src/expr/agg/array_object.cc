@@ -187,27 +187,17 @@ Result<Value> EvalGetField(const Call& call, EvalContext& eval) {
   return input.is_document() ? input.AsDocument()[field.AsString()] : Value();
 }
 
-namespace {
-
-// The name operand of $getField and its relatives: a plain string is the name itself, even one
-// that starts with '$' would be a path and is refused by $setField.
-Result<ExpressionPtr> ParseFieldName(const Value& spec, ParseScope& scope) {
-  return ParseExpression(spec, scope);
-}
-
-}  // namespace
-
 Result<ExpressionPtr> ParseGetField(const Row& row, const Value& spec, ParseScope& scope) {
   Operands operands(2);
   bool named = spec.is_document() &&
                (spec.AsDocument().empty() || !spec.AsDocument().front().name().starts_with('$'));
   if (!named) {
-    ASSIGN_OR_RETURN(operands[0], ParseFieldName(spec, scope));
+    ASSIGN_OR_RETURN(operands[0], ParseExpression(spec, scope));
     ASSIGN_OR_RETURN(operands[1], ParseFieldPath("$$CURRENT", scope));
   } else {
     for (const bson::Element& element : spec.AsDocument()) {
       if (element.name() == "field") {
-        ASSIGN_OR_RETURN(operands[0], ParseFieldName(element.value(), scope));
+        ASSIGN_OR_RETURN(operands[0], ParseExpression(element.value(), scope));
       } else if (element.name() == "input") {
         ASSIGN_OR_RETURN(operands[1], ParseExpression(element.value(), scope));
       } else {
@@ -224,8 +214,8 @@ Result<ExpressionPtr> ParseGetField(const Row& row, const Value& spec, ParseScop
   }
   const Value* field = operands[0]->constant();
   if (field != nullptr && !field->is_string()) {
-    return Status(5654602, "$getField requires 'field' to evaluate to a constant String, but got " +
-                               Show(*field));
+    return Status(3041704,
+                  "$getField requires 'field' to evaluate to type String, found " + Show(*field));
   }
   return MakeCall(row, std::move(operands), scope);
 }
@@ -270,6 +260,13 @@ Result<ExpressionPtr> ParseSetField(const Row& row, const Value& spec, ParseScop
         return Status(4161108, "'field' must be a constant; a field path is not allowed: " +
                                    std::string(element.value().AsString()));
       }
+      bool computed = element.type() == Type::kArray ||
+                      (element.type() == Type::kDocument &&
+                       (element.value().AsDocument().empty() ||
+                        !element.value().AsDocument().front().name().starts_with('$')));
+      if (computed) {
+        return Status(4161106, op + " requires 'field' to evaluate to a constant");
+      }
       ASSIGN_OR_RETURN(operands[0], ParseExpression(element.value(), scope));
     } else if (element.name() == "input") {
       ASSIGN_OR_RETURN(operands[1], ParseExpression(element.value(), scope));
@@ -294,6 +291,9 @@ Result<ExpressionPtr> ParseSetField(const Row& row, const Value& spec, ParseScop
   }
   if (!field->is_string()) {
     return Status(4161107, op + " requires 'field' to evaluate to type String");
+  }
+  if (field->AsString().find('\0') != std::string_view::npos) {
+    return Status(9534700, op + " requires 'field' to contain no null byte");
   }
   return MakeCall(row, std::move(operands), scope);
 }

@@ -11,7 +11,7 @@ namespace {
 
 const Row& CondByName() {
   static const NamedForm form{16020, 17083, {{"if", 17080}, {"then", 17081}, {"else", 17082}}};
-  static const Row row{"$cond", ParseNamed, EvalCond, 3, 3, 0, &form};
+  static const Row row{"$cond", ParseNamed, EvalCond, 3, 3, kLazy, &form};
   return row;
 }
 
@@ -61,15 +61,6 @@ class Switch final : public Expression {
     }
     out->End().End();
   }
-  // Whether every part is a constant.
-  bool AllConstant() const {
-    for (const Branch& branch : branches_) {
-      if (branch.condition->constant() == nullptr || branch.value->constant() == nullptr) {
-        return false;
-      }
-    }
-    return fallback_ == nullptr || fallback_->constant() != nullptr;
-  }
 
  private:
   std::vector<Branch> branches_;
@@ -99,6 +90,27 @@ Result<Branch> ParseBranch(const Value& spec, ParseScope& scope) {
     return Status(40065, "$switch requires each branch have a 'then' expression.");
   }
   return branch;
+}
+
+// Without the branches whose constant conditions decide at once.
+Result<ExpressionPtr> Simplify(std::vector<Branch> branches, ExpressionPtr fallback) {
+  std::vector<Branch> kept;
+  for (Branch& branch : branches) {
+    const Value* condition = branch.condition->constant();
+    if (condition == nullptr) {
+      kept.push_back(std::move(branch));
+    } else if (IsTrue(*condition)) {
+      fallback = std::move(branch.value);
+      break;
+    }
+  }
+  if (!kept.empty()) {
+    return ExpressionPtr(std::make_unique<Switch>(std::move(kept), std::move(fallback)));
+  }
+  if (fallback == nullptr) {
+    return Status(40069, "$switch found no branch to take and no default was specified");
+  }
+  return fallback;
 }
 
 Result<std::vector<Branch>> ParseBranches(const Value& spec, ParseScope& scope) {
@@ -165,11 +177,7 @@ Result<ExpressionPtr> ParseSwitch(const Row&, const Value& spec, ParseScope& sco
   if (branches.empty()) {
     return Status(40068, "$switch requires at least one branch.");
   }
-  auto result = std::make_unique<Switch>(std::move(branches), std::move(fallback));
-  if (result->AllConstant()) {
-    return FoldConstant(*result, scope);
-  }
-  return ExpressionPtr(std::move(result));
+  return Simplify(std::move(branches), std::move(fallback));
 }
 
 }  // namespace quire::expr::agg

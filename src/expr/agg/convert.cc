@@ -70,17 +70,25 @@ Result<int64_t> ParseInteger(std::string_view text, int64_t min, int64_t max) {
 
 Result<double> ParseDouble(std::string_view text) {
   std::string_view digits = text;
-  if (LooksHexadecimal(text)) {
+  if (text.starts_with("0x") || text.starts_with("0X")) {
     return BadNumber(text, "Illegal hexadecimal input");
   }
-  if (!digits.empty() && digits[0] == '+') {
+  bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) {
     digits.remove_prefix(1);
-    if (!digits.empty() && digits[0] == '-') {
+    if (digits.starts_with('-')) {
       return BadNumber(text, "Did not consume any digits");
     }
   }
+  // A hexadecimal float is read only behind a sign.
+  bool hexadecimal = LooksHexadecimal(digits);
+  if (hexadecimal) {
+    digits.remove_prefix(2);
+  }
   double value = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value,
+                      hexadecimal ? std::chars_format::hex : std::chars_format::general);
   if (error == std::errc::invalid_argument) {
     return BadNumber(text, "Did not consume any digits");
   }
@@ -90,7 +98,7 @@ Result<double> ParseDouble(std::string_view text) {
   if (error == std::errc::result_out_of_range) {
     return BadNumber(text, "Out of range");
   }
-  return value;
+  return negative ? -value : value;
 }
 
 // A number truncated towards zero into [min, max].
@@ -283,7 +291,7 @@ int64_t ObjectIdSeconds(const bson::ObjectId& id) {
   for (size_t i = 0; i < 4; ++i) {
     seconds = seconds << 8 | id.bytes[i];
   }
-  return seconds;
+  return static_cast<int32_t>(seconds);
 }
 
 Result<Value> ConvertTo(const Value& value, const ConvertTarget& target, EvalContext& eval) {

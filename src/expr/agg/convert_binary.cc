@@ -198,7 +198,7 @@ Result<Value> BinaryToString(const Value& value, const ConvertTarget& target, Ev
                   "$convert");
   }
   if (format == "auto") {
-    format = is_uuid ? "uuid" : "base64";
+    format = is_uuid && bytes.size() == 16 ? "uuid" : "base64";
   }
   if (format == "base64") {
     return MakeString(eval, EncodeBase64(bytes, kBase64, true));

@@ -22,7 +22,7 @@ Result<Value> ConvertTo(const Value& value, const ConvertTarget& target, EvalCon
 // The same where one side is binary data.
 Result<Value> ConvertBinary(const Value& value, const ConvertTarget& target, EvalContext& eval);
 
-// When the id was made, in seconds since 1970.
+// When the id was made, in seconds since 1970 (a signed 32-bit number).
 int64_t ObjectIdSeconds(const bson::ObjectId& id);
 
 }  // namespace quire::expr::agg

@@ -16,6 +16,9 @@ enum Argument : size_t { kInput, kTo, kOnError, kOnNull, kFormat, kByteOrder };
 
 std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
 
+// A date whose year has no four digits, converted to a string.
+constexpr int kYearOutOfRange = 18537;
+
 constexpr Type kTypes[] = {
     Type::kDouble,    Type::kString,    Type::kDocument, Type::kArray,      Type::kBinary,
     Type::kUndefined, Type::kObjectId,  Type::kBool,     Type::kDate,       Type::kNull,
@@ -148,7 +151,9 @@ Result<Value> EvalConvert(const Call& call, EvalContext& eval) {
   ASSIGN_OR_RETURN(Value to, call.Get(kTo, eval));
   ConvertTarget target;
   if (input.nullish()) {
-    ASSIGN_OR_RETURN([[maybe_unused]] bool given, ReadTarget(to, &target));
+    if (!to.is_document()) {
+      ASSIGN_OR_RETURN([[maybe_unused]] bool given, ReadTarget(to, &target));
+    }
     return call.has(kOnNull) ? call.Get(kOnNull, eval) : Result<Value>(Value::Null());
   }
   ASSIGN_OR_RETURN(bool given, ReadTarget(to, &target));
@@ -160,8 +165,11 @@ Result<Value> EvalConvert(const Call& call, EvalContext& eval) {
   RETURN_IF_ERROR(ReadFormat(format, &target));
   RETURN_IF_ERROR(ReadByteOrder(order, &target));
   Result<Value> converted = ConvertTo(input, target, eval);
-  if (!converted.ok() && converted.status().code() == kConversionFailure && call.has(kOnError)) {
-    return call.Get(kOnError, eval);
+  if (!converted.ok() && call.has(kOnError)) {
+    int code = converted.status().code();
+    if (code == kConversionFailure || code == kYearOutOfRange) {
+      return call.Get(kOnError, eval);
+    }
   }
   return converted;
 }

@@ -14,14 +14,15 @@ namespace {
 
 std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
 
-Result<date::Unit> ReadUnit(const Call& call, const Value& value, int type_code, int name_code) {
+Result<date::Unit> ReadUnit(const Call& call, const Value& value) {
   std::string op(call.name());
   if (!value.is_string()) {
-    return Status(type_code, op + " requires 'unit' to be a string, but got " + TypeText(value));
+    return Status(5439013, op + " requires 'unit' to be a string, but got " + TypeText(value));
   }
   auto unit = date::ParseUnit(value.AsString());
   if (!unit) {
-    return Status(name_code, op + " unknown time unit value: " + std::string(value.AsString()));
+    return Status(kFailedToParse,
+                  op + " unknown time unit value: " + std::string(value.AsString()));
   }
   return *unit;
 }
@@ -81,7 +82,7 @@ Result<Value> EvalDateAdd(const Call& call, EvalContext& eval) {
   if (!IsDateLike(start)) {
     return Status(5166403, op + " requires startDate to be convertible to a date");
   }
-  ASSIGN_OR_RETURN(date::Unit unit, ReadUnit(call, unit_value, 5166404, kFailedToParse));
+  ASSIGN_OR_RETURN(date::Unit unit, ReadUnit(call, unit_value));
   auto amount = AsInt64Exact(amount_value);
   if (!amount) {
     return Status(5166405, op + " expects integer amount of time units");
@@ -112,7 +113,7 @@ Result<Value> EvalDateDiff(const Call& call, EvalContext& eval) {
   if (start.nullish() || end.nullish() || unit_value.nullish()) {
     return Value::Null();
   }
-  ASSIGN_OR_RETURN(date::Unit unit, ReadUnit(call, unit_value, 5439013, kFailedToParse));
+  ASSIGN_OR_RETURN(date::Unit unit, ReadUnit(call, unit_value));
   ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 3, eval, 40517));
   std::optional<int> week_start = 0;
   if (unit == date::Unit::kWeek) {
@@ -143,9 +144,9 @@ Result<Value> EvalDateTrunc(const Call& call, EvalContext& eval) {
     return Value::Null();
   }
   if (!IsDateLike(input)) {
-    return Status(5439012, "$dateTrunc requires 'date' to be a date, but got " + TypeText(input));
+    return Status(5166307, "$dateTrunc requires 'date' to be a date, but got " + TypeText(input));
   }
-  ASSIGN_OR_RETURN(date::Unit unit, ReadUnit(call, unit_value, 5439013, kFailedToParse));
+  ASSIGN_OR_RETURN(date::Unit unit, ReadUnit(call, unit_value));
   auto size = AsInt64Exact(size_value);
   if (!size) {
     return Status(5439017, "$dateTrunc requires 'binSize' to be a 64-bit integer, but got value '" +

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "expr/agg/node_internal.h"
 #include "expr/agg/result_internal.h"
+#include "expr/agg/text_internal.h"
 
 namespace quire::expr::agg {
 
@@ -58,11 +59,15 @@ Result<ExpressionPtr> ParseExpression(const Value& spec, ParseScope& scope) {
     }
     return ParseObjectLiteral(document, scope);
   }
+  if (spec.is_string()) {
+    RETURN_IF_ERROR(CheckStringSize(spec.AsString().size()));
+  }
   return ExpressionPtr(std::make_unique<Constant>(spec));
 }
 
 Result<Operands> ParseOperands(const Value& spec, ParseScope& scope) {
   Operands operands;
+  DepthGuard guard(scope);
   if (!spec.is_array()) {
     ASSIGN_OR_RETURN(ExpressionPtr only, ParseExpression(spec, scope));
     operands.push_back(std::move(only));
@@ -134,14 +139,25 @@ Result<ExpressionPtr> FoldConstant(const Expression& expression, const ParseScop
   eval.context = scope.context;
   eval.root = Value(bson::View());
   eval.arena = &arena;
-  ASSIGN_OR_RETURN(Value value, expression.Evaluate(eval));
-  return ExpressionPtr(std::make_unique<Constant>(value));
+  Result<Value> value = expression.Evaluate(eval);
+  if (value.ok()) {
+    return ExpressionPtr(std::make_unique<Constant>(*value));
+  }
+  if (scope.depth <= 1) {
+    return value.status();
+  }
+  return ExpressionPtr(std::make_unique<FailedConstant>(value.status()));
 }
 
 Result<ExpressionPtr> MakeCall(const Row& row, Operands operands, ParseScope& scope) {
   bool constant = (row.flags & kVolatile) == 0;
   for (const ExpressionPtr& operand : operands) {
-    constant = constant && (operand == nullptr || operand->constant() != nullptr);
+    const auto* failed = dynamic_cast<const FailedConstant*>(operand.get());
+    if (failed != nullptr && (row.flags & kLazy) == 0) {
+      return failed->status();
+    }
+    constant =
+        constant && (operand == nullptr || operand->constant() != nullptr || failed != nullptr);
   }
   auto call = std::make_unique<Call>(row, std::move(operands));
   if (constant) {

@@ -135,6 +135,9 @@ Result<ExpressionPtr> ParseVariable(std::string_view text, ParseScope& scope) {
   std::string_view name = text.substr(0, dot);
   RETURN_IF_ERROR(CheckReadableName(name));
   std::vector<std::string> path;
+  if (text.ends_with('.')) {
+    return Status(40353, "FieldPath must not end with a '.'.");
+  }
   if (dot != std::string_view::npos) {
     ASSIGN_OR_RETURN(path, ParsePath(text.substr(dot + 1)));
   }
@@ -158,14 +161,11 @@ Value WalkArray(const std::vector<std::string>& path, size_t index, bson::View a
                 EvalContext& eval) {
   ArrayResult result;
   for (const bson::Element& element : array) {
-    Value item = element.value();
-    if (item.is_document()) {
-      Value found = WalkPath(path, index, item, eval);
+    if (element.type() == Type::kDocument) {
+      Value found = WalkPath(path, index, element.value(), eval);
       if (!found.missing()) {
         result.Push(found);
       }
-    } else if (item.is_array()) {
-      result.Push(WalkArray(path, index, item.AsArray(), eval));
     }
   }
   return result.Finish(eval);
@@ -222,9 +222,6 @@ Result<std::vector<std::string>> ParsePath(std::string_view path) {
 }
 
 Result<ExpressionPtr> ParseFieldPath(std::string_view text, ParseScope& scope) {
-  if (text.find('\0') != std::string_view::npos) {
-    return Status(16419, "field path must not contain embedded null bytes");
-  }
   if (text.starts_with("$$")) {
     return ParseVariable(text.substr(2), scope);
   }

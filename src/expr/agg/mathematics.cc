@@ -112,6 +112,21 @@ Value Apply(const Value& number, OnDouble on_double, OnDecimal on_decimal) {
   return Value(static_cast<double>(on_double(bson::ToDouble(number))));
 }
 
+// NaN when the integer has more digits than a decimal holds, infinity included.
+Decimal128 CeilDecimal(Decimal128 d) {
+  return decimal::Quantize(d, decimal::kZero, decimal::Rounding::kUp);
+}
+Decimal128 FloorDecimal(Decimal128 d) {
+  return decimal::Quantize(d, decimal::kZero, decimal::Rounding::kDown);
+}
+
+// Adding this zero fills a result up to 34 digits.
+constexpr Decimal128 kSmallestZero{0, 0};
+
+bool IsDecimalNan(const Value& number) {
+  return number.type() == Type::kDecimal128 && bson::IsNan(number);
+}
+
 bool NotPositive(const Value& number) {
   return !bson::IsNan(number) && (bson::IsZero(number) || bson::IsNegative(number));
 }
@@ -272,7 +287,7 @@ Result<Value> EvalCeil(const Call& call, EvalContext& eval) {
   bool integer = number.type() == Type::kInt32 || number.type() == Type::kInt64;
   return integer ? number
                  : Apply(
-                       number, [](double d) { return std::ceil(d); }, decimal::Ceil);
+                       number, [](double d) { return std::ceil(d); }, CeilDecimal);
 }
 
 Result<Value> EvalFloor(const Call& call, EvalContext& eval) {
@@ -284,7 +299,7 @@ Result<Value> EvalFloor(const Call& call, EvalContext& eval) {
   bool integer = number.type() == Type::kInt32 || number.type() == Type::kInt64;
   return integer ? number
                  : Apply(
-                       number, [](double d) { return std::floor(d); }, decimal::Floor);
+                       number, [](double d) { return std::floor(d); }, FloorDecimal);
 }
 
 Result<Value> EvalRound(const Call& call, EvalContext& eval) {
@@ -317,6 +332,9 @@ Result<Value> EvalLn(const Call& call, EvalContext& eval) {
   if (NotPositive(number)) {
     return Status(28766, "$ln's argument must be a positive number, but is " + Show(number));
   }
+  if (IsDecimalNan(number)) {
+    return Value(std::nan(""));
+  }
   return Apply(
       number, [](double d) { return std::log(d); }, decimal::Ln);
 }
@@ -329,6 +347,9 @@ Result<Value> EvalLog10(const Call& call, EvalContext& eval) {
   }
   if (NotPositive(number)) {
     return Status(28761, "$log10's argument must be a positive number, but is " + Show(number));
+  }
+  if (IsDecimalNan(number)) {
+    return Value(std::nan(""));
   }
   return Apply(
       number, [](double d) { return std::log10(d); }, decimal::Log10);
@@ -377,7 +398,8 @@ Result<Value> EvalPow(const Call& call, EvalContext& eval) {
   }
   switch (bson::WiderNumber(base.type(), exponent.type())) {
     case Type::kDecimal128:
-      return Value(decimal::Pow(bson::ToDecimal(base), bson::ToDecimal(exponent)));
+      return Value(decimal::Add(decimal::Pow(bson::ToDecimal(base), bson::ToDecimal(exponent)),
+                                kSmallestZero));
     case Type::kDouble:
       return Value(std::pow(bson::ToDouble(base), bson::ToDouble(exponent)));
     default:

@@ -76,7 +76,7 @@ Result<Value> EvalRand(const Call&, EvalContext&) {
 }
 
 Result<ExpressionPtr> ParseRand(const Row& row, const Value& spec, ParseScope& scope) {
-  if (!spec.is_document()) {
+  if (!spec.is_document() && !spec.is_array()) {
     return Status(10065, "invalid parameter: expected an object ($rand)");
   }
   if (!spec.AsDocument().empty()) {

@@ -43,6 +43,8 @@ constexpr int kAnyCount = 1 << 30;
 
 // Never folded to a constant at parse time.
 constexpr unsigned kVolatile = 1;
+// Does not evaluate every operand: one whose constant value is an error may stay.
+constexpr unsigned kLazy = 2;
 
 struct Row {
   std::string_view name;
@@ -76,6 +78,21 @@ class Constant final : public Expression {
  private:
   bson::OwnedValue owned_;
   Value value_;
+};
+
+// A constant expression that cannot be computed, below an operator that may never ask for it.
+class FailedConstant final : public Expression {
+ public:
+  explicit FailedConstant(Status status) : status_(std::move(status)) {}
+  const Status& status() const { return status_; }
+  Result<Value> Evaluate(EvalContext&) const override { return status_; }
+  bool AddDependencies(std::set<std::string>*) const override { return true; }
+  void Serialize(std::string_view name, bson::Builder* out) const override {
+    out->Append(name, status_.message());
+  }
+
+ private:
+  Status status_;
 };
 
 // An operator applied to operands.

@@ -3,6 +3,7 @@
 
 #include "base/try.h"
 #include "bson/compare.h"
+#include "bson/decimal.h"
 #include "expr/agg/number_internal.h"
 #include "expr/agg/result_internal.h"
 #include "expr/collation/collator.h"
@@ -32,6 +33,11 @@ Result<int64_t> CoerceToLong(const Value& value) {
   if (!value.is_number()) {
     return Status(16004, "can't convert from BSON type " +
                              std::string(bson::TypeName(value.type())) + " to long");
+  }
+  if (value.type() == Type::kDecimal128) {
+    // Rounded; what does not fit becomes the least long.
+    return bson::decimal::ToInt64(value.AsDecimal(), bson::decimal::Rounding::kNearestEven)
+        .value_or(INT64_MIN);
   }
   auto n = bson::TruncatedInt64(value);
   if (!n) {

@@ -71,9 +71,11 @@ class Matcher {
     pcre2_set_depth_limit(context_.get(), kDepthLimit);
   }
 
+  // The first search of an input checks it as UTF-8, those from further on do not again.
   Result<bool> Find(std::string_view input, size_t from, std::string_view op) {
+    uint32_t flags = from > 0 ? PCRE2_NO_UTF_CHECK : 0;
     int rc = pcre2_match(pattern_.code(), reinterpret_cast<PCRE2_SPTR>(input.data()), input.size(),
-                         from, 0, data_.get(), context_.get());
+                         from, flags, data_.get(), context_.get());
     if (rc == PCRE2_ERROR_NOMATCH) {
       return false;
     }
@@ -202,7 +204,7 @@ class RegexCall final : public Expression {
     std::string_view flags = options.is_string() ? options.AsString() : std::string_view();
     std::string_view pattern = regex.is_string() ? regex.AsString() : std::string_view();
     if (regex.type() == Type::kRegex) {
-      if (!flags.empty() && !regex.RegexOptions().empty()) {
+      if (options.is_string() && !regex.RegexOptions().empty()) {
         return Status(51107, op + ": found regex option(s) specified in both 'regex' and "
                                   "'option' fields");
       }
@@ -216,10 +218,10 @@ class RegexCall final : public Expression {
       return Status(51110, op + ": regular expression options cannot contain an embedded null "
                                 "byte");
     }
-    ASSIGN_OR_RETURN(uint32_t bits, ParseFlags(flags, op));
     if (regex.nullish()) {
       return std::shared_ptr<const Pattern>();
     }
+    ASSIGN_OR_RETURN(uint32_t bits, ParseFlags(flags, op));
     return Pattern::Compile(pattern, bits, op);
   }
 
@@ -257,7 +259,7 @@ class RegexCall final : public Expression {
     size_t from = 0;
     size_t counted = 0;
     int32_t index = 0;
-    while (from <= input.size()) {
+    do {
       ASSIGN_OR_RETURN(bool found, matcher.Find(input, from, row_.name));
       if (!found) {
         break;
@@ -273,7 +275,7 @@ class RegexCall final : public Expression {
       if (matcher.end() == matcher.start()) {
         from += from < input.size() ? CodePointSize(input, from) : 1;
       }
-    }
+    } while (from < input.size());
     return result.Finish(eval);
   }
 

@@ -49,9 +49,6 @@ Result<int64_t> CodePointPosition(const Value& value, bool length) {
     return Status(length ? 34453 : 34451,
                   what + " cannot be represented as a 32-bit integral value: " + Show(value));
   }
-  if (*n < 0) {
-    return Status(length ? 34454 : 34455, what + " must be a nonnegative integer.");
-  }
   return *n;
 }
 
@@ -150,6 +147,12 @@ Result<Value> EvalSubstrCp(const Call& call, EvalContext& eval) {
   ASSIGN_OR_RETURN(std::string_view text, CoerceToString(input, eval));
   ASSIGN_OR_RETURN(int64_t start, CodePointPosition(from, false));
   ASSIGN_OR_RETURN(int64_t length, CodePointPosition(count, true));
+  if (length < 0) {
+    return Status(34454, "$substrCP: length must be a nonnegative integer.");
+  }
+  if (start < 0) {
+    return Status(34455, "$substrCP: the starting index must be nonnegative integer.");
+  }
   text.remove_prefix(CodePointOffset(text, static_cast<size_t>(start)));
   return Value(text.substr(0, CodePointOffset(text, static_cast<size_t>(length))));
 }

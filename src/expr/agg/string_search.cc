@@ -192,10 +192,14 @@ Result<Value> EvalIndexOfCp(const Call& call, EvalContext& eval) {
   if (range.start > end) {
     return Value(-1);
   }
+  if (range.text.empty() && range.token.empty() && range.start == 0) {
+    return Value(0);
+  }
+  // A match has to start before the end, not to lie before it.
   size_t stop = CodePointOffset(range.text, static_cast<size_t>(end));
   size_t at = CodePointOffset(range.text, static_cast<size_t>(range.start));
-  size_t found = range.text.substr(0, stop).find(range.token, at);
-  if (found == std::string_view::npos) {
+  size_t found = range.text.find(range.token, at);
+  if (found == std::string_view::npos || found >= stop) {
     return Value(-1);
   }
   return Value(static_cast<int32_t>(CountCodePoints(range.text.substr(0, found))));

@@ -335,7 +335,7 @@ Result<ExpressionPtr> ParseReduce(const Row& row, const Value& spec, ParseScope&
 Result<ExpressionPtr> ParseLet(const Row& row, const Value& spec, ParseScope& scope) {
   Field fields[] = {{"vars", 16876, {}}, {"in", 16877, {}}};
   RETURN_IF_ERROR(ReadFields(row.name, spec, 16874, 16875, fields));
-  if (!fields[0].value.is_document()) {
+  if (!fields[0].value.is_document() && !fields[0].value.is_array()) {
     return Status(10065, "invalid parameter: expected an object (vars)");
   }
   std::vector<Let::Variable> parsed;

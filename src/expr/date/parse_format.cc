@@ -187,10 +187,9 @@ std::optional<int64_t> JoinDays(const DateParts& p) {
     return std::nullopt;
   }
   if (p.day_of_year) {
-    int64_t days = DaysFromCivil(*p.year, 1, 1) + *p.day_of_year - 1;
-    return p.month || p.day || *p.day_of_year < 1 || days >= DaysFromCivil(*p.year + 1, 1, 1)
-               ? std::nullopt
-               : std::optional(days);
+    // Counted from zero, as the reader of formats does.
+    return p.month || p.day ? std::nullopt
+                            : std::optional(DaysFromCivil(*p.year, 1, 1) + *p.day_of_year);
   }
   if (!p.month || !p.day || *p.month < 1 || *p.month > 12 || *p.day < 1 ||
       *p.day > DaysInMonth(*p.year, static_cast<int>(*p.month))) {

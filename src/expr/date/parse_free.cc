@@ -54,8 +54,15 @@ class FreeParser {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
   void SkipSeparators() {
-    while (Peek() == ' ' || Peek() == ',' || Peek() == '\t' || Peek() == '\n') {
-      ++at_;
+    while (at_ < text_.size()) {
+      char c = text_[at_];
+      if (c == '\xC2' && Peek(1) == '\xA0') {
+        at_ += 2;
+      } else if (c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\0') {
+        ++at_;
+      } else {
+        break;
+      }
     }
   }
   // The run of digits here: its value and length.
@@ -88,7 +95,7 @@ class FreeParser {
       return Word();
     }
     if (c == '+' || c == '-') {
-      return parts_.year.has_value() && Offset(0);
+      return (parts_.year || parts_.hour) && Offset(0);
     }
     return c == '@' && Epoch();
   }
@@ -249,7 +256,7 @@ class FreeParser {
     }
     int64_t month = Digits(3, &length);
     if (length == 3 && separator == '-') {
-      return Set(&parts_.year, year) && Set(&parts_.day_of_year, month) && AfterDate();
+      return Set(&parts_.year, year) && Set(&parts_.day_of_year, month - 1) && AfterDate();
     }
     if (length == 0 || length == 3) {
       return false;
