@@ -16,6 +16,16 @@ Status RunAggregate(Invocation& i) {
   if (!request.collection.empty()) {
     ASSIGN_OR_RETURN(i.call.summary.ns, request::Namespace(i.database(), request.collection));
   }
+  if (i.call.generic.read_concern_level == "linearizable") {
+    for (const bson::Element& stage : request.pipeline.view) {
+      bson::View spec = stage.value().AsDocument();
+      if (spec.Has("$out") || spec.Has("$merge")) {
+        return {kInvalidOptions,
+                "$out and $merge cannot be used with a 'linearizable' read "
+                "concern level"};
+      }
+    }
+  }
   if (request.explain) {
     return ExplainPipeline(i, i.body(), "queryPlanner");
   }

@@ -110,14 +110,11 @@ Status CheckView(const CreateFields& f) {
   return Status::Ok();
 }
 
-// MongoDB keeps capped sizes at least 4096 bytes and in steps of 256.
-int64_t CappedSize(int64_t size) { return size <= 4096 ? 4096 : (size + 255) / 256 * 256; }
-
 bson::Document StoredOptions(const CreateFields& f) {
   bson::Builder out;
   if (f.capped.value_or(false)) {
     out.Append("capped", true);
-    int64_t size = CappedSize(*f.size);
+    int64_t size = engine::CappedSize(*f.size);
     if (size <= INT32_MAX) {
       out.Append("size", static_cast<int32_t>(size));
     } else {
@@ -160,10 +157,17 @@ bson::Document StoredOptions(const CreateFields& f) {
 
 Status RunCreate(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("create", i.body()));
+  if (i.database().size() + 1 + name.size() > 255) {
+    return {4862100, "Fully qualified namespace is too long. Namespace: " +
+                         std::string(i.database()) + "." + std::string(name)};
+  }
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
   i.call.summary.ns = ns;
   CreateFields f;
   RETURN_IF_ERROR(request::ReadFields<C>("create", i.body(), true, kCreateRows, &f));
+  if (f.collation && f.collation->empty()) {
+    return {kBadValue, "'collation' cannot be an empty document."};
+  }
   if (f.timeseries) {
     return {kInvalidOptions, "Time-series collections are not supported"};
   }

@@ -51,6 +51,12 @@ Status CheckTransactionUse(const request::Call& call) {
       call.command.name != "commitTransaction" && call.command.name != "abortTransaction") {
     return {kInvalidOptions, "writeConcern is not allowed within a multi-statement transaction"};
   }
+  if (generic.in_transaction() &&
+      (generic.read_concern_level == "linearizable" || generic.read_concern_level == "available")) {
+    return {kInvalidOptions,
+            "The readConcern level must be either 'local' (default), 'majority' "
+            "or 'snapshot' in order to run in a transaction"};
+  }
   if (generic.in_transaction() && !generic.start_transaction && !generic.read_concern.empty()) {
     return {kInvalidOptions, "Only the first command in a transaction may specify a readConcern"};
   }

@@ -46,6 +46,9 @@ Status RunCreateIndexes(Invocation& i) {
       .Append("numIndexesBefore", result.before)
       .Append("numIndexesAfter", result.after)
       .Append("createdCollectionAutomatically", result.created_collection);
+  if (result.after > result.before) {
+    i.reply().Append("commitQuorum", "votingMembers");
+  }
   if (!result.note.empty()) {
     i.reply().Append("note", result.note);
   }
@@ -110,7 +113,12 @@ Status RunDropIndexes(Invocation& i) {
       request::ReadFields<DropIndexesFields>("dropIndexes", i.body(), true, kDropIndexesRows, &f));
   ASSIGN_OR_RETURN(int32_t before, engine::DropIndexes(i.operation, ns, f.index));
   i.reply().Append("nIndexesWas", before);
-  if (f.index.is_string() && f.index.AsString() == "*") {
+  bool all = f.index.is_string() && f.index.AsString() == "*";
+  if (f.index.is_array() && f.index.AsArray().Count() == 1) {
+    bson::Value only = f.index.AsArray().front().value();
+    all = only.is_string() && only.AsString() == "*";
+  }
+  if (all) {
     i.reply().Append("msg", "non-_id indexes dropped for collection");
   }
   return Status::Ok();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "engine/statistics.h"
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
 #include "command/command.h"
+#include "engine/schema.h"
 #include "engine/validate.h"
 #include "request/crud.h"
 
@@ -14,16 +17,10 @@ using request::Field;
 using request::FieldRow;
 using request::Ignored;
 
-int64_t StoredBytes(Invocation& i, store::TableId table) {
-  return static_cast<int64_t>(i.engine.store().ApproximateSize(store::TableRange(table)));
-}
+using engine::AppendInteger;
 
-void AppendInteger(bson::Builder* out, std::string_view name, int64_t n) {
-  if (n <= INT32_MAX && n >= INT32_MIN) {
-    out->Append(name, static_cast<int32_t>(n));
-  } else {
-    out->Append(name, n);
-  }
+int64_t StoredBytes(Invocation& i, store::TableId table) {
+  return engine::StoredBytes(i.engine, table);
 }
 
 struct ScaleField {
@@ -63,45 +60,8 @@ Status RunCollStats(Invocation& i) {
   if (info != nullptr && info->is_view()) {
     return {kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection"};
   }
-  bson::Builder& out = i.reply();
-  out.Append("ns", ns);
-  if (info == nullptr) {
-    for (std::string_view field : {"size", "count", "numOrphanDocs", "storageSize"}) {
-      out.Append(field, 0);
-    }
-    out.Append("totalSize", 0).Append("nindexes", 0).Append("totalIndexSize", 0);
-    out.BeginDocument("indexDetails").End().BeginDocument("indexSizes").End();
-    out.Append("scaleFactor", static_cast<int32_t>(scale));
-    return Status::Ok();
-  }
-  int64_t documents = info->state->documents;
-  int64_t bytes = info->state->bytes;
-  int64_t stored = StoredBytes(i, info->table->id);
-  AppendInteger(&out, "size", bytes / scale);
-  AppendInteger(&out, "count", documents);
-  if (documents > 0) {
-    AppendInteger(&out, "avgObjSize", bytes / documents);
-  }
-  out.Append("numOrphanDocs", 0);
-  AppendInteger(&out, "storageSize", stored / scale);
-  out.Append("freeStorageSize", 0).Append("capped", info->capped);
-  if (info->capped) {
-    AppendInteger(&out, "max", info->capped_max);
-    AppendInteger(&out, "maxSize", info->capped_size / scale);
-  }
-  AppendInteger(&out, "nindexes", static_cast<int64_t>(info->indexes.size()));
-  out.BeginDocument("indexDetails").End().BeginArray("indexBuilds").End();
-  int64_t index_bytes = 0;
-  for (const auto& index : info->indexes) {
-    index_bytes += StoredBytes(i, index->table->id);
-  }
-  AppendInteger(&out, "totalIndexSize", index_bytes / scale);
-  AppendInteger(&out, "totalSize", (stored + index_bytes) / scale);
-  out.BeginDocument("indexSizes");
-  for (const auto& index : info->indexes) {
-    AppendInteger(&out, index->name, StoredBytes(i, index->table->id) / scale);
-  }
-  out.End().Append("scaleFactor", static_cast<int32_t>(scale));
+  i.reply().Append("ns", ns);
+  engine::AppendStorageStats(i.engine, info.get(), scale, &i.reply());
   return Status::Ok();
 }
 
@@ -244,6 +204,21 @@ Status RunCompact(Invocation& i) {
   return Status::Ok();
 }
 
+Status RunConvertToCapped(Invocation& i) {
+  ASSIGN_OR_RETURN(auto name, request::CollectionName("convertToCapped", i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
+  bson::Element size = i.body().Find("size");
+  if (!size.present()) {
+    return {kInvalidOptions, "Capped collection size must be greater than zero"};
+  }
+  int64_t bytes = 0;
+  RETURN_IF_ERROR(request::ReadField("convertToCapped", size, &bytes));
+  if (bytes <= 0) {
+    return {kInvalidOptions, "Capped collection size must be greater than zero"};
+  }
+  return engine::ConvertToCapped(i.operation, ns, bytes);
+}
+
 }  // namespace
 
 std::span<const Row> StatisticsRows() {
@@ -253,6 +228,8 @@ std::span<const Row> StatisticsRows() {
       {{"dbStats", "dbstats", kRead, "counts and sizes of a database"}, RunDbStats},
       {{"dataSize", "datasize", kRead, "bytes of a collection's documents"}, RunDataSize},
       {{"validate", "", kRead, "checks a collection against its indexes"}, RunValidate},
+      {{"convertToCapped", "", kWrite | kWriteConcern, "makes a collection capped"},
+       RunConvertToCapped},
       {{"compact", "", kRead, "gives unused space of a collection back"}, RunCompact},
   };
   return kRows;

@@ -19,13 +19,6 @@ void Own(const Operation& operation, Cursor* cursor) {
   }
 }
 
-bool SameCollation(const expr::Collator* a, const expr::Collator* b) {
-  if (a == nullptr || b == nullptr) {
-    return a == b;
-  }
-  return bson::CompareDocuments(a->spec(), b->spec()) == 0;
-}
-
 // $out and $merge do their work before the first batch.
 Status DrainWrites(const Operation& operation, PipelineRun* run) {
   exec::Row row;
@@ -39,6 +32,13 @@ Status DrainWrites(const Operation& operation, PipelineRun* run) {
 }
 
 }  // namespace
+
+bool SameCollation(const expr::Collator* a, const expr::Collator* b) {
+  if (a == nullptr || b == nullptr) {
+    return a == b;
+  }
+  return bson::CompareDocuments(a->spec(), b->spec()) == 0;
+}
 
 Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns) {
   constexpr int kMaxDepth = 20;
@@ -59,6 +59,7 @@ Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns
       resolved.collection = std::move(info);
       return resolved;
     }
+    resolved.is_view = true;
     std::vector<bson::Document> stages;
     if (bson::Value pipeline = info->options["pipeline"]; pipeline.is_array()) {
       for (const bson::Element& e : pipeline.AsArray()) {

@@ -18,12 +18,16 @@ namespace quire::engine {
 // query's own.
 struct ResolvedView {
   store::CollectionPtr collection;  // null when there is none
+  bool is_view = false;
   std::vector<bson::Document> stages;
   std::shared_ptr<const expr::Collator> collator;  // of the outermost view
 };
 // ViewDepthLimitExceeded for more than 20 levels; OptionNotSupportedOnView when the views'
 // collations differ.
 Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns);
+
+// Null is the simple collation.
+bool SameCollation(const expr::Collator* a, const expr::Collator* b);
 
 // A running pipeline with everything it owns.
 class PipelineRun;

@@ -206,9 +206,6 @@ Status CollMod(const Operation& operation, const std::string& ns, bson::View com
   if (!collection->is_view() && for_view) {
     return {kInvalidOptions, "'viewOn' and 'pipeline' are options of views"};
   }
-  if (collection->is_view() && f.view_on.has_value() != f.pipeline.present) {
-    return {kInvalidOptions, "Must specify both 'viewOn' and 'pipeline' when modifying a view"};
-  }
   if ((f.capped_size || f.capped_max) && !collection->capped) {
     return {kInvalidOptions, "Collection must be capped."};
   }

@@ -30,7 +30,7 @@ constexpr OptionRow kOptions[] = {
     {"unique", OptionRow::kBool},
     {"background", OptionRow::kBool},
     {"sparse", OptionRow::kBool},
-    {"expireAfterSeconds", OptionRow::kNumber},
+    {"expireAfterSeconds", OptionRow::kAny},
     {"partialFilterExpression", OptionRow::kDocument},
     {"collation", OptionRow::kDocument},
     {"hidden", OptionRow::kBool},
@@ -178,6 +178,11 @@ Status CheckIdIndex(bson::View spec) {
 
 Status CheckTtl(const bson::Value& seconds, bson::View key) {
   constexpr double kMost = 2147483647;
+  if (!seconds.is_number()) {
+    return {kCannotCreateIndex,
+            "TTL index 'expireAfterSeconds' option must be numeric, but received a type of '" +
+                std::string(bson::TypeName(seconds.type())) + "'"};
+  }
   double n = bson::ToDouble(seconds);
   if (std::isnan(n)) {
     n = 0;

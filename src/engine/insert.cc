@@ -58,12 +58,32 @@ Status InsertOne(const Operation& operation, const request::InsertRequest& reque
   return Status::Ok();
 }
 
+// The collection exists (made when not) and takes inserts here.
+Status CheckInsertable(const Operation& operation, const std::string& ns) {
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, WritableCollection(operation, ns, true));
+  if (operation.in_transaction && collection->capped) {
+    return {kOperationNotSupportedInTransaction,
+            "Collection '" + ns +
+                "' is a capped collection. Writes in transactions are not "
+                "allowed on capped collections."};
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
                            const request::InsertRequest& request) {
-  RETURN_IF_ERROR(WritableCollection(operation, ns, true).status());
   WriteResult result;
+  Status writable = CheckInsertable(operation, ns);
+  if (!writable.ok()) {
+    if (!IsDocumentError(operation, writable) &&
+        writable.code() != kOperationNotSupportedInTransaction) {
+      return writable;
+    }
+    result.errors.push_back({0, writable});
+    return result;
+  }
   auto count = static_cast<int32_t>(request.documents.size());
   bool alone = count == 1;
   auto body = [&](store::Transaction& txn, const store::CollectionInfo& info) -> Status {

@@ -59,13 +59,14 @@ bson::Document ArrayOf(const std::vector<bson::Document>& stages) {
 }  // namespace
 
 PipelineRun::PipelineRun(const Operation& operation, plan::Namespace ns, bson::View pipeline,
-                         bool allow_disk_use)
+                         bool allow_disk_use, bool bypass_validation)
     : engine_(operation.engine),
       session_(operation.in_transaction ? operation.session : nullptr),
       durability_(operation.durability),
       ns_(std::move(ns)),
       pipeline_(pipeline),
-      allow_disk_use_(allow_disk_use) {}
+      allow_disk_use_(allow_disk_use),
+      bypass_validation_(bypass_validation) {}
 
 PipelineRun::~PipelineRun() = default;
 
@@ -87,7 +88,7 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   collection_ = resolved.collection;
   if (!collation.empty()) {
     ASSIGN_OR_RETURN(collator_, expr::Collator::Parse(collation));
-    if (!resolved.stages.empty() && (collator_ == nullptr) != (resolved.collator == nullptr)) {
+    if (resolved.is_view && !SameCollation(collator_.get(), resolved.collator.get())) {
       return {kOptionNotSupportedOnView,
               "Cannot override a view's default collation: " + FullName(ns_)};
     }

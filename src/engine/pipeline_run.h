@@ -14,7 +14,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
  public:
   // `pipeline` is copied.
   PipelineRun(const Operation& operation, plan::Namespace ns, bson::View pipeline,
-              bool allow_disk_use);
+              bool allow_disk_use, bool bypass_validation = false);
   ~PipelineRun() override;
 
   // Parses, plans and builds. Nothing is read yet.
@@ -48,6 +48,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   const PlannedQuery* query() const { return query_.get(); }
   Engine& engine() { return engine_; }
   kv::Durability durability() const { return durability_; }
+  bool bypass_validation() const { return bypass_validation_; }
 
  private:
   Operation MakeOperation(OpContext& op) const;
@@ -63,6 +64,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   const plan::Namespace ns_;
   bson::Document pipeline_;
   const bool allow_disk_use_;
+  const bool bypass_validation_;
   std::shared_ptr<const expr::Collator> collator_;
   expr::Context context_;
   bson::OwnedValue hint_;

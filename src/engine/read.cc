@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/read.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/error_codes.h"
@@ -287,21 +288,20 @@ Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::stri
 
 namespace {
 
-// Collects the different values of a path, in the order in which they are met.
+// Collects the different values of a path; the reply has them in order.
 class DistinctValues {
  public:
-  DistinctValues(const bson::StringCompare* strings, std::string_view path, bson::Builder* array)
-      : path_(path), array_(array), seen_(64, Hash{strings}, Same{strings}) {}
+  DistinctValues(const bson::StringCompare* strings, std::string_view path)
+      : strings_(strings), path_(path), seen_(64, Hash{strings}, Same{strings}) {}
 
   // `rows` is anything with Next.
   template <typename Rows>
   Status AddAll(OpContext& op, Rows& rows) {
     constexpr size_t kMaxReply = size_t{16} << 20;
-    size_t start = array_->size();
     exec::Row row;
     auto visit = [&](const bson::Value& value) {
       if (seen_.insert(bson::OwnedValue(value)).second) {
-        array_->Push(value);
+        bytes_ += value.EncodedSize() + 8;
       }
     };
     while (true) {
@@ -311,10 +311,26 @@ class DistinctValues {
         return Status::Ok();
       }
       VisitValues(bson::Value(row.document), path_, visit);
-      if (array_->size() - start > kMaxReply) {
+      if (bytes_ > kMaxReply) {
         return {17217, "distinct too big, 16mb cap"};
       }
     }
+  }
+
+  void Append(bson::Builder* reply) const {
+    std::vector<bson::Value> sorted;
+    sorted.reserve(seen_.size());
+    for (const bson::OwnedValue& value : seen_) {
+      sorted.push_back(value.value());
+    }
+    std::sort(sorted.begin(), sorted.end(), [&](const bson::Value& a, const bson::Value& b) {
+      return bson::Compare(a, b, strings_) < 0;
+    });
+    reply->BeginArray("values");
+    for (const bson::Value& value : sorted) {
+      reply->Push(value);
+    }
+    reply->End();
   }
 
  private:
@@ -328,8 +344,9 @@ class DistinctValues {
       return bson::Compare(a.value(), b.value(), strings) == 0;
     }
   };
+  const bson::StringCompare* strings_;
   std::string_view path_;
-  bson::Builder* array_;
+  size_t bytes_ = 0;
   std::unordered_set<bson::OwnedValue, Hash, Same> seen_;
 };
 
@@ -401,8 +418,7 @@ Status Distinct(const Operation& operation, const std::string& ns,
                 bson::Builder* reply) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
   ASSIGN_OR_RETURN(auto collator, CollatorOf(request.collation, collection.get()));
-  DistinctValues values(collator.get(), request.key, reply);
-  reply->BeginArray("values");
+  DistinctValues values(collator.get(), request.key);
   if (collection != nullptr && collection->is_view()) {
     std::vector<bson::Document> stages;
     if (!request.query.empty()) {
@@ -422,7 +438,7 @@ Status Distinct(const Operation& operation, const std::string& ns,
     RETURN_IF_ERROR(values.AddAll(operation.op, *query));
     Summarise(*query, summary);
   }
-  reply->End();
+  values.Append(reply);
   return Status::Ok();
 }
 

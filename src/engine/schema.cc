@@ -90,6 +90,9 @@ Result<Existing> CompareWithExisting(const store::CollectionInfo& collection, bs
 
 Status CreateImplicitly(const Operation& operation, const std::string& ns) {
   auto [database, name] = Split(ns);
+  if (name.find('$') != std::string_view::npos) {
+    return {kInvalidNamespace, "Invalid collection name: " + std::string(name)};
+  }
   if (name.starts_with("system.") && name != "system.js" && name != "system.views" &&
       name != "system.profile" && name != "system.users") {
     return {kInvalidNamespace, "Invalid system namespace: " + ns};
@@ -218,13 +221,21 @@ Result<std::vector<std::string>> IndexesByPattern(const store::CollectionInfo& c
   return names;
 }
 
+// "*" or ["*"].
+bool IsStar(const bson::Value& index) {
+  if (index.is_array()) {
+    return index.AsArray().Count() == 1 && IsStar(index.AsArray().front().value());
+  }
+  return index.is_string() && index.AsString() == "*";
+}
+
 Result<std::vector<std::string>> IndexesToDrop(const store::CollectionInfo& collection,
                                                const bson::Value& index) {
   std::vector<std::string> names;
   if (index.is_document()) {
     return IndexesByPattern(collection, index.AsDocument());
   }
-  if (index.is_string() && index.AsString() == "*") {
+  if (IsStar(index)) {
     for (const auto& there : collection.indexes) {
       if (!there->is_id) {
         names.push_back(there->name);

@@ -21,6 +21,12 @@ Status DropDatabase(const Operation& operation, std::string_view database);
 Status RenameCollection(const Operation& operation, const std::string& from, const std::string& to,
                         bool drop_target);
 
+// Rebuilds the collection as a capped one of at most `bytes`, keeping its newest documents; only
+// the _id index stays.
+Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_t bytes);
+// Capped sizes are at least 4096 bytes and go in steps of 256.
+int64_t CappedSize(int64_t size);
+
 struct CreatedIndexes {
   int32_t before = 0;
   int32_t after = 0;

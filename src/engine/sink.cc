@@ -21,8 +21,11 @@ std::string FullName(const plan::Namespace& ns) { return ns.database + "." + ns.
 // Collects documents and inserts them in batches.
 class Inserter {
  public:
-  Inserter(Engine& engine, kv::Durability durability, std::string ns)
-      : engine_(engine), durability_(durability), ns_(std::move(ns)) {}
+  Inserter(Engine& engine, kv::Durability durability, std::string ns, bool bypass_validation)
+      : engine_(engine),
+        durability_(durability),
+        ns_(std::move(ns)),
+        bypass_validation_(bypass_validation) {}
 
   Status Add(OpContext& op, bson::View document) {
     constexpr size_t kBatch = 1000;
@@ -39,6 +42,7 @@ class Inserter {
     Operation operation{engine_, op};
     operation.durability = durability_;
     request::InsertRequest request;
+    request.bypass_validation = bypass_validation_;
     for (const bson::Document& document : batch_) {
       request.documents.push_back(document.view());
     }
@@ -52,6 +56,7 @@ class Inserter {
   Engine& engine_;
   kv::Durability durability_;
   std::string ns_;
+  bool bypass_validation_;
   std::vector<bson::Document> batch_;
   size_t bytes_ = 0;
 };
@@ -64,7 +69,7 @@ class OutSink : public plan::DocumentSink {
         durability_(run.durability()),
         target_(FullName(target)),
         temporary_(target.database + ".tmp.agg_out." + std::to_string(next_++)),
-        inserter_(engine_, durability_, temporary_) {}
+        inserter_(engine_, durability_, temporary_, run.bypass_validation()) {}
 
   ~OutSink() override {
     if (!finished_) {
@@ -124,6 +129,7 @@ class MergeSink : public plan::DocumentSink {
   MergeSink(PipelineRun& run, const plan::SinkOptions& options)
       : engine_(run.engine()),
         durability_(run.durability()),
+        bypass_validation_(run.bypass_validation()),
         context_(run.context()),
         options_(options),
         target_(FullName(options.target)),
@@ -164,6 +170,7 @@ class MergeSink : public plan::DocumentSink {
     ASSIGN_OR_RETURN(bson::Document query, QueryFor(document));
     if (options_.matched == plan::SinkOptions::Matched::kFail) {
       request::InsertRequest insert;
+      insert.bypass_validation = bypass_validation_;
       insert.documents.push_back(document);
       ASSIGN_OR_RETURN(WriteResult result, Insert(operation, target_, insert));
       return result.errors.empty() ? Status::Ok() : result.errors.front().status;
@@ -239,6 +246,7 @@ class MergeSink : public plan::DocumentSink {
     using NotMatched = plan::SinkOptions::NotMatched;
     ModifySpec spec;
     spec.query = query;
+    spec.bypass_validation = bypass_validation_;
     spec.upsert = options_.not_matched == NotMatched::kInsert;
     bson::Document update;
     bson::Document variables;
@@ -276,6 +284,7 @@ class MergeSink : public plan::DocumentSink {
     }
     if (insert) {
       request::InsertRequest request;
+      request.bypass_validation = bypass_validation_;
       request.documents.push_back(document);
       ASSIGN_OR_RETURN(WriteResult inserted, Insert(operation, target_, request));
       return inserted.errors.empty() ? Status::Ok() : inserted.errors.front().status;
@@ -291,7 +300,7 @@ class MergeSink : public plan::DocumentSink {
 
   Status Unmatched() const {
     if (options_.not_matched == plan::SinkOptions::NotMatched::kFail) {
-      return {13113,
+      return {kMergeStageNoMatchingDocument,
               "$merge could not find a matching document in the target collection for at "
               "least one document in the source collection"};
     }
@@ -306,6 +315,7 @@ class MergeSink : public plan::DocumentSink {
 
   Engine& engine_;
   kv::Durability durability_;
+  bool bypass_validation_;
   const expr::Context& context_;
   const plan::SinkOptions options_;
   std::string target_;

@@ -4,6 +4,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/pipeline_run.h"
+#include "engine/statistics.h"
 
 namespace quire::engine {
 
@@ -46,18 +47,9 @@ Result<Documents> CollStats(const Operation& operation, const plan::Namespace& n
                                        std::chrono::system_clock::now().time_since_epoch())
                                        .count()});
   if (wanted.Has("storageStats")) {
-    auto stored = static_cast<int64_t>(
-        operation.engine.store().ApproximateSize(store::TableRange(collection->table->id)));
-    int64_t documents = collection->state->documents;
-    int64_t bytes = collection->state->bytes;
-    b.BeginDocument("storageStats").Append("size", bytes).Append("count", documents);
-    if (documents > 0) {
-      b.Append("avgObjSize", bytes / documents);
-    }
-    b.Append("storageSize", stored)
-        .Append("capped", collection->capped)
-        .Append("nindexes", static_cast<int32_t>(collection->indexes.size()))
-        .End();
+    b.BeginDocument("storageStats");
+    AppendStorageStats(operation.engine, collection.get(), 1, &b);
+    b.End();
   }
   if (wanted.Has("count")) {
     b.Append("count", collection->state->documents.load());

@@ -48,7 +48,7 @@ Result<WriteResult> RunStatements(const Operation& operation, const std::string&
     }
     Result<ModifyResult> done = Modify(operation, ns, statements[at], i, StatementAnswer, summary);
     Status status = done.ok() ? done->stopped : done.status();
-    if (done.ok()) {
+    if (status.ok()) {
       result.n += done->n;
       result.modified += done->modified;
       if (done->upserted) {

@@ -7,6 +7,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/validate.h"
 #include "engine/schema.h"
 #include "store/collection.h"
 
@@ -138,6 +139,9 @@ Result<bson::View> PrepareForInsert(const Operation& operation, bson::View docum
     in_place = in_place && !(NeedsZeroTimestamp(e) && e.name() != "_id");
   }
   RETURN_IF_ERROR(CheckId(id.value()));
+  if (!bson::NestsWithin(document, bson::kMaxStoredDepth)) {
+    return Status(kOverflow, "cannot insert document because it exceeds 180 levels of nesting");
+  }
   bson::View prepared = document;
   if (!in_place) {
     bson::Builder out;

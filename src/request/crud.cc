@@ -19,25 +19,28 @@ constexpr FieldRow<R> kFindRows[] = {
     Field<&R::skip>("skip"),
     Field<&R::limit>("limit"),
     Field<&R::batch_size>("batchSize"),
-    Field<&R::single_batch>("singleBatch"),
+    StrictBool<&R::single_batch>("singleBatch"),
     Field<&R::max>("max"),
     Field<&R::min>("min"),
-    Field<&R::return_key>("returnKey"),
-    Field<&R::show_record_id>("showRecordId"),
-    Field<&R::tailable>("tailable"),
-    Field<&R::await_data>("awaitData"),
-    Field<&R::no_cursor_timeout>("noCursorTimeout"),
-    Field<&R::allow_disk_use>("allowDiskUse"),
-    Field<&R::allow_partial_results>("allowPartialResults"),
-    Field<&R::oplog_replay>("oplogReplay"),
+    StrictBool<&R::return_key>("returnKey"),
+    StrictBool<&R::show_record_id>("showRecordId"),
+    StrictBool<&R::tailable>("tailable"),
+    StrictBool<&R::await_data>("awaitData"),
+    StrictBool<&R::no_cursor_timeout>("noCursorTimeout"),
+    StrictBool<&R::allow_disk_use>("allowDiskUse"),
+    StrictBool<&R::allow_partial_results>("allowPartialResults"),
+    StrictBool<&R::oplog_replay>("oplogReplay"),
     Field<&R::collation>("collation"),
     Field<&R::let>("let"),
 };
 
 constexpr FieldRow<CountRequest> kCountRows[] = {
-    Field<&CountRequest::query>("query"), Field<&CountRequest::limit>("limit"),
-    Field<&CountRequest::skip>("skip"),   Field<&CountRequest::hint>("hint"),
-    Ignored<CountRequest>("fields"),      Field<&CountRequest::collation>("collation"),
+    Field<&CountRequest::query>("query"),
+    FieldBy<&CountRequest::limit, ReadLooseInteger>("limit"),
+    FieldBy<&CountRequest::skip, ReadLooseInteger>("skip"),
+    Field<&CountRequest::hint>("hint"),
+    Ignored<CountRequest>("fields"),
+    Field<&CountRequest::collation>("collation"),
 };
 
 constexpr FieldRow<DistinctRequest> kDistinctRows[] = {
@@ -63,18 +66,18 @@ struct WriteFields {
 
 constexpr FieldRow<WriteFields> kInsertRows[] = {
     Field<&WriteFields::statements>("documents"),
-    Field<&WriteFields::ordered>("ordered"),
+    StrictBool<&WriteFields::ordered>("ordered"),
     Field<&WriteFields::bypass_validation>("bypassDocumentValidation"),
 };
 constexpr FieldRow<WriteFields> kUpdateRows[] = {
     Field<&WriteFields::statements>("updates"),
-    Field<&WriteFields::ordered>("ordered"),
+    StrictBool<&WriteFields::ordered>("ordered"),
     Field<&WriteFields::bypass_validation>("bypassDocumentValidation"),
     Field<&WriteFields::let>("let"),
 };
 constexpr FieldRow<WriteFields> kDeleteRows[] = {
     Field<&WriteFields::statements>("deletes"),
-    Field<&WriteFields::ordered>("ordered"),
+    StrictBool<&WriteFields::ordered>("ordered"),
     Field<&WriteFields::let>("let"),
 };
 
@@ -82,8 +85,8 @@ constexpr FieldRow<UpdateStatement> kUpdateStatementRows[] = {
     Field<&UpdateStatement::q>("q", Need::kRequired),
     Field<&UpdateStatement::u>("u", Need::kRequired),
     Field<&UpdateStatement::constants>("c"),
-    Field<&UpdateStatement::upsert>("upsert"),
-    Field<&UpdateStatement::multi>("multi"),
+    StrictBool<&UpdateStatement::upsert>("upsert"),
+    StrictBool<&UpdateStatement::multi>("multi"),
     Field<&UpdateStatement::collation>("collation"),
     Field<&UpdateStatement::array_filters>("arrayFilters"),
     Field<&UpdateStatement::hint>("hint"),
@@ -127,9 +130,9 @@ struct AggregateFields {
 using A = AggregateFields;
 constexpr FieldRow<A> kAggregateRows[] = {
     Field<&A::pipeline>("pipeline", Need::kRequired),
-    Field<&A::explain>("explain"),
+    StrictBool<&A::explain>("explain"),
     Field<&A::cursor>("cursor"),
-    Field<&A::allow_disk_use>("allowDiskUse"),
+    StrictBool<&A::allow_disk_use>("allowDiskUse"),
     Field<&A::collation>("collation"),
     Field<&A::hint>("hint"),
     Field<&A::let>("let"),

@@ -105,6 +105,21 @@ Status ReadField(std::string_view command, const bson::Element& e, bool* out) {
   return Status::Ok();
 }
 
+Status ReadStrictBool(std::string_view command, const bson::Element& e, bool* out) {
+  if (e.type() != bson::Type::kBool) {
+    return WrongType(command, e, "bool");
+  }
+  *out = e.value().AsBool();
+  return Status::Ok();
+}
+
+Status ReadLooseInteger(std::string_view command, const bson::Element& e, int64_t* out) {
+  if (!e.value().is_number()) {
+    return {kBadValue, std::string(e.name()) + " value is not a valid number"};
+  }
+  return ReadField(command, e, out);
+}
+
 Status ReadField(std::string_view command, const bson::Element& e, int32_t* out) {
   ASSIGN_OR_RETURN(int64_t n, Integer(command, e, INT32_MIN, INT32_MAX));
   *out = static_cast<int32_t>(std::clamp<int64_t>(n, INT32_MIN, INT32_MAX));

@@ -46,6 +46,11 @@ Status ReadField(std::string_view command, const bson::Element& e, std::optional
   return Status::Ok();
 }
 
+// A boolean that takes nothing else.
+Status ReadStrictBool(std::string_view command, const bson::Element& e, bool* out);
+// An integer whose wrong type is BadValue (count's skip and limit).
+Status ReadLooseInteger(std::string_view command, const bson::Element& e, int64_t* out);
+
 enum class Need { kOptional, kRequired };
 
 // One field of the command struct R. Make rows with Field<&R::member>("name").
@@ -71,6 +76,21 @@ constexpr auto Field(std::string_view name, Need need = Need::kOptional) {
                        return ReadField(command, e, &(out->*Member));
                      },
                      need};
+}
+
+// The same, read by a function of its own.
+template <auto Member, auto Read>
+constexpr auto FieldBy(std::string_view name, Need need = Need::kOptional) {
+  using R = typename MemberOf<Member>::Struct;
+  return FieldRow<R>{name,
+                     [](std::string_view command, const bson::Element& e, R* out) {
+                       return Read(command, e, &(out->*Member));
+                     },
+                     need};
+}
+template <auto Member>
+constexpr auto StrictBool(std::string_view name) {
+  return FieldBy<Member, ReadStrictBool>(name);
 }
 
 // A field that is accepted because it changes nothing here (a hint to a cluster, for example).

@@ -42,7 +42,7 @@ Status ReadSession(const bson::Element& e, Generic* out) {
 Status ReadMaxTime(const bson::Element& e, Generic* out) {
   bson::Value value = e.value();
   if (!value.is_number()) {
-    return {kTypeMismatch, "maxTimeMS must be a number"};
+    return {kBadValue, "maxTimeMS must be a number"};
   }
   std::optional<int64_t> exact = bson::ExactInt64(value);
   if (!exact) {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "engine/read.h"
+#include "engine/schema.h"
+#include "engine/statistics.h"
+#include "engine/write.h"
+
+namespace quire::engine {
+
+int64_t CappedSize(int64_t size) {
+  constexpr int64_t kLeast = 4096;
+  constexpr int64_t kStep = 256;
+  return size <= kLeast ? kLeast : (size + kStep - 1) / kStep * kStep;
+}
+
+namespace {
+
+bson::Document CappedOptions(const store::CollectionInfo& collection, int64_t bytes) {
+  bson::Builder options;
+  options.Append("capped", true);
+  AppendInteger(&options, "size", CappedSize(bytes));
+  for (const bson::Element& e : collection.options.view()) {
+    if (e.name() != "capped" && e.name() != "size" && e.name() != "max") {
+      options.Append(e);
+    }
+  }
+  return options.Finish();
+}
+
+// Inserts every document of `from` into `to`, oldest first, in batches.
+Status CopyDocuments(const Operation& operation, const store::CollectionPtr& from,
+                     const std::string& to) {
+  constexpr size_t kBatch = 1000;
+  PlannedQuery::Parts parts;
+  parts.collection = from;
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, parts, nullptr));
+  std::vector<bson::Document> batch;
+  bool more = true;
+  while (more) {
+    batch.clear();
+    exec::Row row;
+    while (batch.size() < kBatch) {
+      RETURN_IF_ERROR(operation.op.CheckInterrupt());
+      ASSIGN_OR_RETURN(more, query->Next(operation.op, &row));
+      if (!more) {
+        break;
+      }
+      batch.emplace_back(row.document);
+    }
+    if (batch.empty()) {
+      break;
+    }
+    request::InsertRequest insert;
+    insert.bypass_validation = true;
+    for (const bson::Document& document : batch) {
+      insert.documents.push_back(document.view());
+    }
+    ASSIGN_OR_RETURN(WriteResult result, Insert(operation, to, insert));
+    if (!result.errors.empty()) {
+      return result.errors.front().status;
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_t bytes) {
+  store::CollectionPtr collection = operation.engine.catalog().Find(ns);
+  if (collection == nullptr) {
+    return {kNamespaceNotFound, "source collection " + ns + " does not exist"};
+  }
+  if (collection->is_view()) {
+    return {kCommandNotSupportedOnView, "cannot convert a view to a capped collection"};
+  }
+  std::string temporary = collection->database + ".tmp.convert_to_capped." + collection->name;
+  bson::Document options = CappedOptions(*collection, bytes);
+  RETURN_IF_ERROR(CreateCollection(operation, temporary, options));
+  Status copied = CopyDocuments(operation, collection, temporary);
+  if (copied.ok()) {
+    copied = operation.engine.catalog().Rename(temporary, ns, true, operation.durability);
+  }
+  if (!copied.ok()) {
+    RETURN_IF_ERROR(operation.engine.catalog().Drop(temporary, operation.durability));
+  }
+  return copied;
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counts and sizes of a collection, as collStats and $collStats tell them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/engine.h"
+
+namespace quire::engine {
+
+// int32 when it fits, as MongoDB writes counters.
+void AppendInteger(bson::Builder* out, std::string_view name, int64_t n);
+
+// Estimated bytes on disk of a table.
+int64_t StoredBytes(Engine& engine, store::TableId table);
+
+// Appends size, count, storageSize... in units of `scale` bytes. `collection` null: all zero.
+void AppendStorageStats(Engine& engine, const store::CollectionInfo* collection, int64_t scale,
+                        bson::Builder* out);
+
+}  // namespace quire::engine
