@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -119,6 +120,15 @@ class Value {
   }
   static Value Code(std::string_view code) { return Value(Type::kCode, code); }
   static Value Symbol(std::string_view symbol) { return Value(Type::kSymbol, symbol); }
+  template <typename S>
+  requires std::same_as<S, std::string>
+  static Value Binary(S&&, uint8_t) = delete;  // would dangle
+  template <typename S>
+  requires std::same_as<S, std::string>
+  static Value Code(S&&) = delete;  // would dangle
+  template <typename S>
+  requires std::same_as<S, std::string>
+  static Value Symbol(S&&) = delete;  // would dangle
 
   // Reads the value of `type` whose BSON encoding starts at `data`; `size`, when not null,
   // receives the encoding's length.
@@ -213,14 +223,38 @@ class Element {
   // Missing when !present().
   Value value() const { return at_ ? Value::FromBytes(type(), value_data()) : Value(); }
   const char* value_data() const { return at_ + 2 + name_size_; }
-  uint32_t value_size() const;
+  uint32_t value_size() const {
+    uint8_t fixed = kFixedSizes[static_cast<uint8_t>(*at_)];
+    return fixed != kVariableSize ? fixed : VariableSize();
+  }
   // Type byte, name and value.
   std::string_view raw() const { return {at_, 2 + name_size_ + value_size()}; }
 
  private:
+  // The size of a type's value where the type alone decides it.
+  static constexpr uint8_t kVariableSize = 0xff;
+  static constexpr std::array<uint8_t, 256> MakeFixedSizes() {
+    std::array<uint8_t, 256> sizes{};
+    for (Type type : {Type::kString, Type::kDocument, Type::kArray, Type::kBinary, Type::kRegex,
+                      Type::kDbPointer, Type::kCode, Type::kSymbol, Type::kCodeWithScope}) {
+      sizes[static_cast<uint8_t>(type)] = kVariableSize;
+    }
+    for (Type type : {Type::kDouble, Type::kDate, Type::kTimestamp, Type::kInt64}) {
+      sizes[static_cast<uint8_t>(type)] = 8;
+    }
+    sizes[static_cast<uint8_t>(Type::kInt32)] = 4;
+    sizes[static_cast<uint8_t>(Type::kBool)] = 1;
+    sizes[static_cast<uint8_t>(Type::kObjectId)] = 12;
+    sizes[static_cast<uint8_t>(Type::kDecimal128)] = 16;
+    return sizes;
+  }
+  static const std::array<uint8_t, 256> kFixedSizes;
+  uint32_t VariableSize() const;
+
   const char* at_ = nullptr;
   uint32_t name_size_ = 0;
 };
+inline constexpr std::array<uint8_t, 256> Element::kFixedSizes = Element::MakeFixedSizes();
 
 // A document (or array) read in place.
 class View {
@@ -339,7 +373,10 @@ class OwnedValue {
 class Builder {
  public:
   // Writes into its own buffer: Finish() hands it out.
-  Builder() : out_(&own_), base_(0) { Open(); }
+  Builder() : out_(&own_), base_(0) {
+    own_.reserve(kFirstReserve);
+    Open();
+  }
   // Appends the document to `*out`, which must outlive the builder and is not to be touched by
   // others until Close().
   explicit Builder(std::string* out) : out_(out), base_(out->size()) { Open(); }
@@ -398,7 +435,7 @@ class Builder {
   // Bytes written so far, this document's length prefix included, terminators not.
   size_t size() const { return out_->size() - base_; }
   // Number of Push calls at the innermost level.
-  uint32_t pushed() const { return levels_.back().next_index; }
+  uint32_t pushed() const { return top().next_index; }
   // Takes back the last Push and all bytes after `size`. REQUIRES: same nesting as when size()
   // was `size`.
   void RollbackPush(size_t size);
@@ -413,6 +450,11 @@ class Builder {
     size_t start;
     uint32_t next_index;
   };
+  static constexpr size_t kFirstReserve = 120;
+  // Levels beyond the first few go to `deep_`.
+  static constexpr size_t kShallow = 6;
+  Level& top() { return depth_ <= kShallow ? shallow_[depth_ - 1] : deep_.back(); }
+  const Level& top() const { return depth_ <= kShallow ? shallow_[depth_ - 1] : deep_.back(); }
   void Open();
   Builder& Begin(Type type, std::string_view name);
   void Header(Type type, std::string_view name);
@@ -421,7 +463,9 @@ class Builder {
   std::string own_;
   std::string* out_;
   size_t base_;
-  std::vector<Level> levels_;
+  size_t depth_ = 0;
+  std::array<Level, kShallow> shallow_;
+  std::vector<Level> deep_;
 };
 
 // Canonical (every type spelled out) or relaxed extended JSON of a document, on one line.

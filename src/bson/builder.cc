@@ -7,8 +7,13 @@
 namespace quire::bson {
 
 void Builder::Open() {
-  levels_.reserve(4);
-  levels_.push_back({out_->size(), 0});
+  Level level{out_->size(), 0};
+  if (depth_ < kShallow) {
+    shallow_[depth_] = level;
+  } else {
+    deep_.push_back(level);
+  }
+  ++depth_;
   out_->append(4, '\0');
 }
 
@@ -19,7 +24,7 @@ void Builder::Header(Type type, std::string_view name) {
 }
 
 std::string_view Builder::NextIndex(char* buffer) {
-  char* end = std::to_chars(buffer, buffer + 12, levels_.back().next_index++).ptr;
+  char* end = std::to_chars(buffer, buffer + 12, top().next_index++).ptr;
   return {buffer, static_cast<size_t>(end - buffer)};
 }
 
@@ -75,28 +80,30 @@ Builder& Builder::AppendDbPointer(std::string_view name, std::string_view ns, co
 
 Builder& Builder::Begin(Type type, std::string_view name) {
   Header(type, name);
-  levels_.push_back({out_->size(), 0});
-  out_->append(4, '\0');
+  Open();
   return *this;
 }
 
 Builder& Builder::End() {
-  assert(!levels_.empty());
+  assert(depth_ > 0);
   out_->push_back('\0');
-  size_t start = levels_.back().start;
+  size_t start = top().start;
   auto size = static_cast<uint32_t>(out_->size() - start);
   memcpy(out_->data() + start, &size, 4);
-  levels_.pop_back();
+  if (depth_ > kShallow) {
+    deep_.pop_back();
+  }
+  --depth_;
   return *this;
 }
 
 void Builder::RollbackPush(size_t size) {
   out_->resize(base_ + size);
-  --levels_.back().next_index;
+  --top().next_index;
 }
 
 void Builder::Close() {
-  assert(levels_.size() == 1);
+  assert(depth_ == 1);
   End();
 }
 

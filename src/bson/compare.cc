@@ -84,6 +84,9 @@ int CompareFields(View a, View b, bool names, const StringCompare* strings, int 
   if (depth >= kMaxDepth) {
     return CompareBytes(a.bytes(), b.bytes());
   }
+  if (depth == 0 && a.bytes() == b.bytes()) {
+    return 0;
+  }
   auto i = a.begin();
   auto j = b.begin();
   auto a_end = a.end();

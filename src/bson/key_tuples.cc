@@ -125,12 +125,34 @@ class TupleMaker {
     if (array.empty()) {
       return ExpandElement(step, Value::Undefined(), Value::Undefined(), inner, absent);
     }
+    bool shows_element = !step.whole_element && MeetsAtEnd(step, inner);
+    bool plain_done = false;
     for (const Element& e : array) {
       Value element = e.value();
+      // Elements that add nothing of their own would all give the same tuples.
+      if (!shows_element && !HasNextField(step, inner, element)) {
+        if (plain_done) {
+          continue;
+        }
+        plain_done = true;
+      }
       Value shown = step.whole_element ? step.array : element;
       RETURN_IF_ERROR(ExpandElement(step, element, shown, inner, absent));
     }
     return Status::Ok();
+  }
+
+  bool MeetsAtEnd(const Step& step, const std::vector<Branch>& branches) const {
+    return std::any_of(step.met.begin(), step.met.end(),
+                       [&](size_t i) { return branches[i].next == paths_[i].size(); });
+  }
+
+  bool HasNextField(const Step& step, const std::vector<Branch>& branches,
+                    const Value& element) const {
+    return element.is_document() && std::any_of(step.met.begin(), step.met.end(), [&](size_t i) {
+             size_t next = branches[i].next;
+             return next < paths_[i].size() && element.AsDocument().Has(paths_[i][next]);
+           });
   }
 
   Status ExpandElement(const Step& step, const Value& element, const Value& shown,

@@ -20,6 +20,7 @@ class RandomValues {
   explicit RandomValues(uint64_t seed) : random_(seed) {}
 
   void Append(std::string_view name, Builder* out, int depth = 0) {
+    std::string text = Text();
     switch (Below(depth > 2 ? 20 : 24)) {
       case 0:
         out->Append(name, Value::MinKey());
@@ -51,26 +52,25 @@ class RandomValues {
         return;
       }
       case 8:
-        out->Append(name, Value::Binary(Text(), static_cast<uint8_t>(Below(3))));
+        out->Append(name, Value::Binary(text, static_cast<uint8_t>(Below(3))));
         return;
       case 9: {
-        std::string pattern = Text();
-        std::replace(pattern.begin(), pattern.end(), '\0', 'z');
-        out->AppendRegex(name, pattern, Below(2) == 0 ? "" : "i");
+        std::replace(text.begin(), text.end(), '\0', 'z');
+        out->AppendRegex(name, text, Below(2) == 0 ? "" : "i");
         return;
       }
       case 10:
-        out->AppendDbPointer(name, Text(), ObjectId{});
+        out->AppendDbPointer(name, text, ObjectId{});
         return;
       case 11:
-        out->Append(name, Value::Code(Text()));
+        out->Append(name, Value::Code(text));
         return;
       case 12:
-        out->Append(name, Value::Symbol(Text()));
+        out->Append(name, Value::Symbol(text));
         return;
       case 13:
       case 14:
-        out->Append(name, Text());
+        out->Append(name, text);
         return;
       case 20:
       case 21:
@@ -81,7 +81,7 @@ class RandomValues {
         Builder scope;
         Append("s", &scope, depth + 1);
         Document document = scope.Finish();
-        out->AppendCodeWithScope(name, Text(), document);
+        out->AppendCodeWithScope(name, text, document);
         return;
       }
       default:

@@ -300,7 +300,7 @@ uint32_t Value::EncodedSize() const {
   }
 }
 
-uint32_t Element::value_size() const { return SizeAt(type(), value_data()); }
+uint32_t Element::VariableSize() const { return SizeAt(type(), value_data()); }
 
 const char View::kEmptyBytes[5] = {5, 0, 0, 0, 0};
 
