@@ -45,8 +45,8 @@ inline bool Equal(const Value& a, const Value& b, const StringCompare* strings =
   return Compare(a, b, strings) == 0;
 }
 
-// Equal values (under the same `strings`) have equal hashes. Hashed indexes store these with seed
-// 0: DO NOT CHANGE.
+// Equal values (under the same `strings`) have equal hashes. Not stable across versions: never
+// stored (see index_hash.h for one that is).
 uint64_t Hash(const Value& value, const StringCompare* strings = nullptr, uint64_t seed = 0);
 
 // For hash tables keyed by Value.

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/try.h"
+#include "bson/index_hash.h"
 #include "bson/key_tuples.h"
 #include "bson/number.h"
 #include "bson/ordered.h"
@@ -21,7 +22,7 @@ bson::Direction DirectionOf(const IndexKeySpec::Part& part) {
 }
 
 bson::Value HashOf(const bson::Value& value, const expr::Collator* collator) {
-  return bson::Value(static_cast<int64_t>(bson::Hash(value, collator)));
+  return bson::Value(bson::IndexHash(value, collator));
 }
 
 void AppendPart(const IndexKeySpec& spec, size_t i, const bson::Value& value, std::string* out,

@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/index_hash.h"
 #include "expr/agg/operators_internal.h"
 #include "expr/agg/result_internal.h"
 
@@ -95,6 +96,11 @@ Result<Value> EvalBinarySize(const Call& call, EvalContext& eval) {
                   "$binarySize requires a string or BinData argument, found: " + TypeText(value));
   }
   return Value(static_cast<int32_t>(value.bytes().size()));
+}
+
+Result<Value> EvalToHashedIndexKey(const Call& call, EvalContext& eval) {
+  ASSIGN_OR_RETURN(Value value, call.Get(0, eval));
+  return Value(bson::IndexHash(value));
 }
 
 Result<Value> EvalBsonSize(const Call& call, EvalContext& eval) {

@@ -89,6 +89,7 @@ Result<Value> EvalLog(const Call& call, EvalContext& eval);
 Result<Value> EvalPow(const Call& call, EvalContext& eval);
 Result<Value> EvalRand(const Call& call, EvalContext& eval);
 Result<Value> EvalBinarySize(const Call& call, EvalContext& eval);
+Result<Value> EvalToHashedIndexKey(const Call& call, EvalContext& eval);
 Result<Value> EvalBsonSize(const Call& call, EvalContext& eval);
 Result<Value> EvalTsSecond(const Call& call, EvalContext& eval);
 Result<Value> EvalTsIncrement(const Call& call, EvalContext& eval);

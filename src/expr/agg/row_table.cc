@@ -245,6 +245,7 @@ const Row kRows[] = {
     Op("$bsonSize", EvalBsonSize, 1),
     Own("$meta", ParseMeta),
     Own("$rand", ParseRand, EvalRand, 0, 0, nullptr, kVolatile),
+    Op("$toHashedIndexKey", EvalToHashedIndexKey, 1),
 };
 
 }  // namespace
