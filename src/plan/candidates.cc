@@ -7,6 +7,7 @@
 #include "bson/number.h"
 #include "plan/arrange.h"
 #include "plan/bounds.h"
+#include "plan/plan_cache.h"
 #include "plan/subset.h"
 #include "store/multikey.h"
 
@@ -24,6 +25,18 @@ bool HintNames(const Query& query, const store::IndexInfo& index) {
     return query.hint.AsString() == index.name;
   }
   return bson::CompareDocuments(query.hint.AsDocument(), index.key_pattern) == 0;
+}
+
+bool Allows(const IndexFilter& filter, const store::IndexInfo& index) {
+  for (const bson::Element& allowed : filter.indexes.view()) {
+    bson::Value value = allowed.value();
+    if (value.is_string() ? value.AsString() == index.name
+                          : value.is_document() && bson::CompareDocuments(value.AsDocument(),
+                                                                          index.key_pattern) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 IndexChoice ChoiceOf(const store::IndexInfo& index) {
@@ -77,6 +90,16 @@ int NaturalHint(const Query& query) {
 
 Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
   std::vector<IndexChoice> found;
+  auto filter = PlanMemory::Of(*query.collection).FindFilter(ShapeOf(query).query_hash);
+  if (filter.has_value()) {
+    // What an administrator allows goes before the hint.
+    for (const auto& index : query.collection->indexes) {
+      if (!index->hidden && Allows(*filter, *index)) {
+        found.push_back(ChoiceOf(*index));
+      }
+    }
+    return found;
+  }
   bool hinted = HasHint(query);
   for (const auto& index : query.collection->indexes) {
     if (!index->hidden && (!hinted || HintNames(query, *index))) {

@@ -4,6 +4,7 @@
 #include "expr/match/node.h"
 #include "plan/count_rows.h"
 #include "plan/explain_stage.h"
+#include "plan/plan_cache.h"
 #include "plan/query_shape.h"
 
 namespace quire::plan {
@@ -157,9 +158,12 @@ void AppendStages(const Explained& explained, const Running& running, bson::Buil
   out->End();
 }
 
-void AppendTrials(const Explained& explained, bson::Builder* out) {
-  out->BeginArray("allPlansExecution");
+void AppendTrials(std::string_view name, const Explained& explained, bson::Builder* out) {
+  out->BeginArray(name);
   for (const Trial& trial : explained.trials) {
+    if (trial.running.op == nullptr) {
+      continue;  // the plan came from the cache; the others did not run
+    }
     out->PushDocument();
     out->Append("nReturned", Counter(trial.counters.returned));
     out->Append("executionTimeMillisEstimate", 0);
@@ -176,13 +180,15 @@ void AppendTrials(const Explained& explained, bson::Builder* out) {
 
 void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
   const Query& query = explained.query;
-  out->Append("indexFilterSet", false);
+  QueryShape shape = ShapeOf(query);
+  bool filtered = query.collection != nullptr &&
+                  PlanMemory::Of(*query.collection).FindFilter(shape.query_hash).has_value();
+  out->Append("indexFilterSet", filtered);
   if (query.filter != nullptr) {
     out->Append("parsedQuery", expr::match::Serialize(query.filter->root()));
   } else {
     out->Append("parsedQuery", bson::View());
   }
-  QueryShape shape = ShapeOf(query);
   out->Append("queryHash", shape.query_hash);
   out->Append("planCacheKey", shape.plan_cache_key);
   out->Append("maxIndexedOrSolutionsReached", false);
@@ -214,8 +220,25 @@ void AppendExecutionFields(const Explained& explained, std::string_view verbosit
   out->Append("totalDocsExamined", Counter(totals.docs_examined));
   AppendStages(explained, *explained.running, out);
   if (verbosity == "allPlansExecution") {
-    AppendTrials(explained, out);
+    AppendTrials("allPlansExecution", explained, out);
   }
+}
+
+void AppendCacheDetails(const Explained& explained, bson::Document* plan, bson::Document* trials,
+                        bson::Document* scores) {
+  bson::Builder tree;
+  AppendTree(explained, *explained.plans[explained.winner], nullptr, &tree);
+  *plan = tree.Finish();
+  bson::Builder lists;
+  AppendTrials("trials", explained, &lists);
+  lists.BeginArray("scores");
+  for (const Trial& trial : explained.trials) {
+    lists.Push(trial.score);
+  }
+  lists.End();
+  bson::Document both = lists.Finish();
+  *trials = bson::Document(both["trials"].AsArray());
+  *scores = bson::Document(both["scores"].AsArray());
 }
 
 std::string SummaryOf(const PlanNode& root) {

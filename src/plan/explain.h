@@ -31,6 +31,10 @@ void AppendPlannerFields(const Explained& explained, bson::Builder* out);
 // The fields of executionStats. REQUIRES: explained.running.
 void AppendExecutionFields(const Explained& explained, std::string_view verbosity,
                            bson::Builder* out);
+// What $planCacheStats shows of a trial: the winner's stages, an array of the candidates'
+// statistics, and an array of their scores.
+void AppendCacheDetails(const Explained& explained, bson::Document* plan, bson::Document* trials,
+                        bson::Document* scores);
 // "COLLSCAN", "IXSCAN { a: 1 }, IXSCAN { b: 1 }"...
 std::string SummaryOf(const PlanNode& root);
 

@@ -81,6 +81,21 @@ PlanNodePtr PlanNode::Clone() const {
   return copy;
 }
 
+std::string SignatureOf(const PlanNode& root) {
+  std::string text(StageName(root.kind));
+  if (root.index != nullptr) {
+    text += " " + root.index->name + (root.backward ? " -" : " +");
+    for (const IntervalList& list : root.bounds.parts) {
+      text += list.IsAll() ? "." : "x";
+    }
+  }
+  text += root.filter == nullptr ? "(" : "f(";
+  for (const auto& input : root.inputs) {
+    text += SignatureOf(*input);
+  }
+  return text + ")";
+}
+
 const PlanNode* FindNode(const PlanNode& root, StageKind kind) {
   if (root.kind == kind) {
     return &root;

@@ -96,6 +96,10 @@ void ForEachNode(PlanNode& node, const Visit& visit) {
   }
 }
 
+// Which plan it is, whatever the constants: the same for the same choice on a query of the same
+// shape.
+std::string SignatureOf(const PlanNode& root);
+
 // The first node of that kind, top first; null when there is none.
 const PlanNode* FindNode(const PlanNode& root, StageKind kind);
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/query_plan.h"
 
+#include <algorithm>
+
 #include "base/try.h"
 #include "plan/arrange.h"
 #include "plan/candidates.h"
 #include "plan/explain.h"
 #include "plan/id_lookup.h"
+#include "plan/plan_cache.h"
 
 namespace quire::plan {
 
@@ -54,11 +57,68 @@ Status QueryPlan::ChooseAmong(OpContext& op, store::Transaction& txn) {
     }
   }
   ASSIGN_OR_RETURN(plans_, MakeCandidates(query_, indexes));
-  if (plans_.size() > 1) {
-    ASSIGN_OR_RETURN(trials_, RunTrials(op, query_, plans_, memory_limit_, &txn, &winner_));
-    tried_in_ = &txn;
+  if (plans_.size() == 1) {
+    return Status::Ok();
+  }
+  QueryShape shape = ShapeOf(query_);
+  ASSIGN_OR_RETURN(bool cached, UseCached(op, shape, txn));
+  if (cached) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(trials_, RunTrials(op, query_, plans_, memory_limit_, &txn, &winner_));
+  tried_in_ = &txn;
+  if (query_.hint.missing() && !query_.explain) {
+    Remember(shape);
   }
   return Status::Ok();
+}
+
+Result<bool> QueryPlan::UseCached(OpContext& op, const QueryShape& shape, store::Transaction& txn) {
+  if (query_.explain || !query_.hint.missing()) {
+    return false;
+  }
+  constexpr uint64_t kPatience = 10;
+  PlanMemory& memory = PlanMemory::Of(*query_.collection);
+  auto known = memory.Find(shape.key);
+  if (!known.has_value() || !known->active) {
+    return false;
+  }
+  auto same = std::find_if(plans_.begin(), plans_.end(), [&](const PlanNodePtr& plan) {
+    return SignatureOf(*plan) == known->signature;
+  });
+  if (same == plans_.end()) {
+    return false;
+  }
+  winner_ = static_cast<size_t>(same - plans_.begin());
+  std::vector<Trial> alone(plans_.size());
+  uint64_t works = std::max<uint64_t>(known->works, 1) * kPatience;
+  ASSIGN_OR_RETURN(bool good,
+                   RunAlone(op, query_, **same, works, memory_limit_, &txn, &alone[winner_]));
+  if (!good) {
+    memory.Forget(shape.key);
+    return false;
+  }
+  trials_ = std::move(alone);
+  tried_in_ = &txn;
+  return true;
+}
+
+void QueryPlan::Remember(const QueryShape& shape) const {
+  CachedPlan plan;
+  plan.shape = shape;
+  plan.signature = SignatureOf(root());
+  plan.works = trials_[winner_].counters.works;
+  plan.created = {std::chrono::duration_cast<std::chrono::milliseconds>(
+                      std::chrono::system_clock::now().time_since_epoch())
+                      .count()};
+  bson::Builder from;
+  from.Append("query", query_.filter_spec)
+      .Append("sort", query_.sort_spec)
+      .Append("projection", query_.projection_spec);
+  plan.created_from = from.Finish();
+  Explained explained{query_, plans_, winner_, trials_, nullptr, start_};
+  AppendCacheDetails(explained, &plan.plan, &plan.trials, &plan.scores);
+  PlanMemory::Of(*query_.collection).Remember(std::move(plan));
 }
 
 Result<PlanNodePtr> QueryPlan::ChooseBranches(OpContext& op,

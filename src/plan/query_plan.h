@@ -14,6 +14,7 @@
 #include "plan/lower.h"
 #include "plan/plan_node.h"
 #include "plan/planner.h"
+#include "plan/query_shape.h"
 #include "plan/trial.h"
 
 namespace quire::plan {
@@ -35,6 +36,9 @@ class QueryPlan final : public Plan {
 
  private:
   Status ChooseAmong(OpContext& op, store::Transaction& txn);
+  // Begins with the plan that won for this shape before. False when there is none or it does badly.
+  Result<bool> UseCached(OpContext& op, const QueryShape& shape, store::Transaction& txn);
+  void Remember(const QueryShape& shape) const;
   // The plan of an $or at the top, each branch chosen for itself; null when a branch has no index.
   Result<PlanNodePtr> ChooseBranches(OpContext& op, const std::vector<IndexChoice>& indexes,
                                      store::Transaction& txn);

@@ -37,12 +37,16 @@ class TestCollection {
   kv::Store& store() { return *store_; }
 
   void CreateIndex(bson::View spec) {
+    Status made = TryCreateIndex(spec);
+    EXPECT_TRUE(made.ok()) << made.ToString();
+  }
+
+  Status TryCreateIndex(bson::View spec) {
     OpContext op;
     bson::Builder full;
     full.Append("v", 2).AppendFields(spec);
-    Status made = catalog_->CreateIndexes(op, "db.c", {store::NewIndex{full.Finish()}},
-                                          kv::Durability::kProcess);
-    EXPECT_TRUE(made.ok()) << made.ToString();
+    return catalog_->CreateIndexes(op, "db.c", {store::NewIndex{full.Finish()}},
+                                   kv::Durability::kProcess);
   }
 
   Status Insert(const std::vector<bson::Document>& documents) {

@@ -107,6 +107,19 @@ Result<std::vector<Trial>> RunTrials(OpContext& op, const Query& query,
   return trials;
 }
 
+Result<bool> RunAlone(OpContext& op, const Query& query, const PlanNode& plan, uint64_t works,
+                      size_t memory_limit, store::Transaction* txn, Trial* trial) {
+  trial->running = Lower(plan, query, memory_limit, txn);
+  TrialLimits limits = LimitsFor(query);
+  for (uint64_t i = 0; i < works; ++i) {
+    if (StepOnce(op, limits, trial)) {
+      return true;
+    }
+    RETURN_IF_ERROR(trial->failure);
+  }
+  return false;
+}
+
 Result<Step> Replay::Work(OpContext& op, exec::Row* row) {
   if (next_ < trial_->rows.size()) {
     trial_->rows[next_++].ShowIn(row);

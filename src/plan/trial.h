@@ -48,6 +48,10 @@ Result<std::vector<Trial>> RunTrials(OpContext& op, const Query& query,
                                      const std::vector<PlanNodePtr>& plans, size_t memory_limit,
                                      store::Transaction* txn, size_t* winner);
 
+// Runs one plan up to `works` steps. False when it neither gave enough rows nor ended by then.
+Result<bool> RunAlone(OpContext& op, const Query& query, const PlanNode& plan, uint64_t works,
+                      size_t memory_limit, store::Transaction* txn, Trial* trial);
+
 // Gives the rows of a trial again, then those that follow.
 class Replay final : public exec::Operator {
  public:

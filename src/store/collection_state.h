@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "base/shared_gate.h"
@@ -31,6 +32,17 @@ class CollectionState {
   // Dropped (or renamed away): cursors on it die.
   std::atomic<bool> dropped{false};
 
+  // Room for what another layer keeps with the collection (the planner's memory), made by `make`
+  // on first use.
+  struct Attachment {
+    virtual ~Attachment() = default;
+  };
+  template <typename Make>
+  Attachment& Attach(const Make& make) {
+    std::call_once(attached_, [&] { attachment_ = make(); });
+    return *attachment_;
+  }
+
   // Grows with every committed insert into a capped collection, for tailable cursors.
   void NotifyInsert();
   uint64_t inserts() const { return inserts_.load(std::memory_order_acquire); }
@@ -41,6 +53,8 @@ class CollectionState {
   std::atomic<uint64_t> inserts_{0};
   std::mutex mutex_;
   std::condition_variable inserted_;
+  std::once_flag attached_;
+  std::unique_ptr<Attachment> attachment_;
 };
 
 }  // namespace quire::store

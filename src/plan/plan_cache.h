@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the planner remembers of a collection: which plan won for a query shape, and which indexes
+// an administrator allows for it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/planner.h"
+#include "plan/query_shape.h"
+#include "quire/bson.h"
+#include "store/catalog.h"
+
+namespace quire::plan {
+
+// A remembered choice.
+struct CachedPlan {
+  QueryShape shape;
+  std::string signature;  // of the plan that won (see SignatureOf)
+  uint64_t works = 0;     // what it took to decide
+  bool active = false;    // used only after it has won twice
+  bson::Date created;
+  bson::Document created_from;  // {query, sort, projection}
+  bson::Document plan;          // as explain shows it
+  bson::Document trials;        // array: executionStats of the candidates
+  bson::Document scores;        // array
+};
+
+// Indexes allowed for a shape.
+struct IndexFilter {
+  bson::Document query;
+  bson::Document sort;
+  bson::Document projection;
+  bson::Document collation;
+  bson::Document indexes;  // array of names and key patterns
+};
+
+// Safe for concurrent use.
+class PlanMemory {
+ public:
+  // The memory of that collection; plans of an older catalog version are forgotten.
+  static PlanMemory& Of(const store::CollectionInfo& collection);
+
+  std::optional<CachedPlan> Find(const std::string& key);
+  // Takes in the outcome of a trial: a new plan is inactive, one that wins again with no more
+  // works becomes active.
+  void Remember(CachedPlan plan);
+  void Forget(const std::string& key);
+  // Every plan.
+  void Clear();
+  std::vector<CachedPlan> List();
+
+  std::optional<IndexFilter> FindFilter(const std::string& query_hash);
+  // Plans of the shape are forgotten.
+  void SetFilter(const std::string& query_hash, IndexFilter filter);
+  // False when there was none.
+  bool ClearFilter(const std::string& query_hash);
+  void ClearFilters();
+  std::vector<IndexFilter> ListFilters();
+
+ private:
+  static constexpr size_t kMostPlans = 5000;
+
+  std::mutex mutex_;
+  uint64_t version_ = 0;
+  std::map<std::string, CachedPlan> plans_;     // by shape.key
+  std::map<std::string, IndexFilter> filters_;  // by query hash
+};
+
+// For $planCacheStats: one document per remembered plan.
+std::vector<bson::Document> PlanCacheStats(const store::CollectionInfo& collection);
+
+}  // namespace quire::plan
