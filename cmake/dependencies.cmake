@@ -26,9 +26,6 @@ target_compile_definitions(intelrdfpmath INTERFACE DECIMAL_CALL_BY_REFERENCE=0
   DECIMAL_GLOBAL_ROUNDING=0 DECIMAL_GLOBAL_EXCEPTION_FLAGS=0)
 quire_lib(rocksdb rocksdb)
 quire_lib(snappy snappy)
-quire_pkg(mongoc libmongoc-1.0)
-# bson_t is over-aligned, which templates over it ignore.
-target_compile_options(mongoc INTERFACE -Wno-ignored-attributes)
 quire_pkg(zlib zlib)
 quire_pkg(zstd libzstd)
 quire_pkg(pcre2 libpcre2-8)
@@ -36,3 +33,12 @@ quire_pkg(icu icu-i18n icu-uc)
 quire_lib(stemmer stemmer)
 quire_lib(s2 s2)
 quire_pkg(yaml yaml-cpp)
+
+# Of tests and benchmarks only.
+find_package(benchmark QUIET)
+pkg_check_modules(PKG_mongoc QUIET IMPORTED_TARGET libmongoc-1.0)
+if(PKG_mongoc_FOUND)
+  quire_pkg(mongoc libmongoc-1.0)
+  # bson_t is over-aligned, which templates over it ignore.
+  target_compile_options(mongoc INTERFACE -Wno-ignored-attributes)
+endif()
