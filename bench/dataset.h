@@ -4,7 +4,7 @@
 // the same on every run.
 #pragma once
 
-#include <bson/bson.h>
+#include <mongoc/mongoc.h>
 
 #include <cstdint>
 #include <memory>

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "bson/decimal.h"
 
@@ -153,6 +154,17 @@ TEST(Compare, SurvivesDeepNesting) {
   EXPECT_EQ(CompareDocuments(a, b), -1);
   EXPECT_EQ(CompareDocuments(a, a), 0);
   EXPECT_EQ(Hash(Value(a.view())), Hash(Value(a.view())));
+}
+
+TEST(Compare, DocumentsThatDifferHashApart) {
+  std::set<uint64_t> hashes;
+  for (int i = 0; i < 1000; ++i) {
+    Document flat = One("a", Value(i));
+    Document nested = Nested(2, i);
+    hashes.insert(Hash(Value(flat.view())));
+    hashes.insert(Hash(Value(nested.view())));
+  }
+  EXPECT_EQ(hashes.size(), 2000u);
 }
 
 class IgnoreCase : public StringCompare {

@@ -15,7 +15,8 @@ constexpr uint64_t kOdd1 = 0x9e3779b97f4a7c15;
 constexpr uint64_t kOdd2 = 0xd6e8feb86659fd93;
 constexpr int kMaxDepth = 200;
 
-// Folds the 128-bit product: every input bit reaches every output bit.
+// Folds the 128-bit product: every input bit reaches every output bit. Neither a == kOdd1 nor
+// b == kOdd2 may be a habit: the product is 0 then.
 uint64_t Mix(uint64_t a, uint64_t b) {
   auto product = static_cast<unsigned __int128>(a ^ kOdd1) * (b ^ kOdd2);
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
@@ -60,7 +61,7 @@ uint64_t HashFields(View view, bool names, const StringCompare* strings, uint64_
     }
     h = HashDepth(e.value(), strings, h, depth + 1);
   }
-  return Mix(h, kOdd2);
+  return Mix(h, static_cast<uint64_t>(depth));
 }
 
 uint64_t HashObjectId(const ObjectId& id, uint64_t h) {
