@@ -44,7 +44,7 @@ void SetTables(rocksdb::Options& options, const std::shared_ptr<rocksdb::Cache>&
 
 void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
                      const std::shared_ptr<rocksdb::Cache>& cache) {
-  options.write_buffer_size = std::clamp(cache_bytes / 8, 4 * kMiB, 64 * kMiB);
+  options.write_buffer_size = std::clamp(cache_bytes / 8, 4 * kMiB, 32 * kMiB);
   options.max_write_buffer_number = 3;
   options.arena_block_size = 256 << 10;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
