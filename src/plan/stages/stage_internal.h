@@ -28,6 +28,9 @@ ParseStageFunction ParseGraphLookup;                               // graph_look
 ParseStageFunction ParseUnionWith;                                 // union_with.cc
 ParseStageFunction ParseDocuments, ParseSource;                    // source.cc
 ParseStageFunction ParseOut, ParseMerge;                           // sink.cc
+ParseStageFunction ParseSetWindowFields;                           // window.cc
+ParseStageFunction ParseDensify;                                   // densify.cc
+ParseStageFunction ParseFill;                                      // fill.cc
 
 // Makes an S from the stage's field and lets it parse itself.
 template <typename S>

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// $covariancePop and $covarianceSamp.
+#include "bson/number.h"
+#include "exec/window_function_internal.h"
+
+namespace quire::exec {
+
+namespace {
+
+class Covariance final : public WindowFunction {
+ public:
+  Covariance(std::unique_ptr<expr::agg::Expression> pair, bool sample, WindowBounds bounds)
+      : pair_(std::move(pair)), sample_(sample), bounds_(std::move(bounds)) {}
+
+  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+    static const std::vector<bson::Value> kNoKeys;
+    ASSIGN_OR_RETURN(auto frames, ComputeFrames(bounds_, partition.size(),
+                                                bounds_.range ? partition.keys() : kNoKeys));
+    ASSIGN_OR_RETURN(auto pairs, partition.EvaluateAll(*pair_));
+    for (const Frame& frame : frames) {
+      results->emplace_back(Over(frame, pairs));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  static bool Numbers(const bson::Value& pair, bson::Value* x, bson::Value* y) {
+    if (!pair.is_array()) {
+      return false;
+    }
+    bson::View items = pair.AsArray();
+    *x = items["0"];
+    *y = items["1"];
+    return items.Count() == 2 && x->is_number() && y->is_number();
+  }
+  static bson::Value AsReal(const bson::Value& number) {
+    return number.type() == bson::Type::kDecimal128 ? number : bson::Value(bson::ToDouble(number));
+  }
+
+  // Welford's update: means so far, and the sum of products of deviations.
+  bson::Value Over(const Frame& frame, const std::vector<bson::OwnedValue>& pairs) const {
+    int64_t count = 0;
+    bson::Value mean_x(0.0);
+    bson::Value mean_y(0.0);
+    bson::Value products(0.0);
+    for (size_t i = frame.first; i < frame.second; ++i) {
+      bson::Value x;
+      bson::Value y;
+      if (!Numbers(pairs[i].value(), &x, &y)) {
+        continue;
+      }
+      x = AsReal(x);
+      y = AsReal(y);
+      ++count;
+      bson::Value delta = bson::Subtract(x, mean_x);
+      mean_x = bson::Add(mean_x, bson::Divide(delta, bson::Value(count)));
+      mean_y = bson::Add(mean_y, bson::Divide(bson::Subtract(y, mean_y), bson::Value(count)));
+      products = bson::Add(products, bson::Multiply(delta, bson::Subtract(y, mean_y)));
+    }
+    int64_t divisor = sample_ ? count - 1 : count;
+    return divisor > 0 ? bson::Divide(products, bson::Value(divisor)) : bson::Value::Null();
+  }
+
+  std::unique_ptr<expr::agg::Expression> pair_;
+  bool sample_;
+  WindowBounds bounds_;
+};
+
+Result<WindowFunctionPtr> ParseCovariance(const WindowSpec& spec, bool sample) {
+  ASSIGN_OR_RETURN(auto pair, ParseWindowExpression(spec.function.value(), spec.context));
+  return WindowFunctionPtr(std::make_unique<Covariance>(
+      std::move(pair), sample, spec.bounds ? *spec.bounds : WindowBounds()));
+}
+
+}  // namespace
+
+Result<WindowFunctionPtr> ParseCovariancePop(const WindowSpec& spec) {
+  return ParseCovariance(spec, false);
+}
+Result<WindowFunctionPtr> ParseCovarianceSamp(const WindowSpec& spec) {
+  return ParseCovariance(spec, true);
+}
+
+}  // namespace quire::exec

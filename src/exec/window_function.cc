@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/window_function.h"
+
+#include "exec/nested_field.h"
+#include "exec/window_function_internal.h"
+
+namespace quire::exec {
+
+const std::vector<bson::Value>& Partition::keys() {
+  if (keys_.empty() && !sort_.empty()) {
+    FieldPath path = SplitFieldPath(sort_.parts()[0].path);
+    for (const bson::Document& row : rows_) {
+      keys_.push_back(GetNested(row, path));
+    }
+  }
+  return keys_;
+}
+
+Result<bool> Partition::SameAsPrevious(size_t i) {
+  std::string a;
+  std::string b;
+  RETURN_IF_ERROR(sort_.AppendKey(rows_[i - 1], nullptr, *context_, &a));
+  RETURN_IF_ERROR(sort_.AppendKey(rows_[i], nullptr, *context_, &b));
+  return a == b;
+}
+
+expr::agg::EvalContext& Partition::At(size_t i) {
+  row_.document = rows_[i].view();
+  return evaluation_.Start(row_);
+}
+
+Result<std::vector<bson::OwnedValue>> Partition::EvaluateAll(
+    const expr::agg::Expression& expression) {
+  std::vector<bson::OwnedValue> values;
+  values.reserve(size());
+  for (size_t i = 0; i < size(); ++i) {
+    ASSIGN_OR_RETURN(bson::Value value, expression.Evaluate(At(i)));
+    values.emplace_back(value);
+  }
+  return values;
+}
+
+Result<std::unique_ptr<expr::agg::Expression>> ParseWindowExpression(const bson::Value& spec,
+                                                                     const expr::Context* context) {
+  expr::agg::ParseScope scope;
+  scope.context = context;
+  return expr::agg::ParseExpression(spec, scope);
+}
+
+namespace {
+
+// An accumulator over each row's frame. Rows enter one by one while frames only grow at their end.
+class AccumulatorWindow final : public WindowFunction {
+ public:
+  AccumulatorWindow(std::unique_ptr<expr::Accumulator> accumulator, WindowBounds bounds)
+      : accumulator_(std::move(accumulator)), bounds_(std::move(bounds)) {}
+
+  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+    ASSIGN_OR_RETURN(auto frames, ComputeFrames(bounds_, partition.size(),
+                                                bounds_.range ? partition.keys() : kNoKeys));
+    std::unique_ptr<expr::Accumulation> state;
+    Frame held(0, 0);
+    bson::OwnedValue result;
+    for (const Frame& frame : frames) {
+      bool same = state && frame == held;
+      if (!state || frame.first != held.first || frame.second < held.second) {
+        ASSIGN_OR_RETURN(state, accumulator_->Start(partition.At(0), bson::Value::Null()));
+        held = Frame(frame.first, frame.first);
+      }
+      for (size_t i = held.second; i < frame.second; ++i) {
+        RETURN_IF_ERROR(state->Add(partition.At(i)));
+      }
+      held = frame;
+      if (!same) {
+        Arena arena;
+        ASSIGN_OR_RETURN(bson::Value value, state->Finish(&arena));
+        result = bson::OwnedValue(value);
+      }
+      results->push_back(result);
+    }
+    return Status::Ok();
+  }
+
+ private:
+  inline static const std::vector<bson::Value> kNoKeys;
+  std::unique_ptr<expr::Accumulator> accumulator_;
+  WindowBounds bounds_;
+};
+
+struct WindowRow {
+  std::string_view name;
+  ParseWindow* parse;
+};
+constexpr WindowRow kFunctions[] = {
+    {"$rank", ParseRank},
+    {"$denseRank", ParseDenseRank},
+    {"$documentNumber", ParseDocumentNumber},
+    {"$shift", ParseShift},
+    {"$derivative", ParseDerivative},
+    {"$integral", ParseIntegral},
+    {"$expMovingAvg", ParseExpMovingAvg},
+    {"$linearFill", ParseLinearFill},
+    {"$locf", ParseLocf},
+    {"$covariancePop", ParseCovariancePop},
+    {"$covarianceSamp", ParseCovarianceSamp},
+};
+
+}  // namespace
+
+Result<std::unique_ptr<WindowFunction>> ParseWindowFunction(const bson::Element& function,
+                                                            const WindowBounds* bounds,
+                                                            const WindowSort& sort,
+                                                            const expr::Context* context) {
+  for (const WindowRow& row : kFunctions) {
+    if (row.name == function.name()) {
+      return row.parse({function, bounds, sort, context});
+    }
+  }
+  if (!expr::IsAccumulator(function.name())) {
+    return Status(kFailedToParse, "Unrecognized window function, " + std::string(function.name()));
+  }
+  expr::agg::ParseScope scope;
+  scope.context = context;
+  ASSIGN_OR_RETURN(auto accumulator, expr::Accumulator::Parse(function, scope));
+  return std::unique_ptr<WindowFunction>(std::make_unique<AccumulatorWindow>(
+      std::move(accumulator), bounds ? *bounds : WindowBounds()));
+}
+
+}  // namespace quire::exec

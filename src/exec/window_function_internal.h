@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "exec/window_function.h"
+
+namespace quire::exec {
+
+// What a function is parsed from.
+struct WindowSpec {
+  bson::Element function;
+  const WindowBounds* bounds;
+  WindowSort sort;
+  const expr::Context* context;
+};
+using WindowFunctionPtr = std::unique_ptr<WindowFunction>;
+using ParseWindow = Result<WindowFunctionPtr>(const WindowSpec& spec);
+
+ParseWindow ParseRank, ParseDenseRank, ParseDocumentNumber, ParseShift;  // window_rank.cc
+ParseWindow ParseDerivative, ParseIntegral;                              // window_calculus.cc
+ParseWindow ParseExpMovingAvg, ParseLinearFill, ParseLocf;               // window_series.cc
+ParseWindow ParseCovariancePop, ParseCovarianceSamp;                     // window_covariance.cc
+
+Result<std::unique_ptr<expr::agg::Expression>> ParseWindowExpression(const bson::Value& spec,
+                                                                     const expr::Context* context);
+
+}  // namespace quire::exec
