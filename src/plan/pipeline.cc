@@ -72,6 +72,18 @@ Result<const StageRow*> RowOf(const bson::Element& element) {
   return row;
 }
 
+// {aggregate: 1} needs a stage that makes its own documents.
+Status CheckCollectionless(const std::vector<const StageRow*>& rows,
+                           const PipelineOptions& options) {
+  if (options.place != PipelinePlace::kTop || !options.ns.collection.empty() ||
+      (!rows.empty() && (rows[0]->flags & kNoCollection))) {
+    return Status::Ok();
+  }
+  std::string first = rows.empty() ? "" : std::string(rows[0]->name);
+  return Status(kInvalidNamespace,
+                "{aggregate: 1} is not valid for '" + first + "'; a collection is required.");
+}
+
 Status CheckPosition(const std::vector<const StageRow*>& rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if ((rows[i]->flags & kFirst) && i > 0) {
@@ -112,6 +124,7 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
     }
   }
   RETURN_IF_ERROR(CheckPosition(rows));
+  RETURN_IF_ERROR(CheckCollectionless(rows, options));
   return stages;
 }
 

@@ -79,14 +79,15 @@ class Stage {
 };
 
 enum StageFlags : uint32_t {
-  kFirst = 1,        // must begin its pipeline and has no input
-  kLast = 2,         // must end its pipeline
-  kNotInFacet = 4,   // refused in $facet (40600)
-  kNotInLookup = 8,  // refused in $lookup (51047)
-  kNotInUnion = 16,  // refused in $unionWith (31441)
-  kDatabase = 32,    // needs {aggregate: 1}
-  kNotInView = 64,   // refused in a view's definition
-  kAdmin = 128,      // needs the database admin
+  kFirst = 1,           // must begin its pipeline and has no input
+  kLast = 2,            // must end its pipeline
+  kNotInFacet = 4,      // refused in $facet (40600)
+  kNotInLookup = 8,     // refused in $lookup (51047)
+  kNotInUnion = 16,     // refused in $unionWith (31441)
+  kDatabase = 32,       // needs {aggregate: 1}
+  kNotInView = 64,      // refused in a view's definition
+  kAdmin = 128,         // needs the database admin
+  kNoCollection = 256,  // may begin a pipeline of {aggregate: 1}
 };
 
 struct StageRow {

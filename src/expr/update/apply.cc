@@ -386,7 +386,7 @@ Result<bool> Applier::Creates(const Node& node, std::string_view name) {
 }
 
 Status Applier::Create(const Node& node, std::string_view name, std::string* out) {
-  if (path_.size() == name.size() && name[0] == '$') {
+  if (!inserting_ && path_.size() == name.size() && name[0] == '$') {
     return Status(kDollarPrefixedFieldName, "The dollar ($) prefixed field '" + std::string(name) +
                                                 "' in '" + path_ + "' is not valid for storage.");
   }

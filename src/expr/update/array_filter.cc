@@ -28,6 +28,12 @@ Status FindIdentifier(bson::View filter, int depth, std::string* found) {
       }
       continue;
     }
+    if (name == "$text" || name == "$where") {
+      return Status(kBadValue, std::string(name) + " is not allowed in this context");
+    }
+    if (name == "$expr") {
+      return Status(kQueryFeatureNotAllowed, "$expr is not allowed in this context");
+    }
     if (!name.empty() && name[0] == '$') {
       continue;
     }
@@ -50,8 +56,8 @@ bool IsValidIdentifier(std::string_view name) {
 
 Result<ArrayFilter> ParseOne(bson::View spec, const Context* context) {
   ArrayFilter made;
-  ASSIGN_OR_RETURN(made.filter, match::Filter::Parse(spec, context));
   RETURN_IF_ERROR(FindIdentifier(spec, 0, &made.identifier));
+  ASSIGN_OR_RETURN(made.filter, match::Filter::Parse(spec, context));
   if (made.identifier.empty()) {
     return Status(kFailedToParse,
                   "Cannot use an expression without a top-level field name in arrayFilters");

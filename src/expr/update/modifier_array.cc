@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/decimal.h"
 #include "expr/update/array_writer_internal.h"
 #include "expr/update/modifier_internal.h"
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/compare.h"
 #include "bson/decimal.h"
+#include "bson/number.h"
 #include "expr/update/modifier_internal.h"
 
 namespace quire::expr::update {
@@ -11,52 +15,10 @@ namespace {
 using bson::Type;
 using bson::Value;
 
-bson::Decimal128 ToDecimal(const Value& v) {
-  switch (v.type()) {
-    case Type::kDecimal128:
-      return v.AsDecimal();
-    case Type::kDouble:
-      return bson::decimal::FromDouble(v.AsDouble());
-    default:
-      return bson::decimal::FromInt64(v.AsInt64());
-  }
-}
-
-double ToDouble(const Value& v) {
-  return v.type() == Type::kDouble ? v.AsDouble() : static_cast<double>(v.AsInt64());
-}
-
 // The integer in the narrowest type that is not narrower than both operands' types.
 Value FitInteger(int64_t n, const Value& a, const Value& b) {
   bool both_int = a.type() == Type::kInt32 && b.type() == Type::kInt32;
-  if (both_int && n >= INT32_MIN && n <= INT32_MAX) {
-    return Value(static_cast<int32_t>(n));
-  }
-  return Value(n);
-}
-
-// Missing when 64 bits overflow.
-Value Add(const Value& a, const Value& b) {
-  if (a.type() == Type::kDecimal128 || b.type() == Type::kDecimal128) {
-    return Value(bson::decimal::Add(ToDecimal(a), ToDecimal(b)));
-  }
-  if (a.type() == Type::kDouble || b.type() == Type::kDouble) {
-    return Value(ToDouble(a) + ToDouble(b));
-  }
-  int64_t sum;
-  return __builtin_add_overflow(a.AsInt64(), b.AsInt64(), &sum) ? Value() : FitInteger(sum, a, b);
-}
-
-Value Multiply(const Value& a, const Value& b) {
-  if (a.type() == Type::kDecimal128 || b.type() == Type::kDecimal128) {
-    return Value(bson::decimal::Multiply(ToDecimal(a), ToDecimal(b)));
-  }
-  if (a.type() == Type::kDouble || b.type() == Type::kDouble) {
-    return Value(ToDouble(a) * ToDouble(b));
-  }
-  int64_t product;
-  return __builtin_mul_overflow(a.AsInt64(), b.AsInt64(), &product) ? Value()
-                                                                    : FitInteger(product, a, b);
+  return both_int ? bson::NarrowInt(n) : Value(n);
 }
 
 Value ZeroOf(Type type) {
@@ -75,10 +37,11 @@ Value ZeroOf(Type type) {
 struct Arithmetic {
   std::string_view name;
   std::string_view verb;  // as in "Cannot increment with non-numeric argument"
-  Value (*compute)(const Value& a, const Value& b);
+  // Nothing when 64 bits overflow.
+  std::optional<Value> (*compute)(const Value& a, const Value& b);
 };
-constexpr Arithmetic kInc = {"$inc", "increment", Add};
-constexpr Arithmetic kMul = {"$mul", "multiply", Multiply};
+constexpr Arithmetic kInc = {"$inc", "increment", bson::CheckedAdd};
+constexpr Arithmetic kMul = {"$mul", "multiply", bson::CheckedMultiply};
 
 class Number : public Modifier {
  public:
@@ -86,7 +49,7 @@ class Number : public Modifier {
 
   Result<Effect> Apply(const Site& site, Value* result) const override {
     if (site.old.missing()) {
-      *result = &kind_ == &kInc ? operand_ : kind_.compute(ZeroOf(operand_.type()), operand_);
+      *result = &kind_ == &kInc ? operand_ : *kind_.compute(ZeroOf(operand_.type()), operand_);
       return Effect::kSet;
     }
     if (!site.old.is_number()) {
@@ -97,13 +60,15 @@ class Number : public Modifier {
                                        "' of non-numeric type " +
                                        std::string(bson::TypeName(site.old.type())));
     }
-    *result = kind_.compute(site.old, operand_);
-    if (result->missing()) {
+    std::optional<Value> computed = kind_.compute(site.old, operand_);
+    if (!computed) {
       return Status(kBadValue, "Failed to apply " + std::string(kind_.name) +
                                    " operations to current value (" + bson::ToJson(site.old) +
                                    ") for document " + DescribeId(site.document));
     }
-    return result->BinaryEquals(site.old) ? Effect::kNone : Effect::kSet;
+    *result = *computed;
+    bool same = result->type() == site.old.type() && bson::CompareNumbers(*result, site.old) == 0;
+    return same ? Effect::kNone : Effect::kSet;
   }
 
  private:

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <optional>
 
 #include "bson/compare.h"
-#include "bson/decimal.h"
+#include "bson/number.h"
 #include "expr/collation/collator.h"
 #include "expr/update/modifier_internal.h"
 
@@ -41,21 +40,7 @@ const ModifierRow* FindModifier(std::string_view name) {
 }
 
 Result<int64_t> ParseInteger(const bson::Value& value, int code, std::string_view what) {
-  std::optional<int64_t> n;
-  if (value.type() == bson::Type::kInt32 || value.type() == bson::Type::kInt64) {
-    n = value.AsInt64();
-  } else if (value.type() == bson::Type::kDouble) {
-    double d = value.AsDouble();
-    if (d == std::trunc(d) && std::abs(d) < 0x1p63) {
-      n = static_cast<int64_t>(d);
-    }
-  } else if (value.type() == bson::Type::kDecimal128) {
-    bool inexact = false;
-    n = bson::decimal::ToInt64(value.AsDecimal(), bson::decimal::Rounding::kToZero, &inexact);
-    if (inexact) {
-      n.reset();
-    }
-  }
+  std::optional<int64_t> n = bson::ExactInt64(value);
   if (!n) {
     return Status(code, "The value for " + std::string(what) +
                             " must be an integer value but was given: " + bson::ToJson(value));

@@ -67,11 +67,6 @@ Status CheckPath(std::string_view path, const std::vector<std::string_view>& par
     return Status(kBadValue, "Too many positional (i.e. '$') elements found in path '" +
                                  std::string(path) + "'");
   }
-  if (parts[0][0] == '$') {
-    return Status(kDollarPrefixedFieldName, "The dollar ($) prefixed field '" +
-                                                std::string(parts[0]) + "' in '" +
-                                                std::string(path) + "' is not valid for storage.");
-  }
   return Status::Ok();
 }
 

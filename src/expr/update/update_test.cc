@@ -138,6 +138,7 @@ TEST(Update, NumbersKeepMongoTypes) {
       {"{_id: 1, a: 2147483647}", "{$inc: {a: 1}}", "{_id: 1, a: {$numberLong: '2147483648'}}"},
       {"{_id: 1, a: {$numberLong: '9223372036854775807'}}", "{$inc: {a: 1}}", "", 2},
       {"{_id: 1, a: 1}", "{$inc: {a: 0}}", "same"},
+      {"{_id: 1, a: -0.0}", "{$inc: {a: 0.0}}", "same"},
       {"{_id: 1, a: 1}", "{$inc: {a: 0.0}}", "{_id: 1, a: 1.0}"},
       {"{_id: 1, a: 1}", "{$inc: {a: {$numberDecimal: '0.1'}}}",
        "{_id: 1, a: {$numberDecimal: '1.1'}}"},
@@ -163,6 +164,7 @@ TEST(Update, Rename) {
       {"{_id: 1, a: 1, c: 2}", "{$rename: {a: 'c'}}", "{_id: 1, c: 1}"},
       {"{_id: 1, a: {b: 1}}", "{$rename: {'a.b': 'x.y'}}", "{_id: 1, a: {}, x: {y: 1}}"},
       {"{_id: 1}", "{$rename: {a: 'b'}}", "same"},
+      {"{_id: 1}", "{$rename: {$a: 'b'}}", "same"},
       {"{_id: 1, a: [{b: 1}]}", "{$rename: {'a.0.b': 'c'}}", "", 2},
       {"{_id: 1, a: [1], b: 2}", "{$rename: {b: 'a.0'}}", "", 2},
       {"{_id: 1, a: 5}", "{$rename: {'a.b': 'c'}}", "", 28},
@@ -245,6 +247,7 @@ TEST(Update, Positions) {
       {"{_id: 1, a: [5]}", "{$set: {'a.$[X]': 1}}", "", 2, "{}", "{f: [{X: 5}]}"},
       {"{_id: 1, a: [5]}", "{$set: {'a.$[x]': 1}}", "", 9, "{}", "{f: [{x: 5, y: 1}]}"},
       {"{_id: 1, a: [5]}", "{$set: {'a.$[x]': 1}}", "", 9, "{}", "{f: [{}]}"},
+      {"{_id: 1, a: [5]}", "{$set: {'a.$[x]': 1}}", "", 2, "{}", "{f: [{$text: {$search: 'x'}}]}"},
   };
   for (const Case& test : kCases) {
     Check(test);
@@ -278,8 +281,8 @@ TEST(Update, ReplacementsAndPipelines) {
 TEST(Update, ReportsTouchedPaths) {
   Outcome outcome;
   auto got = Execute({"{_id: 1, a: {b: 1}, c: [1, 2]}",
-                  "{$inc: {'a.b': 1, 'c.1': 1}, $set: {'x.y.z': 1}, $min: {'c.0': 5}}", ""},
-                 &outcome);
+                      "{$inc: {'a.b': 1, 'c.1': 1}, $set: {'x.y.z': 1}, $min: {'c.0': 5}}", ""},
+                     &outcome);
   ASSERT_TRUE(got.ok());
   EXPECT_EQ(outcome.touched, (std::set<std::string>{"a.b", "c.1", "x"}));
   EXPECT_FALSE(outcome.all);

@@ -52,6 +52,17 @@ class LookupStage : public Stage {
   PipelineOptions options_;
 };
 
+// Binds a variable, in place of an outer one of the same name.
+void Bind(expr::Context* context, const std::string& name, const bson::Value& value) {
+  for (auto& [known, bound] : context->let) {
+    if (known == name) {
+      bound = bson::OwnedValue(value);
+      return;
+    }
+  }
+  context->let.emplace_back(name, bson::OwnedValue(value));
+}
+
 bool IsVariableName(std::string_view name) {
   if (name.empty()) {
     return false;
@@ -173,7 +184,7 @@ Status LookupStage::CheckPipeline(const StageContext& context) {
   ++options_.depth;
   expr::Context stand_in = *context.context;
   for (const Variable& variable : variables_) {
-    stand_in.let.emplace_back(variable.name, bson::OwnedValue(bson::Value::Null()));
+    Bind(&stand_in, variable.name, bson::Value::Null());
   }
   Result<Stages> parsed = ParsePipeline(pipeline_, options_, &stand_in);
   if (parsed.ok() || variables_.empty()) {
@@ -208,7 +219,7 @@ void LookupStage::AddNamespaces(std::vector<Namespace>* namespaces) const {
   if (has_pipeline_) {
     expr::Context stand_in = *context();
     for (const Variable& variable : variables_) {
-      stand_in.let.emplace_back(variable.name, bson::OwnedValue(bson::Value::Null()));
+      Bind(&stand_in, variable.name, bson::Value::Null());
     }
     Result<Stages> parsed = ParsePipeline(pipeline_, options_, &stand_in);
     if (parsed.ok()) {
@@ -302,7 +313,7 @@ class LookupRun {
     expr::agg::EvalContext& eval = evaluation_.Start(row);
     for (const auto& variable : stage_.variables_) {
       ASSIGN_OR_RETURN(bson::Value value, variable.value->Evaluate(eval));
-      context->let.emplace_back(variable.name, bson::OwnedValue(value));
+      Bind(context.get(), variable.name, value);
     }
     ASSIGN_OR_RETURN(auto top, OpenSubPipeline(op, env_, stage_.ns_, filter, stage_.pipeline_,
                                                stage_.options_, *context));
