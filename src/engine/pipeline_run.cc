@@ -139,7 +139,15 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   return PlannedQuery::Make(operation, parts, txn_);
 }
 
-Result<bool> PipelineRun::Next(OpContext& op, exec::Row* row) { return root_->Next(op, row); }
+Result<bool> PipelineRun::Next(OpContext& op, exec::Row* row) {
+  constexpr uint32_t kMaxDocument = 16 << 20;
+  ASSIGN_OR_RETURN(bool more, root_->Next(op, row));
+  if (more && row->document.size() > kMaxDocument) {
+    return Status(kBSONObjectTooLarge, "BSONObj size: " + std::to_string(row->document.size()) +
+                                           " is invalid. Size must be between 0 and 16777216");
+  }
+  return more;
+}
 
 Status PipelineRun::Refresh(OpContext&) { return Status::Ok(); }
 

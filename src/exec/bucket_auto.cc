@@ -95,6 +95,11 @@ Status BucketAuto::AddItem(const Item& item) {
 bson::OwnedValue BucketAuto::Rounded(const bson::Value& value, bool up) const {
   double number = bson::ToDouble(value);
   double rounded = up ? RoundUp(*options_.series, number) : RoundDown(*options_.series, number);
+  bool powers = options_.series->values.empty();
+  bool integer = value.type() == bson::Type::kInt32 || value.type() == bson::Type::kInt64;
+  if (powers && integer && rounded == std::trunc(rounded) && rounded < 0x1p62) {
+    return bson::OwnedValue(bson::NarrowInt(static_cast<int64_t>(rounded)));
+  }
   return bson::OwnedValue(bson::Value(rounded));
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/hash_join.h"
 
-#include <algorithm>
-
 #include "base/try.h"
 
 namespace quire::exec {
@@ -20,24 +18,10 @@ Status HashJoinTable::Fill(OpContext& op, Operator& input, const FieldPath& path
   return Status::Ok();
 }
 
-std::vector<size_t> HashJoinTable::Find(const bson::Value& value) const {
-  std::vector<size_t> found;
-  auto add = [&](const bson::Value& key) {
-    auto list = by_value_.find(Key(key));
-    if (list != by_value_.end()) {
-      found.insert(found.end(), list->second.begin(), list->second.end());
-    }
-  };
-  if (value.is_array()) {
-    for (const bson::Element& element : value.AsArray()) {
-      add(element.value());
-    }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-  } else {
-    add(value);
-  }
-  return found;
+const std::vector<size_t>& HashJoinTable::Find(const bson::Value& value) const {
+  static const std::vector<size_t> kNone;
+  auto found = by_value_.find(Key(value));
+  return found == by_value_.end() ? kNone : found->second;
 }
 
 }  // namespace quire::exec

@@ -13,22 +13,16 @@
 
 namespace quire::exec {
 
-// Calls `visit` with the value at `path` and, where arrays are met, with those of their elements,
-// as a match on the path sees them: `{a: [{b: 1}, {b: 2}]}` has 1 and 2 at a.b. A last array is
-// visited both whole and element by element. Missing when there is nothing.
+// Calls `visit` with the value at `path` and, where arrays are met on the way, with those below
+// their elements: `{a: [{b: 1}, {b: 2}]}` has 1 and 2 at a.b. Missing when there is nothing.
 template <typename Visit>
-void VisitPath(const bson::Value& at, const FieldPath& path, size_t step, const Visit& visit) {
+void VisitValues(const bson::Value& at, const FieldPath& path, size_t step, const Visit& visit) {
   if (step == path.size()) {
     visit(at);
-    if (at.is_array()) {
-      for (const bson::Element& element : at.AsArray()) {
-        visit(element.value());
-      }
-    }
     return;
   }
   if (at.is_document()) {
-    VisitPath(at.AsDocument()[path[step]], path, step + 1, visit);
+    VisitValues(at.AsDocument()[path[step]], path, step + 1, visit);
     return;
   }
   if (!at.is_array()) {
@@ -37,17 +31,30 @@ void VisitPath(const bson::Value& at, const FieldPath& path, size_t step, const 
   }
   for (const bson::Element& element : at.AsArray()) {
     if (element.type() == bson::Type::kDocument) {
-      VisitPath(element.value().AsDocument()[path[step]], path, step + 1, visit);
+      VisitValues(element.value().AsDocument()[path[step]], path, step + 1, visit);
     }
   }
   size_t index = 0;
   if (path[step].find_first_not_of("0123456789") == std::string::npos) {
     for (const bson::Element& element : at.AsArray()) {
       if (std::to_string(index++) == path[step]) {
-        VisitPath(element.value(), path, step + 1, visit);
+        VisitValues(element.value(), path, step + 1, visit);
       }
     }
   }
+}
+
+// The same as a match on the path sees it: a last array both whole and element by element.
+template <typename Visit>
+void VisitPath(const bson::Value& at, const FieldPath& path, size_t step, const Visit& visit) {
+  VisitValues(at, path, step, [&](const bson::Value& value) {
+    visit(value);
+    if (value.is_array()) {
+      for (const bson::Element& element : value.AsArray()) {
+        visit(element.value());
+      }
+    }
+  });
 }
 
 class HashJoinTable {
@@ -57,9 +64,8 @@ class HashJoinTable {
 
   // Takes every row of `input`.
   Status Fill(OpContext& op, Operator& input, const FieldPath& path);
-  // Positions of the documents that equal `value`, or an element of it when it is an array, in
-  // their order, each once. Null and missing are the same.
-  std::vector<size_t> Find(const bson::Value& value) const;
+  // Positions of the documents that match `value`, in order. Null and missing are the same.
+  const std::vector<size_t>& Find(const bson::Value& value) const;
   const bson::Document& document(size_t at) const { return documents_[at]; }
 
  private:

@@ -15,9 +15,13 @@ constexpr std::string_view kKeep = "keep";
 
 Redact::Redact(std::unique_ptr<Operator> input, const expr::agg::Expression* expression,
                const RedactVariables& variables, const expr::Context* context)
-    : Unary(std::move(input)), expression_(expression), evaluation_(context) {
+    : Unary(std::move(input)),
+      expression_(expression),
+      variables_(variables),
+      evaluation_(context) {
   auto& slots = evaluation_.eval().variables;
-  slots.resize(std::max({variables.descend, variables.prune, variables.keep}) + 1);
+  slots.resize(std::max({variables.descend, variables.prune, variables.keep, variables.current}) +
+               1);
   slots[variables.descend] = bson::Value(kDescend);
   slots[variables.prune] = bson::Value(kPrune);
   slots[variables.keep] = bson::Value(kKeep);
@@ -47,17 +51,17 @@ Result<bool> Redact::Produce(OpContext& op, Row* row) {
 }
 
 Result<Redact::Verdict> Redact::Judge(bson::View document) {
-  evaluation_.eval().root = bson::Value(document);
+  evaluation_.eval().variables[variables_.current] = bson::Value(document);
   ASSIGN_OR_RETURN(bson::Value verdict, expression_->Evaluate(evaluation_.eval()));
   if (verdict.is_string()) {
-    const char* which = verdict.AsString().data();
-    if (which == kDescend.data()) {
+    std::string_view which = verdict.AsString();
+    if (which == kDescend) {
       return Verdict::kDescend;
     }
-    if (which == kPrune.data()) {
+    if (which == kPrune) {
       return Verdict::kPrune;
     }
-    if (which == kKeep.data()) {
+    if (which == kKeep) {
       return Verdict::kKeep;
     }
   }

@@ -15,6 +15,7 @@ struct RedactVariables {
   size_t descend = 0;
   size_t prune = 0;
   size_t keep = 0;
+  size_t current = 0;  // CURRENT, the document being judged
 };
 
 // `expression` and `context` outlive it. Error 17053 when the expression gives something else than
@@ -34,6 +35,7 @@ class Redact final : public Unary {
   Status WriteElements(bson::View array, bson::Builder* out);
 
   const expr::agg::Expression* expression_;
+  RedactVariables variables_;
   Evaluation evaluation_;
   std::string document_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/pipeline.h"
 
+#include "plan/stages/reshape_internal.h"
 #include "plan/stages/stage_internal.h"
 
 namespace quire::plan {
@@ -12,11 +13,15 @@ constexpr int kMaxDepth = 20;
 
 Status CheckPlace(const StageRow& row, const PipelineOptions& options) {
   std::string name(row.name);
+  bool top = options.place == PipelinePlace::kTop || options.place == PipelinePlace::kView;
+  if ((row.flags & kTopOnly) && !top) {
+    return Status(kInvalidNamespace, name + " must not be used in a sub-pipeline");
+  }
+  if ((row.flags & kNotInFacet) && options.in_facet) {
+    return Status(40600, name + " is not allowed to be used within a $facet stage");
+  }
   switch (options.place) {
     case PipelinePlace::kFacet:
-      if (row.flags & kNotInFacet) {
-        return Status(40600, name + " is not allowed to be used within a $facet stage");
-      }
       break;
     case PipelinePlace::kLookup:
       if (row.flags & kNotInLookup) {
@@ -72,6 +77,16 @@ Result<const StageRow*> RowOf(const bson::Element& element) {
   return row;
 }
 
+Status CheckText(const Stages& stages) {
+  for (size_t i = 1; i < stages.size(); ++i) {
+    const auto* match = dynamic_cast<const MatchStage*>(stages[i].get());
+    if (match && FilterUses(match->filter(), {"$text"})) {
+      return Status(17313, "$match with $text is only allowed as the first pipeline stage");
+    }
+  }
+  return Status::Ok();
+}
+
 // {aggregate: 1} needs a stage that makes its own documents.
 Status CheckCollectionless(const std::vector<const StageRow*>& rows,
                            const PipelineOptions& options) {
@@ -124,6 +139,7 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
     }
   }
   RETURN_IF_ERROR(CheckPosition(rows));
+  RETURN_IF_ERROR(CheckText(stages));
   RETURN_IF_ERROR(CheckCollectionless(rows, options));
   return stages;
 }

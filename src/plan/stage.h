@@ -35,7 +35,8 @@ enum class PipelinePlace { kTop, kFacet, kLookup, kUnionWith, kView };
 struct PipelineOptions {
   Namespace ns;
   PipelinePlace place = PipelinePlace::kTop;
-  int depth = 0;  // of nested pipelines; at most 20
+  int depth = 0;          // of nested pipelines; at most 20
+  bool in_facet = false;  // somewhere inside $facet
 };
 
 // What stages are parsed with; `context` outlives them.
@@ -87,6 +88,7 @@ enum StageFlags : uint32_t {
   kDatabase = 32,       // needs {aggregate: 1}
   kNotInView = 64,      // refused in a view's definition
   kAdmin = 128,         // needs the database admin
+  kTopOnly = 512,       // refused in every sub-pipeline (InvalidNamespace)
   kNoCollection = 256,  // may begin a pipeline of {aggregate: 1}
 };
 

@@ -50,7 +50,8 @@ Status CheckFieldPath(std::string_view path) {
     if (part.empty()) {
       return Status(15998, "FieldPath field names may not be empty strings.");
     }
-    if (part[0] == '$') {
+    bool reference = part == "$id" || part == "$ref" || part == "$db";
+    if (part[0] == '$' && !reference) {
       return Status(16410,
                     "FieldPath field names may not start with '$'. Consider using "
                     "$getField or $setField.");

@@ -230,7 +230,7 @@ Status BucketAutoStage::ParseField(const bson::Element& field, expr::agg::ParseS
       return Status(40244, "The $bucketAuto 'output' field must be an object, but found type: " +
                                std::string(bson::TypeName(value.type())));
     }
-    has_output_ = true;
+    has_output_ = !value.AsDocument().empty();
     for (const bson::Element& output : value.AsDocument()) {
       RETURN_IF_ERROR(fields_.Add(output, scope));
     }

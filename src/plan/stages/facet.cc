@@ -55,6 +55,7 @@ Status FacetStage::ParseBranch(const bson::Element& field, const StageContext& c
   }
   PipelineOptions options = context.options;
   options.place = PipelinePlace::kFacet;
+  options.in_facet = true;
   ++options.depth;
   Branch branch;
   branch.name = std::move(name);

@@ -14,12 +14,17 @@ Status AccumulatedFields::Add(const bson::Element& field, expr::agg::ParseScope&
   if (!name.empty() && name[0] == '$') {
     return Status(40236, "The field name '" + name + "' cannot be an operator name");
   }
-  if (field.type() != bson::Type::kDocument || field.value().AsDocument().empty()) {
+  if (field.type() != bson::Type::kDocument || field.value().AsDocument().empty() ||
+      field.value().AsDocument().front().name().substr(0, 1) != "$") {
     return Status(40234, "The field '" + name + "' must be an accumulator object");
   }
   bson::View spec = field.value().AsDocument();
   if (spec.Count() != 1) {
     return Status(40238, "The field '" + name + "' must specify one accumulator");
+  }
+  if (spec.front().type() == bson::Type::kArray) {
+    return Status(40237,
+                  "The " + std::string(spec.front().name()) + " accumulator is a unary operator");
   }
   ASSIGN_OR_RETURN(auto accumulator, expr::Accumulator::Parse(spec.front(), scope));
   names.push_back(std::move(name));

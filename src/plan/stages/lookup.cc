@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/lookup.h"
 
+#include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "exec/documents.h"
@@ -68,13 +70,16 @@ bool IsVariableName(std::string_view name) {
     return false;
   }
   auto first = static_cast<unsigned char>(name[0]);
-  return (first >= 'a' && first <= 'z') || first >= 0x80;
+  bool starts = (first >= 'a' && first <= 'z') || first >= 0x80;
+  return starts && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_' || c >= 0x80;
+         });
 }
 
 Status LookupStage::ParseField(const bson::Element& field) {
   std::string_view name = field.name();
   bson::Value value = field.value();
-  if (value.type() == bson::Type::kNull) {
+  if (value.type() == bson::Type::kNull && name != "pipeline") {
     return Status::Ok();
   }
   if (name == "from") {
@@ -93,6 +98,9 @@ Status LookupStage::ParseField(const bson::Element& field) {
     if (!value.is_string()) {
       return WrongType("$lookup." + std::string(name), value, "string");
     }
+    if (name != "as" && value.AsString().empty()) {
+      return Status::Ok();
+    }
     (name == "as"           ? as_field_
      : name == "localField" ? local_field_
                             : foreign_field_) = std::string(value.AsString());
@@ -107,8 +115,13 @@ Status LookupStage::Parse(const StageContext& context) {
     return Status(kFailedToParse, "the $lookup stage specification must be an object, but found " +
                                       std::string(bson::TypeName(spec().type())));
   }
+  bson::View fields = spec().AsDocument();
+  if (!fields.Has("from") && !StartsWithDocuments(fields["pipeline"])) {
+    return Status(kFailedToParse,
+                  "missing 'from' option to $lookup stage specification: " + bson::ToJson(fields));
+  }
   std::set<std::string_view> seen;
-  for (const bson::Element& field : spec().AsDocument()) {
+  for (const bson::Element& field : fields) {
     if (!seen.insert(field.name()).second) {
       return Status(40413,
                     "BSON field '$lookup." + std::string(field.name()) + "' is a duplicate field");
@@ -129,12 +142,11 @@ Status LookupStage::CheckFields(const StageContext& context) {
   RETURN_IF_ERROR(expr::CheckFieldPath(*as_field_));
   as_ = exec::SplitFieldPath(*as_field_);
   has_pipeline_ = !pipeline_value_.missing();
-  if (from_.missing()) {
-    if (!StartsWithDocuments(pipeline_value_)) {
-      return Status(kFailedToParse, "missing 'from' option to $lookup stage specification: " +
-                                        bson::ToJson(spec()));
+  if (!from_.missing()) {
+    if (StartsWithDocuments(pipeline_value_)) {
+      return Status(kInvalidNamespace,
+                    "$documents is not allowed in a $lookup that names a collection");
     }
-  } else {
     ASSIGN_OR_RETURN(ns_, ParseFrom(from_, "$lookup", context.options.ns));
   }
   if (local_field_.has_value() != foreign_field_.has_value()) {
@@ -253,11 +265,21 @@ class LookupRun {
   // The values the local field has, arrays taken apart; null when it has none.
   std::vector<bson::Value> LocalValues(const exec::Row& row) const {
     std::vector<bson::Value> values;
-    exec::VisitPath(bson::Value(row.document), stage_.local_, 0, [&](const bson::Value& value) {
+    auto add = [&](const bson::Value& value) {
+      values.push_back(value.nullish() ? bson::Value::Null() : value);
+    };
+    exec::VisitValues(bson::Value(row.document), stage_.local_, 0, [&](const bson::Value& value) {
       if (!value.is_array()) {
-        values.push_back(value.nullish() ? bson::Value::Null() : value);
+        add(value);
+        return;
+      }
+      for (const bson::Element& element : value.AsArray()) {
+        add(element.value());
       }
     });
+    if (values.empty()) {
+      values.push_back(bson::Value::Null());
+    }
     return values;
   }
 
@@ -266,10 +288,6 @@ class LookupRun {
     bson::Builder filter;
     if (values.size() == 1) {
       filter.BeginDocument(stage_.foreign_).Append("$eq", values[0]).End();
-      return filter.Finish();
-    }
-    if (values.empty()) {
-      filter.Append("$alwaysFalse", int32_t{1});
       return filter.Finish();
     }
     filter.BeginArray("$or");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $sort, $skip, $limit, $sample.
+#include "bson/decimal.h"
+#include "bson/number.h"
 #include "exec/limit.h"
 #include "exec/sample.h"
 #include "exec/sort.h"
@@ -12,6 +14,15 @@
 namespace quire::plan {
 
 namespace {
+
+// Doubles are cut, decimals rounded to even, as the server reads lenient numbers.
+int64_t RoundedInt64(const bson::Value& number) {
+  if (number.type() != bson::Type::kDecimal128) {
+    return bson::ClampedInt64(number);
+  }
+  auto rounded = bson::decimal::ToInt64(number.AsDecimal(), bson::decimal::Rounding::kNearestEven);
+  return rounded ? *rounded : bson::ClampedInt64(number);
+}
 
 Status CheckSortMeta(bson::View part) {
   if (part.empty() || part.front().name() != "$meta") {
@@ -30,20 +41,19 @@ Status CheckSortMeta(bson::View part) {
 }
 
 Status CheckSortPart(const bson::Element& part) {
-  RETURN_IF_ERROR(expr::CheckFieldPath(part.name()));
   bson::Value order = part.value();
   if (order.is_document()) {
+    RETURN_IF_ERROR(expr::CheckFieldPath(part.name()));
     return CheckSortMeta(order.AsDocument());
   }
-  int64_t n = 0;
   if (!order.is_number()) {
     return Status(15974, "Illegal key in $sort specification: " + std::string(part.name()) + ": " +
                              bson::ToJson(order));
   }
-  if (!ToInteger(order, &n) || (n != 1 && n != -1)) {
+  if (std::abs(RoundedInt64(order)) != 1) {
     return Status(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
   }
-  return Status::Ok();
+  return expr::CheckFieldPath(part.name());
 }
 
 }  // namespace
@@ -58,16 +68,25 @@ Status SortStage::Parse(const StageContext&) {
   }
   size_t count = 0;
   std::set<std::string_view> names;
+  bson::Builder normal;
   for (const bson::Element& part : parts) {
     RETURN_IF_ERROR(CheckSortPart(part));
-    if (++count > 32) {
+    bool meta = part.type() == bson::Type::kDocument;
+    count += !meta;
+    if (count > 32) {
       return Status(13103, "too many compound keys");
+    }
+    if (meta) {
+      normal.Append(part);
+    } else {
+      normal.Append(part.name(), static_cast<int32_t>(RoundedInt64(part.value())));
     }
     if (!names.insert(part.name()).second) {
       return Status(7472500, "$sort key must not contain duplicate keys");
     }
   }
-  ASSIGN_OR_RETURN(pattern_, expr::SortPattern::Parse(parts));
+  normal_ = normal.Finish();
+  ASSIGN_OR_RETURN(pattern_, expr::SortPattern::Parse(normal_));
   return Status::Ok();
 }
 
@@ -141,27 +160,21 @@ Status SampleStage::Parse(const StageContext&) {
   if (!spec().is_document()) {
     return Status(28745, "the $sample stage specification must be an object");
   }
-  bool found = false;
   for (const bson::Element& field : spec().AsDocument()) {
     if (field.name() != "size") {
       return Status(28748, "unrecognized option to $sample: " + std::string(field.name()));
     }
-    bson::Value size = field.value();
-    if (!size.is_number()) {
-      return Status(28746, "size argument to $sample must be a number");
-    }
-    double rounded = 0;
-    if (!ToInteger(size, &size_)) {
-      rounded = size.type() == bson::Type::kDouble ? size.AsDouble() : 0;
-      size_ = rounded >= 1 ? static_cast<int64_t>(std::min(rounded, 9e18)) : 0;
-    }
-    if (size_ <= 0) {
-      return Status(28747, "size argument to $sample must be a positive integer");
-    }
-    found = true;
   }
-  if (!found) {
+  bson::Value size = spec().AsDocument()["size"];
+  if (size.missing()) {
     return Status(28749, "$sample stage must specify a size");
+  }
+  if (!size.is_number()) {
+    return Status(28746, "size argument to $sample must be a number");
+  }
+  size_ = RoundedInt64(size);
+  if (size_ <= 0) {
+    return Status(28747, "size argument to $sample must be a positive integer");
   }
   return Status::Ok();
 }

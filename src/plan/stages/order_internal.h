@@ -20,12 +20,13 @@ class SortStage : public Stage {
   bool AddDependencies(std::set<std::string>* fields) const override;
 
   const expr::SortPattern& pattern() const { return pattern_; }
-  bson::View document() const { return spec().AsDocument(); }
+  bson::View document() const { return normal_.view(); }
   // At most this many rows are wanted of it; 0: all.
   int64_t limit() const { return limit_; }
   void set_limit(int64_t limit) { limit_ = limit; }
 
  private:
+  bson::Document normal_;  // with 1 and -1 as ints
   expr::SortPattern pattern_;
   int64_t limit_ = 0;
 };

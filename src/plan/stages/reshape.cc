@@ -2,6 +2,8 @@
 //
 // Stages that work on each document by itself: $match, $project, $addFields, $set, $unset,
 // $replaceRoot, $replaceWith, $redact.
+#include <algorithm>
+
 #include "exec/add_fields.h"
 #include "exec/match.h"
 #include "exec/project.h"
@@ -18,6 +20,11 @@ Status MatchStage::Parse(const StageContext&) {
   if (!spec().is_document()) {
     return Status(15959, "the match filter must be an expression in an object");
   }
+  if (FilterUses(spec().AsDocument(), {"$near", "$nearSphere", "$geoNear"})) {
+    return Status(5626500,
+                  "$geoNear, $near, and $nearSphere are not allowed in this context, as "
+                  "these operators require sorting geospatial data");
+  }
   ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(spec().AsDocument(), context()));
   return Status::Ok();
 }
@@ -28,6 +35,24 @@ Result<OperatorPtr> MatchStage::Build(OpContext&, OperatorPtr input, PipelineEnv
 
 bool MatchStage::AddDependencies(std::set<std::string>* fields) const {
   return AddFilterFields(spec().AsDocument(), fields);
+}
+
+bool FilterUses(bson::View filter, const std::vector<std::string_view>& operators) {
+  for (const bson::Element& element : filter) {
+    std::string_view name = element.name();
+    if (std::find(operators.begin(), operators.end(), name) != operators.end()) {
+      return true;
+    }
+    bool logical = name == "$and" || name == "$or" || name == "$nor";
+    bool container = element.type() == bson::Type::kDocument ||
+                     (logical && element.type() == bson::Type::kArray);
+    bool plain = logical || name == "$not" || name.empty() || name[0] != '$' ||
+                 name.find_first_not_of("0123456789") == std::string_view::npos;
+    if (container && plain && FilterUses(element.value().AsDocument(), operators)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool AddFilterFields(bson::View filter, std::set<std::string>* fields) {
@@ -142,6 +167,7 @@ class RedactStage : public Stage {
     variables_.descend = Declare("DESCEND", &scope);
     variables_.prune = Declare("PRUNE", &scope);
     variables_.keep = Declare("KEEP", &scope);
+    variables_.current = Declare("CURRENT", &scope);
     ASSIGN_OR_RETURN(expression_, expr::agg::ParseExpression(spec(), scope));
     return Status::Ok();
   }

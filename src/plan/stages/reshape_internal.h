@@ -6,6 +6,8 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "expr/match/match.h"
 #include "expr/projection/add_fields.h"
@@ -68,6 +70,9 @@ class AddFieldsStage : public Stage {
  private:
   std::unique_ptr<expr::AddFields> fields_;
 };
+
+// Whether one of the operators stands somewhere in the filter.
+bool FilterUses(bson::View filter, const std::vector<std::string_view>& operators);
 
 // Adds the top-level fields a filter reads; false when it may read any ($expr, $where, $text...).
 bool AddFilterFields(bson::View filter, std::set<std::string>* fields);

@@ -170,6 +170,9 @@ Status MergeStage::ParseInto(const bson::Value& into) {
     if (field.type() != bson::Type::kString) {
       return WrongType("into." + name, field.value(), "string");
     }
+    if (name == "db" && field.value().AsString().empty()) {
+      continue;
+    }
     (name == "db" ? options_.target.database : options_.target.collection) =
         field.value().AsString();
   }
@@ -259,6 +262,10 @@ Status MergeStage::ParseNotMatched(const bson::Value& value) {
 
 Status MergeStage::ParseField(const bson::Element& field) {
   bson::Value value = field.value();
+  if (value.type() == bson::Type::kNull &&
+      (field.name() == "let" || field.name() == "whenNotMatched")) {
+    return Status::Ok();
+  }
   if (field.name() == "into") {
     return ParseInto(value);
   }
@@ -336,8 +343,8 @@ Status MergeStage::CheckModes(const StageContext& context) {
   Status parsed =
       expr::update::Update::Parse(bson::Value::Array(options_.pipeline.view()), {}, &stand_in)
           .status();
-  bool of_text = parsed.code() == kInvalidOptions || parsed.code() == 17276 ||
-                 parsed.code() == 40323 || parsed.code() == 40324 || parsed.code() == kTypeMismatch;
+  bool of_text = parsed.code() == 17276 || parsed.code() == 40323 || parsed.code() == 40324 ||
+                 parsed.code() == kTypeMismatch;
   return of_text ? parsed : Status::Ok();
 }
 

@@ -82,6 +82,9 @@ class SourceStage : public Stage {
 Result<Stages> ParseDocuments(const bson::Element& spec, const StageContext& context) {
   return MakeStage<DocumentsStage>(spec, context);
 }
+Result<Stages> ParseUnsupported(const bson::Element& spec, const StageContext&) {
+  return Status(40324, "Unrecognized pipeline stage name: '" + std::string(spec.name()) + "'");
+}
 Result<Stages> ParseSource(const bson::Element& spec, const StageContext& context) {
   return MakeStage<SourceStage>(spec, context);
 }

@@ -32,6 +32,8 @@ ParseStageFunction ParseSetWindowFields;                           // window.cc
 ParseStageFunction ParseDensify;                                   // densify.cc
 ParseStageFunction ParseFill;                                      // fill.cc
 
+ParseStageFunction ParseUnsupported;  // source.cc: known by name, refused (40324)
+
 // Makes an S from the stage's field and lets it parse itself.
 template <typename S>
 Result<Stages> MakeStage(const bson::Element& spec, const StageContext& context) {

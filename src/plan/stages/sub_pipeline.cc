@@ -10,6 +10,12 @@ Result<Namespace> ParseFrom(const bson::Value& from, std::string_view stage,
   if (from.is_string()) {
     ns.collection = from.AsString();
   } else if (from.is_document()) {
+    if (stage == "$lookup" && from.AsDocument().Has("db") && from.AsDocument().Has("coll")) {
+      return Status(kFailedToParse,
+                    "$lookup with syntax {from: {db:<>, coll:<>},..} is not "
+                    "supported for db: " +
+                        bson::ToJson(from.AsDocument()["db"]));
+    }
     for (const bson::Element& field : from.AsDocument()) {
       bool db = field.name() == "db";
       if (!db && field.name() != "coll") {
@@ -47,11 +53,15 @@ Result<OperatorPtr> OpenSubPipeline(OpContext& op, PipelineEnvironment& env, con
                                     bson::View filter, bson::View pipeline,
                                     const PipelineOptions& options, const expr::Context& context) {
   bson::Builder whole;
-  if (!filter.empty()) {
+  bool documents_first = StartsWithDocuments(bson::Value::Array(pipeline));
+  if (!filter.empty() && !documents_first) {
     whole.PushDocument().Append("$match", filter).End();
   }
   for (const bson::Element& stage : pipeline) {
     whole.Push(stage.value());
+    if (documents_first && whole.pushed() == 1 && !filter.empty()) {
+      whole.PushDocument().Append("$match", filter).End();
+    }
   }
   bson::Document stages_spec = whole.Finish();
   ASSIGN_OR_RETURN(Stages stages, ParsePipeline(stages_spec, options, &context));
