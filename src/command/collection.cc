@@ -157,10 +157,6 @@ bson::Document StoredOptions(const CreateFields& f) {
 
 Status RunCreate(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("create", i.body()));
-  if (i.database().size() + 1 + name.size() > 255) {
-    return {4862100, "Fully qualified namespace is too long. Namespace: " +
-                         std::string(i.database()) + "." + std::string(name)};
-  }
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
   i.call.summary.ns = ns;
   CreateFields f;

@@ -18,10 +18,15 @@ void AppendCount(bson::Builder* reply, std::string_view name, int64_t n) {
   }
 }
 
-void AppendErrors(const engine::WriteResult& result, bson::Builder* reply) {
+// Errors of single documents; in a multi-document transaction they end it.
+void AppendErrors(Invocation& i, const engine::WriteResult& result) {
   if (result.errors.empty()) {
     return;
   }
+  if (i.operation.in_transaction) {
+    i.operation.session->AbortQuietly();
+  }
+  bson::Builder* reply = &i.reply();
   reply->BeginArray("writeErrors");
   for (const engine::WriteError& error : result.errors) {
     reply->PushDocument().Append("index", error.index).Append("code", error.status.code());
@@ -39,7 +44,7 @@ Status RunInsert(Invocation& i) {
   i.call.summary.ns = ns;
   ASSIGN_OR_RETURN(auto result, engine::Insert(i.operation, ns, request));
   AppendCount(&i.reply(), "n", result.n);
-  AppendErrors(result, &i.reply());
+  AppendErrors(i, result);
   return Status::Ok();
 }
 
@@ -61,7 +66,7 @@ Status RunUpdate(Invocation& i) {
     }
     i.reply().End();
   }
-  AppendErrors(result, &i.reply());
+  AppendErrors(i, result);
   return Status::Ok();
 }
 
@@ -71,7 +76,7 @@ Status RunDelete(Invocation& i) {
   i.call.summary.ns = ns;
   ASSIGN_OR_RETURN(auto result, engine::DeleteMany(i.operation, ns, request, &i.call.summary));
   AppendCount(&i.reply(), "n", result.n);
-  AppendErrors(result, &i.reply());
+  AppendErrors(i, result);
   return Status::Ok();
 }
 

@@ -77,8 +77,7 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
   WriteResult result;
   Status writable = CheckInsertable(operation, ns);
   if (!writable.ok()) {
-    if (!IsDocumentError(operation, writable) &&
-        writable.code() != kOperationNotSupportedInTransaction) {
+    if (!IsDocumentError(writable)) {
       return writable;
     }
     result.errors.push_back({0, writable});
@@ -108,12 +107,12 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
         log.Done(i);
         continue;
       }
-      if (alone || !IsDocumentError(operation, inserted)) {
+      if (alone || !IsDocumentError(inserted)) {
         return inserted;
       }
       RETURN_IF_ERROR(txn.RollbackToSavepoint());
       result.errors.push_back({i, inserted});
-      if (request.ordered) {
+      if (request.ordered || operation.in_transaction) {
         break;
       }
     }
@@ -121,7 +120,7 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
   };
   Status status = RunWrite(operation, ns, body);
   if (!status.ok()) {
-    if (!IsDocumentError(operation, status)) {
+    if (!IsDocumentError(status)) {
       return status;
     }
     result = WriteResult();

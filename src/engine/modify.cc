@@ -154,7 +154,7 @@ class Modifier {
                           txn.ReleaseSavepoint();
                           continue;
                         }
-                        if (!IsDocumentError(operation_, changed)) {
+                        if (!IsDocumentError(changed)) {
                           return changed;
                         }
                         RETURN_IF_ERROR(txn.RollbackToSavepoint());

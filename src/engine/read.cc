@@ -240,9 +240,14 @@ PlannedQuery::Parts FindParts(const request::FindRequest& request,
   PlannedQuery::Parts parts;
   parts.collection = std::move(collection);
   parts.filter = request.filter;
-  parts.sort = request.sort;
   parts.projection = request.projection;
   parts.hint = request.hint;
+  // Sorting by $natural asks for the scan's own order, as the hint of that name does.
+  if (request.sort.Has("$natural") && request.sort.Count() == 1 && request.hint.missing()) {
+    parts.hint = bson::Value(request.sort);
+  } else {
+    parts.sort = request.sort;
+  }
   parts.min = request.min;
   parts.max = request.max;
   parts.collation = request.collation;

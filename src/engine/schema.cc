@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "bson/compare.h"
 #include "bson/number.h"
+#include "engine/aggregate.h"
 #include "request/crud.h"
 
 namespace quire::engine {
@@ -106,6 +107,24 @@ Status CreateImplicitly(const Operation& operation, const std::string& ns) {
   return made.status();
 }
 
+namespace {
+
+// A view over a view must compare strings as that one does, and views must not lead in a circle.
+Status CheckViewSource(const Operation& operation, const std::string& ns, const std::string& source,
+                       const expr::Collator* collator) {
+  store::CollectionPtr info = operation.engine.catalog().Find(source);
+  if (info != nullptr && info->is_view() && !SameCollation(info->collator.get(), collator)) {
+    return {kOptionNotSupportedOnView,
+            "View " + ns + " has conflicting collation with view " + source};
+  }
+  if (source == ns) {
+    return {kGraphContainsCycle, "View cycle detected: " + ns + " => " + ns};
+  }
+  return ResolveView(operation, source).status();
+}
+
+}  // namespace
+
 Status CreateCollection(const Operation& operation, const std::string& ns, bson::View options) {
   auto [database, name] = Split(ns);
   std::shared_ptr<const expr::Collator> collator;
@@ -123,6 +142,11 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
     }
   }
   bson::Document kept = stored.Finish();
+  if (bson::Value view_on = options["viewOn"]; view_on.is_string()) {
+    RETURN_IF_ERROR(CheckViewSource(operation, ns,
+                                    std::string(database) + "." + std::string(view_on.AsString()),
+                                    collator.get()));
+  }
   bson::Document id_index = IdIndexSpec(collator.get());
   return operation.engine.catalog()
       .Create(database, name, kept, id_index, operation.durability)
@@ -168,6 +192,11 @@ Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::stri
   }
   if (collection->is_view()) {
     return Status(kCommandNotSupportedOnView, "Cannot create indexes on a view");
+  }
+  if (operation.in_transaction && !result.created_collection) {
+    return Status(kOperationNotSupportedInTransaction,
+                  "Cannot create new indexes on existing collection " + ns +
+                      " in a multi-document transaction.");
   }
   result.before = static_cast<int32_t>(collection->indexes.size());
   std::vector<store::NewIndex> fresh;

@@ -56,11 +56,11 @@ Result<WriteResult> RunStatements(const Operation& operation, const std::string&
       }
     }
     if (!status.ok()) {
-      if (!IsDocumentError(operation, status)) {
+      if (!IsDocumentError(status)) {
         return status;
       }
       result.errors.push_back({i, status});
-      if (ordered) {
+      if (ordered || operation.in_transaction) {
         break;
       }
     }

@@ -90,10 +90,7 @@ Status RunWrite(const Operation& operation, const std::string& ns, const WriteBo
   }
 }
 
-bool IsDocumentError(const Operation& operation, const Status& status) {
-  if (operation.in_transaction) {
-    return false;  // an error ends the transaction
-  }
+bool IsDocumentError(const Status& status) {
   switch (status.code()) {
     case kWriteConflict:
     case kOutOfDiskSpace:
@@ -102,6 +99,9 @@ bool IsDocumentError(const Operation& operation, const Status& status) {
     case kInterruptedAtShutdown:
     case kMaxTimeMSExpired:
     case kNamespaceNotFound:
+    case kInvalidNamespace:
+    case kLockTimeout:
+    case kSnapshotUnavailable:
     case kDataCorruptionDetected:
       return false;
     default:

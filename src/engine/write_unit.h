@@ -21,8 +21,9 @@ using WriteBody =
     std::function<Status(store::Transaction& txn, const store::CollectionInfo& collection)>;
 Status RunWrite(const Operation& operation, const std::string& ns, const WriteBody& body);
 
-// Whether an error concerns one document of a batch; any other ends the command.
-bool IsDocumentError(const Operation& operation, const Status& status);
+// Whether an error concerns one document of a batch; any other ends the command. (Inside a
+// multi-document transaction either ends the transaction.)
+bool IsDocumentError(const Status& status);
 
 // The document as it is stored: _id first (made when missing), zero timestamps filled in.
 // `storage` keeps the bytes when the document had to change.

@@ -216,8 +216,12 @@ Result<std::string_view> CollectionName(std::string_view command, bson::View bod
 Result<std::string> Namespace(std::string_view database, std::string_view collection) {
   RETURN_IF_ERROR(CheckDatabaseName(database));
   std::string ns = std::string(database) + "." + std::string(collection);
+  constexpr size_t kMaxLength = 255;
+  if (ns.size() > kMaxLength) {
+    return Status(4862100, "Fully qualified namespace is too long. Namespace: " + ns);
+  }
   if (collection.empty() || collection.front() == '.' ||
-      collection.find('\0') != std::string_view::npos || ns.size() > 255) {
+      collection.find('\0') != std::string_view::npos) {
     return Status(kInvalidNamespace, "Invalid namespace specified '" + ns + "'");
   }
   return ns;

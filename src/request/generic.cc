@@ -184,7 +184,7 @@ Result<Generic> ReadGeneric(std::string_view command, bson::View body) {
   Generic out;
   bool first = true;
   for (const bson::Element& e : body) {
-    if (!first && e.type() != bson::Type::kNull) {
+    if (!first && (e.type() != bson::Type::kNull || e.name() == "maxTimeMS")) {
       RETURN_IF_ERROR(ReadOne(command, e, &out));
     }
     first = false;
