@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """fuzz.py [--seconds N] [NAME]: builds the libFuzzer programs (src/**/NAME_fuzz.cc, with clang, in
-build-fuzz/) and runs each for N seconds (60), starting from tests/fuzz/NAME/. What it finds that is
+build-fuzz/) and runs each for N seconds (60), starting from tests/fuzz/NAME/ with the
+words of tests/fuzz/NAME.dict. What it finds that is
 new goes to build-fuzz/corpus/NAME, a crashing input to build-fuzz/crash-*. The last line is
 `N passed, N failed`."""
 import argparse
@@ -18,10 +19,12 @@ def run(name, seconds):
     found = os.path.join(FOLDER, "corpus", name)
     os.makedirs(found, exist_ok=True)
     seeds = [d for d in [os.path.join(ROOT, "tests", "fuzz", name)] if os.path.isdir(d)]
+    words = os.path.join(ROOT, "tests", "fuzz", name + ".dict")
+    dictionary = [f"-dict={words}"] if os.path.exists(words) else []
     done = subprocess.run(
         [os.path.join(FOLDER, name + "_fuzz"), f"-max_total_time={seconds}", "-timeout=10",
          "-rss_limit_mb=2048", f"-artifact_prefix={FOLDER}/crash-{name}-", "-print_final_stats=1",
-         found, *seeds],
+         *dictionary, found, *seeds],
         cwd=FOLDER, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output = done.stdout.decode(errors="replace")
     runs = [line.split()[-1] for line in output.split("\n") if "number_of_executed_units" in line]
