@@ -19,7 +19,6 @@ function(quire_lib name)
   endforeach()
 endfunction()
 
-quire_pkg(libbson libbson-1.0)
 quire_lib(intelrdfpmath bidgcc000)
 # Matches the build named 000: arguments by value, rounding mode and flags passed in calls.
 target_compile_definitions(intelrdfpmath INTERFACE DECIMAL_CALL_BY_REFERENCE=0
