@@ -124,7 +124,7 @@
   X(OperationNotSupportedInTransaction, 263)          \
   X(IncompleteTransactionHistory, 217)                \
   X(NotExactValueField, 111)                          \
-  X(MergeStageNoMatchingDocument, 13113) \
+  X(MergeStageNoMatchingDocument, 13113)              \
   X(WriteConflict, 112)                               \
   X(CommandFailed, 125)                               \
   X(UnsatisfiableWriteConcern, 100)                   \
