@@ -68,7 +68,7 @@ Connection::Wait Connection::Receive(Scratch& scratch) {
       return Wait::kClose;
     }
     bool full = false;
-    switch (input_.Fill(fd(), stay, &full)) {
+    switch (Fill(stay, &full)) {
       case Input::Read::kEnd:
         return Wait::kClose;
       case Input::Read::kNothing:
@@ -82,6 +82,17 @@ Connection::Wait Connection::Receive(Scratch& scratch) {
     }
     stay = stay && !full;
   }
+}
+
+// Waits for the next request when asked to and few enough other threads do.
+Input::Read Connection::Fill(bool stay, bool* full) {
+  if (!stay) {
+    return input_.Fill(fd(), false, full);
+  }
+  bool wait = shared_->staying.fetch_add(1, std::memory_order_relaxed) < shared_->stay_limit;
+  Input::Read read = input_.Fill(fd(), wait, full);
+  shared_->staying.fetch_sub(1, std::memory_order_relaxed);
+  return read;
 }
 
 std::optional<Connection::Wait> Connection::FinishOutput() {
@@ -157,6 +168,9 @@ std::optional<Connection::Wait> Connection::Answer(wire::Message& message, Scrat
     awaited_.store(false, std::memory_order_relaxed);
   } else {
     bson::Builder builder(&reply);
+    if (message.legacy_read) {
+      builder.Append("$err", message.error.message());
+    }
     request::AppendError(message.error, &builder);
     builder.Close();
   }

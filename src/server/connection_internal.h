@@ -31,6 +31,8 @@ struct Scratch {
 struct Shared {
   request::Handler* handler = nullptr;
   std::atomic<int> idle_threads{0};   // waiting for any connection
+  std::atomic<int> staying{0};        // threads waiting for one connection's next request
+  int stay_limit = 0;                 // most of them
   std::atomic<bool> stopping{false};  // no new requests are taken
 };
 
@@ -68,6 +70,7 @@ class Connection {
   enum class Flush { kDone, kBlocked, kFailed };
 
   Wait Receive(Scratch& scratch);
+  Input::Read Fill(bool stay, bool* full);
   std::optional<Wait> FinishOutput();
   std::optional<Wait> RunMessages(Scratch& scratch);
   std::optional<Wait> RunStream(Scratch& scratch);

@@ -34,6 +34,7 @@ Loop::Loop(const Options& options, std::vector<Listener> listeners, int port,
       stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       base_threads_(BaseThreads(options.max_threads)) {
   shared_.handler = handler;
+  shared_.stay_limit = static_cast<int>(std::max(2U, std::thread::hardware_concurrency()));
 }
 
 Loop::~Loop() { Stop(); }

@@ -22,6 +22,7 @@ constexpr size_t kMaxSequences = 2;
 constexpr size_t kMsgPrefix = kHeaderSize + 4 + 1;  // flags, section kind
 constexpr size_t kReplyPrefix = kHeaderSize + 20;   // flags, cursor id, start, count
 constexpr int32_t kReplyAwaitCapable = 8;
+constexpr int32_t kReplyQueryFailure = 2;
 constexpr size_t kCompressedPrefix = kHeaderSize + 9;
 
 Status Malformed(std::string what) { return {kProtocolError, std::move(what)}; }
@@ -141,6 +142,7 @@ constexpr std::array<std::string_view, 10> kOpQueryCommands = {
 Status CheckQuery(std::string_view ns, int32_t limit, Message* message) {
   size_t dot = ns.find('.');
   if (dot == std::string_view::npos || ns.substr(dot) != ".$cmd") {
+    message->legacy_read = true;
     return {kUnsupportedOpQueryCommand,
             "OP_QUERY is no longer supported. The client driver may require an upgrade."};
   }
@@ -195,6 +197,7 @@ Status ParsePayload(int32_t opcode, std::string_view payload, std::string_view f
       return ParseQuery(payload, message);
     case OpCode::kGetMore:
       message->opcode = OpCode::kQuery;
+      message->legacy_read = true;
       message->error =
           Status(kUnsupportedOpQueryCommand,
                  "OP_GET_MORE is no longer supported. The client driver may require an upgrade.");
@@ -293,7 +296,7 @@ void FinishReply(const Message& request, int32_t reply_id, bool more_to_come, si
     uint32_t flags = (checksum ? kChecksumPresent : 0) | (more_to_come ? kMoreToCome : 0);
     Put(out, start + kHeaderSize, static_cast<int32_t>(flags));
   } else {
-    Put(out, start + kHeaderSize, kReplyAwaitCapable);
+    Put(out, start + kHeaderSize, request.legacy_read ? kReplyQueryFailure : kReplyAwaitCapable);
     Put(out, start + kHeaderSize + 16, 1);
   }
   Header header{static_cast<int32_t>(out->size() - start) + (checksum ? 4 : 0), reply_id,

@@ -61,6 +61,7 @@ struct Message {
   bson::View body;
   std::vector<Sequence> sequences;
   std::string_view database;
+  bool legacy_read = false;  // an OP_QUERY or OP_GET_MORE for documents: fails in its own way
   // Not ok: the frame is intact but its content is not; to be answered with this error.
   Status error;
 };
