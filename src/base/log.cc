@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -20,6 +21,18 @@ namespace quire::log {
 namespace {
 
 constexpr size_t kRecentLines = 1024;
+
+constexpr Component kComponents[] = {
+    {"accessControl", "", "ACCESS"}, {"command", "", "COMMAND"},
+    {"control", "", "CONTROL"},      {"geo", "", ""},
+    {"index", "", "INDEX"},          {"network", "", "NETWORK"},
+    {"asio", "network", ""},         {"query", "", "QUERY"},
+    {"replication", "", "REPL"},     {"sharding", "", ""},
+    {"storage", "", "STORAGE"},      {"journal", "storage", ""},
+    {"recovery", "storage", ""},     {"transaction", "", "TXN"},
+    {"write", "", "WRITE"},
+};
+constexpr size_t kComponentCount = std::size(kComponents);
 
 struct Ring {
   std::deque<std::string> lines;
@@ -45,12 +58,37 @@ struct State {
   bool starting = true;
   // Read without it.
   std::atomic<int> verbosity{0};
+  std::atomic<int> components[kComponentCount];  // -1: as verbosity
+  std::atomic<int> highest{0};                   // of all of them
   std::atomic<bool> quiet{false};
 };
 
 State& Global() {
-  static State* state = new State;  // lives until the process ends: threads may still log
+  static State* state = [] {
+    auto* fresh = new State;  // lives until the process ends: threads may still log
+    for (auto& level : fresh->components) {
+      level = -1;
+    }
+    return fresh;
+  }();
   return *state;
+}
+
+void FindHighest(State& state) {
+  int highest = state.verbosity;
+  for (const auto& level : state.components) {
+    highest = std::max(highest, level.load());
+  }
+  state.highest = highest;
+}
+
+int LevelOf(State& state, std::string_view tag) {
+  for (size_t i = 0; i < kComponentCount; ++i) {
+    if (kComponents[i].tag == tag && state.components[i] >= 0) {
+      return state.components[i];
+    }
+  }
+  return state.verbosity;
 }
 
 std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
@@ -214,6 +252,7 @@ Status Open(const Options& options) {
   }
   state.options = options;
   state.verbosity = options.verbosity;
+  FindHighest(state);
   state.quiet = options.quiet;
   return Status::Ok();
 }
@@ -259,13 +298,26 @@ void Write(Severity severity, std::string_view component, std::string_view messa
 }
 
 void Debug(int level, std::string_view component, std::string_view message, Attributes a) {
-  if (level <= Verbosity()) {
+  State& state = Global();
+  if (level <= state.highest.load(std::memory_order_relaxed) &&
+      level <= LevelOf(state, component)) {
     Write(Severity::kDebug, component, message, a);
   }
 }
 
 int Verbosity() { return Global().verbosity.load(std::memory_order_relaxed); }
-void SetVerbosity(int level) { Global().verbosity = level; }
+void SetVerbosity(int level) {
+  Global().verbosity = level;
+  FindHighest(Global());
+}
+
+std::span<const Component> Components() { return kComponents; }
+int ComponentVerbosity(size_t index) { return Global().components[index]; }
+void SetComponentVerbosity(size_t index, int level) {
+  Global().components[index] = level;
+  FindHighest(Global());
+}
+
 bool Quiet() { return Global().quiet; }
 void SetQuiet(bool quiet) { Global().quiet = quiet; }
 

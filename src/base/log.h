@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -68,11 +69,23 @@ inline void Warning(std::string_view component, std::string_view message, Attrib
 inline void Error(std::string_view component, std::string_view message, Attributes a = {}) {
   Write(Severity::kError, component, message, a);
 }
-// Written when verbosity is at least `level` (1 to 5).
+// Written when the component's verbosity is at least `level` (1 to 5).
 void Debug(int level, std::string_view component, std::string_view message, Attributes a = {});
 
 int Verbosity();
 void SetVerbosity(int level);
+
+// A component as logComponentVerbosity names it; `parent` is "" or another one's name.
+struct Component {
+  std::string_view name;
+  std::string_view parent;
+  std::string_view tag;  // the component of Write; "" when nothing logs under it
+};
+std::span<const Component> Components();
+// -1: as its parent, or as Verbosity(). REQUIRES: index < Components().size().
+int ComponentVerbosity(size_t index);
+void SetComponentVerbosity(size_t index, int level);
+
 bool Quiet();
 void SetQuiet(bool quiet);
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "command/profiler.h"
+#include "command/top.h"
 #include "command/write_gate.h"
 #include "engine/engine.h"
 #include "quire/bson.h"
@@ -71,6 +73,8 @@ class Commands : public request::Dispatcher {
   const Tally& tally(size_t row) const { return tallies_[row]; }
 
   WriteGate& write_gate() { return write_gate_; }
+  Profiler& profiler() { return profiler_; }
+  TopTable& top() { return top_; }
   // The parameter automationServiceDescriptor, which hello shows.
   std::string automation_descriptor();
   void SetAutomationDescriptor(std::string text);
@@ -83,12 +87,15 @@ class Commands : public request::Dispatcher {
 
  private:
   Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows);
+  void LogIfSlow(const request::Call& call, const Status& status, std::chrono::microseconds took);
 
   engine::Engine& engine_;
   ServerInfo info_;
   std::vector<const Row*> rows_;
   std::unique_ptr<Tally[]> tallies_;
   WriteGate write_gate_;
+  Profiler profiler_;
+  TopTable top_;
   std::mutex mutex_;
   std::string automation_descriptor_;  // protected by mutex_
 };

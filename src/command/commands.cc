@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "base/try.h"
 #include "command/command.h"
 #include "command/diagnostic.h"
@@ -16,7 +17,8 @@ std::vector<const Row*> AllRows() {
   for (std::span<const Row> family :
        {ReadRows(), WriteRows(), CollectionRows(), IndexRows(), TransactionRows(), StatisticsRows(),
         ExplainRows(), AggregateRows(), HandshakeRows(), ServerInfoRows(), ServerStatusRows(),
-        ParameterRows(), ReplicaSetRows(), OperationRows(), ControlRows()}) {
+        ParameterRows(), ReplicaSetRows(), OperationRows(), ControlRows(), ProfileRows(),
+        TopRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }
@@ -150,9 +152,35 @@ void Commands::Finished(const request::Call& call, const Status& status,
       tallies_[i].total.fetch_add(1, std::memory_order_relaxed);
       tallies_[i].failed.fetch_add(status.ok() ? 0 : 1, std::memory_order_relaxed);
       tallies_[i].micros.fetch_add(took.count(), std::memory_order_relaxed);
-      return;
+      break;
     }
   }
+  top_.Record(call, took);
+  LogIfSlow(call, status, took);
+  profiler_.Record(engine_, call, status, took, slow_millis.load(std::memory_order_relaxed));
+}
+
+void Commands::LogIfSlow(const request::Call& call, const Status& status,
+                         std::chrono::microseconds took) {
+  int64_t limit = slow_millis.load(std::memory_order_relaxed);
+  if (limit < 0 || took < std::chrono::milliseconds(limit) ||
+      (call.command.flags & request::kHandshake) != 0) {
+    return;
+  }
+  constexpr size_t kMaxText = 4096;
+  std::string command = bson::ToJson(call.body);
+  command.resize(std::min(command.size(), kMaxText));
+  log::Info("COMMAND", "Slow query",
+            {{"type", "command"},
+             {"ns", call.summary.ns},
+             {"remote", call.client.remote()},
+             {"command", command},
+             {"planSummary", call.summary.plan},
+             {"keysExamined", call.summary.keys_examined},
+             {"docsExamined", call.summary.docs_examined},
+             {"nreturned", call.summary.returned},
+             {"errName", status.ok() ? std::string() : status.code_name()},
+             {"durationMillis", static_cast<int64_t>(took.count() / 1000)}});
 }
 
 std::string Commands::automation_descriptor() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands that act on the server: fsync and its lock, log rotation, shutdown, profile.
+// Commands that act on the server: fsync and its lock, log rotation, shutdown.
 #include <array>
 
 #include "base/error_codes.h"
@@ -15,8 +15,8 @@ namespace quire::command {
 namespace {
 
 struct FsyncRequest {
-  bson::Value lock;
-  int64_t timeout = 0;
+  bool lock = false;
+  bson::Value timeout;
   static constexpr auto kFields = std::to_array<request::FieldRow<FsyncRequest>>(
       {request::Field<&FsyncRequest::lock>("lock"),
        request::Field<&FsyncRequest::timeout>("fsyncLockAcquisitionTimeoutMillis")});
@@ -26,8 +26,11 @@ Status RunFsync(Invocation& i) {
   FsyncRequest asked;
   RETURN_IF_ERROR(
       request::ReadFields<FsyncRequest>("fsync", i.body(), true, FsyncRequest::kFields, &asked));
+  if (!asked.timeout.missing() && asked.timeout.type() != bson::Type::kInt32) {
+    return request::WrongType("fsync", i.body().Find("fsyncLockAcquisitionTimeoutMillis"), "int");
+  }
   RETURN_IF_ERROR(i.engine.store().Sync());
-  if (!Truthy(asked.lock)) {
+  if (!asked.lock) {
     i.reply().Append("numFiles", 1);
     return Status::Ok();
   }
@@ -75,68 +78,6 @@ Status RunShutdown(Invocation& i) {
   return Status::Ok();
 }
 
-struct ProfileRequest {
-  std::optional<int64_t> slow_ms;
-  bson::Value sample_rate;
-  bson::Value filter;
-  bson::Value level;
-};
-
-constexpr int kLevels = 3;  // 0, 1, 2
-
-Status ReadProfile(bson::View body, ProfileRequest* out) {
-  bool first = true;
-  for (const bson::Element& e : body) {
-    if (first) {
-      out->level = e.value();
-      first = false;
-    } else if (e.name() == "slowms") {
-      RETURN_IF_ERROR(request::ReadField("profile", e, &out->slow_ms));
-    } else if (e.name() == "sampleRate") {
-      out->sample_rate = e.value();
-    } else if (e.name() == "filter") {
-      out->filter = e.value();
-    } else if (!request::IsGenericField(e.name())) {
-      return request::UnknownField("profile", e.name());
-    }
-  }
-  if (!out->level.is_number()) {
-    return request::WrongType("profile", body.front(), "[long, int, decimal, double]");
-  }
-  if (!out->sample_rate.nullish()) {
-    if (!out->sample_rate.is_number()) {
-      return request::WrongType("profile", body.Find("sampleRate"), "[long, int, decimal, double]");
-    }
-    double rate = bson::ToDouble(out->sample_rate);
-    if (!(rate >= 0 && rate <= 1)) {
-      return {kBadValue, "'sampleRate' must be between 0.0 and 1.0 inclusive"};
-    }
-  }
-  bool unset = out->filter.is_string() && out->filter.AsString() == "unset";
-  if (!out->filter.missing() && !unset && !out->filter.is_document()) {
-    return {kBadValue, "Expected an object, or the string 'unset'."};
-  }
-  return Status::Ok();
-}
-
-// Levels above 0 fill system.profile, which does not exist here: slow operations are logged.
-Status RunProfile(Invocation& i) {
-  ProfileRequest asked;
-  RETURN_IF_ERROR(ReadProfile(i.body(), &asked));
-  int64_t level = bson::ClampedInt64(asked.level);
-  if (level > 0 && level < kLevels) {
-    return {kNotImplemented, "the profiler is not supported: slow operations are in the log"};
-  }
-  i.reply()
-      .Append("was", 0)
-      .Append("slowms", static_cast<int32_t>(i.commands.slow_millis.load()))
-      .Append("sampleRate", 1.0);
-  if (level == 0 && asked.slow_ms) {
-    i.commands.slow_millis = *asked.slow_ms;
-  }
-  return Status::Ok();
-}
-
 }  // namespace
 
 int64_t WriteGate::Lock() {
@@ -170,7 +111,6 @@ std::span<const Row> ControlRows() {
       {{"fsyncUnlock", "", kAdminOnly, "lets writes go on"}, RunFsyncUnlock},
       {{"logRotate", "", kAdminOnly, "begins a new log file"}, RunLogRotate},
       {{"shutdown", "", kAdminOnly, "ends the server"}, RunShutdown},
-      {{"profile", "", 0, "what counts as a slow operation"}, RunProfile},
   };
   return kRows;
 }

@@ -50,17 +50,12 @@ int64_t IntegerOf(const bson::Value& value) {
   return value.type() == bson::Type::kBool ? int64_t{value.AsBool()} : bson::ClampedInt64(value);
 }
 
-Status CheckSwitch(std::string_view name, const bson::Value& value) {
-  if (value.type() == bson::Type::kBool || value.is_number()) {
-    return Status::Ok();
-  }
-  return Refuse(name, "not a boolean");
-}
+// Anything will do: what is not false, 0 or null counts as true.
+Status CheckSwitch(std::string_view, const bson::Value&) { return Status::Ok(); }
 
 // Values that cannot be changed into anything else.
 template <bool Only>
 Status CheckOnly(std::string_view name, const bson::Value& value) {
-  RETURN_IF_ERROR(CheckSwitch(name, value));
   return Truthy(value) == Only ? Status::Ok() : Refuse(name, "not supported by this server");
 }
 
@@ -77,6 +72,81 @@ Status CheckDescriptor(std::string_view name, const bson::Value& value) {
 }
 
 void SetNothing(Commands&, const bson::Value&) {}
+
+constexpr std::string_view kVerbosityName = "logComponentVerbosity";
+
+std::optional<size_t> FindComponent(std::string_view parent, std::string_view name) {
+  auto all = log::Components();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].parent == parent && all[i].name == name) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// Calls `visit(index, level)` for every verbosity in the document; an index of nothing is the
+// default one's.
+template <typename F>
+Status VisitVerbosity(bson::View document, std::string_view parent, F visit) {
+  for (const bson::Element& e : document) {
+    std::optional<size_t> component;
+    if (e.name() != "verbosity") {
+      component = FindComponent(parent, e.name());
+      if (!component) {
+        return Refuse(kVerbosityName, "no component named " + std::string(e.name()));
+      }
+      if (e.type() == bson::Type::kDocument) {
+        RETURN_IF_ERROR(VisitVerbosity(e.value().AsDocument(), e.name(), visit));
+        continue;
+      }
+    } else if (!parent.empty()) {
+      component = FindComponent("", parent);
+    }
+    auto level = e.value().is_number() ? bson::TruncatedInt64(e.value()) : std::nullopt;
+    if (!level || *level < INT32_MIN || *level > INT32_MAX) {
+      return Refuse(kVerbosityName, "a verbosity is a number");
+    }
+    visit(component, static_cast<int>(std::clamp<int64_t>(*level, -1, 5)));
+  }
+  return Status::Ok();
+}
+
+Status CheckVerbosity(std::string_view name, const bson::Value& value) {
+  if (!value.is_document()) {
+    return {kTypeMismatch, std::string(name) + " is not a document"};
+  }
+  return VisitVerbosity(value.AsDocument(), "", [](std::optional<size_t>, int) {});
+}
+
+void SetVerbosity(Commands&, const bson::Value& value) {
+  Status checked = VisitVerbosity(value.AsDocument(), "", [](std::optional<size_t> at, int level) {
+    if (at) {
+      log::SetComponentVerbosity(*at, level);
+    } else {
+      log::SetVerbosity(std::max(level, 0));
+    }
+  });
+  (void)checked;  // accepted by CheckVerbosity
+}
+
+void GetVerbosity(Commands&, std::string_view name, bson::Builder* out) {
+  auto all = log::Components();
+  out->BeginDocument(name).Append("verbosity", log::Verbosity());
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].parent.empty()) {
+      continue;
+    }
+    out->BeginDocument(all[i].name).Append("verbosity", log::ComponentVerbosity(i));
+    for (size_t j = 0; j < all.size(); ++j) {
+      if (all[j].parent == all[i].name) {
+        out->BeginDocument(all[j].name).Append("verbosity", log::ComponentVerbosity(j)).End();
+      }
+    }
+    out->End();
+  }
+  out->End();
+}
 
 const Parameter kParameters[] = {
     {"KeysRotationIntervalSec", kStartup,
@@ -127,6 +197,7 @@ const Parameter kParameters[] = {
        out->Append(n, static_cast<int32_t>(c.engine().options().session_timeout.count()));
      },
      nullptr, nullptr},
+    {kVerbosityName, kAlways, GetVerbosity, CheckVerbosity, SetVerbosity},
     {"logLevel", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Verbosity()); },
      CheckInteger<0, 5>,
@@ -175,6 +246,9 @@ Status ReadWanted(bson::View options, Wanted* wanted) {
       bool* target = e.name() == "showDetails" ? &wanted->details : &wanted->all;
       RETURN_IF_ERROR(request::ReadField("getParameter", e, target));
     } else if (e.name() == "setAt") {
+      if (e.value().nullish()) {
+        continue;
+      }
       RETURN_IF_ERROR(request::ReadField("getParameter", e, &wanted->set_at));
       if (wanted->set_at != "startup" && wanted->set_at != "runtime") {
         return {kBadValue, "Enumeration value '" + std::string(wanted->set_at) +

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "base/error_codes.h"
 #include "base/log.h"
@@ -24,9 +26,46 @@ namespace {
 
 const std::chrono::steady_clock::time_point kStart = std::chrono::steady_clock::now();
 
+Status CheckHostAndPort(std::string_view text) {
+  size_t bracket = text.rfind(']');
+  size_t colon = text.rfind(':');
+  if (colon != std::string_view::npos && bracket != std::string_view::npos && colon < bracket) {
+    colon = std::string_view::npos;
+  }
+  std::string_view host = text.substr(0, colon);
+  if (host.empty()) {
+    return {kFailedToParse,
+            "Empty host component parsing HostAndPort from \"" + std::string(text) + "\""};
+  }
+  if (colon == std::string_view::npos) {
+    return Status::Ok();
+  }
+  int port = 0;
+  std::string_view digits = text.substr(colon + 1);
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc() || end != digits.data() + digits.size() || port <= 0 || port > 65535) {
+    return {kFailedToParse, "Port number " + std::string(digits) +
+                                " out of range parsing HostAndPort from \"" + std::string(text) +
+                                "\""};
+  }
+  return Status::Ok();
+}
+
+// For commands without fields of their own.
+Status OnlyGenericFields(Invocation& i) {
+  bool first = true;
+  for (const bson::Element& e : i.body()) {
+    if (!std::exchange(first, false) && !request::IsGenericField(e.name())) {
+      return request::UnknownField(i.call.command.name, e.name());
+    }
+  }
+  return Status::Ok();
+}
+
 Status RunPing(Invocation&) { return Status::Ok(); }
 
 Status RunBuildInfo(Invocation& i) {
+  RETURN_IF_ERROR(OnlyGenericFields(i));
   bson::Builder& reply = i.reply();
   reply.Append("version", kMongoVersion)
       .Append("gitVersion", "quire-" + std::string(kVersion))
@@ -82,10 +121,12 @@ std::string FileValue(const char* path, std::string_view key) {
 }
 
 Status RunHostInfo(Invocation& i) {
+  RETURN_IF_ERROR(OnlyGenericFields(i));
   utsname names{};
   (void)uname(&names);
   struct sysinfo memory {};
   (void)sysinfo(&memory);
+  auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
   auto megabytes = static_cast<int64_t>((uint64_t{memory.totalram} * memory.mem_unit) >> 20);
   i.reply()
       .BeginDocument("system")
@@ -94,7 +135,11 @@ Status RunHostInfo(Invocation& i) {
       .Append("cpuAddrSize", 64)
       .Append("memSizeMB", megabytes)
       .Append("memLimitMB", megabytes)
-      .Append("numCores", static_cast<int32_t>(std::thread::hardware_concurrency()))
+      .Append("numCores", cores)
+      .Append("numCoresAvailableToProcess", cores)
+      .Append("numPhysicalCores", cores)
+      .Append("numCpuSockets", 1)
+      .Append("numNumaNodes", 1)
       .Append("cpuArch", names.machine)
       .Append("numaEnabled", false)
       .End()
@@ -141,6 +186,7 @@ Status RunWhatsMyUri(Invocation& i) {
 }
 
 Status RunGetCmdLineOpts(Invocation& i) {
+  RETURN_IF_ERROR(OnlyGenericFields(i));
   i.reply().BeginArray("argv");
   for (const std::string& argument : i.commands.info().arguments) {
     i.reply().Push(argument);
@@ -172,7 +218,11 @@ Status RunListCommands(Invocation& i) {
 }
 
 Status RunGetLog(Invocation& i) {
+  RETURN_IF_ERROR(OnlyGenericFields(i));
   bson::Element which = i.body().front();
+  if (which.value().nullish()) {
+    return request::MissingField("getLog", "getLog");
+  }
   if (which.type() != bson::Type::kString) {
     return request::WrongType("getLog", which, "string");
   }
@@ -217,6 +267,7 @@ Status RunConnPoolStats(Invocation& i) {
 }
 
 Status RunLockInfo(Invocation& i) {
+  RETURN_IF_ERROR(OnlyGenericFields(i));
   i.reply().BeginArray("lockInfo").End();
   return Status::Ok();
 }
@@ -228,6 +279,35 @@ Status RunGetDiagnosticData(Invocation& i) {
 
 Status RunShardingState(Invocation& i) {
   i.reply().Append("enabled", false);
+  return Status::Ok();
+}
+
+// The server opens no connections to others: there is nothing to drop but the names to check.
+Status RunDropConnections(Invocation& i) {
+  bson::Element hosts;
+  bool first = true;
+  for (const bson::Element& e : i.body()) {
+    if (std::exchange(first, false)) {
+      continue;
+    }
+    if (e.name() == "hostAndPort") {
+      hosts = e;
+    } else if (!request::IsGenericField(e.name())) {
+      return request::UnknownField("dropConnections", e.name());
+    }
+  }
+  if (!hosts.present() || hosts.value().nullish()) {
+    return request::MissingField("dropConnections", "hostAndPort");
+  }
+  if (hosts.type() != bson::Type::kArray) {
+    return request::WrongType("dropConnections", hosts, "array");
+  }
+  for (const bson::Element& host : hosts.value().AsArray()) {
+    if (host.type() != bson::Type::kString) {
+      return request::WrongType("dropConnections.hostAndPort", host, "string");
+    }
+    RETURN_IF_ERROR(CheckHostAndPort(host.value().AsString()));
+  }
   return Status::Ok();
 }
 
@@ -278,6 +358,8 @@ std::span<const Row> ServerInfoRows() {
       {{"lockInfo", "", kAdminOnly, "locks held"}, RunLockInfo},
       {{"getDiagnosticData", "", kAdminOnly, "recent measurements"}, RunGetDiagnosticData},
       {{"shardingState", "", kAdminOnly, "whether this is a shard"}, RunShardingState},
+      {{"dropConnections", "", kAdminOnly, "closes connections to other servers"},
+       RunDropConnections},
       {{"_isSelf", "", kHandshake, "the process's id"}, RunIsSelf},
   };
   return kRows;

@@ -61,6 +61,9 @@ Status ReadReadConcern(std::string_view command, const bson::Element& e, Generic
                                                        "available", "snapshot"};
   for (const bson::Element& field : out->read_concern) {
     if (field.name() == "level") {
+      if (field.value().nullish()) {
+        continue;
+      }
       if (field.type() != bson::Type::kString) {
         return WrongType("readConcern", field, "string");
       }
@@ -73,11 +76,18 @@ Status ReadReadConcern(std::string_view command, const bson::Element& e, Generic
       if (field.type() != bson::Type::kTimestamp) {
         return WrongType("readConcern", field, "timestamp");
       }
+      if (field.value().AsTimestamp() == bson::Timestamp{}) {
+        return {kInvalidOptions, std::string(field.name()) + " cannot be a null timestamp"};
+      }
     } else if (field.name() != "afterOpTime" && field.name() != "provenance" &&
                field.name() != "allowTransactionTableSnapshot" &&
                field.name() != "waitLastStableRecoveryTimestamp") {
       return UnknownField("readConcern", field.name());
     }
+  }
+  if (out->read_concern.Has("atClusterTime") && out->read_concern_level != "snapshot") {
+    return {kInvalidOptions,
+            "readConcern.atClusterTime is only allowed with readConcern level 'snapshot'"};
   }
   return Status::Ok();
 }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The profiler: which finished operations are kept in their database's system.profile.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+#include "expr/match/match.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "request/dispatch.h"
+
+namespace quire::command {
+
+// Safe for concurrent use.
+class Profiler {
+ public:
+  // 0: nothing, 1: what is slow, 2: everything.
+  struct Settings {
+    int level = 0;
+    std::shared_ptr<const expr::match::Filter> filter;  // null: by slowness; else it decides
+  };
+
+  Settings Get(std::string_view database);
+  void Set(std::string_view database, Settings settings);
+  double sample_rate() const { return sample_rate_; }
+  void SetSampleRate(double rate) { sample_rate_ = rate; }
+
+  // Writes the operation into system.profile when the settings ask for it.
+  void Record(engine::Engine& engine, const request::Call& call, const Status& status,
+              std::chrono::microseconds took, int64_t slow_millis);
+
+ private:
+  std::atomic<bool> active_{false};  // some database has a level above 0
+  std::atomic<double> sample_rate_{1.0};
+  std::mutex mutex_;
+  std::map<std::string, Settings, std::less<>> databases_;  // protected by mutex_
+};
+
+}  // namespace quire::command
