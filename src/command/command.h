@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "command/default_concern.h"
 #include "command/profiler.h"
 #include "command/top.h"
 #include "command/write_gate.h"
@@ -73,6 +74,7 @@ class Commands : public request::Dispatcher {
   const Tally& tally(size_t row) const { return tallies_[row]; }
 
   WriteGate& write_gate() { return write_gate_; }
+  DefaultConcerns& default_concerns() { return default_concerns_; }
   Profiler& profiler() { return profiler_; }
   TopTable& top() { return top_; }
   // The parameter automationServiceDescriptor, which hello shows.
@@ -94,6 +96,7 @@ class Commands : public request::Dispatcher {
   std::vector<const Row*> rows_;
   std::unique_ptr<Tally[]> tallies_;
   WriteGate write_gate_;
+  DefaultConcerns default_concerns_;
   Profiler profiler_;
   TopTable top_;
   std::mutex mutex_;

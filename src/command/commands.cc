@@ -17,8 +17,8 @@ std::vector<const Row*> AllRows() {
   for (std::span<const Row> family :
        {ReadRows(), WriteRows(), CollectionRows(), IndexRows(), TransactionRows(), StatisticsRows(),
         ExplainRows(), AggregateRows(), HandshakeRows(), ServerInfoRows(), ServerStatusRows(),
-        ParameterRows(), ReplicaSetRows(), OperationRows(), ControlRows(), ProfileRows(),
-        TopRows()}) {
+        ParameterRows(), ReplicaSetRows(), OperationRows(), ControlRows(), ProfileRows(), TopRows(),
+        AuthenticationRows(), DefaultConcernRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }
@@ -92,7 +92,8 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   }
   const request::Generic& generic = call.generic;
   engine::Operation operation{engine_, call.op};
-  operation.durability = DurabilityOf(generic.write_concern);
+  operation.durability = generic.write_concern.given ? DurabilityOf(generic.write_concern)
+                                                     : default_concerns_.durability();
   operation.snapshot_read = generic.read_concern_level == "snapshot";
   std::shared_ptr<engine::Session> session;
   std::unique_lock<std::mutex> lock;

@@ -66,7 +66,7 @@ Status RunLogRotate(Invocation& i) {
   return log::Rotate();
 }
 
-// Without a secondary to take over, a primary ends only when forced or given no time to wait.
+// The process ends once the requests in flight are answered, this one among them.
 Status RunShutdown(Invocation& i) {
   const auto& shutdown = i.commands.info().shutdown;
   if (!shutdown) {

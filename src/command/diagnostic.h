@@ -11,15 +11,17 @@
 
 namespace quire::command {
 
-std::span<const Row> HandshakeRows();     // hello, isMaster
-std::span<const Row> ServerInfoRows();    // buildInfo, hostInfo, connectionStatus, getLog...
-std::span<const Row> ServerStatusRows();  // serverStatus
-std::span<const Row> TopRows();           // top
-std::span<const Row> ParameterRows();     // getParameter, setParameter
-std::span<const Row> ReplicaSetRows();    // replSetGetStatus, replSetGetConfig...
-std::span<const Row> OperationRows();     // currentOp, killOp
-std::span<const Row> ControlRows();       // fsync, logRotate, shutdown
-std::span<const Row> ProfileRows();       // profile
+std::span<const Row> HandshakeRows();       // hello, isMaster
+std::span<const Row> ServerInfoRows();      // buildInfo, hostInfo, connectionStatus, getLog...
+std::span<const Row> ServerStatusRows();    // serverStatus
+std::span<const Row> TopRows();             // top
+std::span<const Row> ParameterRows();       // getParameter, setParameter
+std::span<const Row> ReplicaSetRows();      // replSetGetStatus, replSetGetConfig...
+std::span<const Row> OperationRows();       // currentOp, killOp
+std::span<const Row> ControlRows();         // fsync, logRotate, shutdown
+std::span<const Row> ProfileRows();         // profile
+std::span<const Row> AuthenticationRows();  // logout, saslStart...
+std::span<const Row> DefaultConcernRows();  // getDefaultRWConcern, setDefaultRWConcern
 
 // Sets parameters given as name=value when the server starts. Error: BadValue, InvalidOptions.
 Status SetStartupParameters(Commands& commands, const std::vector<std::string>& assignments);
