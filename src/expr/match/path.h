@@ -75,8 +75,12 @@ bool WalkArray(const Path& path, size_t rest, bson::View array, LeafArray leaf,
       if (visit(element.value(), outermost)) {
         return true;
       }
-    } else if (type == bson::Type::kDocument || type == bson::Type::kArray) {
+    } else if (type == bson::Type::kDocument) {
       if (WalkPath(path, rest + 1, element.value().AsDocument(), leaf, outermost, visit)) {
+        return true;
+      }
+    } else if (type == bson::Type::kArray) {
+      if (WalkArray(path, rest + 1, element.value().AsArray(), leaf, outermost, visit)) {
         return true;
       }
     }
