@@ -148,7 +148,9 @@ Result<bson::Document> ChangedOptions(const store::CollectionInfo& collection, c
   };
   if (f.validator) {
     expr::Context context;
-    RETURN_IF_ERROR(expr::match::Filter::Parse(*f.validator, &context).status());
+    RETURN_IF_ERROR(
+        expr::match::Filter::Parse(*f.validator, &context, expr::match::Allowed::InValidator())
+            .status());
     set("validator", f.validator->empty() ? bson::Value() : bson::Value(*f.validator));
     if (!f.validator->empty() && !collection.options.view().Has("validationLevel")) {
       set("validationLevel", bson::Value("strict"));

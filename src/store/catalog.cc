@@ -167,7 +167,8 @@ Result<std::shared_ptr<CollectionInfo>> Catalog::ReadEntry(std::string_view ns, 
   if (bson::Value validator = options["validator"];
       validator.is_document() && !validator.AsDocument().empty()) {
     ASSIGN_OR_RETURN(info->validator,
-                     expr::match::Filter::Parse(validator.AsDocument(), &info->context));
+                     expr::match::Filter::Parse(validator.AsDocument(), &info->context,
+                                                expr::match::Allowed::InValidator()));
   }
   if (bson::Value level = options["validationLevel"]; level.is_string()) {
     info->validate_existing_only_if_valid = level.AsString() == "moderate";

@@ -53,23 +53,31 @@ class FlatPolygon final : public FlatArea {
   explicit FlatPolygon(std::vector<FlatPoint> corners) : corners_(std::move(corners)) {}
 
  private:
-  static bool OnEdge(FlatPoint a, FlatPoint b, FlatPoint p) {
-    double cross = (b.x - a.x) * (p.y - a.y) - (b.y - a.y) * (p.x - a.x);
-    return cross == 0 && p.x >= std::min(a.x, b.x) && p.x <= std::max(a.x, b.x) &&
-           p.y >= std::min(a.y, b.y) && p.y <= std::max(a.y, b.y);
+  // On a corner or on an upright or level edge.
+  static bool OnStraightEdge(FlatPoint a, FlatPoint b, FlatPoint p) {
+    bool corner = (p.x == a.x && p.y == a.y) || (p.x == b.x && p.y == b.y);
+    bool level = a.y == b.y && p.y == a.y && p.x >= std::min(a.x, b.x) && p.x <= std::max(a.x, b.x);
+    bool upright =
+        a.x == b.x && p.x == a.x && p.y > std::min(a.y, b.y) && p.y <= std::max(a.y, b.y);
+    return corner || level || upright;
+  }
+  // A ray to the right crosses the edge; points on slanted edges belong to the area on one side.
+  static bool Crosses(FlatPoint a, FlatPoint b, FlatPoint p) {
+    if (p.y <= std::min(a.y, b.y) || p.y > std::max(a.y, b.y) || p.x > std::max(a.x, b.x)) {
+      return false;
+    }
+    return a.x == b.x || p.x <= (p.y - a.y) * (b.x - a.x) / (b.y - a.y) + a.x;
   }
   bool Holds(FlatPoint p) const override {
     bool inside = false;
-    for (size_t i = 0, j = corners_.size() - 1; i < corners_.size(); j = i++) {
-      FlatPoint a = corners_[i];
-      FlatPoint b = corners_[j];
-      if (OnEdge(a, b, p)) {
+    FlatPoint a = corners_[0];
+    for (size_t i = 1; i <= corners_.size(); ++i) {
+      FlatPoint b = corners_[i % corners_.size()];
+      if (OnStraightEdge(a, b, p)) {
         return true;
       }
-      bool crosses = (a.y > p.y) != (b.y > p.y);
-      if (crosses && p.x < (b.x - a.x) * (p.y - a.y) / (b.y - a.y) + a.x) {
-        inside = !inside;
-      }
+      inside = inside != Crosses(a, b, p);
+      a = b;
     }
     return inside;
   }
@@ -98,8 +106,8 @@ Result<std::vector<FlatPoint>> Points(const bson::Value& value, std::string_view
   }
   std::vector<FlatPoint> points;
   for (const bson::Element& item : value.AsDocument()) {
-    std::optional<FlatPoint> point = LegacyPoint(item.value());
-    if (!point || (item.value().is_array() && item.value().AsArray().Count() != 2)) {
+    std::optional<FlatPoint> point = LegacyPoint(item.value(), /*exact=*/true);
+    if (!point) {
       return Bad("Point must only contain numeric elements");
     }
     points.push_back(*point);
@@ -111,7 +119,7 @@ using AreaPtr = std::shared_ptr<const Area>;
 
 Result<AreaPtr> ParseBox(const bson::Element& element) {
   ASSIGN_OR_RETURN(std::vector<FlatPoint> corners, Points(element.value(), "$box"));
-  if (corners.size() != 2) {
+  if (corners.size() < 2) {
     return Bad("Point coordinate specification must have 2 corners in $box");
   }
   return AreaPtr(std::make_shared<Box>(corners[0], corners[1]));
@@ -131,13 +139,13 @@ Result<AreaPtr> ParseCircle(const bson::Element& element) {
   if ((!value.is_array() && !value.is_document()) || value.AsDocument().Count() != 2) {
     return Bad("a circle needs a center and a radius");
   }
-  std::optional<FlatPoint> center = LegacyPoint(value.AsDocument().front().value());
+  std::optional<FlatPoint> center = LegacyPoint(value.AsDocument().front().value(), /*exact=*/true);
   bson::Value radius = (*++value.AsDocument().begin()).value();
   if (!center || !radius.is_number()) {
     return Bad("a circle needs a center and a radius");
   }
   double r = bson::ToDouble(radius);
-  if (!(r >= 0) || std::isinf(r)) {
+  if (!(r >= 0)) {
     return Bad("radius must be a non-negative number");
   }
   if (element.name() == "$center") {

@@ -104,7 +104,7 @@ TEST(Geo, DistancesAndUnits) {
     auto parsed = match::Filter::Parse(Json(filter), &context);
     EXPECT_TRUE(parsed.ok()) << filter;
     return static_cast<const match::GeoNearNode&>((*parsed)->root())
-        .Distance(Json(document))
+        .Distance(Json(document), match::Path("a"))
         .value_or(-1);
   };
   EXPECT_NEAR(

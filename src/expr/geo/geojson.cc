@@ -27,7 +27,7 @@ Result<bson::View> Coordinates(const bson::Value& value, std::string_view what) 
 
 // [longitude, latitude, ...]
 Result<FlatPoint> Position(const bson::Value& value) {
-  if (!value.is_array()) {
+  if (!value.is_array() && !value.is_document()) {
     return Bad("Point must be an array or object");
   }
   std::optional<FlatPoint> point = LegacyPoint(value);
@@ -142,6 +142,10 @@ Result<bool> StrictWinding(bson::View object) {
   }
   bson::Value name;
   if (crs.type() == bson::Type::kDocument) {
+    bson::Value kind = crs.value().AsDocument()["type"];
+    if (!kind.is_string() || kind.AsString() != "name") {
+      return Bad("GeoJSON CRS must have field \"type\" = \"name\"");
+    }
     bson::Value properties = crs.value().AsDocument()["properties"];
     if (properties.is_document()) {
       name = properties.AsDocument()["name"];
@@ -231,29 +235,23 @@ bool IsOnSphere(FlatPoint point) {
   return point.x >= -180 && point.x <= 180 && point.y >= -90 && point.y <= 90;
 }
 
-std::optional<FlatPoint> LegacyPoint(const bson::Value& value) {
+std::optional<FlatPoint> LegacyPoint(const bson::Value& value, bool exact) {
   if (!value.is_array() && !value.is_document()) {
     return std::nullopt;
   }
   double numbers[2];
   int count = 0;
   for (const bson::Element& element : value.AsDocument()) {
+    if (count == 2) {
+      return exact ? std::nullopt : std::optional(FlatPoint{numbers[0], numbers[1]});
+    }
     bson::Value number = element.value();
-    if (!number.is_number()) {
+    if (!number.is_number() || !std::isfinite(bson::ToDouble(number))) {
       return std::nullopt;
     }
-    if (count < 2) {
-      numbers[count] = bson::ToDouble(number);
-      if (!std::isfinite(numbers[count])) {
-        return std::nullopt;
-      }
-    }
-    ++count;
+    numbers[count++] = bson::ToDouble(number);
   }
-  if (count < 2) {
-    return std::nullopt;
-  }
-  return FlatPoint{numbers[0], numbers[1]};
+  return count < 2 ? std::nullopt : std::optional(FlatPoint{numbers[0], numbers[1]});
 }
 
 Result<std::shared_ptr<const Geometry>> Geometry::FromGeoJson(bson::View object) {

@@ -66,8 +66,9 @@ class Geometry {
   bool is_geojson_;
 };
 
-// [x, y] or a document whose first two fields are numbers; nothing when it is neither.
-std::optional<FlatPoint> LegacyPoint(const bson::Value& value);
+// An array or document that begins with two finite numbers; nothing when it is neither. With
+// `exact` there may be nothing after them.
+std::optional<FlatPoint> LegacyPoint(const bson::Value& value, bool exact = false);
 // The distance of two points on the plane, and on the sphere (degrees in, radians out).
 double FlatDistance(FlatPoint a, FlatPoint b);
 double SphereDistance(FlatPoint a, FlatPoint b);

@@ -15,7 +15,8 @@ Status Bad(std::string message) { return Status(kBadValue, std::move(message)); 
 // Codes of complaints about a distance: of the legacy form, or BadValue inside {$geometry: ...}.
 struct DistanceCodes {
   int not_number;
-  int negative;
+  int negative;  // or NaN
+  int infinite;
 };
 
 Result<double> Distance(const bson::Element& element, const DistanceCodes& codes) {
@@ -24,8 +25,9 @@ Result<double> Distance(const bson::Element& element, const DistanceCodes& codes
     return Status(codes.not_number, std::string(element.name()) + " must be a number");
   }
   double distance = bson::ToDouble(value);
-  if (!(distance >= 0)) {
-    return Status(codes.negative, std::string(element.name()) + " must be non-negative");
+  if (!(distance >= 0) || std::isinf(distance)) {
+    return Status(std::isinf(distance) && distance > 0 ? codes.infinite : codes.negative,
+                  std::string(element.name()) + " must be finite and non-negative");
   }
   return distance;
 }
@@ -33,10 +35,10 @@ Result<double> Distance(const bson::Element& element, const DistanceCodes& codes
 Status ReadDistances(bson::View document, bool legacy, Near* near) {
   bson::Element least = document.Find("$minDistance");
   bson::Element most = document.Find("$maxDistance");
-  DistanceCodes least_codes =
-      legacy ? DistanceCodes{16893, 16894} : DistanceCodes{kBadValue, kBadValue};
-  DistanceCodes most_codes =
-      legacy ? DistanceCodes{16895, 16896} : DistanceCodes{kBadValue, kBadValue};
+  DistanceCodes least_codes = legacy ? DistanceCodes{16893, 16894, kBadValue}
+                                     : DistanceCodes{kBadValue, kBadValue, kBadValue};
+  DistanceCodes most_codes = legacy ? DistanceCodes{16895, 16896, kBadValue}
+                                    : DistanceCodes{kBadValue, kBadValue, kBadValue};
   if (least.present()) {
     ASSIGN_OR_RETURN(near->min_distance, Distance(least, least_codes));
   }
@@ -51,7 +53,9 @@ Status ReadGeometry(bson::View operand, Near* near) {
   if (!geometry.is_document()) {
     return Bad("$near requires geojson point, given " + bson::ToJson(geometry));
   }
-  ASSIGN_OR_RETURN(auto parsed, Geometry::FromStored(geometry));
+  bson::View object = geometry.AsDocument();
+  bool untyped = !object.Has("type") && object.Has("coordinates");
+  ASSIGN_OR_RETURN(auto parsed, Geometry::FromStored(untyped ? object["coordinates"] : geometry));
   if (!parsed->point() || !parsed->spherical()) {
     return Bad("$near requires geojson point, given " + bson::ToJson(geometry));
   }
@@ -82,7 +86,7 @@ Status ReadLegacy(std::string_view name, const bson::Value& operand, bson::View 
   size_t index = 0;
   for (const bson::Element& element : operand.AsDocument()) {
     if (index++ == 2) {
-      ASSIGN_OR_RETURN(near->max_distance, Distance(element, {16895, 16896}));
+      ASSIGN_OR_RETURN(near->max_distance, Distance(element, {16895, 16896, kBadValue}));
     }
   }
   return ReadDistances(siblings, /*legacy=*/true, near);

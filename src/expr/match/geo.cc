@@ -34,9 +34,9 @@ void GeoNode::SerializeOperator(bson::Builder* out) const {
   out->Append(within_ ? "$geoWithin" : "$geoIntersects", source_.value());
 }
 
-std::optional<double> GeoNearNode::Distance(bson::View document, bson::Value* location) const {
+std::optional<double> GeoNearNode::Distance(bson::View document, const Path& path,
+                                            bson::Value* location) const {
   std::optional<double> best;
-  Path path(this->path());
   auto visit = [&](const bson::Value& value, std::string_view) {
     std::shared_ptr<const geo::Geometry> stored = Stored(value);
     std::optional<double> distance = stored == nullptr ? std::nullopt : near_.DistanceTo(*stored);
@@ -60,9 +60,12 @@ bool GeoNearNode::MatchesValue(const bson::Value& value, MatchState&) const {
 void GeoNearNode::SerializeOperator(bson::Builder* out) const { out->AppendFields(source_); }
 
 // ------------------------------------------------------------------ parsing
-Result<NodePtr> ParseGeo(std::string_view path, const bson::Element& element, bson::View,
+Result<NodePtr> ParseGeo(std::string_view path, const bson::Element& element, bson::View operators,
                          const ParseScope&) {
   bool within = element.name() != "$geoIntersects";
+  if (!within && operators.Count() > 1) {
+    return Status(kBadValue, "can't parse extra field beside " + std::string(element.name()));
+  }
   if (element.type() != bson::Type::kDocument) {
     return Status(kBadValue, "geometry must be an object");
   }
@@ -82,11 +85,17 @@ Result<NodePtr> ParseGeo(std::string_view path, const bson::Element& element, bs
 Result<NodePtr> ParseNear(std::string_view path, const bson::Element& element, bson::View operators,
                           const ParseScope& scope) {
   if (!scope.allowed.near) {
-    return Status(kBadValue, "$geoNear, $near, and $nearSphere are not allowed in this context");
+    return Status(scope.allowed.near_error,
+                  "$geoNear, $near, and $nearSphere are not allowed in this context, as these "
+                  "operators require sorting geospatial data. If you do not need sort, consider "
+                  "using $geoWithin instead.");
   }
   ASSIGN_OR_RETURN(geo::Near near, geo::ParseNear(element.name(), element.value(), operators));
   for (const bson::Element& sibling : operators) {
     bool distance = sibling.name() == "$minDistance" || sibling.name() == "$maxDistance";
+    if (!distance && sibling.name() != element.name()) {
+      return Status(34413, "invalid argument in geo near query: " + std::string(sibling.name()));
+    }
     if (near.geojson && distance) {
       return Status(kBadValue,
                     "geo near accepts just one argument when querying for a GeoJSON point. Extra "

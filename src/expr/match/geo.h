@@ -40,9 +40,11 @@ class GeoNearNode final : public PathNode {
   GeoNearNode(std::string_view path, bson::View source, const geo::Near& near)
       : PathNode(Kind::kGeoNear, path), source_(source), near_(near) {}
   const geo::Near& near() const { return near_; }
-  // The distance to the document's nearest location, in the query's unit; `*location`, when not
-  // null, becomes that location. Nothing when there is none within the limits.
-  std::optional<double> Distance(bson::View document, bson::Value* location = nullptr) const;
+  // The distance to the nearest location the document has at `path`, in the query's unit;
+  // `*location`, when not null, becomes that location. Nothing when there is none within the
+  // limits.
+  std::optional<double> Distance(bson::View document, const Path& path,
+                                 bson::Value* location = nullptr) const;
   bool MatchesValue(const bson::Value& value, MatchState& state) const override;
   void SerializeOperator(bson::Builder* out) const override;
 

@@ -18,7 +18,7 @@ void SerializeList(std::string_view name, std::span<const NodePtr> children, bso
   out->End();
 }
 
-// Matches below a negation tell nothing about array positions.
+// Matches below a negation or an alternative tell nothing about array positions.
 class WithoutDetails {
  public:
   explicit WithoutDetails(MatchState& state) : state_(state), saved_(state.details) {
@@ -137,6 +137,7 @@ void AndNode::SerializeOperator(bson::Builder* out) const {
 
 // ------------------------------------------------------------------ $or, $nor
 bool OrNode::Matches(bson::View document, MatchState& state) const {
+  WithoutDetails scope(state);
   return std::any_of(children_.begin(), children_.end(),
                      [&](const NodePtr& child) { return child->Matches(document, state); });
 }

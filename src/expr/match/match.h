@@ -19,13 +19,19 @@ struct Details {
   std::string array_index;  // empty when no array was traversed
 };
 
-// Operators that some places refuse (BadValue): validators take none of these.
+// Operators that some places refuse.
 struct Allowed {
-  bool where = true;
-  bool text = true;
-  bool near = true;
+  bool where = true;        // else BadValue
+  bool text = true;         // else BadValue
+  bool expr = true;         // else QueryFeatureNotAllowed
+  bool json_schema = true;  // else QueryFeatureNotAllowed
+  bool near = true;         // else near_error
+  int near_error = 2;
 
-  static Allowed InValidator() { return {false, false, false}; }
+  static Allowed InValidator();
+  static Allowed InMatchStage();
+  static Allowed InElemMatchProjection();
+  static Allowed InArrayFilters();
 };
 
 // A compiled filter. Immutable and safe for concurrent use. `context` outlives it; the filter's

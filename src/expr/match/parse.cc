@@ -178,6 +178,31 @@ Status ParseOperators(std::string_view path, bson::View operators, const ParseSc
 }
 
 // ------------------------------------------------------------------ Filter
+Allowed Allowed::InValidator() {
+  Allowed allowed;
+  allowed.where = allowed.text = allowed.near = false;
+  return allowed;
+}
+
+Allowed Allowed::InMatchStage() {
+  Allowed allowed;
+  allowed.near = false;
+  allowed.near_error = 5626500;
+  return allowed;
+}
+
+Allowed Allowed::InElemMatchProjection() {
+  Allowed allowed = InMatchStage();
+  allowed.json_schema = false;
+  return allowed;
+}
+
+Allowed Allowed::InArrayFilters() {
+  Allowed allowed = InElemMatchProjection();
+  allowed.expr = allowed.where = allowed.text = false;
+  return allowed;
+}
+
 Result<std::unique_ptr<Filter>> Filter::Parse(bson::View filter, const Context* context,
                                               const Allowed& allowed) {
   ParseScope scope;

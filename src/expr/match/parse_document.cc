@@ -56,6 +56,9 @@ Result<NodePtr> ParseNor(const bson::Element& element, const ParseScope& scope) 
 
 Result<NodePtr> ParseExpr(const bson::Element& element, const ParseScope& scope) {
   RETURN_IF_ERROR(RequireTopLevel(element, scope));
+  if (!scope.allowed.expr) {
+    return Status(kQueryFeatureNotAllowed, "$expr is not allowed in this context");
+  }
   agg::ParseScope expression_scope;
   expression_scope.context = scope.context;
   ASSIGN_OR_RETURN(auto expression, agg::ParseExpression(element.value(), expression_scope));
@@ -74,7 +77,10 @@ Result<NodePtr> ParseWhere(const bson::Element& element, const ParseScope& scope
   return Status(kBadValue, "no globalScriptEngine in $where parsing");
 }
 
-Result<NodePtr> ParseJsonSchema(const bson::Element& element, const ParseScope&) {
+Result<NodePtr> ParseJsonSchema(const bson::Element& element, const ParseScope& scope) {
+  if (!scope.allowed.json_schema) {
+    return Status(kQueryFeatureNotAllowed, "$jsonSchema is not allowed in this context");
+  }
   if (element.type() != bson::Type::kDocument) {
     return Status(kTypeMismatch, "$jsonSchema must be an object");
   }
@@ -136,7 +142,8 @@ Result<NodePtr> ParseText(const bson::Element& element, const ParseScope& scope)
 
 Result<NodePtr> ParseComment(const bson::Element&, const ParseScope&) { return NodePtr(); }
 
-Result<NodePtr> ParseSampleRate(const bson::Element& element, const ParseScope&) {
+Result<NodePtr> ParseSampleRate(const bson::Element& element, const ParseScope& scope) {
+  RETURN_IF_ERROR(RequireTopLevel(element, scope));
   bson::Value value = element.value();
   if (!value.is_number()) {
     return Status(kBadValue, "argument to $sampleRate must be a numeric type");

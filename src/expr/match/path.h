@@ -71,16 +71,17 @@ bool WalkArray(const Path& path, size_t rest, bson::View array, LeafArray leaf,
     if (!index || element.name() != path.part(rest)) {
       continue;
     }
+    // An element named by its index is no choice among the elements: `outer` stays.
     if (rest + 1 == path.size()) {
-      if (visit(element.value(), outermost)) {
+      if (visit(element.value(), outer)) {
         return true;
       }
     } else if (type == bson::Type::kDocument) {
-      if (WalkPath(path, rest + 1, element.value().AsDocument(), leaf, outermost, visit)) {
+      if (WalkPath(path, rest + 1, element.value().AsDocument(), leaf, outer, visit)) {
         return true;
       }
     } else if (type == bson::Type::kArray) {
-      if (WalkArray(path, rest + 1, element.value().AsArray(), leaf, outermost, visit)) {
+      if (WalkArray(path, rest + 1, element.value().AsArray(), leaf, outer, visit)) {
         return true;
       }
     }

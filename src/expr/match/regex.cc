@@ -86,10 +86,6 @@ Result<std::shared_ptr<const Regex>> Regex::Compile(std::string_view pattern,
   if (pattern.find('\0') != pattern.npos) {
     return Status(kBadValue, "Regular expression cannot contain an embedded null byte");
   }
-  if (options.find('\0') != options.npos) {
-    return Status(kBadValue,
-                  "Regular expression options string cannot contain an embedded null byte");
-  }
   ASSIGN_OR_RETURN(uint32_t flags, CompileFlags(options));
   int error = 0;
   PCRE2_SIZE offset = 0;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "expr/match/node.h"
 #include "expr/projection/tree_internal.h"
 
 namespace quire::expr {
@@ -52,6 +55,13 @@ bool IsFlag(bson::Type type) {
 
 bool IsTrueFlag(const Value& value) {
   return value.type() == bson::Type::kBool ? value.AsBool() : !bson::IsZero(value);
+}
+
+bool HasExpr(const match::Node& node) {
+  auto children = node.children();
+  return node.kind() == match::Kind::kExpr ||
+         std::any_of(children.begin(), children.end(),
+                     [](const match::NodePtr& child) { return HasExpr(*child); });
 }
 
 Status Parser::AddLeaf(const std::string& path, Child leaf) {
@@ -162,7 +172,9 @@ Status Parser::ParseFindSlice(const std::string& path, const bson::Element& elem
     Child leaf;
     leaf.kind = Kind::kSlice;
     leaf.slice = *slice;
-    return AddLeaf(path, std::move(leaf));
+    if (AddLeaf(path, std::move(leaf)).ok()) {
+      return Status::Ok();
+    }
   }
   if (mode_ == Mode::kExclusion) {
     return Status(31252, "Cannot use expression other than $meta in exclusion projection");
@@ -192,7 +204,8 @@ Status Parser::ParseElemMatch(const std::string& path, const bson::Element& elem
   Child leaf;
   leaf.kind = Kind::kElemMatch;
   leaf.computes = true;
-  ASSIGN_OR_RETURN(leaf.filter, match::Filter::Parse(document, context_));
+  ASSIGN_OR_RETURN(leaf.filter, match::Filter::Parse(document, context_,
+                                                     match::Allowed::InElemMatchProjection()));
   return AddLeaf(path, std::move(leaf));
 }
 
@@ -303,6 +316,10 @@ Result<std::unique_ptr<Projection>> Projection::Parse(bson::View spec, Policy po
                                                       const match::Filter* filter) {
   projection::Parser parser(policy, context);
   ASSIGN_OR_RETURN(projection::Tree tree, parser.Parse(spec));
+  if (tree.positional && filter != nullptr && projection::HasExpr(filter->root())) {
+    return Status(kQueryFeatureNotAllowed,
+                  "Cannot use $expr with the positional projection operator");
+  }
   return projection::MakeProjection(std::move(tree), context, filter);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "bson/number.h"
 #include "expr/text/fields_internal.h"
 #include "expr/text/tokenizer.h"
 
@@ -37,6 +38,39 @@ void ScoreText(std::string_view raw, double weight, const Language& language,
 }
 
 }  // namespace
+
+IndexSpec IndexSpec::FromIndex(bson::View index) {
+  IndexSpec spec;
+  auto add = [&](std::string_view path, double weight) {
+    if (path == "$**") {
+      spec.wildcard_weight = weight;
+    } else {
+      spec.weights[std::string(path)] = weight;
+    }
+  };
+  if (bson::Value key = index["key"]; key.is_document()) {
+    for (const bson::Element& part : key.AsDocument()) {
+      bool text = part.type() == bson::Type::kString && part.value().AsString() == "text";
+      if (text && part.name() != "_fts") {
+        add(part.name(), 1);
+      }
+    }
+  }
+  if (bson::Value weights = index["weights"]; weights.is_document()) {
+    for (const bson::Element& weight : weights.AsDocument()) {
+      if (weight.value().is_number()) {
+        add(weight.name(), bson::ToDouble(weight.value()));
+      }
+    }
+  }
+  if (bson::Value language = index["default_language"]; language.is_string()) {
+    spec.default_language = language.AsString();
+  }
+  if (bson::Value field = index["language_override"]; field.is_string()) {
+    spec.language_override = field.AsString();
+  }
+  return spec;
+}
 
 Result<const Language*> LanguageOf(const IndexSpec& spec, bson::View document,
                                    const Language* inherited) {

@@ -22,6 +22,9 @@ struct IndexSpec {
   double wildcard_weight = 0;             // of every string field ($**); 0 when not a wildcard
   std::string default_language = "english";
   std::string language_override = "language";
+
+  // From an index as listIndexes shows it, or as createIndexes was given it.
+  static IndexSpec FromIndex(bson::View index);
 };
 
 // The terms of a document and their scores. Errors: 17261 when the language field is not a string,

@@ -57,7 +57,8 @@ bool IsValidIdentifier(std::string_view name) {
 Result<ArrayFilter> ParseOne(bson::View spec, const Context* context) {
   ArrayFilter made;
   RETURN_IF_ERROR(FindIdentifier(spec, 0, &made.identifier));
-  ASSIGN_OR_RETURN(made.filter, match::Filter::Parse(spec, context));
+  ASSIGN_OR_RETURN(made.filter,
+                   match::Filter::Parse(spec, context, match::Allowed::InArrayFilters()));
   if (made.identifier.empty()) {
     return Status(kFailedToParse,
                   "Cannot use an expression without a top-level field name in arrayFilters");

@@ -25,7 +25,8 @@ Status MatchStage::Parse(const StageContext&) {
                   "$geoNear, $near, and $nearSphere are not allowed in this context, as "
                   "these operators require sorting geospatial data");
   }
-  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(spec().AsDocument(), context()));
+  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(spec().AsDocument(), context(),
+                                                       expr::match::Allowed::InMatchStage()));
   return Status::Ok();
 }
 
