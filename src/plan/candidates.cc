@@ -8,6 +8,7 @@
 #include "plan/arrange.h"
 #include "plan/bounds.h"
 #include "plan/plan_cache.h"
+#include "plan/special.h"
 #include "plan/subset.h"
 #include "store/multikey.h"
 
@@ -102,7 +103,7 @@ Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
   }
   bool hinted = HasHint(query);
   for (const auto& index : query.collection->indexes) {
-    if (!index->hidden && (!hinted || HintNames(query, *index))) {
+    if (!index->hidden && (hinted ? HintNames(query, *index) : !IsSpecialIndex(*index))) {
       found.push_back(ChoiceOf(*index));
     }
   }

@@ -77,6 +77,13 @@ void StageWriter::Description(const PlanNode& node, const Running* running) {
     case StageKind::kProjectionDefault:
       Projection();
       break;
+    case StageKind::kTextMatch:
+    case StageKind::kGeoNear2d:
+    case StageKind::kGeoNear2dsphere:
+      out_->Append("keyPattern", node.index->key_pattern);
+      out_->Append("indexName", node.index->name);
+      out_->Append("indexVersion", 2);
+      break;
     case StageKind::kEof:
     case StageKind::kIdLookup:
     case StageKind::kFetch:

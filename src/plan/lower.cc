@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "bson/ordered.h"
+#include "exec/geo_near.h"
 #include "exec/limit.h"
 #include "exec/merge.h"
 #include "exec/project.h"
 #include "exec/sort.h"
+#include "exec/text_match.h"
 #include "plan/count_rows.h"
 #include "store/collection_scan.h"
 #include "store/fetch.h"
@@ -89,6 +91,13 @@ class Lowering {
       case StageKind::kFetch:
         return std::make_unique<store::FetchStage>(query_.collection, txn_, input,
                                                    node.filter.get());
+      case StageKind::kTextMatch:
+        return std::make_unique<exec::TextMatch>(input, node.text->spec, node.text->query);
+      case StageKind::kGeoNear2d:
+      case StageKind::kGeoNear2dsphere:
+        return std::make_unique<exec::GeoNear>(
+            input, node.near, node.near_path,
+            exec::SorterOptions{static_cast<uint64_t>(node.amount), memory_limit_, true});
       case StageKind::kOr:
         return std::make_unique<exec::Or>(Inputs(running));
       case StageKind::kSortMerge:

@@ -21,6 +21,12 @@ std::string_view StageName(StageKind kind) {
       return "DISTINCT_SCAN";
     case StageKind::kFetch:
       return "FETCH";
+    case StageKind::kTextMatch:
+      return "TEXT_MATCH";
+    case StageKind::kGeoNear2d:
+      return "GEO_NEAR_2D";
+    case StageKind::kGeoNear2dsphere:
+      return "GEO_NEAR_2DSPHERE";
     case StageKind::kOr:
       return "OR";
     case StageKind::kSortMerge:
@@ -76,6 +82,9 @@ PlanNodePtr PlanNode::Clone() const {
   copy->multikey = multikey;
   copy->needs_key = needs_key;
   copy->distinct_part = distinct_part;
+  copy->text = text;
+  copy->near = near;
+  copy->near_path = near_path;
   copy->amount = amount;
   copy->skip = skip;
   return copy;

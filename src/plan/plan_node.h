@@ -11,10 +11,15 @@
 #include <vector>
 
 #include "expr/match/match.h"
+#include "expr/text/text.h"
 #include "kv/kv.h"
 #include "plan/interval.h"
 #include "quire/bson.h"
 #include "store/catalog.h"
+
+namespace quire::expr::match {
+class GeoNearNode;
+}
 
 namespace quire::plan {
 
@@ -26,6 +31,9 @@ enum class StageKind {
   kCountScan,
   kDistinctScan,
   kFetch,
+  kTextMatch,
+  kGeoNear2d,
+  kGeoNear2dsphere,
   kOr,
   kSortMerge,
   kSort,
@@ -52,6 +60,12 @@ struct ScanBounds {
   bson::Document max;
 };
 
+// A $text with what its index says.
+struct TextSearch {
+  expr::text::IndexSpec spec;
+  expr::text::Query query;
+};
+
 struct PlanNode;
 using PlanNodePtr = std::unique_ptr<PlanNode>;
 
@@ -72,7 +86,12 @@ struct PlanNode {
   bool needs_key = false;    // rows show the key as a document
   size_t distinct_part = 0;  // of kDistinctScan: one row per value up to this part
 
-  // Rows of kLimit, kSkip, kCount, and kSort (0: all).
+  // Of kTextMatch and the kGeoNears; the query's filter owns `near`.
+  std::shared_ptr<const TextSearch> text;
+  const expr::match::GeoNearNode* near = nullptr;
+  std::string near_path;
+
+  // Rows of kLimit, kSkip, kCount, and of kSort and the kGeoNears (0: all).
   int64_t amount = 0;
   int64_t skip = 0;  // of kCount
 

@@ -9,6 +9,7 @@
 #include "plan/explain.h"
 #include "plan/id_lookup.h"
 #include "plan/plan_cache.h"
+#include "plan/special.h"
 
 namespace quire::plan {
 
@@ -29,6 +30,13 @@ void TakeNaturalSort(Query* query, bson::Document* hint) {
 }  // namespace
 
 Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
+  TakeNaturalSort(&query_, &natural_hint_);
+  ASSIGN_OR_RETURN(PlanNodePtr special, SpecialAccess(query_));
+  if (special != nullptr) {
+    bool blocking = false;
+    plans_.push_back(Arrange(query_, std::move(special), &blocking));
+    return Status::Ok();
+  }
   if (query_.collection == nullptr) {
     plans_.push_back(std::make_unique<PlanNode>(StageKind::kEof));
     return Status::Ok();
@@ -37,7 +45,6 @@ Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
     plans_.push_back(std::move(lookup));
     return Status::Ok();
   }
-  TakeNaturalSort(&query_, &natural_hint_);
   if (query_.filter != nullptr && query_.filter->root().kind() == Kind::kAlwaysFalse) {
     plans_.push_back(std::make_unique<PlanNode>(StageKind::kEof));
     return Status::Ok();

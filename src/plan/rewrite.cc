@@ -18,7 +18,7 @@ Result<StagePtr> MakeMatch(bson::View filter, const expr::Context* context) {
   bson::Document spec = builder.Finish();
   StageContext stage_context;
   stage_context.context = context;
-  ASSIGN_OR_RETURN(Stages made, ParseMatch(spec.view().front(), stage_context));
+  ASSIGN_OR_RETURN(Stages made, MakeStage<MatchStage>(spec.view().front(), stage_context));
   return std::move(made[0]);
 }
 

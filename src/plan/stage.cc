@@ -38,7 +38,7 @@ constexpr StageRow kStages[] = {
     {"$densify", ParseDensify, 0},
     {"$fill", ParseFill, 0},
     {"$documents", ParseDocuments, kSource | kNoCollection},
-    {"$geoNear", ParseSource, kSource},
+    {"$geoNear", ParseGeoNear, kSource},
     {"$indexStats", ParseSource, kSource},
     {"$collStats", ParseSource, kSource},
     {"$planCacheStats", ParseSource, kSource},

@@ -25,8 +25,7 @@ Status MatchStage::Parse(const StageContext&) {
                   "$geoNear, $near, and $nearSphere are not allowed in this context, as "
                   "these operators require sorting geospatial data");
   }
-  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(spec().AsDocument(), context(),
-                                                       expr::match::Allowed::InMatchStage()));
+  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(spec().AsDocument(), context()));
   return Status::Ok();
 }
 
@@ -189,6 +188,11 @@ class RedactStage : public Stage {
 }  // namespace
 
 Result<Stages> ParseMatch(const bson::Element& spec, const StageContext& context) {
+  if (spec.type() == bson::Type::kDocument) {
+    RETURN_IF_ERROR(expr::match::Filter::Parse(spec.value().AsDocument(), context.context,
+                                               expr::match::Allowed::InMatchStage())
+                        .status());
+  }
   return MakeStage<MatchStage>(spec, context);
 }
 Result<Stages> ParseProject(const bson::Element& spec, const StageContext& context) {

@@ -47,9 +47,9 @@ struct SourceRow {
   int not_empty;   // error code when it takes no option; 0: it takes some
 };
 constexpr SourceRow kSources[] = {
-    {"$indexStats", 28803, 28803}, {"$collStats", 5447000, 0},    {"$currentOp", kFailedToParse, 0},
-    {"$listSessions", 9, 0},       {"$listLocalSessions", 9, 0},  {"$planCacheStats", 9, 0},
-    {"$geoNear", 10065, 0},        {"$changeStream", 6188500, 0},
+    {"$indexStats", 28803, 28803}, {"$collStats", 5447000, 0},   {"$currentOp", kFailedToParse, 0},
+    {"$listSessions", 9, 0},       {"$listLocalSessions", 9, 0}, {"$planCacheStats", 9, 0},
+    {"$changeStream", 6188500, 0},
 };
 
 class SourceStage : public Stage {
@@ -60,8 +60,7 @@ class SourceStage : public Stage {
       if (row.name != name()) {
         continue;
       }
-      bool array_is_object = name() == "$geoNear" && spec().is_array();
-      if (!spec().is_document() && !array_is_object) {
+      if (!spec().is_document()) {
         return Status(row.not_object,
                       "The " + std::string(name()) + " stage specification must be an object");
       }

@@ -27,6 +27,7 @@ ParseStageFunction ParseLookup;                                    // lookup.cc
 ParseStageFunction ParseGraphLookup;                               // graph_lookup.cc
 ParseStageFunction ParseUnionWith;                                 // union_with.cc
 ParseStageFunction ParseDocuments, ParseSource;                    // source.cc
+ParseStageFunction ParseGeoNear;                                   // geo_near.cc
 ParseStageFunction ParseOut, ParseMerge;                           // sink.cc
 ParseStageFunction ParseSetWindowFields;                           // window.cc
 ParseStageFunction ParseDensify;                                   // densify.cc
