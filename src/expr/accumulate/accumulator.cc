@@ -75,6 +75,10 @@ constexpr size_t kMemoryLimit = size_t{100} << 20;
 
 Result<std::unique_ptr<Accumulator>> Accumulator::Parse(const bson::Element& spec,
                                                         ParseScope& scope) {
+  if (!spec.name().starts_with('$')) {
+    return Status(
+        40234, "The field must be an accumulator object, found '" + std::string(spec.name()) + "'");
+  }
   const AccumulatorRow* row = FindRow(spec.name());
   if (row == nullptr) {
     return Status(15952, "unknown group operator '" + std::string(spec.name()) + "'");

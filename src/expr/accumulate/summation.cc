@@ -11,21 +11,33 @@ namespace quire::expr {
 using bson::Type;
 using bson::Value;
 
+namespace {
+
+// The rounded sum of two doubles, and its error.
+struct TwoSum {
+  double sum;
+  double error;
+  TwoSum(double a, double b) : sum(a + b) {
+    double part = sum - a;
+    error = (a - (sum - part)) + (b - part);
+  }
+};
+
+}  // namespace
+
 void DoubleDoubleSum::Add(double d) {
   plain_ += d;
-  double total = sum_ + d;
-  double part = total - sum_;
-  double error = (sum_ - (total - part)) + (d - part);
-  error += compensation_;
-  sum_ = total + error;
-  compensation_ = error - (sum_ - total);
+  TwoSum carried(d, compensation_);
+  TwoSum total(sum_, carried.sum);
+  sum_ = total.sum;
+  compensation_ = total.error + carried.error;
 }
 
 void DoubleDoubleSum::Add(int64_t i) {
   // Both halves are exact doubles.
   int64_t high = i / (int64_t{1} << 32) * (int64_t{1} << 32);
-  Add(static_cast<double>(high));
   Add(static_cast<double>(i - high));
+  Add(static_cast<double>(high));
 }
 
 void DoubleDoubleSum::Add(const DoubleDoubleSum& other) {
@@ -37,7 +49,7 @@ void DoubleDoubleSum::Add(const DoubleDoubleSum& other) {
 }
 
 double DoubleDoubleSum::ToDouble() const {
-  return std::isfinite(sum_) && std::isfinite(plain_) ? sum_ + compensation_ : plain_;
+  return std::isfinite(sum_) && std::isfinite(plain_) ? sum_ : plain_;
 }
 
 bson::Decimal128 DoubleDoubleSum::ToDecimal() const {

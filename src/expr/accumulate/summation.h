@@ -16,6 +16,7 @@ class DoubleDoubleSum {
   void Add(double d);
   void Add(int64_t i);
   void Add(const DoubleDoubleSum& other);
+  // The larger of the two, as MongoDB reports it.
   double ToDouble() const;
   bson::Decimal128 ToDecimal() const;
   // Whether the sum is an integer that a long can hold, and that integer.

@@ -6,6 +6,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/compare.h"
 #include "bson/decimal.h"
 #include "bson/number.h"
 #include "expr/agg/convert_internal.h"
@@ -113,8 +114,10 @@ Result<int64_t> TruncateNumber(const Value& value, int64_t min, int64_t max) {
         "Attempt to convert infinity value to integer type in $convert with no onError "
         "value");
   }
+  // The number itself has to be in range, not only its integral part.
   auto n = bson::TruncatedInt64(value);
-  if (!n || *n < min || *n > max) {
+  if (!n || bson::CompareNumbers(value, Value(min)) < 0 ||
+      bson::CompareNumbers(value, Value(max)) > 0) {
     return WouldOverflow(value);
   }
   return *n;
@@ -166,8 +169,9 @@ Result<Value> ToDoubleValue(const Value& value) {
     case Type::kDate:
       return Value(static_cast<double>(value.AsDate().millis));
     case Type::kDecimal128: {
-      double d = bson::ToDouble(value);
-      if (std::isinf(d) && !bson::IsInfinite(value)) {
+      decimal::Flags flags;
+      double d = decimal::ToDouble(value.AsDecimal(), decimal::Rounding::kNearestEven, &flags);
+      if (flags.overflow || (flags.underflow && d == 0)) {
         return WouldOverflow(value);
       }
       return Value(d);

@@ -70,13 +70,12 @@ Result<Value> EvalSetIntersection(const Call& call, EvalContext& eval) {
       AddAll(value.AsArray(), &common);
       continue;
     }
-    OrderedSet kept = MakeSet(eval);
-    for (const bson::Element& element : value.AsArray()) {
-      if (auto it = common.find(element.value()); it != common.end()) {
-        kept.insert(*it);
-      }
+    OrderedSet next = MakeSet(eval);
+    AddAll(value.AsArray(), &next);
+    if (next.size() < common.size()) {
+      common.swap(next);
     }
-    common = std::move(kept);
+    std::erase_if(common, [&](const Value& member) { return !next.contains(member); });
   }
   return ToArray(common, eval);
 }

@@ -170,8 +170,7 @@ bool ValidClock(const DateParts& p) {
   int64_t hour = p.hour.value_or(0);
   int64_t minute = p.minute.value_or(0);
   int64_t second = p.second.value_or(0);
-  bool end_of_day = hour == 24 && minute == 0 && second == 0;
-  return (hour <= 23 || end_of_day) && minute <= 59 && second <= 59;
+  return hour <= 23 && minute <= 59 && second <= 59;
 }
 
 // Days since 1970-01-01; nothing when the date is incomplete or does not exist.

@@ -31,7 +31,7 @@ class TimeZone::Rules {
     int32_t dst = 0;
     UErrorCode status = U_ZERO_ERROR;
     zone_->getOffsetFromLocal(static_cast<UDate>(local_millis), UCAL_TZ_LOCAL_FORMER,
-                              UCAL_TZ_LOCAL_FORMER, raw, dst, status);
+                              UCAL_TZ_LOCAL_LATTER, raw, dst, status);
     return int64_t{raw} + dst;
   }
 

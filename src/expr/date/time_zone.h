@@ -26,7 +26,7 @@ class TimeZone {
   int64_t OffsetAt(int64_t utc_millis) const;
   int64_t ToLocal(int64_t utc_millis) const { return utc_millis + OffsetAt(utc_millis); }
   // A local time that a change of clocks skips is read with the offset before the change, one that
-  // occurs twice as its first occurrence.
+  // occurs twice as its second occurrence.
   int64_t ToUtc(int64_t local_millis) const;
 
  private:
