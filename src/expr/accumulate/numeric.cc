@@ -39,7 +39,7 @@ class Avg final : public UnaryAccumulation {
  protected:
   Status Take(const Value& value, const EvalContext&) override {
     if (value.is_number()) {
-      sum_.Add(value);
+      sum_.AddAsDouble(value);
     }
     return Status::Ok();
   }

@@ -59,9 +59,6 @@ bson::Decimal128 DoubleDoubleSum::ToDecimal() const {
   if (FitsInt64()) {
     return bson::decimal::FromInt64(ToInt64());
   }
-  if (compensation_ == 0) {
-    return bson::decimal::FromDouble(sum_);
-  }
   return bson::decimal::Add(bson::decimal::FromDoubleExact(sum_),
                             bson::decimal::FromDoubleExact(compensation_));
 }
@@ -125,9 +122,18 @@ Value Summation::Sum() const {
   }
 }
 
+void Summation::AddAsDouble(const Value& number) {
+  if (number.type() == Type::kInt64) {
+    Add(Value(static_cast<double>(number.AsInt64())));
+  } else {
+    Add(number);
+  }
+}
+
 Value Summation::Mean() const {
   if (widest_ == Type::kDecimal128) {
-    return Value(bson::decimal::Divide(TotalDecimal(), bson::decimal::FromInt64(count_)));
+    bson::Decimal128 total = bson::decimal::Add(decimals_, other_.ToDecimal());
+    return Value(bson::decimal::Divide(total, bson::decimal::FromInt64(count_)));
   }
   return Value(other_.ToDouble() / static_cast<double>(count_));
 }

@@ -34,6 +34,8 @@ class Summation {
  public:
   // REQUIRES: number.is_number().
   void Add(const bson::Value& number);
+  // The same with longs taken as doubles, as averages do.
+  void AddAsDouble(const bson::Value& number);
   void Add(const Summation& other);
   int64_t count() const { return count_; }
   // The sum in the widest type seen: an int that overflows becomes a long, a long a double.

@@ -71,7 +71,7 @@ Result<Value> EvalAvg(const Call& call, EvalContext& eval) {
   Summation sum;
   RETURN_IF_ERROR(ForEachValue(call, eval, [&](const Value& value) {
     if (value.is_number()) {
-      sum.Add(value);
+      sum.AddAsDouble(value);
     }
   }));
   return sum.count() == 0 ? Value::Null() : sum.Mean();

@@ -220,6 +220,20 @@ Result<ExpressionPtr> ParseGetField(const Row& row, const Value& spec, ParseScop
   return MakeCall(row, std::move(operands), scope);
 }
 
+namespace {
+
+// Whether a field name is anything but a literal.
+bool IsComputed(const Value& spec) {
+  if (!spec.is_document()) {
+    return spec.is_array();
+  }
+  bson::View document = spec.AsDocument();
+  return !document.empty() && document.front().name() != "$literal" &&
+         document.front().name() != "$const";
+}
+
+}  // namespace
+
 Result<Value> EvalSetField(const Call& call, EvalContext& eval) {
   ASSIGN_OR_RETURN(Value input, call.Get(1, eval));
   ASSIGN_OR_RETURN(Value value, call.Get(2, eval));
@@ -260,11 +274,7 @@ Result<ExpressionPtr> ParseSetField(const Row& row, const Value& spec, ParseScop
         return Status(4161108, "'field' must be a constant; a field path is not allowed: " +
                                    std::string(element.value().AsString()));
       }
-      bool computed = element.type() == Type::kArray ||
-                      (element.type() == Type::kDocument &&
-                       (element.value().AsDocument().empty() ||
-                        !element.value().AsDocument().front().name().starts_with('$')));
-      if (computed) {
+      if (IsComputed(element.value())) {
         return Status(4161106, op + " requires 'field' to evaluate to a constant");
       }
       ASSIGN_OR_RETURN(operands[0], ParseExpression(element.value(), scope));

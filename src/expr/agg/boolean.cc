@@ -32,6 +32,18 @@ Result<Value> EvalNot(const Call& call, EvalContext& eval) {
   return Value(!IsTrue(value));
 }
 
+// A constant that decides alone makes the whole one, wherever it stands.
+Result<ExpressionPtr> ParseAndOr(const Row& row, const Value& spec, ParseScope& scope) {
+  ASSIGN_OR_RETURN(Operands operands, ParseOperands(spec, scope));
+  bool decisive = row.evaluate == EvalOr;
+  for (const ExpressionPtr& operand : operands) {
+    if (operand->constant() != nullptr && IsTrue(*operand->constant()) == decisive) {
+      return ExpressionPtr(std::make_unique<Constant>(Value(decisive)));
+    }
+  }
+  return MakeCall(row, std::move(operands), scope);
+}
+
 namespace {
 
 Result<int> CompareOperands(const Call& call, EvalContext& eval) {

@@ -11,7 +11,7 @@ namespace {
 
 const Row& CondByName() {
   static const NamedForm form{16020, 17083, {{"if", 17080}, {"then", 17081}, {"else", 17082}}};
-  static const Row row{"$cond", ParseNamed, EvalCond, 3, 3, kLazy, &form};
+  static const Row row{"$cond", ParseNamed, EvalCond, 3, 3, 0, &form};
   return row;
 }
 
@@ -93,7 +93,8 @@ Result<Branch> ParseBranch(const Value& spec, ParseScope& scope) {
 }
 
 // Without the branches whose constant conditions decide at once.
-Result<ExpressionPtr> Simplify(std::vector<Branch> branches, ExpressionPtr fallback) {
+Result<ExpressionPtr> Simplify(std::vector<Branch> branches, ExpressionPtr fallback,
+                               const ParseScope& scope) {
   std::vector<Branch> kept;
   for (Branch& branch : branches) {
     const Value* condition = branch.condition->constant();
@@ -103,6 +104,16 @@ Result<ExpressionPtr> Simplify(std::vector<Branch> branches, ExpressionPtr fallb
       fallback = std::move(branch.value);
       break;
     }
+  }
+  for (const Branch& branch : kept) {
+    for (const Expression* part : {branch.condition.get(), branch.value.get()}) {
+      if (const auto* failed = dynamic_cast<const FailedConstant*>(part)) {
+        return FailConstant(failed->status(), scope);
+      }
+    }
+  }
+  if (const auto* failed = dynamic_cast<const FailedConstant*>(fallback.get())) {
+    return FailConstant(failed->status(), scope);
   }
   if (!kept.empty()) {
     return ExpressionPtr(std::make_unique<Switch>(std::move(kept), std::move(fallback)));
@@ -167,7 +178,10 @@ Result<ExpressionPtr> ParseSwitch(const Row&, const Value& spec, ParseScope& sco
   ExpressionPtr fallback;
   for (const bson::Element& element : spec.AsDocument()) {
     if (element.name() == "branches") {
-      ASSIGN_OR_RETURN(branches, ParseBranches(element.value(), scope));
+      ++scope.defer_errors;
+      auto parsed = ParseBranches(element.value(), scope);
+      --scope.defer_errors;
+      ASSIGN_OR_RETURN(branches, std::move(parsed));
     } else if (element.name() == "default") {
       ASSIGN_OR_RETURN(fallback, ParseExpression(element.value(), scope));
     } else {
@@ -177,7 +191,7 @@ Result<ExpressionPtr> ParseSwitch(const Row&, const Value& spec, ParseScope& sco
   if (branches.empty()) {
     return Status(40068, "$switch requires at least one branch.");
   }
-  return Simplify(std::move(branches), std::move(fallback));
+  return Simplify(std::move(branches), std::move(fallback), scope);
 }
 
 }  // namespace quire::expr::agg

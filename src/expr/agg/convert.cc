@@ -71,7 +71,7 @@ Result<int64_t> ParseInteger(std::string_view text, int64_t min, int64_t max) {
 
 Result<double> ParseDouble(std::string_view text) {
   std::string_view digits = text;
-  if (text.starts_with("0x") || text.starts_with("0X")) {
+  if (text.starts_with("0x")) {
     return BadNumber(text, "Illegal hexadecimal input");
   }
   bool negative = digits.starts_with('-');
@@ -81,7 +81,7 @@ Result<double> ParseDouble(std::string_view text) {
       return BadNumber(text, "Did not consume any digits");
     }
   }
-  // A hexadecimal float is read only behind a sign.
+  // A hexadecimal float is read behind a sign or as 0X.
   bool hexadecimal = LooksHexadecimal(digits);
   if (hexadecimal) {
     digits.remove_prefix(2);

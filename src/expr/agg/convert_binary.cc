@@ -201,12 +201,15 @@ Result<Value> BinaryToString(const Value& value, const ConvertTarget& target, Ev
     format = is_uuid && bytes.size() == 16 ? "uuid" : "base64";
   }
   if (format == "base64") {
-    return MakeString(eval, EncodeBase64(bytes, kBase64, true));
+    std::string text = EncodeBase64(bytes, kBase64, true);
+    RETURN_IF_ERROR(CheckStringSize(text.size()));
+    return MakeString(eval, std::move(text));
   }
   if (format == "base64url") {
     return MakeString(eval, EncodeBase64(bytes, kBase64Url, false));
   }
   if (format == "hex") {
+    RETURN_IF_ERROR(CheckStringSize(bytes.size() * 2));
     return MakeString(eval, EncodeHex(bytes, "0123456789ABCDEF"));
   }
   if (format == "uuid") {

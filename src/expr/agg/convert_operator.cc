@@ -18,6 +18,7 @@ std::string TypeText(const Value& value) { return std::string(bson::TypeName(val
 
 // A date whose year has no four digits, converted to a string.
 constexpr int kYearOutOfRange = 18537;
+constexpr int kStringTooLong = 16493;
 
 constexpr Type kTypes[] = {
     Type::kDouble,    Type::kString,    Type::kDocument, Type::kArray,      Type::kBinary,
@@ -92,16 +93,10 @@ Result<bool> ReadTarget(const Value& to, ConvertTarget* target) {
       type = element.value();
     } else if (element.name() == "subtype") {
       subtype = element.value();
-    } else {
-      return Status(kFailedToParse,
-                    "$convert found an unknown argument to 'to': " + std::string(element.name()));
     }
   }
   if (type.missing()) {
     return Status(kFailedToParse, "Missing 'type' parameter to $convert");
-  }
-  if (type.nullish()) {
-    return false;
   }
   ASSIGN_OR_RETURN(target->type, ReadType(type));
   if (!subtype.missing()) {
@@ -167,7 +162,7 @@ Result<Value> EvalConvert(const Call& call, EvalContext& eval) {
   Result<Value> converted = ConvertTo(input, target, eval);
   if (!converted.ok() && call.has(kOnError)) {
     int code = converted.status().code();
-    if (code == kConversionFailure || code == kYearOutOfRange) {
+    if (code == kConversionFailure || code == kYearOutOfRange || code == kStringTooLong) {
       return call.Get(kOnError, eval);
     }
   }

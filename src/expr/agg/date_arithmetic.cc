@@ -75,7 +75,7 @@ Result<Value> EvalDateAdd(const Call& call, EvalContext& eval) {
   ASSIGN_OR_RETURN(Value start, call.Get(0, eval));
   ASSIGN_OR_RETURN(Value unit_value, call.Get(1, eval));
   ASSIGN_OR_RETURN(Value amount_value, call.Get(2, eval));
-  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 3, eval, 40517));
+  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 3, eval));
   if (start.nullish() || unit_value.nullish() || amount_value.nullish() || !zone) {
     return Value::Null();
   }
@@ -114,7 +114,7 @@ Result<Value> EvalDateDiff(const Call& call, EvalContext& eval) {
     return Value::Null();
   }
   ASSIGN_OR_RETURN(date::Unit unit, ReadUnit(call, unit_value));
-  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 3, eval, 40517));
+  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 3, eval));
   std::optional<int> week_start = 0;
   if (unit == date::Unit::kWeek) {
     ASSIGN_OR_RETURN(week_start, ReadWeekStart(call, 4, eval));
@@ -156,10 +156,13 @@ Result<Value> EvalDateTrunc(const Call& call, EvalContext& eval) {
     return Status(5439018, "$dateTrunc requires 'binSize' to be greater than 0, but got value " +
                                Show(size_value));
   }
-  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 3, eval, 40517));
+  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 3, eval));
   std::optional<int> week_start = 0;
   if (unit == date::Unit::kWeek) {
     ASSIGN_OR_RETURN(week_start, ReadWeekStart(call, 4, eval));
+  } else if (call.has(4)) {
+    ASSIGN_OR_RETURN(Value unused, call.Get(4, eval));
+    week_start = unused.nullish() ? std::nullopt : std::optional(0);
   }
   if (!zone || !week_start) {
     return Value::Null();

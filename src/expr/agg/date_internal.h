@@ -15,9 +15,8 @@ namespace quire::expr::agg {
 Result<int64_t> CoerceToDate(const Value& value);
 bool IsDateLike(const Value& value);
 
-// The zone operand `i` names: UTC when it is not given, nothing when it is null. Error `type_code`
+// The zone operand `i` names: UTC when it is not given, nothing when it is null. Error 40517
 // when it is no string, 40485 when there is no such zone.
-Result<std::optional<date::TimeZone>> ReadTimeZone(const Call& call, size_t i, EvalContext& eval,
-                                                   int type_code);
+Result<std::optional<date::TimeZone>> ReadTimeZone(const Call& call, size_t i, EvalContext& eval);
 
 }  // namespace quire::expr::agg

@@ -60,8 +60,7 @@ bool IsDateLike(const Value& value) {
          value.type() == Type::kObjectId;
 }
 
-Result<std::optional<date::TimeZone>> ReadTimeZone(const Call& call, size_t i, EvalContext& eval,
-                                                   int type_code) {
+Result<std::optional<date::TimeZone>> ReadTimeZone(const Call& call, size_t i, EvalContext& eval) {
   if (!call.has(i)) {
     return std::optional<date::TimeZone>(date::TimeZone());
   }
@@ -70,9 +69,9 @@ Result<std::optional<date::TimeZone>> ReadTimeZone(const Call& call, size_t i, E
     return std::optional<date::TimeZone>();
   }
   if (!value.is_string()) {
-    return Status(type_code, std::string(call.name()) +
-                                 " requires a string for the timezone argument, but was given a " +
-                                 TypeText(value) + " (" + Show(value) + ")");
+    return Status(40517, std::string(call.name()) +
+                             " requires a string for the timezone argument, but was given a " +
+                             TypeText(value) + " (" + Show(value) + ")");
   }
   ASSIGN_OR_RETURN(date::TimeZone zone, date::TimeZone::Parse(value.AsString()));
   return std::optional<date::TimeZone>(zone);
@@ -83,7 +82,7 @@ Result<Value> EvalDatePart(const Call& call, EvalContext& eval) {
   if (date.nullish()) {
     return Value::Null();
   }
-  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 1, eval, 40533));
+  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 1, eval));
   if (!zone) {
     return Value::Null();
   }
@@ -132,7 +131,7 @@ Result<ExpressionPtr> ParseDatePart(const Row& row, const Value& spec, ParseScop
 
 Result<Value> EvalDateToParts(const Call& call, EvalContext& eval) {
   ASSIGN_OR_RETURN(Value date, call.Get(0, eval));
-  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 1, eval, 40517));
+  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 1, eval));
   if (!zone) {
     return Value::Null();
   }
@@ -242,7 +241,7 @@ Result<Value> EvalDateFromParts(const Call& call, EvalContext& eval) {
       return Status(40523, "the date is out of range");
     }
   }
-  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, kTimezone, eval, 40517));
+  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, kTimezone, eval));
   if (!zone) {
     return Value::Null();
   }

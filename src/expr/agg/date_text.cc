@@ -39,7 +39,7 @@ Result<Value> EvalDateToString(const Call& call, EvalContext& eval) {
       RETURN_IF_ERROR(date::CheckFormat(format));
     }
   }
-  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 2, eval, 40517));
+  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 2, eval));
   if (date.nullish()) {
     return ValueOrNull(call, 3, eval);
   }
@@ -87,7 +87,7 @@ Result<Value> EvalDateFromString(const Call& call, EvalContext& eval) {
       RETURN_IF_ERROR(date::CheckParseFormat(format.AsString()));
     }
   }
-  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 2, eval, 40517));
+  ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 2, eval));
   if (input.nullish()) {
     return ValueOrNull(call, 3, eval);
   }

@@ -67,7 +67,6 @@ Result<ExpressionPtr> ParseExpression(const Value& spec, ParseScope& scope) {
 
 Result<Operands> ParseOperands(const Value& spec, ParseScope& scope) {
   Operands operands;
-  DepthGuard guard(scope);
   if (!spec.is_array()) {
     ASSIGN_OR_RETURN(ExpressionPtr only, ParseExpression(spec, scope));
     operands.push_back(std::move(only));
@@ -133,6 +132,13 @@ Result<ExpressionPtr> ParseNamed(const Row& row, const Value& spec, ParseScope& 
   return MakeCall(row, std::move(operands), scope);
 }
 
+Result<ExpressionPtr> FailConstant(const Status& status, const ParseScope& scope) {
+  if (scope.defer_errors == 0) {
+    return status;
+  }
+  return ExpressionPtr(std::make_unique<FailedConstant>(status));
+}
+
 Result<ExpressionPtr> FoldConstant(const Expression& expression, const ParseScope& scope) {
   Arena arena;
   EvalContext eval;
@@ -143,21 +149,16 @@ Result<ExpressionPtr> FoldConstant(const Expression& expression, const ParseScop
   if (value.ok()) {
     return ExpressionPtr(std::make_unique<Constant>(*value));
   }
-  if (scope.depth <= 1) {
-    return value.status();
-  }
-  return ExpressionPtr(std::make_unique<FailedConstant>(value.status()));
+  return FailConstant(value.status(), scope);
 }
 
 Result<ExpressionPtr> MakeCall(const Row& row, Operands operands, ParseScope& scope) {
   bool constant = (row.flags & kVolatile) == 0;
   for (const ExpressionPtr& operand : operands) {
-    const auto* failed = dynamic_cast<const FailedConstant*>(operand.get());
-    if (failed != nullptr && (row.flags & kLazy) == 0) {
-      return failed->status();
+    if (const auto* failed = dynamic_cast<const FailedConstant*>(operand.get())) {
+      return FailConstant(failed->status(), scope);
     }
-    constant =
-        constant && (operand == nullptr || operand->constant() != nullptr || failed != nullptr);
+    constant = constant && (operand == nullptr || operand->constant() != nullptr);
   }
   auto call = std::make_unique<Call>(row, std::move(operands));
   if (constant) {

@@ -49,6 +49,9 @@ struct ParseScope {
   std::vector<std::pair<std::string, size_t>> variables;
   size_t slots = 0;  // slots used so far; evaluation grows EvalContext::variables to them
   int depth = 0;     // nesting of the expression being parsed
+  // Above zero below operands that may never be asked for: a constant whose value is an error then
+  // stays an expression that gives the error.
+  int defer_errors = 0;
 };
 
 // Errors carry MongoDB's codes (16020 and friends, InvalidPipelineOperator for unknown ones).

@@ -202,7 +202,7 @@ Result<std::vector<std::string>> ParsePath(std::string_view path) {
     if (part.empty()) {
       return Status(15998, "FieldPath field names may not be empty strings.");
     }
-    if (part[0] == '$') {
+    if (part[0] == '$' && part != "$id" && part != "$ref" && part != "$db") {
       return Status(16410,
                     "FieldPath field names may not start with '$'. Consider using $getField "
                     "or $setField.");

@@ -21,7 +21,7 @@ using bson::Decimal128;
 std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
 
 Status NotNumeric(const Call& call, const Value& value) {
-  return Status(28765,
+  return Status(call.name() == "$sigmoid" ? int{kTypeMismatch} : 28765,
                 std::string(call.name()) + " only supports numeric types, not " + TypeText(value));
 }
 
@@ -373,6 +373,9 @@ Result<Value> EvalLog(const Call& call, EvalContext& eval) {
   if (NotPositive(base) || bson::ExactInt64(base) == 1) {
     return Status(28759,
                   "$log's base must be a positive number not equal to 1, but is " + Show(base));
+  }
+  if (IsDecimalNan(number) || IsDecimalNan(base)) {
+    return Value(std::nan(""));
   }
   if (bson::WiderNumber(number.type(), base.type()) == Type::kDecimal128) {
     return Value(

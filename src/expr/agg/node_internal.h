@@ -43,8 +43,6 @@ constexpr int kAnyCount = 1 << 30;
 
 // Never folded to a constant at parse time.
 constexpr unsigned kVolatile = 1;
-// Does not evaluate every operand: one whose constant value is an error may stay.
-constexpr unsigned kLazy = 2;
 
 struct Row {
   std::string_view name;
@@ -122,6 +120,8 @@ class Call final : public Expression {
 // The node itself, or a constant when every operand is one (and the row is not volatile): then its
 // error, if any, is the parse's error.
 Result<ExpressionPtr> MakeCall(const Row& row, Operands operands, ParseScope& scope);
+// The error, or an expression that gives it where errors wait (ParseScope::defer_errors).
+Result<ExpressionPtr> FailConstant(const Status& status, const ParseScope& scope);
 // Evaluates an expression that reads nothing of a document.
 Result<ExpressionPtr> FoldConstant(const Expression& expression, const ParseScope& scope);
 

@@ -120,6 +120,7 @@ Result<Value> EvalRtrim(const Call& call, EvalContext& eval);
 Result<ExpressionPtr> ParseZip(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParseGetField(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParseSetField(const Row& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseAndOr(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParseCond(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParseIfNull(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParseSwitch(const Row& row, const Value& spec, ParseScope& scope);

@@ -17,6 +17,7 @@ namespace {
 
 // Bounds the work of a pattern that backtracks without end.
 constexpr uint32_t kMatchLimit = 10'000'000;
+constexpr size_t kMaxPattern = 32764;
 constexpr uint32_t kDepthLimit = 100'000;
 
 std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
@@ -210,6 +211,9 @@ class RegexCall final : public Expression {
       }
       pattern = regex.RegexPattern();
       flags = flags.empty() ? regex.RegexOptions() : flags;
+    }
+    if (pattern.size() > kMaxPattern) {
+      return Status(51111, "Invalid Regex in " + op + ": the pattern is too long");
     }
     if (pattern.find('\0') != std::string_view::npos) {
       return Status(51109, op + ": regular expression cannot contain an embedded null byte");

@@ -119,7 +119,7 @@ const Row kRows[] = {
     Op("$tan", EvalFunctionOfOne, 1),
     Op("$tanh", EvalFunctionOfOne, 1),
     // Comparison and logic.
-    Own("$and", ParsePositional, EvalAnd, 0, kAnyCount, nullptr, kLazy),
+    Own("$and", ParseAndOr, EvalAnd),
     Op("$cmp", EvalCmp, 2),
     Op("$eq", EvalEq, 2),
     Op("$gt", EvalGt, 2),
@@ -128,10 +128,10 @@ const Row kRows[] = {
     Op("$lte", EvalLte, 2),
     Op("$ne", EvalNe, 2),
     Op("$not", EvalNot, 1),
-    Own("$or", ParsePositional, EvalOr, 0, kAnyCount, nullptr, kLazy),
+    Own("$or", ParseAndOr, EvalOr),
     // Conditions.
-    Own("$cond", ParseCond, EvalCond, 3, 3, nullptr, kLazy),
-    Own("$ifNull", ParseIfNull, EvalIfNull, 2, kAnyCount, nullptr, kLazy),
+    Own("$cond", ParseCond, EvalCond, 3, 3),
+    Own("$ifNull", ParseIfNull, EvalIfNull),
     Own("$switch", ParseSwitch),
     // Variables and literals.
     Own("$const", ParseLiteral),

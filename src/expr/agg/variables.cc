@@ -51,7 +51,7 @@ Result<std::string> ReadVariableName(const Value& as, std::string_view fallback)
   if (!as.is_string()) {
     return Status(kFailedToParse, "the 'as' argument must be a string, found " + TypeText(as));
   }
-  RETURN_IF_ERROR(CheckVariableName(as.AsString()));
+  RETURN_IF_ERROR(CheckVariableName(as.AsString(), true));
   return std::string(as.AsString());
 }
 
