@@ -111,6 +111,7 @@ std::span<const Row> IndexRows();        // createIndexes, listIndexes, dropInde
 std::span<const Row> TransactionRows();  // commitTransaction, abortTransaction, sessions
 std::span<const Row> StatisticsRows();   // collStats, dbStats, dataSize, validate...
 std::span<const Row> ExplainRows();
+std::span<const Row> PlanCacheRows();
 std::span<const Row> AggregateRows();
 // Those about the server itself are in diagnostic.h.
 

@@ -15,10 +15,11 @@ namespace {
 std::vector<const Row*> AllRows() {
   std::vector<const Row*> all;
   for (std::span<const Row> family :
-       {ReadRows(), WriteRows(), CollectionRows(), IndexRows(), TransactionRows(), StatisticsRows(),
-        ExplainRows(), AggregateRows(), HandshakeRows(), ServerInfoRows(), ServerStatusRows(),
-        ParameterRows(), ReplicaSetRows(), OperationRows(), ControlRows(), ProfileRows(), TopRows(),
-        AuthenticationRows(), DefaultConcernRows()}) {
+       {ReadRows(),        WriteRows(),      CollectionRows(),     IndexRows(),
+        TransactionRows(), StatisticsRows(), ExplainRows(),        PlanCacheRows(),
+        AggregateRows(),   HandshakeRows(),  ServerInfoRows(),     ServerStatusRows(),
+        ParameterRows(),   ReplicaSetRows(), OperationRows(),      ControlRows(),
+        ProfileRows(),     TopRows(),        AuthenticationRows(), DefaultConcernRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }

@@ -7,6 +7,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
+#include "bson/number.h"
 #include "engine/aggregate.h"
 
 namespace quire::engine {
@@ -23,6 +24,21 @@ Result<std::shared_ptr<const expr::Collator>> CollatorOf(bson::View spec,
   return collection != nullptr ? collection->collator : nullptr;
 }
 
+namespace {
+
+Status CheckNaturalSort(bson::View sort) {
+  if (sort.Count() > 1) {
+    return {kBadValue, "Cannot include '$natural' in compound sort: " + bson::ToJson(sort)};
+  }
+  auto direction = bson::ExactInt64(sort["$natural"]);
+  if (direction != 1 && direction != -1) {
+    return {kBadValue, "$natural sort cannot be set to a value other than -1 or 1."};
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
   filter_spec_ = bson::Document(parts.filter);
   sort_spec_ = bson::Document(parts.sort);
@@ -38,7 +54,12 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
     RETURN_IF_ERROR(FillContext(operation, parts.let, &own_context_));
   }
   ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(filter_spec_, context_));
-  ASSIGN_OR_RETURN(sort_, expr::SortPattern::Parse(sort_spec_));
+  if (sort_spec_.view().Has("$natural")) {
+    RETURN_IF_ERROR(CheckNaturalSort(sort_spec_));
+    hint_ = bson::OwnedValue(bson::Value(sort_spec_.view()));  // natural order is a scan's
+  } else {
+    ASSIGN_OR_RETURN(sort_, expr::SortPattern::Parse(sort_spec_));
+  }
   if (!projection_spec_.empty()) {
     ASSIGN_OR_RETURN(projection_,
                      expr::Projection::Parse(projection_spec_, expr::Projection::Policy::kFind,

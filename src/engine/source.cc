@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "engine/pipeline_run.h"
 #include "engine/statistics.h"
+#include "plan/plan_cache.h"
 
 namespace quire::engine {
 
@@ -28,6 +29,21 @@ Result<Documents> IndexStats(const Operation& operation, const plan::Namespace& 
         .Append("since", bson::Date{index->state->since_millis})
         .End();
     b.Append("spec", index->spec);
+    out.push_back(b.Finish());
+  }
+  return out;
+}
+
+Result<Documents> PlanCache(const Operation& operation, const plan::Namespace& ns,
+                            const bson::Value&) {
+  Documents out;
+  ASSIGN_OR_RETURN(auto collection, operation.Find(ns.database + "." + ns.collection));
+  if (collection == nullptr || collection->is_view()) {
+    return out;
+  }
+  for (const bson::Document& stats : plan::PlanCacheStats(*collection)) {
+    bson::Builder b;
+    b.AppendFields(stats).Append("host", operation.engine.host);
     out.push_back(b.Finish());
   }
   return out;
@@ -93,8 +109,8 @@ struct SourceRow {
   Result<Documents> (*read)(const Operation&, const plan::Namespace&, const bson::Value& spec);
 };
 constexpr SourceRow kSources[] = {
-    {"$indexStats", IndexStats},      {"$collStats", CollStats},   {"$currentOp", CurrentOp},
-    {"$listLocalSessions", Sessions}, {"$listSessions", Sessions},
+    {"$indexStats", IndexStats},    {"$collStats", CollStats},        {"$currentOp", CurrentOp},
+    {"$planCacheStats", PlanCache}, {"$listLocalSessions", Sessions}, {"$listSessions", Sessions},
 };
 
 }  // namespace

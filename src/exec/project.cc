@@ -5,10 +5,23 @@
 
 namespace quire::exec {
 
+Status Project::AddSortKey(Row* row) {
+  std::string key;
+  std::string type_bits;
+  RETURN_IF_ERROR(sort_key_.pattern->AppendKey(row->document, &row->meta, *sort_key_.context, &key,
+                                               &type_bits));
+  sort_key_values_ = sort_key_.pattern->KeyValues(key, type_bits);
+  row->meta.sort_key = bson::Value::Array(sort_key_values_.view());
+  return Status::Ok();
+}
+
 Result<Step> Project::DoWork(OpContext& op, Row* row) {
   auto step = input_->Work(op, row);
   if (!step.ok() || *step != Step::kRow) {
     return step;
+  }
+  if (sort_key_.pattern != nullptr) {
+    RETURN_IF_ERROR(AddSortKey(row));
   }
   if (projection_ != nullptr) {
     projected_.clear();

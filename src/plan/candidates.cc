@@ -91,7 +91,8 @@ int NaturalHint(const Query& query) {
 
 Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
   std::vector<IndexChoice> found;
-  auto filter = PlanMemory::Of(*query.collection).FindFilter(ShapeOf(query).query_hash);
+  PlanMemory& memory = PlanMemory::Of(*query.collection);
+  auto filter = memory.has_filters() ? memory.FindFilter(ShapeOf(query).query_hash) : std::nullopt;
   if (filter.has_value()) {
     // What an administrator allows goes before the hint.
     for (const auto& index : query.collection->indexes) {

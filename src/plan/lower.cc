@@ -58,6 +58,26 @@ store::KeyBounds KeyBoundsOf(const PlanNode& scan) {
   return bounds;
 }
 
+// Whether {$meta: name} stands anywhere in the value.
+bool AsksForMeta(const bson::Value& value, std::string_view name) {
+  if (!value.is_document() && !value.is_array()) {
+    return false;
+  }
+  for (const bson::Element& element : value.AsDocument()) {
+    bson::Value inner = element.value();
+    bool asks = element.name() == "$meta" && inner.is_string() && inner.AsString() == name;
+    if (asks || AsksForMeta(inner, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+exec::SortKeySource SortKeyFor(const Query& query) {
+  bool asks = query.sort != nullptr && AsksForMeta(bson::Value(query.projection_spec), "sortKey");
+  return asks ? exec::SortKeySource{query.sort, query.context} : exec::SortKeySource{};
+}
+
 class Lowering {
  public:
   Lowering(const Query& query, size_t memory_limit, store::Transaction* txn)
@@ -114,7 +134,8 @@ class Lowering {
       case StageKind::kProjectionSimple:
       case StageKind::kProjectionCovered:
       case StageKind::kProjectionDefault:
-        return std::make_unique<exec::Project>(input, query_.projection, query_.show_record_id);
+        return std::make_unique<exec::Project>(input, query_.projection, query_.show_record_id,
+                                               SortKeyFor(query_));
       case StageKind::kReturnKey:
         return std::make_unique<exec::ReturnKey>(input);
       case StageKind::kCount:
@@ -156,7 +177,8 @@ class Lowering {
     }
     options.filter = node.filter == nullptr ? nullptr : &node.filter->root();
     options.show_key = node.needs_key;
-    options.return_key = query_.return_key;
+    options.return_key =
+        query_.return_key || AsksForMeta(bson::Value(query_.projection_spec), "indexKey");
     options.dedup = node.multikey != 0 || node.index->state->multikey_steps.load() != 0;
     options.count = node.kind == StageKind::kCountScan;
     if (node.kind == StageKind::kDistinctScan) {

@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include "base/try.h"
 #include "bson/number.h"
+#include "expr/collation/collator.h"
 
 namespace quire::plan {
 
@@ -18,10 +20,10 @@ struct Slot final : store::CollectionState::Attachment {
 PlanMemory& PlanMemory::Of(const store::CollectionInfo& collection) {
   auto& attachment = collection.state->Attach([] { return std::make_unique<Slot>(); });
   PlanMemory& memory = static_cast<Slot&>(attachment).memory;
-  std::lock_guard lock(memory.mutex_);
-  if (memory.version_ != collection.version) {
+  if (memory.version_.load(std::memory_order_acquire) != collection.version) {
+    std::lock_guard lock(memory.mutex_);
     memory.plans_.clear();
-    memory.version_ = collection.version;
+    memory.version_.store(collection.version, std::memory_order_release);
   }
   return memory;
 }
@@ -56,6 +58,12 @@ void PlanMemory::Forget(const std::string& key) {
   plans_.erase(key);
 }
 
+void PlanMemory::ForgetShape(const std::string& query_hash) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(plans_,
+                [&](const auto& entry) { return entry.second.shape.query_hash == query_hash; });
+}
+
 void PlanMemory::Clear() {
   std::lock_guard lock(mutex_);
   plans_.clear();
@@ -81,19 +89,23 @@ void PlanMemory::SetFilter(const std::string& query_hash, IndexFilter filter) {
   std::erase_if(plans_,
                 [&](const auto& entry) { return entry.second.shape.query_hash == query_hash; });
   filters_.insert_or_assign(query_hash, std::move(filter));
+  has_filters_.store(true, std::memory_order_release);
 }
 
 bool PlanMemory::ClearFilter(const std::string& query_hash) {
   std::lock_guard lock(mutex_);
   std::erase_if(plans_,
                 [&](const auto& entry) { return entry.second.shape.query_hash == query_hash; });
-  return filters_.erase(query_hash) > 0;
+  bool there = filters_.erase(query_hash) > 0;
+  has_filters_.store(!filters_.empty(), std::memory_order_release);
+  return there;
 }
 
 void PlanMemory::ClearFilters() {
   std::lock_guard lock(mutex_);
   plans_.clear();
   filters_.clear();
+  has_filters_.store(false, std::memory_order_release);
 }
 
 std::vector<IndexFilter> PlanMemory::ListFilters() {
@@ -103,6 +115,30 @@ std::vector<IndexFilter> PlanMemory::ListFilters() {
     list.push_back(filter);
   }
   return list;
+}
+
+Result<std::string> QueryHashOf(const store::CollectionPtr& collection, bson::View filter,
+                                bson::View sort, bson::View projection, bson::View collation) {
+  std::shared_ptr<const expr::Collator> collator = collection->collator;
+  if (!collation.empty()) {
+    ASSIGN_OR_RETURN(collator, expr::Collator::Parse(collation));
+  }
+  expr::Context context;
+  context.collator = collator.get();
+  ASSIGN_OR_RETURN(auto parsed, expr::match::Filter::Parse(filter, &context));
+  ASSIGN_OR_RETURN(auto pattern, expr::SortPattern::Parse(sort));
+  if (!projection.empty()) {
+    ASSIGN_OR_RETURN(auto checked,
+                     expr::Projection::Parse(projection, expr::Projection::Policy::kFind, &context,
+                                             parsed.get()));
+  }
+  Query query;
+  query.collection = collection;
+  query.context = &context;
+  query.filter = parsed.get();
+  query.sort_spec = sort;
+  query.projection_spec = projection;
+  return ShapeOf(query).query_hash;
 }
 
 std::vector<bson::Document> PlanCacheStats(const store::CollectionInfo& collection) {

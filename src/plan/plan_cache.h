@@ -4,6 +4,7 @@
 // an administrator allows for it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -51,10 +52,13 @@ class PlanMemory {
   // works becomes active.
   void Remember(CachedPlan plan);
   void Forget(const std::string& key);
+  void ForgetShape(const std::string& query_hash);
   // Every plan.
   void Clear();
   std::vector<CachedPlan> List();
 
+  // False: FindFilter finds nothing, whatever the shape. Takes no lock.
+  bool has_filters() const { return has_filters_.load(std::memory_order_acquire); }
   std::optional<IndexFilter> FindFilter(const std::string& query_hash);
   // Plans of the shape are forgotten.
   void SetFilter(const std::string& query_hash, IndexFilter filter);
@@ -66,11 +70,16 @@ class PlanMemory {
  private:
   static constexpr size_t kMostPlans = 5000;
 
-  std::mutex mutex_;
-  uint64_t version_ = 0;
+  std::atomic<uint64_t> version_{0};
+  std::atomic<bool> has_filters_{false};
+  std::mutex mutex_;                            // protects all below
   std::map<std::string, CachedPlan> plans_;     // by shape.key
   std::map<std::string, IndexFilter> filters_;  // by query hash
 };
+
+// The query hash of such a query on the collection. Errors are those of parsing it.
+Result<std::string> QueryHashOf(const store::CollectionPtr& collection, bson::View filter,
+                                bson::View sort, bson::View projection, bson::View collation);
 
 // For $planCacheStats: one document per remembered plan.
 std::vector<bson::Document> PlanCacheStats(const store::CollectionInfo& collection);

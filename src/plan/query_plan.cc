@@ -17,6 +17,18 @@ namespace {
 
 using expr::match::Kind;
 
+// For $indexStats.
+void CountAccesses(const Query& query, const PlanNode& node) {
+  if (node.kind == StageKind::kIdLookup) {
+    query.collection->indexes.front()->state->accesses.fetch_add(1, std::memory_order_relaxed);
+  } else if (node.index != nullptr) {
+    node.index->state->accesses.fetch_add(1, std::memory_order_relaxed);
+  }
+  for (const auto& input : node.inputs) {
+    CountAccesses(query, *input);
+  }
+}
+
 // {sort: {$natural: 1}} is a hint.
 void TakeNaturalSort(Query* query, bson::Document* hint) {
   if (Sorts(*query) && query->sort->parts().size() == 1 &&
@@ -158,6 +170,9 @@ Result<PlanNodePtr> QueryPlan::ChooseBranches(OpContext& op,
 }
 
 Result<exec::Operator*> QueryPlan::Open(store::Transaction& txn) {
+  if (!query_.explain) {
+    CountAccesses(query_, root());
+  }
   if (tried_in_ == &txn) {
     replay_ = std::make_unique<Replay>(&trials_[winner_]);
     return static_cast<exec::Operator*>(replay_.get());
