@@ -146,7 +146,6 @@
   X(NotImplemented, 238)                              \
   X(ConversionFailure, 241)                           \
   X(KeyTooLong, 17280)                                \
-  X(MergeStageNoMatchingDocument, 13113)              \
   X(CollectionUUIDMismatch, 361)                      \
   X(APIVersionError, 322)                             \
   X(APIStrictError, 323)                              \
