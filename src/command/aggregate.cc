@@ -10,20 +10,30 @@ namespace quire::command {
 
 namespace {
 
+bool Writes(bson::View pipeline) {
+  for (const bson::Element& stage : pipeline) {
+    bson::View spec = stage.value().AsDocument();
+    if (spec.Has("$out") || spec.Has("$merge")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Status RunAggregate(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(i.body()));
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
   if (!request.collection.empty()) {
     ASSIGN_OR_RETURN(i.call.summary.ns, request::Namespace(i.database(), request.collection));
   }
-  if (i.call.generic.read_concern_level == "linearizable") {
-    for (const bson::Element& stage : request.pipeline.view) {
-      bson::View spec = stage.value().AsDocument();
-      if (spec.Has("$out") || spec.Has("$merge")) {
-        return {kInvalidOptions,
-                "$out and $merge cannot be used with a 'linearizable' read "
-                "concern level"};
-      }
+  if (Writes(request.pipeline.view)) {
+    if (i.call.generic.read_concern_level == "linearizable") {
+      return {kInvalidOptions,
+              "$out and $merge cannot be used with a 'linearizable' read concern level"};
+    }
+    if (i.operation.in_transaction) {
+      return {kOperationNotSupportedInTransaction,
+              "$out and $merge cannot be used in a transaction"};
     }
   }
   if (request.explain) {

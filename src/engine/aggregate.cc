@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/aggregate.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
@@ -20,22 +17,6 @@ void Own(const Operation& operation, Cursor* cursor) {
   if (operation.in_transaction) {
     cursor->txn_number = operation.session->txn_number();
   }
-}
-
-// {aggregate: 1} needs a stage that brings its own documents.
-Status CheckCollectionless(bson::View pipeline) {
-  constexpr std::array<std::string_view, 6> kSources = {"$currentOp",    "$listLocalSessions",
-                                                        "$documents",    "$changeStream",
-                                                        "$listSessions", "$queryStats"};
-  std::string_view first;
-  if (!pipeline.empty() && !pipeline.front().value().AsDocument().empty()) {
-    first = pipeline.front().value().AsDocument().front().name();
-  }
-  if (std::find(kSources.begin(), kSources.end(), first) != kSources.end()) {
-    return Status::Ok();
-  }
-  return {kInvalidNamespace, "{aggregate: 1} is not valid for '" + std::string(first) +
-                                 "'; a collection is required."};
 }
 
 // $out and $merge do their work before the first batch.
@@ -98,9 +79,6 @@ Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns
 Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::string_view database,
                                           const request::AggregateRequest& request) {
   plan::Namespace ns{std::string(database), std::string(request.collection)};
-  if (ns.collection.empty()) {
-    RETURN_IF_ERROR(CheckCollectionless(request.pipeline.view));
-  }
   auto run = std::make_unique<PipelineRun>(operation, ns, request.pipeline.view,
                                            request.allow_disk_use, request.bypass_validation);
   RETURN_IF_ERROR(run->Open(operation, request.collation, request.let, request.hint));

@@ -226,6 +226,9 @@ Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::stri
   RETURN_IF_ERROR(
       operation.engine.catalog().CreateIndexes(operation.op, ns, fresh, operation.durability));
   result.after = result.before + static_cast<int32_t>(fresh.size());
+  if (fresh.size() < specs.size()) {
+    result.note = "index already exists";
+  }
   return result;
 }
 

@@ -149,6 +149,10 @@ Status LookupStage::CheckFields(const StageContext& context) {
     }
     ASSIGN_OR_RETURN(ns_, ParseFrom(from_, "$lookup", context.options.ns));
   }
+  options_ = context.options;
+  options_.place = PipelinePlace::kLookup;
+  options_.ns = ns_;
+  ++options_.depth;
   if (local_field_.has_value() != foreign_field_.has_value()) {
     return Status(kFailedToParse,
                   "$lookup requires both or neither of 'localField' and 'foreignField' to be "
@@ -190,10 +194,6 @@ Status LookupStage::ParseLet(bson::View let) {
 // document, an error may come from the stand-in value: then only those of the text count.
 Status LookupStage::CheckPipeline(const StageContext& context) {
   pipeline_ = bson::Document(pipeline_value_.AsArray());
-  options_ = context.options;
-  options_.place = PipelinePlace::kLookup;
-  options_.ns = ns_;
-  ++options_.depth;
   expr::Context stand_in = *context.context;
   for (const Variable& variable : variables_) {
     Bind(&stand_in, variable.name, bson::Value::Null());
