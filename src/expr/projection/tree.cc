@@ -74,6 +74,18 @@ Status TreeNode::Add(std::string_view path, Child leaf) {
   return AddAt(path, path, std::move(leaf));
 }
 
+Child* TreeNode::Append(std::string_view name, Child child) {
+  child.name = name;
+  children_.push_back(std::move(child));
+  index_.clear();
+  if (children_.size() > kLinearSearch) {
+    for (size_t i = 0; i < children_.size(); ++i) {
+      index_.emplace(children_[i].name, i);
+    }
+  }
+  return &children_.back();
+}
+
 Status TreeNode::AddAt(std::string_view full_path, std::string_view rest, Child leaf) {
   size_t dot = rest.find('.');
   std::string_view name = rest.substr(0, dot);
@@ -83,28 +95,18 @@ Status TreeNode::AddAt(std::string_view full_path, std::string_view rest, Child 
     if (existing != nullptr) {
       return Status(31250, "Path collision at " + std::string(full_path));
     }
-  } else if (existing != nullptr && existing->kind != Child::Kind::kNode) {
+    Append(name, std::move(leaf));
+    return Status::Ok();
+  }
+  if (existing != nullptr && existing->kind != Child::Kind::kNode) {
     return Status(31249, "Path collision at " + std::string(full_path) + " remaining portion " +
                              std::string(rest.substr(dot + 1)));
   }
   if (existing == nullptr) {
-    Child child = dot == rest.npos ? std::move(leaf) : Child();
-    child.name = name;
-    if (dot != rest.npos) {
-      child.kind = Child::Kind::kNode;
-      child.node = std::make_unique<TreeNode>();
-    }
-    children_.push_back(std::move(child));
-    index_.clear();
-    if (children_.size() > kLinearSearch) {
-      for (size_t i = 0; i < children_.size(); ++i) {
-        index_.emplace(children_[i].name, i);
-      }
-    }
-    if (dot == rest.npos) {
-      return Status::Ok();
-    }
-    existing = &children_.back();
+    Child node;
+    node.kind = Child::Kind::kNode;
+    node.node = std::make_unique<TreeNode>();
+    existing = Append(name, std::move(node));
   }
   existing->computes = existing->computes || leaf.computes;
   existing->positional = existing->positional || leaf.positional;

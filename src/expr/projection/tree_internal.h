@@ -59,6 +59,8 @@ class TreeNode {
   bool computes() const { return computes_; }
 
  private:
+  // The child under its name at the end.
+  Child* Append(std::string_view name, Child child);
   Status AddAt(std::string_view full_path, std::string_view rest, Child leaf);
 
   std::vector<Child> children_;
