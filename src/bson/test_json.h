@@ -3,11 +3,11 @@
 // Documents written the short way, for tests: {a: 'x', $set: {"b.c": 1}}.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cctype>
 #include <string>
 #include <string_view>
-
-#include <gtest/gtest.h>
 
 #include "quire/bson.h"
 

@@ -21,9 +21,9 @@ bson::Document Event(int32_t i) {
 
 uint64_t KeysExamined(TestCollection& collection, const std::string& hint) {
   // Eleven events of the host: times 50001, 50101 ... 51001.
-  bson::Document spec = Json(
-      R"({"filter": {"host": "127.0.0.1", "time": {"$gte": 50000, "$lt": 51100}}, "hint": ")" +
-      hint + "\"}");
+  bson::Document spec =
+      Json(R"({"filter": {"host": "127.0.0.1", "time": {"$gte": 50000, "$lt": 51100}}, "hint": ")" +
+           hint + "\"}");
   auto txn = *store::Transaction::Begin(collection.store(), true);
   TestQuery query(collection.info(), spec);
   auto rows = query.Run(*txn);
