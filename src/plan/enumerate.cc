@@ -62,21 +62,27 @@ bool OnlyFirstPartBounded(const PlanNode& scan) {
 
 // Branches of $or that read the same index become one scan of all their intervals.
 void MergeScans(std::vector<PlanNodePtr>* branches) {
-  for (size_t i = 0; i < branches->size(); ++i) {
-    for (size_t j = i + 1; j < branches->size();) {
-      PlanNode& into = *(*branches)[i];
-      PlanNode& from = *(*branches)[j];
-      if (SameScan(into, from) && OnlyFirstPartBounded(into) && OnlyFirstPartBounded(from)) {
-        for (const Interval& interval : from.bounds.parts[0].intervals()) {
-          into.bounds.parts[0].Add(interval);
-        }
-        into.bounds.parts[0].Unite();
-        branches->erase(branches->begin() + static_cast<std::ptrdiff_t>(j));
-      } else {
-        ++j;
-      }
+  std::vector<PlanNodePtr> merged;
+  for (PlanNodePtr& branch : *branches) {
+    bool plain = branch->kind == StageKind::kIndexScan && branch->filter == nullptr &&
+                 OnlyFirstPartBounded(*branch);
+    auto same = std::find_if(merged.begin(), merged.end(), [&](const PlanNodePtr& other) {
+      return plain && SameScan(*other, *branch) && OnlyFirstPartBounded(*other);
+    });
+    if (same == merged.end()) {
+      merged.push_back(std::move(branch));
+      continue;
+    }
+    for (const Interval& interval : branch->bounds.parts[0].intervals()) {
+      (*same)->bounds.parts[0].Add(interval);
     }
   }
+  for (PlanNodePtr& branch : merged) {
+    if (branch->kind == StageKind::kIndexScan) {
+      branch->bounds.parts[0].Unite();
+    }
+  }
+  *branches = std::move(merged);
 }
 
 }  // namespace
