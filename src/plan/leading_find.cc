@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The part of a pipeline that its collection can answer by itself.
+#include <algorithm>
+#include <set>
+
 #include "plan/stages/order_internal.h"
 #include "plan/stages/reshape_internal.h"
 #include "plan/stages/stage_internal.h"
@@ -35,6 +38,14 @@ bson::Document NeededFields(const Stages& stages, size_t from) {
   return fields.empty() ? bson::Document() : projection.Finish();
 }
 
+// A $project that a find does as well: top-level fields kept as they are.
+bool KeepsWholeFields(const ProjectStage& project) {
+  std::set<std::string> paths;
+  return project.projection().PlainInclusion(&paths) && !paths.empty() &&
+         std::none_of(paths.begin(), paths.end(),
+                      [](const std::string& path) { return path.find('.') != std::string::npos; });
+}
+
 }  // namespace
 
 LeadingFind TakeLeadingFind(Stages* stages) {
@@ -60,7 +71,12 @@ LeadingFind TakeLeadingFind(Stages* stages) {
     find.limit = limit->count();
     ++taken;
   }
-  find.projection = NeededFields(*stages, taken);
+  if (auto* project = dynamic_cast<ProjectStage*>(at()); project && KeepsWholeFields(*project)) {
+    find.projection = bson::Document(project->document());
+    ++taken;
+  } else {
+    find.projection = NeededFields(*stages, taken);
+  }
   stages->erase(stages->begin(), stages->begin() + static_cast<long>(taken));
   return find;
 }

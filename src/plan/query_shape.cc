@@ -100,6 +100,8 @@ QueryShape ShapeOf(const Query& query) {
   }
   shape.key.push_back(query.count_only ? 'n' : 'f');
   shape.plan_cache_key = HashText(shape.key);
+  // What is quick for the first row may be slow for all.
+  shape.key.push_back(query.limit > 0 ? 'l' : 'a');
   return shape;
 }
 

@@ -12,7 +12,7 @@ namespace quire::plan {
 struct QueryShape {
   std::string key;             // equal for queries that may share a plan
   std::string query_hash;      // of filter, sort, projection and collation
-  std::string plan_cache_key;  // of `key`
+  std::string plan_cache_key;  // of these and of which indexes the constants allow
 };
 
 // REQUIRES: query.filter.
