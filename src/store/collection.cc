@@ -208,11 +208,8 @@ Status Remove(Transaction& txn, const CollectionInfo& info, RecordId id, bson::V
 Result<std::optional<RecordId>> FindById(Transaction& txn, const CollectionInfo& info,
                                          const bson::Value& id) {
   const IndexInfo& index = *info.indexes.front();
-  bson::Builder values;
-  values.Append("", id);
-  bson::Document key_values = values.Finish();
   std::string key = TablePrefix(index.table->id);
-  key += EncodeKey(index.keys, key_values).bytes;
+  AppendKeyPart(index.keys, 0, id, &key);
   kv::ReadValue value;
   ASSIGN_OR_RETURN(bool found, txn.kv().Get(key, &value));
   if (!found) {
