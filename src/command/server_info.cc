@@ -62,7 +62,7 @@ Status OnlyGenericFields(Invocation& i) {
   return Status::Ok();
 }
 
-Status RunPing(Invocation&) { return Status::Ok(); }
+Status RunPing(Invocation& i) { return OnlyGenericFields(i); }
 
 Status RunBuildInfo(Invocation& i) {
   RETURN_IF_ERROR(OnlyGenericFields(i));
@@ -303,6 +303,9 @@ Status RunDropConnections(Invocation& i) {
     return request::WrongType("dropConnections", hosts, "array");
   }
   for (const bson::Element& host : hosts.value().AsArray()) {
+    if (host.value().nullish()) {
+      continue;
+    }
     if (host.type() != bson::Type::kString) {
       return request::WrongType("dropConnections.hostAndPort", host, "string");
     }

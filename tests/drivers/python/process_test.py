@@ -66,7 +66,10 @@ class Process(unittest.TestCase):
             results = []
 
             def read():
-                results.append(len(list(database.numbers.find(batch_size=20_000))))
+                try:
+                    results.append(len(list(database.numbers.find(batch_size=20_000))))
+                except pymongo.errors.PyMongoError:  # it came too late
+                    pass
 
             reader = threading.Thread(target=read)
             reader.start()

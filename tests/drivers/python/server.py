@@ -18,9 +18,10 @@ class Server:
         prefix = [program] if program else [QUIRE, "serve"]
         self.log = tempfile.NamedTemporaryFile("r", suffix=".log")
         started = time.monotonic()
-        self.process = subprocess.Popen(
-            [*prefix, "--port", "0", "--nounixsocket", "--logFormat", "text", *storage, *extra],
-            stdout=open(self.log.name, "w"), stderr=subprocess.STDOUT)
+        with open(self.log.name, "w") as output:
+            self.process = subprocess.Popen(
+                [*prefix, "--port", "0", "--nounixsocket", "--logFormat", "text", *storage, *extra],
+                stdout=output, stderr=subprocess.STDOUT)
         self.port = self._wait_for_port()
         self.start_seconds = time.monotonic() - started
         self.uri = f"mongodb://127.0.0.1:{self.port}"
