@@ -164,7 +164,10 @@ std::optional<Connection::Wait> Connection::Answer(wire::Message& message, Scrat
       request.sequences.push_back({sequence.name, std::move(sequence.documents)});
     }
     awaited_.store(request.reply_expected, std::memory_order_relaxed);
+    auto& active = request::Network().connections_active;
+    active.fetch_add(1, std::memory_order_relaxed);
     outcome = shared_->handler->Run(client_, request, &reply);
+    active.fetch_sub(1, std::memory_order_relaxed);
     awaited_.store(false, std::memory_order_relaxed);
   } else {
     bson::Builder builder(&reply);

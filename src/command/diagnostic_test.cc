@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/diagnostic.h"
+
+#include <thread>
+
+#include "command/harness_test.h"
+
+namespace quire::command {
+namespace {
+
+TEST(Hello, ShowsThePrimaryOfOneMember) {
+  Node node;
+  bson::Document hello = node.Run(R"({"hello": 1})", "admin");
+  EXPECT_TRUE(hello["isWritablePrimary"].AsBool());
+  EXPECT_EQ(hello["maxWireVersion"].AsInt32(), 21);
+  EXPECT_EQ(hello["me"].AsString(), hello["primary"].AsString());
+  EXPECT_EQ(hello["setName"].AsString(), "quire");
+  bson::Document old = node.Run(R"({"ismaster": 1, "helloOk": true})", "admin");
+  EXPECT_TRUE(old["ismaster"].AsBool());
+  EXPECT_TRUE(old["helloOk"].AsBool());
+  EXPECT_TRUE(old["isWritablePrimary"].missing());
+}
+
+TEST(Hello, Errors) {
+  Node node;
+  EXPECT_EQ(node.Code(R"({"hello": 1, "saslSupportedMechs": 1})"), 14);
+  EXPECT_EQ(node.Code(R"({"hello": 1, "saslSupportedMechs": "nodot"})"), 2);
+  EXPECT_EQ(node.Code(R"({"hello": 1, "maxAwaitTimeMS": 10})"), 31368);
+  EXPECT_EQ(node.Code(R"({"hello": 1, "client": 1})"), 14);
+  EXPECT_EQ(node.Code(R"({"hello": 1, "client": {"driver": {"name": "x"}}})"), 183);
+}
+
+// Codes by command, on the database given.
+TEST(Diagnostics, CodesByCommand) {
+  Node node;
+  struct Case {
+    const char* command;
+    const char* database;
+    int code;
+  };
+  const Case cases[] = {
+      {R"({"ping": 1})", "x", 0},
+      {R"({"buildInfo": 1})", "x", 0},
+      {R"({"buildInfo": 1, "unknown": 1})", "x", 40415},
+      {R"({"hostInfo": 1})", "x", 0},
+      {R"({"serverStatus": 1})", "x", 0},
+      {R"({"connectionStatus": 1, "showPrivileges": "x"})", "x", 14},
+      {R"({"getCmdLineOpts": 1})", "x", 13},
+      {R"({"getLog": "*"})", "admin", 0},
+      {R"({"getLog": "nope"})", "admin", 96},
+      {R"({"getLog": 1})", "admin", 14},
+      {R"({"getLog": null})", "admin", 40414},
+      {R"({"getParameter": 1})", "admin", 72},
+      {R"({"getParameter": "*"})", "admin", 0},
+      {R"({"getParameter": 1, "logLevel": 1})", "x", 13},
+      {R"({"setParameter": 1, "nosuch": 1})", "admin", 72},
+      {R"({"setParameter": 1, "logLevel": 9})", "admin", 2},
+      {R"({"setParameter": 1, "authSchemaVersion": 3})", "admin", 20},
+      {R"({"replSetInitiate": {}})", "admin", 23},
+      {R"({"replSetGetStatus": 1})", "admin", 0},
+      {R"({"replSetFreeze": 1})", "admin", 95},
+      {R"({"killOp": 1})", "admin", 4},
+      {R"({"killOp": 1, "op": 1})", "admin", 0},
+      {R"({"currentOp": 1})", "admin", 0},
+      {R"({"currentOp": 1, "$bad": 1})", "admin", 2},
+      {R"({"fsync": 1})", "admin", 0},
+      {R"({"fsyncUnlock": 1})", "admin", 20},
+      {R"({"shutdown": 1})", "admin", 20},
+      {R"({"dropConnections": 1, "hostAndPort": ["a:1", "b"]})", "admin", 0},
+      {R"({"dropConnections": 1, "hostAndPort": ["a:x"]})", "admin", 9},
+      {R"({"isdbgrid": 1})", "admin", 59},
+      {R"({"atlasVersion": 1})", "admin", 59},
+      {R"({"top": 1})", "x", 13},
+      {R"({"profile": null})", "x", 40414},
+      {R"({"profile": 0, "sampleRate": 2})", "x", 2},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(node.Code(c.command, c.database), c.code) << c.command;
+  }
+}
+
+TEST(Parameters, SetShowsWhatWas) {
+  Node node;
+  node.Run(R"({"setParameter": 1, "transactionLifetimeLimitSeconds": 30})", "admin");
+  bson::Document was =
+      node.Run(R"({"setParameter": 1, "transactionLifetimeLimitSeconds": 60})", "admin");
+  EXPECT_EQ(was["was"].AsInt32(), 30);
+  node.Run(R"({"setParameter": 1, "transactionLifetimeLimitSeconds": 5, "nosuch": 1})", "admin");
+  bson::Document now =
+      node.Run(R"({"getParameter": 1, "transactionLifetimeLimitSeconds": 1})", "admin");
+  EXPECT_EQ(now["transactionLifetimeLimitSeconds"].AsInt32(), 60) << "all or nothing";
+}
+
+TEST(Profile, KeepsOperationsInSystemProfile) {
+  Node node;
+  EXPECT_EQ(node.Code(R"({"profile": 2})"), 0);
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  node.Run(R"({"find": "c"})");
+  node.Run(R"({"profile": 0})");
+  node.Run(R"({"find": "c"})");
+  bson::Document count = node.Run(R"({"count": "system.profile", "query": {"op": "query"}})");
+  EXPECT_EQ(count["n"].AsInt32(), 1);
+}
+
+TEST(Fsync, LockHoldsWritesBack) {
+  Node node;
+  bson::Document locked = node.Run(R"({"fsync": 1, "lock": true})", "admin");
+  EXPECT_EQ(locked["lockCount"].AsInt64(), 1);
+  std::thread writer(
+      [&] { EXPECT_EQ(node.Code(R"({"insert": "c", "documents": [{"_id": 1}]})"), 0); });
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":0,"ok":1.0})");
+  EXPECT_EQ(node.Code(R"({"fsyncUnlock": 1})", "admin"), 0);
+  writer.join();
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":1,"ok":1.0})");
+}
+
+TEST(Top, CountsByNamespace) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  node.Run(R"({"find": "c"})");
+  bson::Document top = node.Run(R"({"top": 1})", "admin");
+  bson::View totals = top["totals"].AsDocument();
+  EXPECT_EQ(totals["test.c"].AsDocument()["insert"].AsDocument()["count"].AsInt64(), 1);
+  EXPECT_EQ(totals["test.c"].AsDocument()["total"].AsDocument()["count"].AsInt64(), 2);
+}
+
+}  // namespace
+}  // namespace quire::command
