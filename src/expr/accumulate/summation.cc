@@ -89,6 +89,7 @@ void Summation::Add(const Value& number) {
       break;
     case Type::kDouble:
       has_other_ = true;
+      has_double_ = true;
       other_.Add(number.AsDouble());
       break;
     default:
@@ -102,6 +103,7 @@ void Summation::Add(const Summation& other) {
   widest_ = bson::WiderNumber(widest_, other.widest_);
   decimals_ = bson::decimal::Add(decimals_, other.decimals_);
   has_other_ = has_other_ || other.has_other_;
+  has_double_ = has_double_ || other.has_double_;
   other_.Add(other.other_);
 }
 
@@ -120,6 +122,13 @@ Value Summation::Sum() const {
     default:
       return other_.FitsInt64() ? bson::NarrowInt(other_.ToInt64()) : Value(other_.ToDouble());
   }
+}
+
+Value Summation::AddedSum() const {
+  if (widest_ == Type::kDecimal128 && has_double_) {
+    return Value(bson::decimal::Add(decimals_, bson::decimal::FromDouble(other_.ToDouble())));
+  }
+  return Sum();
 }
 
 void Summation::AddAsDouble(const Value& number) {

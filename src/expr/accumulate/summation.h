@@ -41,6 +41,8 @@ class Summation {
   // The sum in the widest type seen: an int that overflows becomes a long, a long a double.
   // int32 0 when nothing was added.
   bson::Value Sum() const;
+  // The same as $add gives it: doubles beside decimals count with 15 digits.
+  bson::Value AddedSum() const;
   // The sum divided by count(): a double or a decimal. REQUIRES: count() > 0.
   bson::Value Mean() const;
   // The whole sum rounded to a long, halves away from zero; false when it does not fit.
@@ -51,6 +53,7 @@ class Summation {
   DoubleDoubleSum other_;
   bson::Decimal128 decimals_{0, 0x3040000000000000};
   bool has_other_ = false;  // something but decimals was added
+  bool has_double_ = false;
   bson::Type widest_ = bson::Type::kInt32;
   int64_t count_ = 0;
 };

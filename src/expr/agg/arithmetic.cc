@@ -68,7 +68,7 @@ Result<Value> EvalAdd(const Call& call, EvalContext& eval) {
     }
   }
   if (date.missing()) {
-    return sum.Sum();
+    return sum.AddedSum();
   }
   int64_t millis = 0;
   if (!sum.RoundedInt64(&millis) || __builtin_add_overflow(date.AsDate().millis, millis, &millis)) {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "expr/date/calendar.h"
+#include "expr/date/format.h"
+#include "expr/date/time_zone.h"
+
+namespace quire::expr::date {
+namespace {
+
+TEST(Date, CalendarRoundTrips) {
+  for (int64_t days : {-719468L, -1L, 0L, 59L, 60L, 10957L, 11016L, 2932896L}) {
+    Fields f = SplitMillis(days * kDay + kHour);
+    EXPECT_EQ(JoinMillis(f), days * kDay + kHour);
+  }
+  EXPECT_EQ(DayOfWeek(0), 4);  // 1970-01-01 was a Thursday
+  IsoWeekDate week = IsoWeek(DaysFromCivil(2021, 1, 3));
+  EXPECT_EQ(week.year, 2020);
+  EXPECT_EQ(week.week, 53);
+  EXPECT_EQ(week.day, 7);
+  EXPECT_EQ(DaysFromIsoWeek(2020, 53, 7), DaysFromCivil(2021, 1, 3));
+  EXPECT_EQ(DaysFromCivil(2020, 14, 1), DaysFromCivil(2021, 2, 1));
+}
+
+TEST(Date, ZonesAndTheirChanges) {
+  EXPECT_EQ(TimeZone::Parse("Mars/Phobos").status().code(), 40485);
+  EXPECT_EQ(TimeZone::Parse("+5:30").status().code(), 40485);
+  EXPECT_EQ(TimeZone::Parse("-0930")->OffsetAt(0), -(9 * kHour + 30 * kMinute));
+  TimeZone ny = *TimeZone::Parse("America/New_York");
+  int64_t gap = DaysFromCivil(2020, 3, 8) * kDay + 2 * kHour + 30 * kMinute;
+  EXPECT_EQ(ny.ToUtc(gap), 1583652600000);
+  int64_t twice = DaysFromCivil(2020, 11, 1) * kDay + kHour + 30 * kMinute;
+  EXPECT_EQ(ny.ToUtc(twice), 1604212200000);
+}
+
+TEST(Date, ReadsUsualNotations) {
+  struct Case {
+    const char* text;
+    int64_t millis;
+  };
+  static const Case kCases[] = {
+      {"2017-07-04", 1499126400000},
+      {"2017-07-04T11:56:02Z", 1499169362000},
+      {"2017-07-04T11:56:02.1", 1499169362100},
+      {"2017-07-04 11:56:02-0330", 1499181962000},
+      {"20170704T115602Z", 1499169362000},
+      {"July 4, 2017", 1499126400000},
+      {"4 Jul 2017 11:56 AM", 1499169360000},
+      {"07/04/2017", 1499126400000},
+      {"@1499169362", 1499169362000},
+  };
+  for (const Case& c : kCases) {
+    auto parsed = ParseFree(c.text, nullptr);
+    ASSERT_TRUE(parsed.ok()) << c.text << ": " << parsed.status().ToString();
+    EXPECT_EQ(*parsed, c.millis) << c.text;
+  }
+  for (const char* bad : {"", "notadate", "2017-13-01", "2017-02-30", "2017-07-04T24:00:00",
+                          "11:30", "July 4", "2017-07-04T11:56:02Z Z"}) {
+    EXPECT_FALSE(ParseFree(bad, nullptr).ok()) << bad;
+  }
+}
+
+TEST(Date, FormatsAndReadsFormats) {
+  TimeZone utc;
+  EXPECT_EQ(*Format("%Y-%m-%d %H:%M:%S.%L %j %u %V %G %U %w %%", 1609632000123, utc),
+            "2021-01-03 00:00:00.123 003 7 53 2020 01 1 %");
+  EXPECT_EQ(CheckFormat("%Q").code(), 18536);
+  EXPECT_EQ(CheckFormat("%").code(), 18535);
+  EXPECT_EQ(Format("%Y", INT64_MAX, utc).status().code(), 18537);
+  EXPECT_EQ(*ParseWithFormat("03/01/2021", "%d/%m/%Y", nullptr), 1609632000000);
+  EXPECT_FALSE(ParseWithFormat("03/01/2021 ", "%d/%m/%Y", nullptr).ok());
+}
+
+}  // namespace
+}  // namespace quire::expr::date
