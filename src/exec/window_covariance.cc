@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $covariancePop and $covarianceSamp.
+#include <cmath>
+
 #include "bson/number.h"
 #include "exec/window_function_internal.h"
 
@@ -34,32 +36,53 @@ class Covariance final : public WindowFunction {
     *y = items["1"];
     return items.Count() == 2 && x->is_number() && y->is_number();
   }
-  static bson::Value AsReal(const bson::Value& number) {
-    return number.type() == bson::Type::kDecimal128 ? number : bson::Value(bson::ToDouble(number));
-  }
-
-  // Welford's update: means so far, and the sum of products of deviations.
-  bson::Value Over(const Frame& frame, const std::vector<bson::OwnedValue>& pairs) const {
+  // Welford's update over the finite pairs: means so far, and the sum of products of deviations.
+  // Pairs with an infinity add what their deviations multiply to, apart.
+  struct State {
     int64_t count = 0;
-    bson::Value mean_x(0.0);
-    bson::Value mean_y(0.0);
-    bson::Value products(0.0);
-    for (size_t i = frame.first; i < frame.second; ++i) {
-      bson::Value x;
-      bson::Value y;
-      if (!Numbers(pairs[i].value(), &x, &y)) {
-        continue;
-      }
-      x = AsReal(x);
-      y = AsReal(y);
+    bson::Value mean_x{int32_t{0}};
+    bson::Value mean_y{int32_t{0}};
+    bson::Value products{int32_t{0}};
+    double infinite = 0;
+
+    void Add(const bson::Value& x, const bson::Value& y) {
       ++count;
       bson::Value delta = bson::Subtract(x, mean_x);
       mean_x = bson::Add(mean_x, bson::Divide(delta, bson::Value(count)));
       mean_y = bson::Add(mean_y, bson::Divide(bson::Subtract(y, mean_y), bson::Value(count)));
       products = bson::Add(products, bson::Multiply(delta, bson::Subtract(y, mean_y)));
     }
-    int64_t divisor = sample_ ? count - 1 : count;
-    return divisor > 0 ? bson::Divide(products, bson::Value(divisor)) : bson::Value::Null();
+    void AddInfinite(const bson::Value& x, const bson::Value& y) {
+      double term = (bson::ToDouble(x) - bson::ToDouble(mean_x)) *
+                    (bson::ToDouble(y) - bson::ToDouble(mean_y));
+      infinite += std::isnan(term) ? 0 : term;
+    }
+  };
+
+  bson::Value Over(const Frame& frame, const std::vector<bson::OwnedValue>& pairs) const {
+    State state;
+    bson::Value x;
+    bson::Value y;
+    for (size_t i = frame.first; i < frame.second; ++i) {
+      if (!Numbers(pairs[i].value(), &x, &y)) {
+        continue;
+      }
+      if (bson::IsFinite(x) && bson::IsFinite(y)) {
+        state.Add(x, y);
+      } else {
+        state.AddInfinite(x, y);
+      }
+    }
+    if (state.count == (sample_ ? 1 : 0) || state.count == 0) {
+      return bson::Value::Null();
+    }
+    if (state.count == 1) {
+      return bson::Value(0.0);
+    }
+    if (state.infinite != 0) {
+      return bson::Value(state.infinite);
+    }
+    return bson::Divide(state.products, bson::Value(sample_ ? state.count - 1 : state.count));
   }
 
   std::unique_ptr<expr::agg::Expression> pair_;

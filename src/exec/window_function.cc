@@ -52,8 +52,10 @@ namespace {
 // An accumulator over each row's frame. Rows enter one by one while frames only grow at their end.
 class AccumulatorWindow final : public WindowFunction {
  public:
-  AccumulatorWindow(std::unique_ptr<expr::Accumulator> accumulator, WindowBounds bounds)
-      : accumulator_(std::move(accumulator)), bounds_(std::move(bounds)) {}
+  // `spec` is what the accumulator was parsed from.
+  AccumulatorWindow(std::unique_ptr<expr::Accumulator> accumulator, WindowBounds bounds,
+                    bson::Document spec)
+      : spec_(std::move(spec)), accumulator_(std::move(accumulator)), bounds_(std::move(bounds)) {}
 
   Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
     ASSIGN_OR_RETURN(auto frames, ComputeFrames(bounds_, partition.size(),
@@ -83,9 +85,23 @@ class AccumulatorWindow final : public WindowFunction {
 
  private:
   inline static const std::vector<bson::Value> kNoKeys;
+  bson::Document spec_;
   std::unique_ptr<expr::Accumulator> accumulator_;
   WindowBounds bounds_;
 };
+
+// {$op: argument}; an array, which accumulators refuse but windows take as an expression, is
+// written as one.
+bson::Document WithoutArrayArgument(const bson::Element& function) {
+  bson::Builder spec;
+  if (function.type() == bson::Type::kArray) {
+    spec.BeginDocument(function.name()).BeginArray("$concatArrays").Push(function.value());
+    spec.End().End();
+  } else {
+    spec.Append(function);
+  }
+  return spec.Finish();
+}
 
 struct WindowRow {
   std::string_view name;
@@ -119,11 +135,16 @@ Result<std::unique_ptr<WindowFunction>> ParseWindowFunction(const bson::Element&
   if (!expr::IsAccumulator(function.name())) {
     return Status(kFailedToParse, "Unrecognized window function, " + std::string(function.name()));
   }
+  bool deviation = function.name() == "$stdDevPop" || function.name() == "$stdDevSamp";
+  if (deviation && bounds && bounds->lower.kind != WindowBound::Kind::kUnbounded) {
+    return ParseSlidingDeviation({function, bounds, sort, context});
+  }
   expr::agg::ParseScope scope;
   scope.context = context;
-  ASSIGN_OR_RETURN(auto accumulator, expr::Accumulator::Parse(function, scope));
+  bson::Document spec = WithoutArrayArgument(function);
+  ASSIGN_OR_RETURN(auto accumulator, expr::Accumulator::Parse(spec.view().front(), scope));
   return std::unique_ptr<WindowFunction>(std::make_unique<AccumulatorWindow>(
-      std::move(accumulator), bounds ? *bounds : WindowBounds()));
+      std::move(accumulator), bounds ? *bounds : WindowBounds(), std::move(spec)));
 }
 
 }  // namespace quire::exec

@@ -22,6 +22,9 @@ ParseWindow ParseDerivative, ParseIntegral;                              // wind
 ParseWindow ParseExpMovingAvg, ParseLinearFill, ParseLocf;               // window_series.cc
 ParseWindow ParseCovariancePop, ParseCovarianceSamp;                     // window_covariance.cc
 
+// $stdDevPop and $stdDevSamp over windows whose beginning moves.
+ParseWindow ParseSlidingDeviation;  // window_deviation.cc
+
 Result<std::unique_ptr<expr::agg::Expression>> ParseWindowExpression(const bson::Value& spec,
                                                                      const expr::Context* context);
 

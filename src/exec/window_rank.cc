@@ -43,7 +43,7 @@ Result<WindowFunctionPtr> ParseRankKind(const WindowSpec& spec, RankKind kind) {
   if (!empty) {
     return Status(5371603, name + " must be specified with '{}' as the value");
   }
-  if (spec.sort.fields == 0 || (kind != RankKind::kNumber && spec.sort.fields != 1)) {
+  if (spec.sort.fields != 1) {
     return Status(5371602, name +
                                " must be specified with a top level sortBy expression with "
                                "exactly one element");

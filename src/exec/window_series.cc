@@ -8,6 +8,10 @@ namespace quire::exec {
 
 namespace {
 
+bson::Value AsReal(const bson::Value& number) {
+  return number.type() == bson::Type::kDecimal128 ? number : bson::Value(bson::ToDouble(number));
+}
+
 class ExpMovingAvg final : public WindowFunction {
  public:
   ExpMovingAvg(std::unique_ptr<expr::agg::Expression> input, bson::OwnedValue alpha)
@@ -22,7 +26,7 @@ class ExpMovingAvg final : public WindowFunction {
       if (value.is_number()) {
         bool first = average.type() == bson::Type::kNull;
         average = bson::OwnedValue(
-            first ? value
+            first ? AsReal(value)
                   : bson::Add(bson::Multiply(value, alpha), bson::Multiply(average.value(), rest)));
       }
       results->push_back(average);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/pipeline.h"
 
+#include "plan/stages/order_internal.h"
 #include "plan/stages/reshape_internal.h"
 #include "plan/stages/stage_internal.h"
 
@@ -13,15 +14,11 @@ constexpr int kMaxDepth = 20;
 
 Status CheckPlace(const StageRow& row, const PipelineOptions& options) {
   std::string name(row.name);
-  bool top = options.place == PipelinePlace::kTop || options.place == PipelinePlace::kView;
-  if ((row.flags & kTopOnly) && !top) {
-    return Status(kInvalidNamespace, name + " must not be used in a sub-pipeline");
-  }
-  if ((row.flags & kNotInFacet) && options.in_facet) {
-    return Status(40600, name + " is not allowed to be used within a $facet stage");
-  }
   switch (options.place) {
     case PipelinePlace::kFacet:
+      if (row.flags & kNotInFacet) {
+        return Status(40600, name + " is not allowed to be used within a $facet stage");
+      }
       break;
     case PipelinePlace::kLookup:
       if (row.flags & kNotInLookup) {
@@ -40,6 +37,13 @@ Status CheckPlace(const StageRow& row, const PipelineOptions& options) {
       break;
     case PipelinePlace::kTop:
       break;
+  }
+  bool top = options.place == PipelinePlace::kTop || options.place == PipelinePlace::kView;
+  if ((row.flags & kTopOnly) && !top) {
+    return Status(kInvalidNamespace, name + " must not be used in a sub-pipeline");
+  }
+  if ((row.flags & kNotInFacet) && options.in_facet) {
+    return Status(40600, name + " is not allowed to be used within a $facet stage");
   }
   return Status::Ok();
 }
@@ -75,6 +79,25 @@ Result<const StageRow*> RowOf(const bson::Element& element) {
     return Status(40324, "Unrecognized pipeline stage name: '" + name + "'");
   }
   return row;
+}
+
+// A sort by a score or a distance needs the first stage to give one.
+Status CheckSortMeta(const Stages& stages) {
+  const auto* first = stages.empty() ? nullptr : dynamic_cast<const MatchStage*>(stages[0].get());
+  bool text = first && FilterUses(first->filter(), {"$text"});
+  bool distance = !stages.empty() && stages[0]->name() == "$geoNear";
+  for (const StagePtr& stage : stages) {
+    const auto* sort = dynamic_cast<const SortStage*>(stage.get());
+    if (!sort) {
+      continue;
+    }
+    for (const expr::SortPattern::Part& part : sort->pattern().parts()) {
+      if ((part.meta == "textScore" && !text) || (part.meta == "geoNearDistance" && !distance)) {
+        return Status(40218, "query requires " + part.meta + " metadata, but it is not available");
+      }
+    }
+  }
+  return Status::Ok();
 }
 
 Status CheckText(const Stages& stages) {
@@ -140,6 +163,9 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
   }
   RETURN_IF_ERROR(CheckPosition(rows));
   RETURN_IF_ERROR(CheckText(stages));
+  if (options.place == PipelinePlace::kTop) {
+    RETURN_IF_ERROR(CheckSortMeta(stages));
+  }
   RETURN_IF_ERROR(CheckCollectionless(rows, options));
   return stages;
 }

@@ -108,8 +108,8 @@ Status AppendOutput(const bson::Element& field, const FillSpec& read, bson::Buil
     return Status(6050202, "Method must be either locf or linear");
   }
   bool linear = method.AsString() == "linear";
-  if (read.sort_by.missing()) {
-    return Status(linear ? 605001 : 6050200, "$fill with a method requires a sortBy");
+  if (linear && read.sort_by.missing()) {
+    return Status(605001, "$fill with the method linear requires a sortBy");
   }
   methods->BeginDocument(path).Append(linear ? "$linearFill" : "$locf", "$" + path).End();
   return Status::Ok();

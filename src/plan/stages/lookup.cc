@@ -142,6 +142,9 @@ Status LookupStage::CheckFields(const StageContext& context) {
   RETURN_IF_ERROR(expr::CheckFieldPath(*as_field_));
   as_ = exec::SplitFieldPath(*as_field_);
   has_pipeline_ = !pipeline_value_.missing();
+  if (from_.missing() && !StartsWithDocuments(pipeline_value_)) {
+    return Status(kFailedToParse, "$lookup argument 'from' must be a string");
+  }
   if (!from_.missing()) {
     if (StartsWithDocuments(pipeline_value_)) {
       return Status(kInvalidNamespace,

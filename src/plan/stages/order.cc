@@ -164,13 +164,13 @@ Status SampleStage::Parse(const StageContext&) {
     if (field.name() != "size") {
       return Status(28748, "unrecognized option to $sample: " + std::string(field.name()));
     }
+    if (!field.value().is_number()) {
+      return Status(28746, "size argument to $sample must be a number");
+    }
   }
   bson::Value size = spec().AsDocument()["size"];
   if (size.missing()) {
     return Status(28749, "$sample stage must specify a size");
-  }
-  if (!size.is_number()) {
-    return Status(28746, "size argument to $sample must be a number");
   }
   size_ = RoundedInt64(size);
   if (size_ <= 0) {

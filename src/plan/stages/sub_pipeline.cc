@@ -10,12 +10,6 @@ Result<Namespace> ParseFrom(const bson::Value& from, std::string_view stage,
   if (from.is_string()) {
     ns.collection = from.AsString();
   } else if (from.is_document()) {
-    if (stage == "$lookup" && from.AsDocument().Has("db") && from.AsDocument().Has("coll")) {
-      return Status(kFailedToParse,
-                    "$lookup with syntax {from: {db:<>, coll:<>},..} is not "
-                    "supported for db: " +
-                        bson::ToJson(from.AsDocument()["db"]));
-    }
     for (const bson::Element& field : from.AsDocument()) {
       bool db = field.name() == "db";
       if (!db && field.name() != "coll") {
@@ -27,6 +21,12 @@ Result<Namespace> ParseFrom(const bson::Value& from, std::string_view stage,
                          "string");
       }
       (db ? ns.database : ns.collection) = field.value().AsString();
+    }
+    if (stage == "$lookup" && from.AsDocument().Has("db") && from.AsDocument().Has("coll")) {
+      return Status(kFailedToParse,
+                    "$lookup with syntax {from: {db:<>, coll:<>},..} is not "
+                    "supported for db: " +
+                        bson::ToJson(from.AsDocument()["db"]));
     }
   } else {
     return Status(kFailedToParse, std::string(stage) +
