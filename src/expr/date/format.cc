@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/date/format.h"
 
-#include <cstdio>
+#include <algorithm>
+#include <charconv>
 
 #include "base/try.h"
 #include "expr/date/calendar.h"
@@ -14,10 +15,17 @@ constexpr std::string_view kMonths[] = {"January",   "February", "March",    "Ap
                                         "May",       "June",     "July",     "August",
                                         "September", "October",  "November", "December"};
 
+// Zeros up to `width` characters, a minus sign among them.
 void AppendPadded(std::string* out, int64_t value, int width) {
-  char buffer[24];
-  snprintf(buffer, sizeof buffer, "%0*lld", width, static_cast<long long>(value));
-  *out += buffer;
+  char digits[24];
+  const char* begin = digits;
+  const char* end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  if (*begin == '-') {
+    *out += *begin++;
+    --width;
+  }
+  const auto length = static_cast<int>(end - begin);
+  out->append(static_cast<size_t>(std::max(0, width - length)), '0').append(begin, end);
 }
 
 Status CheckSpecifiers(std::string_view format, std::string_view allowed) {
