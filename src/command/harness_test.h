@@ -16,12 +16,9 @@ namespace quire::command {
 
 class Node {
  public:
-  Node() {
-    kv::RocksOptions options;
-    options.ephemeral = true;
-    auto store = kv::OpenRocks(options);
-    EXPECT_TRUE(store.ok()) << store.status().ToString();
-    auto engine = engine::Engine::Open(*std::move(store), {});
+  Node() : Node(MemoryStore()) {}
+  explicit Node(std::unique_ptr<kv::Store> store) {
+    auto engine = engine::Engine::Open(std::move(store), {});
     EXPECT_TRUE(engine.ok()) << engine.status().ToString();
     engine_ = *std::move(engine);
     commands_ = std::make_unique<Commands>(engine_.get(), ServerInfo());
@@ -69,6 +66,14 @@ class Node {
 
   engine::Engine& engine() { return *engine_; }
   Commands& commands() { return *commands_; }
+
+  static std::unique_ptr<kv::Store> MemoryStore() {
+    kv::RocksOptions options;
+    options.ephemeral = true;
+    auto store = kv::OpenRocks(options);
+    EXPECT_TRUE(store.ok()) << store.status().ToString();
+    return *std::move(store);
+  }
 
  private:
   std::unique_ptr<engine::Engine> engine_;
