@@ -29,6 +29,18 @@ TEST_P(Conformance, DeleteRange) {
   ASSERT_TRUE(store_->DeleteRange({}).ok());
 }
 
+TEST_P(Conformance, WritesAroundRangeDeletesOfTheSamePrefix) {
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < 20; ++i) {
+      PutAll({{"tabl" + Number((i * 7 + round) % 20), "1"}});
+    }
+    ASSERT_TRUE(store_->DeleteRange({"tabl" + Number(round % 20), "tabm"}).ok());
+    ASSERT_TRUE(store_->DeleteRange({"tabl", "tabl" + Number(5)}).ok());
+  }
+  PutAll({{"tabl" + Number(3), "2"}});
+  EXPECT_EQ(Read("tabl" + Number(3)), "2");
+}
+
 TEST_P(Conformance, LoadMakesAllVisibleAtFinish) {
   PutAll({{"a", "1"}, {Number(7), "old"}, {"z", "1"}});
   auto loader = *store_->Load();
