@@ -134,6 +134,15 @@ TEST(Schema, ValidateFindsIndexesEqualToDocuments) {
   EXPECT_EQ(reply["keysPerIndex"].AsDocument()["a_-1"].AsInt32(), 4);
 }
 
+TEST(Schema, StatisticsOfAViewAreRefused) {
+  Node node;
+  node.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");
+  EXPECT_EQ(node.Code(R"({"aggregate": "v", "cursor": {},
+      "pipeline": [{"$collStats": {"storageStats": {}}}]})"),
+            166);
+  EXPECT_EQ(node.Code(R"({"collStats": "v"})"), 166);
+}
+
 TEST(Ttl, ExpiresOldDocuments) {
   Node node;
   node.Run(R"({"createIndexes": "c", "indexes":

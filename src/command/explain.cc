@@ -10,6 +10,13 @@ namespace quire::command {
 
 namespace {
 
+Status CheckOneStatement(size_t statements) {
+  if (statements != 1) {
+    return {kInvalidLength, "explained write batches must be of size 1"};
+  }
+  return Status::Ok();
+}
+
 // The query inside whatever command is explained. *one: it stops at its first document.
 Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View command,
                                             store::CollectionPtr collection, bool* one) {
@@ -35,6 +42,7 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
     parts.distinct_path = r.key;
   } else if (name == "update") {
     ASSIGN_OR_RETURN(auto r, request::UpdateRequest::Parse(command, {}));
+    RETURN_IF_ERROR(CheckOneStatement(r.updates.size()));
     parts.filter = r.updates.front().q;
     parts.write_stage = "UPDATE";
     *one = !r.updates.front().multi;
@@ -43,6 +51,7 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
     parts.for_write = true;
   } else if (name == "delete") {
     ASSIGN_OR_RETURN(auto r, request::DeleteRequest::Parse(command, {}));
+    RETURN_IF_ERROR(CheckOneStatement(r.deletes.size()));
     parts.filter = r.deletes.front().q;
     parts.write_stage = "DELETE";
     *one = r.deletes.front().limit == 1;

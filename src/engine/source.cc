@@ -57,6 +57,9 @@ Result<Documents> CollStats(const Operation& operation, const plan::Namespace& n
     return Status(kNamespaceNotFound, "Collection [" + full + "] not found.");
   }
   bson::View wanted = spec.AsDocument();
+  if (collection->is_view() && (wanted.Has("storageStats") || wanted.Has("count"))) {
+    return Status(kCommandNotSupportedOnView, "Namespace " + full + " is a view, not a collection");
+  }
   bson::Builder b;
   b.Append("ns", full).Append("host", operation.engine.host);
   b.Append("localTime", bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(

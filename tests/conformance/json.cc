@@ -84,8 +84,8 @@ class Parser {
         }
         ++at_;
       }
-      out->members.emplace_back(std::move(name), Json());
-      RETURN_IF_ERROR(ParseValue(&out->members.back().second, depth + 1));
+      out->members.push_back({std::move(name), Json()});
+      RETURN_IF_ERROR(ParseValue(&out->members.back().value, depth + 1));
       SkipSpace();
       const char next = Peek();
       ++at_;
@@ -175,13 +175,13 @@ bool IsWrapper(const Json& json) {
       "$numberDecimal", "$minKey",    "$maxKey",     "$code",
       "$date",          "$timestamp", "$binary",     "$regularExpression"};
   if (json.members.size() == 2) {
-    return json.members[0].first == "$code" && json.members[1].first == "$scope";
+    return json.members[0].name == "$code" && json.members[1].name == "$scope";
   }
   if (json.members.size() != 1) {
     return false;
   }
   for (std::string_view wrapper : kWrappers) {
-    if (json.members[0].first == wrapper) {
+    if (json.members[0].name == wrapper) {
       return true;
     }
   }

@@ -6,7 +6,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "quire/bson.h"
@@ -14,18 +13,25 @@
 
 namespace quire::conformance {
 
+struct Member;
+
 // One JSON value; `raw` borrows the text it was read from.
 struct Json {
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
   Kind kind = Kind::kNull;
   std::string_view raw;
-  std::string text;                                   // of a string, decoded
-  std::vector<std::pair<std::string, Json>> members;  // of an object; of an array, without names
+  std::string text;             // of a string, decoded
+  std::vector<Member> members;  // of an object; of an array, without names
 
   // The member of that name, or null.
   const Json* Find(std::string_view name) const;
   // The text of the member `name`, or `otherwise`.
   std::string TextOf(std::string_view name, std::string_view otherwise = "") const;
+};
+
+struct Member {
+  std::string name;
+  Json value;
 };
 
 // The value `text` consists of. Error: FailedToParse.
