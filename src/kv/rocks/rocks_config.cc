@@ -50,6 +50,8 @@ void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
       std::clamp(cache_bytes / 4, 8 * kMiB, 256 * kMiB), cache);
   options.max_successive_merges = 32;  // a counter read sums at most so many additions
+  // Not memtable_insert_with_hint_prefix_extractor: a prefix's hint is shared with its range
+  // deletes, after which the next insert fails an assertion.
   options.memtable_whole_key_filtering = true;
   options.memtable_prefix_bloom_size_ratio = 0.02;
 }
