@@ -71,13 +71,18 @@ Status AddLine(const bson::Value& coordinates, Shapes* shapes) {
   return Status::Ok();
 }
 
+// S2's own comparison is ambiguous in C++20.
+bool SamePoint(const S2Point& a, const S2Point& b) {
+  return a.x() == b.x() && a.y() == b.y() && a.z() == b.z();
+}
+
 // ------------------------------------------------------------------ polygons
 Result<std::unique_ptr<S2Loop>> Ring(const bson::Value& coordinates, bool strict_winding) {
   ASSIGN_OR_RETURN(std::vector<S2Point> points, Positions(coordinates, "Polygon loop"));
   if (points.size() < 4) {
     return Bad("Loop must have at least 3 different vertices");
   }
-  if (points.front() != points.back()) {
+  if (!SamePoint(points.front(), points.back())) {
     return Bad("Loop is not closed");
   }
   DropRepeated(&points);
