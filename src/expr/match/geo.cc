@@ -94,7 +94,8 @@ Result<NodePtr> ParseNear(std::string_view path, const bson::Element& element, b
   for (const bson::Element& sibling : operators) {
     bool distance = sibling.name() == "$minDistance" || sibling.name() == "$maxDistance";
     if (!distance && sibling.name() != element.name()) {
-      return Status(34413, "invalid argument in geo near query: " + std::string(sibling.name()));
+      return Status(IsNear(sibling.name()) ? kBadValue : 34413,
+                    "invalid argument in geo near query: " + std::string(sibling.name()));
     }
     if (near.geojson && distance) {
       return Status(kBadValue,

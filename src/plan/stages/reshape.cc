@@ -20,11 +20,6 @@ Status MatchStage::Parse(const StageContext&) {
   if (!spec().is_document()) {
     return Status(15959, "the match filter must be an expression in an object");
   }
-  if (FilterUses(spec().AsDocument(), {"$near", "$nearSphere", "$geoNear"})) {
-    return Status(5626500,
-                  "$geoNear, $near, and $nearSphere are not allowed in this context, as "
-                  "these operators require sorting geospatial data");
-  }
   ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(spec().AsDocument(), context()));
   return Status::Ok();
 }
