@@ -109,6 +109,23 @@ TEST(RetryableWrites, TheSameNumberWritesOnce) {
   EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":1,"a":1}])");
 }
 
+// A session that memory no longer knows is read back from the store, as after a restart.
+TEST(RetryableWrites, AreRememberedByTheStore) {
+  Node node;
+  auto update = [](int number) {
+    return R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"a": 1}}, "upsert": true}], )" +
+           std::string(kSession) + R"(, "txnNumber": {"$numberLong": ")" + std::to_string(number) +
+           R"("}})";
+  };
+  std::string first = node.Json(update(5));
+  std::string session(kSession.substr(std::string_view(R"("lsid": )").size()));
+  ASSERT_EQ(node.Code(R"({"endSessions": [)" + session + "]}"), 0);
+  EXPECT_EQ(node.Json(update(5)), first);
+  ASSERT_EQ(node.Code(R"({"endSessions": [)" + session + "]}"), 0);
+  EXPECT_EQ(node.Code(update(4)), 225);
+  EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":1,"a":1}])");
+}
+
 TEST(Capped, KeepsTheNewest) {
   Node node;
   node.Run(R"({"create": "c", "capped": true, "size": 4096, "max": 2})");

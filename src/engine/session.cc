@@ -128,15 +128,15 @@ void Session::AbortQuietly() {
 }
 
 Status Session::EnterRetryable(int64_t number) {
+  if (!loaded_) {
+    RETURN_IF_ERROR(LoadAnswers());
+  }
   if (number < txn_number_) {
     return {kTransactionTooOld, "Retryable write with txnNumber " + std::to_string(number) +
                                     " is prohibited on session because a newer retryable write "
                                     "with txnNumber " +
                                     std::to_string(txn_number_) +
                                     " has already started on this session."};
-  }
-  if (!loaded_) {
-    RETURN_IF_ERROR(LoadAnswers());
   }
   if (number == txn_number_) {
     if (state_ != State::kNone) {
