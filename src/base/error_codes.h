@@ -43,6 +43,7 @@
   X(PrivilegeNotFound, 33)                            \
   X(CannotBackfillArray, 34)                          \
   X(FileNotOpen, 37)                                  \
+  X(FileStreamFailed, 39)                             \
   X(ConflictingUpdateOperators, 40)                   \
   X(FileAlreadyOpen, 41)                              \
   X(LogWriteFailed, 42)                               \
@@ -64,6 +65,7 @@
   X(CommandNotFound, 59)                              \
   X(ShardKeyNotFound, 61)                             \
   X(OplogOperationUnsupported, 62)                    \
+  X(StaleShardVersion, 63)                            \
   X(WriteConcernFailed, 64)                           \
   X(MultipleErrorsOccurred, 65)                       \
   X(ImmutableField, 66)                               \
@@ -94,11 +96,60 @@
   X(NotSecondary, 95)                                 \
   X(OperationFailed, 96)                              \
   X(DBPathInUse, 98)                                  \
+  X(UnsatisfiableWriteConcern, 100)                   \
+  X(OutdatedClient, 101)                              \
+  X(IncompatibleAuditMetadata, 102)                   \
+  X(NewReplicaSetConfigurationIncompatible, 103)      \
+  X(NodeNotElectable, 104)                            \
+  X(IncompatibleShardingMetadata, 105)                \
+  X(DistributedClockSkewed, 106)                      \
+  X(LockFailed, 107)                                  \
+  X(InconsistentReplicaSetNames, 108)                 \
+  X(ConfigurationInProgress, 109)                     \
+  X(CannotInitializeNodeWithData, 110)                \
+  X(NotExactValueField, 111)                          \
+  X(WriteConflict, 112)                               \
+  X(InitialSyncFailure, 113)                          \
+  X(CommandNotSupported, 115)                         \
+  X(DocTooLargeForCapped, 116)                        \
   X(ConflictingOperationInProgress, 117)              \
+  X(NamespaceNotSharded, 118)                         \
+  X(InvalidSyncSource, 119)                           \
+  X(OplogStartMissing, 120)                           \
   X(DocumentValidationFailure, 121)                   \
+  X(NotAReplicaSet, 123)                              \
+  X(IncompatibleElectionProtocol, 124)                \
+  X(CommandFailed, 125)                               \
+  X(RPCProtocolNegotiationFailed, 126)                \
+  X(UnrecoverableRollbackError, 128)                  \
+  X(LockNotFound, 129)                                \
+  X(LockStateChangeFailed, 130)                       \
+  X(SymbolNotFound, 131)                              \
+  X(FailedToSatisfyReadPreference, 133)               \
   X(ReadConcernMajorityNotAvailableYet, 134)          \
   X(StaleTerm, 135)                                   \
   X(CappedPositionLost, 136)                          \
+  X(JSInterpreterFailure, 139)                        \
+  X(InvalidSSLConfiguration, 140)                     \
+  X(SSLHandshakeFailed, 141)                          \
+  X(JSUncatchableError, 142)                          \
+  X(CursorInUse, 143)                                 \
+  X(IncompatibleCatalogManager, 144)                  \
+  X(PooledConnectionsDropped, 145)                    \
+  X(ExceededMemoryLimit, 146)                         \
+  X(ZLibError, 147)                                   \
+  X(ReadConcernMajorityNotEnabled, 148)               \
+  X(NoConfigPrimary, 149)                             \
+  X(StaleEpoch, 150)                                  \
+  X(OperationCannotBeBatched, 151)                    \
+  X(OplogOutOfOrder, 152)                             \
+  X(ChunkTooBig, 153)                                 \
+  X(InconsistentShardIdentity, 154)                   \
+  X(CannotApplyOplogWhilePrimary, 155)                \
+  X(CanRepairToDowngrade, 157)                        \
+  X(MustUpgrade, 158)                                 \
+  X(DurationOverflow, 159)                            \
+  X(MaxStalenessOutOfRange, 160)                      \
   X(IncompatibleCollationVersion, 161)                \
   X(CollectionIsEmpty, 162)                           \
   X(ViewDepthLimitExceeded, 165)                      \
@@ -107,77 +158,94 @@
   X(InvalidPipelineOperator, 168)                     \
   X(CommandOnShardedViewNotSupportedOnMongod, 169)    \
   X(ViewNotFound, 170)                                \
-  X(CannotImplicitlyCreateCollection, 227)            \
   X(CannotIndexParallelArrays, 171)                   \
+  X(TransportSessionClosed, 172)                      \
+  X(TransportSessionNotFound, 173)                    \
+  X(TransportSessionUnknown, 174)                     \
   X(QueryPlanKilled, 175)                             \
-  X(JSInterpreterFailure, 139)                        \
-  X(ObjectIsBusy, 314)                                \
-  X(MechanismUnavailable, 334)                        \
-  X(InvalidUUID, 207)                                 \
+  X(FileOpenFailed, 176)                              \
+  X(ZoneNotFound, 177)                                \
+  X(RangeOverlapConflict, 178)                        \
   X(AmbiguousIndexKeyPattern, 181)                    \
-  X(TransactionTooLarge, 257)                         \
-  X(TransactionCommitted, 256)                        \
-  X(TransactionTooOld, 225)                           \
-  X(PreparedTransactionInProgress, 267)               \
-  X(NoSuchTransaction, 251)                           \
-  X(TransactionExceededLifetimeLimitSeconds, 290)     \
-  X(OperationNotSupportedInTransaction, 263)          \
-  X(IncompleteTransactionHistory, 217)                \
-  X(NotExactValueField, 111)                          \
-  X(MergeStageNoMatchingDocument, 13113)              \
-  X(WriteConflict, 112)                               \
-  X(CommandFailed, 125)                               \
-  X(UnsatisfiableWriteConcern, 100)                   \
-  X(RetryChangeStream, 234)                           \
-  X(ChangeStreamFatalError, 280)                      \
-  X(ChangeStreamHistoryLost, 286)                     \
-  X(InvalidResumeToken, 260)                          \
-  X(SnapshotTooOld, 239)                              \
-  X(SnapshotUnavailable, 246)                         \
-  X(IndexBuildAborted, 276)                           \
-  X(IndexBuildAlreadyInProgress, 303)                 \
-  X(BackgroundOperationInProgressForDatabase, 12586)  \
-  X(BackgroundOperationInProgressForNamespace, 12587) \
-  X(ExceededMemoryLimit, 146)                         \
-  X(ExceededTimeLimit, 262)                           \
-  X(QueryExceededMemoryLimitNoDiskUseAllowed, 292)    \
-  X(NoQueryExecutionPlans, 291)                       \
-  X(QueryFeatureNotAllowed, 224)                      \
-  X(NotImplemented, 238)                              \
-  X(ConversionFailure, 241)                           \
-  X(KeyTooLong, 17280)                                \
-  X(CollectionUUIDMismatch, 361)                      \
-  X(APIVersionError, 322)                             \
-  X(APIStrictError, 323)                              \
-  X(TooManyDocumentSequences, 340)                    \
-  X(UnsupportedOpQueryCommand, 352)                   \
-  X(OutOfDiskSpace, 14031)                            \
-  X(LinearizableReadConcernError, 283)                \
-  X(InterruptedAtShutdown, 11600)                     \
-  X(Interrupted, 11601)                               \
-  X(InterruptedDueToReplStateChange, 11602)           \
-  X(NotWritablePrimary, 10107)                        \
-  X(BSONObjectTooLarge, 10334)                        \
-  X(DuplicateKey, 11000)                              \
-  X(PrimarySteppedDown, 189)                          \
-  X(KeyNotFound, 211)                                 \
-  X(CannotDropShardKeyIndex, 305)                     \
-  X(InvalidIndexSpecificationOption, 197)             \
-  X(BrokenPromise, 245)                               \
-  X(InvalidSSLConfiguration, 140)                     \
-  X(UnrecoverableRollbackError, 128)                  \
-  X(DataCorruptionDetected, 341)                      \
-  X(RateLimitExceeded, 461)                           \
+  X(InvalidViewDefinition, 182)                       \
   X(ClientMetadataMissingField, 183)                  \
   X(ClientMetadataAppNameTooLarge, 184)               \
   X(ClientMetadataDocumentTooLarge, 185)              \
   X(ClientMetadataCannotBeMutated, 186)               \
-  X(NewReplicaSetConfigurationIncompatible, 103)      \
+  X(PrimarySteppedDown, 189)                          \
+  X(NoShardingEnabled, 193)                           \
+  X(ViewPipelineMaxSizeExceeded, 195)                 \
+  X(InvalidIndexSpecificationOption, 197)             \
+  X(NetworkInterfaceExceededTimeLimit, 202)           \
   X(NoSuchSession, 206)                               \
+  X(InvalidUUID, 207)                                 \
+  X(TooManyFilesOpen, 208)                            \
+  X(FailPointSetFailed, 210)                          \
+  X(KeyNotFound, 211)                                 \
+  X(ElectionInProgress, 216)                          \
+  X(IncompleteTransactionHistory, 217)                \
+  X(CloseChangeStream, 222)                           \
+  X(QueryFeatureNotAllowed, 224)                      \
+  X(TransactionTooOld, 225)                           \
+  X(CannotImplicitlyCreateCollection, 227)            \
+  X(MaxSubPipelineDepthExceeded, 232)                 \
+  X(RetryChangeStream, 234)                           \
+  X(CursorKilled, 237)                                \
+  X(NotImplemented, 238)                              \
+  X(SnapshotTooOld, 239)                              \
+  X(ConversionFailure, 241)                           \
+  X(BrokenPromise, 245)                               \
+  X(SnapshotUnavailable, 246)                         \
+  X(NoSuchTransaction, 251)                           \
+  X(TransactionCommitted, 256)                        \
+  X(TransactionTooLarge, 257)                         \
+  X(InvalidResumeToken, 260)                          \
+  X(TooManyLogicalSessions, 261)                      \
+  X(ExceededTimeLimit, 262)                           \
+  X(OperationNotSupportedInTransaction, 263)          \
+  X(PreparedTransactionInProgress, 267)               \
+  X(IndexBuildAborted, 276)                           \
+  X(ChangeStreamFatalError, 280)                      \
   X(StreamTerminated, 282)                            \
-  X(InvalidViewDefinition, 182)                       \
-  X(FileStreamFailed, 39)                             \
-  X(CannotConvertIndexToUnique, 359)
+  X(LinearizableReadConcernError, 283)                \
+  X(ChangeStreamHistoryLost, 286)                     \
+  X(TransactionExceededLifetimeLimitSeconds, 290)     \
+  X(NoQueryExecutionPlans, 291)                       \
+  X(QueryExceededMemoryLimitNoDiskUseAllowed, 292)    \
+  X(IndexBuildAlreadyInProgress, 303)                 \
+  X(CannotDropShardKeyIndex, 305)                     \
+  X(ObjectIsBusy, 314)                                \
+  X(APIVersionError, 322)                             \
+  X(APIStrictError, 323)                              \
+  X(MechanismUnavailable, 334)                        \
+  X(TooManyDocumentSequences, 340)                    \
+  X(DataCorruptionDetected, 341)                      \
+  X(UnsupportedOpQueryCommand, 352)                   \
+  X(CannotConvertIndexToUnique, 359)                  \
+  X(CollectionUUIDMismatch, 361)                      \
+  X(UserWritesBlocked, 371)                           \
+  X(ReauthenticationRequired, 391)                    \
+  X(QueryRejectedBySettings, 411)                     \
+  X(RateLimitExceeded, 461)                           \
+  X(SocketException, 9001)                            \
+  X(CannotGrowDocumentInCappedNamespace, 10003)       \
+  X(LegacyNotPrimary, 10058)                          \
+  X(NotWritablePrimary, 10107)                        \
+  X(BSONObjectTooLarge, 10334)                        \
+  X(DuplicateKey, 11000)                              \
+  X(InterruptedAtShutdown, 11600)                     \
+  X(Interrupted, 11601)                               \
+  X(InterruptedDueToReplStateChange, 11602)           \
+  X(BackgroundOperationInProgressForDatabase, 12586)  \
+  X(BackgroundOperationInProgressForNamespace, 12587) \
+  X(MergeStageNoMatchingDocument, 13113)              \
+  X(DatabaseDifferCase, 13297)                        \
+  X(StaleConfig, 13388)                               \
+  X(NotPrimaryNoSecondaryOk, 13435)                   \
+  X(NotPrimaryOrSecondary, 13436)                     \
+  X(OutOfDiskSpace, 14031)                            \
+  X(KeyTooLong, 17280)                                \
+  X(ClientMarkedKilled, 46841)
 
 namespace quire {
 
