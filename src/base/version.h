@@ -16,6 +16,6 @@ constexpr std::string_view kMongoVersion = "7.0.24";
 constexpr int kMongoVersionParts[4] = {7, 0, 24, 0};
 constexpr std::string_view kFeatureCompatibilityVersion = "7.0";
 constexpr int kMinWireVersion = 0;
-constexpr int kMaxWireVersion = 21;
+constexpr int kMaxWireVersion = 25;
 
 }  // namespace quire

@@ -41,6 +41,22 @@ bool IsTransient(int code) {
          code == kNoSuchTransaction || code == kPreparedTransactionInProgress;
 }
 
+// The numbers of a retryable write's statements: stmtIds, or counted from stmtId.
+void ReadStatementIds(bson::View body, int32_t* first, std::vector<int32_t>* ids) {
+  if (bson::Value statement = body["stmtId"]; statement.type() == bson::Type::kInt32) {
+    *first = statement.AsInt32();
+  }
+  bson::Value list = body["stmtIds"];
+  if (!list.is_array()) {
+    return;
+  }
+  for (const bson::Element& e : list.AsArray()) {
+    if (e.type() == bson::Type::kInt32) {
+      ids->push_back(e.value().AsInt32());
+    }
+  }
+}
+
 Status CheckTransactionUse(const request::Call& call) {
   const request::Generic& generic = call.generic;
   if (generic.txn_number && !generic.in_transaction() &&
@@ -66,7 +82,7 @@ Status CheckTransactionUse(const request::Call& call) {
   if (generic.in_transaction() &&
       (call.database == "config" || call.database == "local" ||
        (call.database == "admin" && call.command.name != "commitTransaction" &&
-        call.command.name != "abortTransaction"))) {
+        call.command.name != "abortTransaction" && call.command.name != "bulkWrite"))) {
     return {kOperationNotSupportedInTransaction, "Cannot perform data operations on the '" +
                                                      std::string(call.database) +
                                                      "' database in a transaction"};
@@ -98,6 +114,7 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   operation.snapshot_read = generic.read_concern_level == "snapshot";
   std::shared_ptr<engine::Session> session;
   std::unique_lock<std::mutex> lock;
+  std::vector<int32_t> statement_ids;
   if (!generic.lsid.empty()) {
     session = engine_.sessions().Get(generic.lsid);
     operation.session = session.get();
@@ -112,9 +129,8 @@ Status Commands::Invoke(size_t index, request::Call& call) {
     } else {
       RETURN_IF_ERROR(session->EnterRetryable(*generic.txn_number));
       operation.retryable = true;
-      if (bson::Value statement = call.body["stmtId"]; statement.type() == bson::Type::kInt32) {
-        operation.first_statement = statement.AsInt32();
-      }
+      ReadStatementIds(call.body, &operation.first_statement, &statement_ids);
+      operation.statement_ids = statement_ids;
     }
   }
   Invocation invocation{*this, engine_, operation, call};

@@ -12,7 +12,7 @@ TEST(Hello, ShowsThePrimaryOfOneMember) {
   Node node;
   bson::Document hello = node.Run(R"({"hello": 1})", "admin");
   EXPECT_TRUE(hello["isWritablePrimary"].AsBool());
-  EXPECT_EQ(hello["maxWireVersion"].AsInt32(), 21);
+  EXPECT_EQ(hello["maxWireVersion"].AsInt32(), 25);
   EXPECT_EQ(hello["me"].AsString(), hello["primary"].AsString());
   EXPECT_EQ(hello["setName"].AsString(), "quire");
   bson::Document old = node.Run(R"({"ismaster": 1, "helloOk": true})", "admin");

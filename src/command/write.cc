@@ -4,6 +4,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/command.h"
+#include "engine/bulk_write.h"
 #include "request/crud.h"
 
 namespace quire::command {
@@ -38,6 +39,17 @@ void AppendErrors(Invocation& i, const engine::WriteResult& result) {
   reply->End();
 }
 
+void AppendRetried(Invocation& i, const std::vector<int32_t>& retried) {
+  if (retried.empty()) {
+    return;
+  }
+  i.reply().BeginArray("retriedStmtIds");
+  for (int32_t statement : retried) {
+    i.reply().Push(statement);
+  }
+  i.reply().End();
+}
+
 Status RunInsert(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::InsertRequest::Parse(i.call.request));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
@@ -45,6 +57,7 @@ Status RunInsert(Invocation& i) {
   ASSIGN_OR_RETURN(auto result, engine::Insert(i.operation, ns, request));
   AppendCount(&i.reply(), "n", result.n);
   AppendErrors(i, result);
+  AppendRetried(i, result.retried);
   return Status::Ok();
 }
 
@@ -67,6 +80,7 @@ Status RunUpdate(Invocation& i) {
     i.reply().End();
   }
   AppendErrors(i, result);
+  AppendRetried(i, result.retried);
   return Status::Ok();
 }
 
@@ -77,6 +91,7 @@ Status RunDelete(Invocation& i) {
   ASSIGN_OR_RETURN(auto result, engine::DeleteMany(i.operation, ns, request, &i.call.summary));
   AppendCount(&i.reply(), "n", result.n);
   AppendErrors(i, result);
+  AppendRetried(i, result.retried);
   return Status::Ok();
 }
 
@@ -85,6 +100,69 @@ Status RunFindAndModify(Invocation& i) {
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
   i.call.summary.ns = ns;
   return engine::FindAndModify(i.operation, ns, request, &i.call.summary, &i.reply());
+}
+
+bson::Document BulkItemReply(const engine::BulkItem& item) {
+  bson::Builder out;
+  out.Append("ok", item.status.ok() ? 1.0 : 0.0).Append("idx", item.index);
+  if (!item.status.ok()) {
+    out.Append("code", static_cast<int32_t>(item.status.code()))
+        .Append("errmsg", item.status.message());
+    if (!item.status.extra().empty()) {
+      out.AppendFields(bson::View(item.status.extra().data()));
+    }
+  }
+  AppendCount(&out, "n", item.n);
+  if (item.kind == request::BulkOperation::Kind::kUpdate) {
+    AppendCount(&out, "nModified", item.modified);
+  }
+  if (item.upserted) {
+    out.BeginDocument("upserted").Append("_id", item.upserted->value()).End();
+  }
+  return out.Finish();
+}
+
+void AppendBulkCounts(const std::vector<engine::BulkItem>& items, bson::Builder* reply) {
+  using Kind = request::BulkOperation::Kind;
+  int64_t errors = 0;
+  int64_t inserted = 0;
+  int64_t matched = 0;
+  int64_t modified = 0;
+  int64_t upserted = 0;
+  int64_t deleted = 0;
+  for (const engine::BulkItem& item : items) {
+    errors += item.status.ok() ? 0 : 1;
+    inserted += item.kind == Kind::kInsert ? item.n : 0;
+    deleted += item.kind == Kind::kDelete ? item.n : 0;
+    matched += item.kind == Kind::kUpdate && !item.upserted ? item.n : 0;
+    modified += item.modified;
+    upserted += item.upserted ? 1 : 0;
+  }
+  AppendCount(reply, "nErrors", errors);
+  AppendCount(reply, "nInserted", inserted);
+  AppendCount(reply, "nMatched", matched);
+  AppendCount(reply, "nModified", modified);
+  AppendCount(reply, "nUpserted", upserted);
+  AppendCount(reply, "nDeleted", deleted);
+}
+
+Status RunBulkWrite(Invocation& i) {
+  ASSIGN_OR_RETURN(auto request, request::BulkWriteRequest::Parse(i.call.request));
+  i.call.summary.ns = "admin.$cmd.bulkWrite";
+  ASSIGN_OR_RETURN(auto result, engine::BulkWrite(i.operation, request, &i.call.summary));
+  std::vector<bson::Document> batch;
+  for (const engine::BulkItem& item : result.items) {
+    if (!item.status.ok() || !request.errors_only) {
+      batch.push_back(BulkItemReply(item));
+    }
+  }
+  if (i.operation.in_transaction && !result.items.back().status.ok()) {
+    i.operation.session->AbortQuietly();
+  }
+  RETURN_IF_ERROR(AppendDocuments(i, "admin.$cmd.bulkWrite", std::move(batch), request.batch_size));
+  AppendBulkCounts(result.items, &i.reply());
+  AppendRetried(i, result.retried);
+  return Status::Ok();
 }
 
 }  // namespace
@@ -98,6 +176,7 @@ std::span<const Row> WriteRows() {
       {{"delete", "", kFlags, "removes documents"}, RunDelete},
       {{"findAndModify", "findandmodify", kFlags, "changes one document and returns it"},
        RunFindAndModify},
+      {{"bulkWrite", "", kFlags | kAdminOnly, "writes to many collections at once"}, RunBulkWrite},
   };
   return kRows;
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -91,9 +92,16 @@ struct Operation {
   bool in_transaction = false;
   // Set for a retryable write: answers are remembered under session's number.
   bool retryable = false;
+  // The numbers of its statements: statement_ids where given, else counted from first_statement.
   int32_t first_statement = 0;
+  std::span<const int32_t> statement_ids = {};
   kv::Durability durability = kv::Durability::kProcess;
   bool snapshot_read = false;
+
+  int32_t StatementId(int32_t i) const {
+    return static_cast<size_t>(i) < statement_ids.size() ? statement_ids[static_cast<size_t>(i)]
+                                                         : first_statement + i;
+  }
 
   // The collection as this operation may see it; null when there is none. In a transaction a
   // collection whose schema changed after its start gives SnapshotUnavailable.

@@ -16,13 +16,14 @@ class StatementLog {
 
   bool Remembered(int32_t i) const {
     return operation_.retryable &&
-           operation_.session->Remembered(operation_.first_statement + i) != nullptr;
+           operation_.session->Remembered(operation_.StatementId(i)) != nullptr;
   }
   void Done(int32_t i) {
-    if (!runs_.empty() && runs_.back().second == i - 1) {
-      runs_.back().second = i;
+    int32_t id = operation_.StatementId(i);
+    if (!runs_.empty() && runs_.back().second == id - 1) {
+      runs_.back().second = id;
     } else {
-      runs_.emplace_back(i, i);
+      runs_.emplace_back(id, id);
     }
   }
   Status Write(store::Transaction& txn) {
@@ -30,9 +31,7 @@ class StatementLog {
       return Status::Ok();
     }
     for (auto [first, last] : runs_) {
-      RETURN_IF_ERROR(operation_.session->Remember(txn, operation_.first_statement + first,
-                                                   operation_.first_statement + last,
-                                                   bson::Document()));
+      RETURN_IF_ERROR(operation_.session->Remember(txn, first, last, bson::Document()));
     }
     return Status::Ok();
   }
@@ -91,6 +90,7 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
     for (int32_t i = 0; i < count; ++i) {
       if (log.Remembered(i)) {
         ++result.n;
+        result.retried.push_back(operation.StatementId(i));
         continue;
       }
       RETURN_IF_ERROR(operation.op.CheckInterrupt());

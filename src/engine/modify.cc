@@ -21,7 +21,7 @@ class Modifier {
       : operation_(operation),
         ns_(ns),
         spec_(spec),
-        statement_(operation.first_statement + statement),
+        statement_(operation.StatementId(statement)),
         answer_(answer),
         summary_(summary) {}
 

@@ -25,10 +25,11 @@ bool AddRemembered(const Operation& operation, int32_t i, WriteResult* result) {
   if (!operation.retryable) {
     return false;
   }
-  const bson::Document* answer = operation.session->Remembered(operation.first_statement + i);
+  const bson::Document* answer = operation.session->Remembered(operation.StatementId(i));
   if (answer == nullptr) {
     return false;
   }
+  result->retried.push_back(operation.StatementId(i));
   result->n += (*answer)["n"].AsInt64();
   result->modified += (*answer)["nModified"].AsInt64();
   if (bson::Value id = (*answer)["upserted"]; !id.missing()) {
@@ -116,9 +117,10 @@ Status FindAndModify(const Operation& operation, const std::string& ns,
                      const request::FindAndModifyRequest& request, request::OpSummary* summary,
                      bson::Builder* reply) {
   if (operation.retryable) {
-    const bson::Document* answer = operation.session->Remembered(operation.first_statement);
+    const bson::Document* answer = operation.session->Remembered(operation.StatementId(0));
     if (answer != nullptr) {
       reply->AppendFields(*answer);
+      reply->Append("retriedStmtId", operation.StatementId(0));
       return Status::Ok();
     }
   }

@@ -29,6 +29,7 @@ struct WriteResult {
   int64_t modified = 0;
   std::vector<Upserted> upserted;
   std::vector<WriteError> errors;
+  std::vector<int32_t> retried;  // numbers of statements that had been run before
 };
 
 // An error that ends the whole command (rather than one statement) comes back as the Status.

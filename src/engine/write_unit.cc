@@ -6,9 +6,11 @@
 #include <thread>
 
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "base/try.h"
 #include "bson/validate.h"
 #include "engine/schema.h"
+#include "expr/schema/failure.h"
 #include "store/collection.h"
 
 namespace quire::engine {
@@ -91,7 +93,9 @@ Status RunWrite(const Operation& operation, const std::string& ns, const WriteBo
 }
 
 bool IsDocumentError(const Status& status) {
+  constexpr int kUnknownStage = 40324;  // of a pipeline update: refused as a malformed command is
   switch (status.code()) {
+    case kUnknownStage:
     case kWriteConflict:
     case kOutOfDiskSpace:
     case kInternalError:
@@ -177,7 +181,7 @@ Status CheckValidator(const store::CollectionInfo& collection, bson::View docume
     return Status::Ok();
   }
   ASSIGN_OR_RETURN(bool valid, collection.validator->Matches(document));
-  if (valid || collection.validate_warn) {
+  if (valid) {
     return Status::Ok();
   }
   if (before != nullptr && collection.validate_existing_only_if_valid) {
@@ -186,8 +190,15 @@ Status CheckValidator(const store::CollectionInfo& collection, bson::View docume
       return Status::Ok();
     }
   }
+  bson::Document why = expr::schema::ExplainFailure(collection.options["validator"].AsDocument(),
+                                                    document, &collection.context);
+  if (collection.validate_warn) {
+    log::Warning("STORAGE", "Document would fail validation",
+                 {{"namespace", collection.ns()}, {"errInfo", bson::ToJson(why)}});
+    return Status::Ok();
+  }
   bson::Builder extra;
-  extra.BeginDocument("errInfo").Append("failingDocumentId", document["_id"]).End();
+  extra.Append("errInfo", why);
   return Status(kDocumentValidationFailure, "Document failed validation")
       .WithExtra(extra.Finish().bytes());
 }

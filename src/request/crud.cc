@@ -151,6 +151,16 @@ Status CheckNotNegative(std::string_view field, int64_t value) {
 Result<std::vector<bson::View>> Statements(std::string_view command, std::string_view name,
                                            const ArrayArgument& argument,
                                            const std::vector<Sequence>& sequences) {
+  ASSIGN_OR_RETURN(auto out, ArrayOrSequence(command, name, argument, sequences));
+  RETURN_IF_ERROR(CheckBatchSize(out.size()));
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<bson::View>> ArrayOrSequence(std::string_view command, std::string_view name,
+                                                const ArrayArgument& argument,
+                                                const std::vector<Sequence>& sequences) {
   std::vector<bson::View> out;
   bool given = argument.present;
   for (const Sequence& sequence : sequences) {
@@ -179,15 +189,17 @@ Result<std::vector<bson::View>> Statements(std::string_view command, std::string
       ++i;
     }
   }
-  constexpr size_t kMaxBatch = 100000;
-  if (out.empty() || out.size() > kMaxBatch) {
-    return Status(kInvalidLength, "Write batch sizes must be between 1 and 100000. Got " +
-                                      std::to_string(out.size()) + " operations.");
-  }
   return out;
 }
 
-}  // namespace
+Status CheckBatchSize(size_t size) {
+  constexpr size_t kMaxBatch = 100000;
+  if (size == 0 || size > kMaxBatch) {
+    return {kInvalidLength, "Write batch sizes must be between 1 and 100000. Got " +
+                                std::to_string(size) + " operations."};
+  }
+  return Status::Ok();
+}
 
 Status CheckDatabaseName(std::string_view database) {
   if (database.empty() || database.size() > 63 ||

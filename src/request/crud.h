@@ -23,6 +23,13 @@ Result<std::string_view> CollectionName(std::string_view command, bson::View bod
 Result<std::string> Namespace(std::string_view database, std::string_view collection);
 Status CheckDatabaseName(std::string_view database);
 
+// An array of documents: from the body, or from the document sequence of that name.
+Result<std::vector<bson::View>> ArrayOrSequence(std::string_view command, std::string_view name,
+                                                const ArrayArgument& argument,
+                                                const std::vector<Sequence>& sequences);
+// InvalidLength unless a write may have that many statements.
+Status CheckBatchSize(size_t size);
+
 struct FindRequest {
   std::string_view collection;
   bson::View filter;

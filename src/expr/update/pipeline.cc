@@ -174,8 +174,9 @@ Status PipelineUpdate::Parse(bson::View stages, const ParseOptions& options,
                              const Context* context) {
   spec_ = bson::Document(stages);
   context_ = *context;
+  // First, for a constant hides the variable of that name.
   for (const bson::Element& constant : options.constants) {
-    context_.let.emplace_back(constant.name(), bson::OwnedValue(constant.value()));
+    context_.let.emplace(context_.let.begin(), constant.name(), bson::OwnedValue(constant.value()));
   }
   for (const bson::Element& element : spec_.view()) {
     if (element.type() != bson::Type::kDocument) {
