@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/number.h"
 #include "command/command.h"
 #include "engine/schema.h"
 #include "request/crud.h"
@@ -11,16 +12,69 @@ namespace {
 
 using request::Field;
 using request::FieldRow;
-using request::Ignored;
 
 struct CreateIndexesFields {
   request::ArrayArgument indexes;
+  bool ignore_unknown = false;
+  bson::Value commit_quorum;
 };
 constexpr FieldRow<CreateIndexesFields> kCreateIndexesRows[] = {
     Field<&CreateIndexesFields::indexes>("indexes", request::Need::kRequired),
-    Ignored<CreateIndexesFields>("ignoreUnknownIndexOptions"),
-    Ignored<CreateIndexesFields>("commitQuorum"),
+    Field<&CreateIndexesFields::ignore_unknown>("ignoreUnknownIndexOptions"),
+    Field<&CreateIndexesFields::commit_quorum>("commitQuorum"),
 };
+
+// How many members must be ready to commit the build: here there is one.
+Status CheckCommitQuorum(const bson::Value& quorum) {
+  constexpr int64_t kMostMembers = 50;
+  if (quorum.missing()) {
+    return Status::Ok();
+  }
+  if (quorum.is_string()) {
+    std::string_view tag = quorum.AsString();
+    if (tag == "majority" || tag == "votingMembers") {
+      return Status::Ok();
+    }
+    return {kUnknownReplWriteConcern, "No write concern mode named '" + std::string(tag) +
+                                          "' found in replica set "
+                                          "configuration"};
+  }
+  if (!quorum.is_number()) {
+    return {kFailedToParse, "commitQuorum has to be a number or a string: " + bson::ToJson(quorum)};
+  }
+  int64_t members = bson::ClampedInt64(quorum);
+  if (members < 0 || members > kMostMembers) {
+    return {kFailedToParse,
+            "commitQuorum has to be a non-negative number and not greater than 50: " +
+                std::to_string(members)};
+  }
+  if (members > 1) {
+    constexpr int kUnsatisfiableCommitQuorum = 278;
+    return {kUnsatisfiableCommitQuorum,
+            "Not enough data-bearing voting nodes to satisfy the commit quorum: " +
+                std::to_string(members)};
+  }
+  return Status::Ok();
+}
+
+// The specs as the command gives them; `kept` owns those that had to be rewritten.
+Status ReadIndexSpecs(const CreateIndexesFields& f, std::vector<bson::Document>* kept,
+                      std::vector<bson::View>* specs) {
+  for (const bson::Element& e : f.indexes.view) {
+    if (e.type() != bson::Type::kDocument) {
+      return {kTypeMismatch, "BSON field 'createIndexes.indexes." + std::string(e.name()) +
+                                 "' is the wrong type '" + std::string(bson::TypeName(e.type())) +
+                                 "', expected type 'object'"};
+    }
+    bson::View spec = e.value().AsDocument();
+    kept->push_back(f.ignore_unknown ? engine::KnownIndexOptions(spec) : bson::Document(spec));
+  }
+  if (kept->empty()) {
+    return {kBadValue, "Must specify at least one index to create"};
+  }
+  specs->assign(kept->begin(), kept->end());
+  return Status::Ok();
+}
 
 Status RunCreateIndexes(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("createIndexes", i.body()));
@@ -29,25 +83,18 @@ Status RunCreateIndexes(Invocation& i) {
   CreateIndexesFields f;
   RETURN_IF_ERROR(request::ReadFields<CreateIndexesFields>("createIndexes", i.body(), true,
                                                            kCreateIndexesRows, &f));
+  RETURN_IF_ERROR(CheckCommitQuorum(f.commit_quorum));
+  std::vector<bson::Document> kept;
   std::vector<bson::View> specs;
-  for (const bson::Element& e : f.indexes.view) {
-    if (e.type() != bson::Type::kDocument) {
-      return {kTypeMismatch, "BSON field 'createIndexes.indexes." + std::string(e.name()) +
-                                 "' is the wrong type '" + std::string(bson::TypeName(e.type())) +
-                                 "', expected type 'object'"};
-    }
-    specs.push_back(e.value().AsDocument());
-  }
-  if (specs.empty()) {
-    return {kBadValue, "Must specify at least one index to create"};
-  }
+  RETURN_IF_ERROR(ReadIndexSpecs(f, &kept, &specs));
   ASSIGN_OR_RETURN(auto result, engine::CreateIndexes(i.operation, ns, specs));
   i.reply()
       .Append("numIndexesBefore", result.before)
       .Append("numIndexesAfter", result.after)
       .Append("createdCollectionAutomatically", result.created_collection);
   if (result.after > result.before) {
-    i.reply().Append("commitQuorum", "votingMembers");
+    f.commit_quorum.missing() ? i.reply().Append("commitQuorum", "votingMembers")
+                              : i.reply().Append("commitQuorum", f.commit_quorum);
   }
   if (!result.note.empty()) {
     i.reply().Append("note", result.note);
@@ -57,11 +104,13 @@ Status RunCreateIndexes(Invocation& i) {
 
 struct ListIndexesFields {
   std::optional<bson::View> cursor;
+  bool build_uuids = false;
+  bool build_info = false;
 };
 constexpr FieldRow<ListIndexesFields> kListIndexesRows[] = {
     Field<&ListIndexesFields::cursor>("cursor"),
-    Ignored<ListIndexesFields>("includeBuildUUIDs"),
-    Ignored<ListIndexesFields>("includeIndexBuildInfo"),
+    Field<&ListIndexesFields::build_uuids>("includeBuildUUIDs"),
+    Field<&ListIndexesFields::build_info>("includeIndexBuildInfo"),
 };
 
 Status RunListIndexes(Invocation& i) {
@@ -70,6 +119,10 @@ Status RunListIndexes(Invocation& i) {
   ListIndexesFields f;
   RETURN_IF_ERROR(
       request::ReadFields<ListIndexesFields>("listIndexes", i.body(), true, kListIndexesRows, &f));
+  if (f.build_uuids && f.build_info) {
+    return {kInvalidOptions,
+            "The includeBuildUUIDs flag and includeBuildIndexInfo flag cannot both be set to true"};
+  }
   store::CollectionPtr collection = i.engine.catalog().Find(ns);
   if (collection == nullptr) {
     return {kNamespaceNotFound, "ns does not exist: " + ns};
@@ -83,16 +136,20 @@ Status RunListIndexes(Invocation& i) {
       if (e.name() != "batchSize") {
         return request::UnknownField("listIndexes.cursor", e.name());
       }
+      if (e.type() == bson::Type::kNull) {
+        continue;
+      }
       RETURN_IF_ERROR(request::ReadField("listIndexes.cursor", e, &batch_size));
       if (*batch_size < 0) {
-        return {51024, "BSON field 'batchSize' value must be >= 0, actual value '" +
-                           std::to_string(*batch_size) + "'"};
+        return {kBadValue, "BSON field 'batchSize' value must be >= 0, actual value '" +
+                               std::to_string(*batch_size) + "'"};
       }
     }
   }
   std::vector<bson::Document> specs;
   for (const auto& index : collection->indexes) {
-    specs.push_back(index->spec);
+    specs.push_back(f.build_info ? bson::Builder().Append("spec", index->spec).Finish()
+                                 : bson::Document(index->spec));
   }
   return AppendDocuments(i, ns, std::move(specs), batch_size);
 }
@@ -101,7 +158,7 @@ struct DropIndexesFields {
   bson::Value index;
 };
 constexpr FieldRow<DropIndexesFields> kDropIndexesRows[] = {
-    Field<&DropIndexesFields::index>("index", request::Need::kRequired),
+    Field<&DropIndexesFields::index>("index"),
 };
 
 Status RunDropIndexes(Invocation& i) {
@@ -111,6 +168,9 @@ Status RunDropIndexes(Invocation& i) {
   DropIndexesFields f;
   RETURN_IF_ERROR(
       request::ReadFields<DropIndexesFields>("dropIndexes", i.body(), true, kDropIndexesRows, &f));
+  if (!i.body().Has("index")) {
+    return request::MissingField("dropIndexes", "index");
+  }
   ASSIGN_OR_RETURN(int32_t before, engine::DropIndexes(i.operation, ns, f.index));
   i.reply().Append("nIndexesWas", before);
   bool all = f.index.is_string() && f.index.AsString() == "*";

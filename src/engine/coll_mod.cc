@@ -126,7 +126,8 @@ Status ModifyIndex(const Operation& operation, const store::CollectionInfo& coll
       reply->Append("expireAfterSeconds_old", *index->expire_after_seconds);
     }
     reply->Append("expireAfterSeconds_new", seconds);
-    changed = WithField(changed, "expireAfterSeconds", seconds);
+    changed =
+        WithField(changed, "expireAfterSeconds", bson::NarrowInt(bson::ClampedInt64(seconds)));
   }
   if (f.hidden && *f.hidden != index->hidden) {
     reply->Append("hidden_old", index->hidden).Append("hidden_new", *f.hidden);

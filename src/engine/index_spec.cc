@@ -1,165 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checking and completing the index specs of createIndexes.
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <set>
 
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "engine/index_spec_internal.h"
 #include "engine/schema.h"
+#include "plan/interval.h"
 
 namespace quire::engine {
 
 namespace {
 
-constexpr size_t kMaxFields = 32;
-
-// Options of an index and the types they take ("" in `type`: any, checked elsewhere).
-struct OptionRow {
-  std::string_view name;
-  enum { kBool, kNumber, kDocument, kString, kAny } type;
-};
-constexpr OptionRow kOptions[] = {
-    {"v", OptionRow::kNumber},
-    {"key", OptionRow::kDocument},
-    {"name", OptionRow::kString},
-    {"ns", OptionRow::kString},
-    {"unique", OptionRow::kBool},
-    {"background", OptionRow::kBool},
-    {"sparse", OptionRow::kBool},
-    {"expireAfterSeconds", OptionRow::kAny},
-    {"partialFilterExpression", OptionRow::kDocument},
-    {"collation", OptionRow::kDocument},
-    {"hidden", OptionRow::kBool},
-    {"storageEngine", OptionRow::kDocument},
-    {"weights", OptionRow::kAny},
-    {"default_language", OptionRow::kString},
-    {"language_override", OptionRow::kString},
-    {"textIndexVersion", OptionRow::kNumber},
-    {"2dsphereIndexVersion", OptionRow::kNumber},
-    {"bits", OptionRow::kNumber},
-    {"min", OptionRow::kNumber},
-    {"max", OptionRow::kNumber},
-    {"bucketSize", OptionRow::kNumber},
-    {"wildcardProjection", OptionRow::kDocument},
-    {"clustered", OptionRow::kBool},
-    {"prepareUnique", OptionRow::kBool},
-    {"dropDups", OptionRow::kAny},
-};
-
-bool TypeFits(const OptionRow& row, const bson::Value& value) {
-  switch (row.type) {
-    case OptionRow::kBool:
-      return value.type() == bson::Type::kBool || value.is_number();
-    case OptionRow::kNumber:
-      return value.is_number();
-    case OptionRow::kDocument:
-      return value.is_document();
-    case OptionRow::kString:
-      return value.is_string();
-    case OptionRow::kAny:
-      return true;
-  }
-  return false;
+bool IsTrue(const bson::Value& value) {
+  return value.type() == bson::Type::kBool ? value.AsBool()
+                                           : value.is_number() && bson::ToDouble(value) != 0;
 }
 
-Status CheckOptions(bson::View spec) {
-  for (const bson::Element& e : spec) {
-    const OptionRow* row = nullptr;
-    for (const OptionRow& candidate : kOptions) {
-      if (candidate.name == e.name()) {
-        row = &candidate;
-      }
-    }
-    if (row == nullptr) {
-      return {
-          kInvalidIndexSpecificationOption,
-          "The field '" + std::string(e.name()) +
-              "' is not valid for an index specification. Specification: " + bson::ToJson(spec)};
-    }
-    if (!TypeFits(*row, e.value())) {
-      return {kTypeMismatch, "The field '" + std::string(e.name()) +
-                                 "' has value with the wrong type " +
-                                 std::string(bson::TypeName(e.type()))};
-    }
+Result<int> VersionOf(bson::View spec) {
+  bson::Value v = spec["v"];
+  if (v.missing()) {
+    return 2;
+  }
+  if (!bson::IsIntegral(v)) {
+    return Status(kBadValue, "Index version must be representable as a 32-bit integer, but got " +
+                                 plan::ValueText(v));
+  }
+  int64_t version = bson::ClampedInt64(v);
+  if (version != 1 && version != 2) {
+    return Status(kCannotCreateIndex,
+                  "Invalid index specification " + plan::DocumentText(spec) +
+                      "; cannot create an index with v=" + std::to_string(version));
+  }
+  return static_cast<int>(version);
+}
+
+Status CheckName(std::string_view name, const KeyFacts& facts, bson::View key) {
+  if (name.empty()) {
+    return {kCannotCreateIndex, "index name cannot be empty"};
+  }
+  if (name == "*") {
+    return {kBadValue, "The index name '*' is not valid."};
+  }
+  if (name.find('\0') != std::string_view::npos) {
+    return {kCannotCreateIndex, "index name cannot contain NUL bytes"};
+  }
+  if (name == "_id_" && !facts.is_id) {
+    return {kBadValue,
+            "The index name '_id_' is reserved for the _id index, which must have key pattern "
+            "{_id: 1}, found key: " +
+                plan::DocumentText(key)};
   }
   return Status::Ok();
-}
-
-Status CheckPath(std::string_view path) {
-  if (path.empty()) {
-    return {kCannotCreateIndex, "Index keys cannot be an empty field."};
-  }
-  size_t start = 0;
-  while (true) {
-    size_t dot = path.find('.', start);
-    std::string_view part = path.substr(start, dot == std::string_view::npos ? dot : dot - start);
-    if (part.empty()) {
-      return {kCannotCreateIndex, "Index keys cannot contain an empty field."};
-    }
-    if (part.front() == '$' && part != "$**" && part != "$id" && part != "$ref" && part != "$db") {
-      return {kCannotCreateIndex,
-              "Index key contains an illegal field name: field name starts "
-              "with '$'."};
-    }
-    if (dot == std::string_view::npos) {
-      return Status::Ok();
-    }
-    start = dot + 1;
-  }
-}
-
-Status CheckPart(const bson::Element& e) {
-  bson::Value value = e.value();
-  if (value.is_number()) {
-    double direction = bson::ToDouble(value);
-    if (direction == 0 || std::isnan(direction)) {
-      return {kCannotCreateIndex, "Values in the index key pattern cannot be 0."};
-    }
-    return Status::Ok();
-  }
-  if (value.is_string()) {
-    constexpr std::array<std::string_view, 4> kKinds = {"hashed", "text", "2d", "2dsphere"};
-    if (std::find(kKinds.begin(), kKinds.end(), value.AsString()) != kKinds.end()) {
-      return Status::Ok();
-    }
-    return {kCannotCreateIndex, "Unknown index plugin '" + std::string(value.AsString()) + "'"};
-  }
-  return {kCannotCreateIndex, "Values in v:2 index key pattern cannot be of type " +
-                                  std::string(bson::TypeName(e.type())) +
-                                  ". Only numbers > 0, numbers < 0, and strings are allowed."};
-}
-
-Status CheckKey(bson::View key) {
-  if (key.empty()) {
-    return {kCannotCreateIndex, "Index keys cannot be empty."};
-  }
-  std::set<std::string_view> seen;
-  size_t hashed = 0;
-  for (const bson::Element& e : key) {
-    RETURN_IF_ERROR(CheckPath(e.name()));
-    RETURN_IF_ERROR(CheckPart(e));
-    if (!seen.insert(e.name()).second) {
-      return {kBadValue, "The field '" + std::string(e.name()) +
-                             "' appears multiple times in the index key pattern"};
-    }
-    hashed += e.value().is_string() && e.value().AsString() == "hashed" ? 1 : 0;
-  }
-  if (seen.size() > kMaxFields) {
-    return {13103, "too many compound keys"};
-  }
-  if (hashed > 1) {
-    return {31303, "A maximum of one index field is allowed to be hashed"};
-  }
-  return Status::Ok();
-}
-
-bool IsIdPattern(bson::View key) {
-  return key.Count() == 1 && key.front().name() == "_id" && key.front().value().is_number() &&
-         bson::ToDouble(key.front().value()) > 0;
 }
 
 Status CheckIdIndex(bson::View spec) {
@@ -170,13 +64,13 @@ Status CheckIdIndex(bson::View spec) {
       return {kInvalidIndexSpecificationOption,
               "The field '" + std::string(name) +
                   "' is not valid for an _id index specification. Specification: " +
-                  bson::ToJson(spec)};
+                  plan::DocumentText(spec)};
     }
   }
   return Status::Ok();
 }
 
-Status CheckTtl(const bson::Value& seconds, bson::View key) {
+Status CheckTtl(const bson::Value& seconds, const KeyFacts& facts) {
   constexpr double kMost = 2147483647;
   if (!seconds.is_number()) {
     return {kCannotCreateIndex,
@@ -184,111 +78,132 @@ Status CheckTtl(const bson::Value& seconds, bson::View key) {
                 std::string(bson::TypeName(seconds.type())) + "'"};
   }
   double n = bson::ToDouble(seconds);
-  if (std::isnan(n)) {
-    n = 0;
-  }
-  if (n < 0 || n > kMost) {
+  if (std::isnan(n) || n < 0 || n > kMost) {
     return {kCannotCreateIndex,
             "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a "
             "number between 0 and 2147483647."};
   }
-  if (key.Count() > 1) {
+  if (facts.fields > 1) {
     return {kCannotCreateIndex,
-            "TTL indexes are single-field indexes, compound indexes do not "
-            "support TTL. Index spec: " +
-                bson::ToJson(key)};
+            "TTL indexes are single-field indexes, compound indexes do not support TTL."};
   }
   return Status::Ok();
 }
 
-bool IsTrue(const bson::Value& value) {
-  return value.type() == bson::Type::kBool ? value.AsBool()
-                                           : value.is_number() && bson::ToDouble(value) != 0;
+// Options that a kind of index refuses.
+Status CheckKindOptions(bson::View spec, const KeyFacts& facts, int version) {
+  if (!facts.wildcard.empty()) {
+    for (std::string_view option : {"unique", "sparse"}) {
+      if (IsTrue(spec[option])) {
+        return {kCannotCreateIndex,
+                "Index type 'wildcard' does not support the " + std::string(option) + " option"};
+      }
+    }
+    if (spec.Has("expireAfterSeconds")) {
+      return {kCannotCreateIndex, "Index type 'wildcard' cannot be a TTL index"};
+    }
+    if (version < 2) {
+      return {kCannotCreateIndex,
+              "Invalid index specification; cannot create a 'wildcard' index with v=1"};
+    }
+  }
+  if (facts.hashed && IsTrue(spec["unique"])) {
+    return {16764, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index."};
+  }
+  if (spec.Has("weights") && !facts.text) {
+    return {kCannotCreateIndex, "The field 'weights' is only allowed in a 'text' index"};
+  }
+  if (spec.Has("partialFilterExpression") && IsTrue(spec["sparse"])) {
+    return {kCannotCreateIndex, "cannot mix \"partialFilterExpression\" and \"sparse\" options"};
+  }
+  return Status::Ok();
+}
+
+Result<std::shared_ptr<const expr::Collator>> CollatorOf(const bson::Value& collation,
+                                                         int version) {
+  if (collation.AsDocument().empty()) {
+    return Status(kBadValue, "The field 'collation' cannot be an empty object.");
+  }
+  if (version < 2) {
+    return Status(kCannotCreateIndex,
+                  "Invalid index specification; cannot create an index with "
+                  "the 'collation' option and v=1");
+  }
+  return expr::Collator::Parse(collation.AsDocument());
+}
+
+// The options in the order they were given, after v, key and name.
+Status AppendOptions(bson::View spec, int version, bool is_id,
+                     const expr::Collator* default_collator, bson::Builder* out) {
+  for (const bson::Element& e : spec) {
+    std::string_view name = e.name();
+    bool dropped = name == "v" || name == "key" || name == "name" || name == "ns" ||
+                   name == "dropDups" || name == "clustered" || name == "bucketSize";
+    if (dropped) {
+      continue;
+    }
+    if (name == "unique" || name == "hidden" || name == "prepareUnique" || name == "sparse") {
+      if (IsTrue(e.value()) && !is_id) {
+        out->Append(name, true);
+      }
+    } else if (name == "expireAfterSeconds") {
+      out->Append(name, static_cast<int32_t>(bson::ClampedInt64(e.value())));
+    } else if (name == "collation") {
+      ASSIGN_OR_RETURN(auto collator, CollatorOf(e.value(), version));
+      if (collator != nullptr) {
+        out->Append(name, collator->spec());
+      }
+    } else {
+      out->Append(e);
+    }
+  }
+  if (!spec.Has("collation") && default_collator != nullptr && version > 1) {
+    out->Append("collation", default_collator->spec());
+  }
+  return Status::Ok();
+}
+
+Result<bson::Document> Normalise(bson::View spec, const expr::Collator* default_collator) {
+  RETURN_IF_ERROR(CheckIndexOptions(spec));
+  for (std::string_view field : {"key", "name"}) {
+    if (!spec.Has(field)) {
+      return Status(kFailedToParse, "The '" + std::string(field) +
+                                        "' field is a required property of an index "
+                                        "specification");
+    }
+  }
+  bson::View key = spec["key"].AsDocument();
+  std::string_view name = spec["name"].AsString();
+  ASSIGN_OR_RETURN(int version, VersionOf(spec));
+  ASSIGN_OR_RETURN(KeyFacts facts, CheckIndexKey(key, version));
+  RETURN_IF_ERROR(CheckName(name, facts, key));
+  RETURN_IF_ERROR(CheckWildcard(facts, key, spec["wildcardProjection"]));
+  if (facts.is_id) {
+    RETURN_IF_ERROR(CheckIdIndex(spec));
+    name = "_id_";
+  }
+  RETURN_IF_ERROR(CheckKindOptions(spec, facts, version));
+  if (bson::Value seconds = spec["expireAfterSeconds"]; !seconds.missing()) {
+    RETURN_IF_ERROR(CheckTtl(seconds, facts));
+  }
+  if (bson::Value partial = spec["partialFilterExpression"]; !partial.missing()) {
+    RETURN_IF_ERROR(CheckPartialFilter(partial.AsDocument()));
+  }
+  bson::Builder out;
+  out.Append("v", version).Append("key", key).Append("name", name);
+  RETURN_IF_ERROR(AppendOptions(spec, version, facts.is_id, default_collator, &out));
+  return out.Finish();
 }
 
 }  // namespace
 
 Result<bson::Document> NormaliseIndexSpec(bson::View spec, const expr::Collator* default_collator) {
-  RETURN_IF_ERROR(CheckOptions(spec));
-  if (!spec.Has("key")) {
-    return Status(kFailedToParse,
-                  "The 'key' field is a required property of an index "
-                  "specification");
+  Result<bson::Document> normal = Normalise(spec, default_collator);
+  if (!normal.ok()) {
+    return normal.status().WithPrefix("Error in specification " + plan::DocumentText(spec) +
+                                      " :: caused by :: ");
   }
-  if (!spec.Has("name")) {
-    return Status(kFailedToParse,
-                  "The 'name' field is a required property of an index "
-                  "specification");
-  }
-  bson::View key = spec["key"].AsDocument();
-  std::string_view name = spec["name"].AsString();
-  RETURN_IF_ERROR(CheckKey(key));
-  if (name.empty()) {
-    return Status(kCannotCreateIndex, "index name cannot be empty");
-  }
-  if (name == "*") {
-    return Status(kBadValue, "The index name '*' is not valid.");
-  }
-  if (name.find('\0') != std::string_view::npos) {
-    return Status(kCannotCreateIndex, "index name cannot contain NUL bytes");
-  }
-  if (bson::Value v = spec["v"]; !v.missing()) {
-    double version = bson::ToDouble(v);
-    if (version != 1 && version != 2) {
-      return Status(kCannotCreateIndex,
-                    "Invalid index specification; cannot create an index with "
-                    "v=" +
-                        std::to_string(static_cast<int64_t>(version)));
-    }
-  }
-  bool is_id = IsIdPattern(key);
-  if (is_id) {
-    RETURN_IF_ERROR(CheckIdIndex(spec));
-    name = "_id_";
-  } else if (name == "_id_") {
-    return Status(kBadValue, "The index name '_id_' is reserved for the _id index");
-  }
-  bson::Value sparse = spec["sparse"];
-  bson::Value partial = spec["partialFilterExpression"];
-  if (!partial.missing() && IsTrue(sparse)) {
-    return Status(kCannotCreateIndex,
-                  "cannot mix \"partialFilterExpression\" and \"sparse\" options");
-  }
-  bson::Builder out;
-  out.Append("v", 2).Append("key", key).Append("name", name);
-  for (std::string_view flag : {"unique", "sparse", "hidden", "prepareUnique"}) {
-    if (IsTrue(spec[flag]) && !is_id) {
-      out.Append(flag, true);
-    }
-  }
-  if (bson::Value background = spec["background"]; !background.missing()) {
-    out.Append("background", background);
-  }
-  if (bson::Value seconds = spec["expireAfterSeconds"]; !seconds.missing()) {
-    RETURN_IF_ERROR(CheckTtl(seconds, key));
-    out.Append("expireAfterSeconds", bson::IsNan(seconds) ? bson::Value(0) : seconds);
-  }
-  if (!partial.missing()) {
-    expr::Context context;
-    RETURN_IF_ERROR(expr::match::Filter::Parse(partial.AsDocument(), &context).status());
-    out.Append("partialFilterExpression", partial);
-  }
-  if (bson::Value collation = spec["collation"]; !collation.missing()) {
-    ASSIGN_OR_RETURN(auto collator, expr::Collator::Parse(collation.AsDocument()));
-    if (collator != nullptr) {
-      out.Append("collation", collator->spec());
-    }
-  } else if (default_collator != nullptr) {
-    out.Append("collation", default_collator->spec());
-  }
-  for (std::string_view option :
-       {"weights", "default_language", "language_override", "textIndexVersion",
-        "2dsphereIndexVersion", "bits", "min", "max", "wildcardProjection", "storageEngine"}) {
-    if (bson::Value value = spec[option]; !value.missing()) {
-      out.Append(option, value);
-    }
-  }
-  return out.Finish();
+  return normal;
 }
 
 }  // namespace quire::engine

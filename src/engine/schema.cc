@@ -8,6 +8,7 @@
 #include "bson/compare.h"
 #include "bson/number.h"
 #include "engine/aggregate.h"
+#include "engine/index_spec_internal.h"
 #include "request/crud.h"
 
 namespace quire::engine {
@@ -28,63 +29,6 @@ bson::Document IdIndexSpec(const expr::Collator* collator) {
 std::pair<std::string_view, std::string_view> Split(std::string_view ns) {
   size_t dot = ns.find('.');
   return {ns.substr(0, dot), ns.substr(dot + 1)};
-}
-
-// Two specs that mean the same index, whatever they are called.
-bool SameButName(bson::View a, bson::View b) {
-  auto relevant = [](bson::View spec) {
-    bson::Builder out;
-    for (std::string_view field : {"key", "partialFilterExpression", "collation", "unique",
-                                   "sparse", "expireAfterSeconds", "wildcardProjection"}) {
-      if (bson::Value value = spec[field]; !value.missing()) {
-        out.Append(field, value);
-      }
-    }
-    return out.Finish();
-  };
-  bson::Document left = relevant(a);
-  bson::Document right = relevant(b);
-  return bson::CompareDocuments(left, right) == 0;
-}
-
-// Key, partial filter and collation decide which index a spec names.
-bool SameSignature(bson::View a, bson::View b) {
-  return bson::Compare(a["key"], b["key"]) == 0 &&
-         bson::Compare(a["partialFilterExpression"], b["partialFilterExpression"]) == 0 &&
-         bson::Compare(a["collation"], b["collation"]) == 0;
-}
-
-enum class Existing { kNone, kSame };
-
-Result<Existing> CompareWithExisting(const store::CollectionInfo& collection, bson::View spec) {
-  std::string_view name = spec["name"].AsString();
-  for (const auto& index : collection.indexes) {
-    bson::View there = index->spec;
-    bool same_name = index->name == name;
-    bool same_signature = SameSignature(there, spec);
-    if (same_name && same_signature && SameButName(there, spec)) {
-      return Existing::kSame;
-    }
-    if (index->is_id && same_signature) {
-      return Existing::kSame;
-    }
-    if (same_name) {
-      return Status(kIndexKeySpecsConflict,
-                    "An existing index has the same name as the requested index. When index names "
-                    "are not specified, they are auto generated and can cause conflicts. Please "
-                    "refer to our documentation. Requested index: " +
-                        bson::ToJson(spec) + ", existing index: " + bson::ToJson(there));
-    }
-    if (same_signature) {
-      return Status(kIndexOptionsConflict,
-                    SameButName(there, spec)
-                        ? "Index already exists with a different name: " + index->name
-                        : "An equivalent index already exists with a different name or options. "
-                          "Requested index: " +
-                              bson::ToJson(spec) + ", existing index: " + bson::ToJson(there));
-    }
-  }
-  return Existing::kNone;
 }
 
 }  // namespace
@@ -179,10 +123,16 @@ Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::stri
                                      const std::vector<bson::View>& specs) {
   CreatedIndexes result;
   store::CollectionPtr collection = operation.engine.catalog().Find(ns);
+  if (collection != nullptr && collection->is_view()) {
+    return Status(kCommandNotSupportedOnView, "Cannot create indexes on a view");
+  }
   const expr::Collator* collator = collection ? collection->collator.get() : nullptr;
   std::vector<bson::Document> wanted;
   for (bson::View spec : specs) {
     ASSIGN_OR_RETURN(bson::Document normal, NormaliseIndexSpec(spec, collator));
+    if (normal.view().Has("hidden") && Split(ns).second.starts_with("system.")) {
+      return Status(kBadValue, "Can't hide index on system collection");
+    }
     wanted.push_back(std::move(normal));
   }
   if (collection == nullptr) {
@@ -190,31 +140,14 @@ Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::stri
     result.created_collection = true;
     collection = operation.engine.catalog().Find(ns);
   }
-  if (collection->is_view()) {
-    return Status(kCommandNotSupportedOnView, "Cannot create indexes on a view");
-  }
   if (operation.in_transaction && !result.created_collection) {
     return Status(kOperationNotSupportedInTransaction,
                   "Cannot create new indexes on existing collection " + ns +
                       " in a multi-document transaction.");
   }
   result.before = static_cast<int32_t>(collection->indexes.size());
-  std::vector<store::NewIndex> fresh;
-  for (bson::Document& spec : wanted) {
-    ASSIGN_OR_RETURN(Existing existing, CompareWithExisting(*collection, spec));
-    bool repeated = std::any_of(fresh.begin(), fresh.end(), [&](const store::NewIndex& other) {
-      return bson::CompareDocuments(other.spec, spec) == 0;
-    });
-    if (existing == Existing::kNone && !repeated) {
-      for (const store::NewIndex& other : fresh) {
-        if (bson::Compare(other.spec["name"], spec["name"]) == 0) {
-          return Status(kIndexKeySpecsConflict, "Identical index names in one request: " +
-                                                    std::string(spec["name"].AsString()));
-        }
-      }
-      fresh.push_back({std::move(spec)});
-    }
-  }
+  ASSIGN_OR_RETURN(std::vector<store::NewIndex> fresh,
+                   MissingIndexes(*collection, std::move(wanted)));
   if (collection->indexes.size() + fresh.size() > kMaxIndexes) {
     return Status(kCannotCreateIndex, "add index fails, too many indexes for " + ns);
   }
@@ -288,7 +221,8 @@ Result<std::vector<std::string>> IndexesToDrop(const store::CollectionInfo& coll
     }
   } else {
     return Status(kTypeMismatch, "BSON field 'dropIndexes.index' is the wrong type '" +
-                                     std::string(bson::TypeName(index.type())) +
+                                     std::string(bson::TypeName(index.missing() ? bson::Type::kNull
+                                                                                : index.type())) +
                                      "', expected types '[string, object, array]'");
   }
   return names;

@@ -36,6 +36,8 @@ struct CreatedIndexes {
 // `specs` as the command gives them; they are checked, completed and compared with what is there.
 Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::string& ns,
                                      const std::vector<bson::View>& specs);
+// The spec without the fields that no index has (ignoreUnknownIndexOptions).
+bson::Document KnownIndexOptions(bson::View spec);
 // `index`: a name, "*", a key pattern, or an array of names. Gives the number there were before.
 Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
                             const bson::Value& index);

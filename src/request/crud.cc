@@ -211,7 +211,8 @@ Status CheckDatabaseName(std::string_view database) {
 
 Result<std::string_view> CollectionName(std::string_view command, bson::View body) {
   bson::Value value = body.front().value();
-  if (value.type() == bson::Type::kBinary) {
+  constexpr uint8_t kUuid = 4;
+  if (value.type() == bson::Type::kBinary && value.binary_subtype() == kUuid) {
     return Status(kNamespaceNotFound, "Unable to resolve a collection by its UUID");
   }
   if (!value.is_string()) {

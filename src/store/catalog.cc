@@ -539,6 +539,9 @@ Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, b
       ASSIGN_OR_RETURN(auto made, MakeIndex(spec, old->table->id, *info));
       made->table = old->table;
       made->state = old->state;
+      if (made->hidden != old->hidden) {
+        made->state->accesses = 0;
+      }
       index = std::move(made);
     }
   }
