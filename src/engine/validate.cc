@@ -99,12 +99,8 @@ class Validator {
 
   void CheckCounters() {
     auto counter = [&](char kind) -> int64_t {
-      Result<bool> found = txn_.Get(store::MetaKey(kind, info_.table->id), &value_);
-      int64_t n = 0;
-      if (found.ok() && *found && value_.view().size() == sizeof n) {
-        memcpy(&n, value_.view().data(), sizeof n);
-      }
-      return n;
+      Result<int64_t> stored = txn_.ReadCounter(store::MetaKey(kind, info_.table->id));
+      return stored.ok() ? *stored : -1;
     };
     if (counter('n') != result_.records) {
       Error("the stored document count is " + std::to_string(counter('n')) + ", there are " +

@@ -8,7 +8,6 @@
 
 #include "base/error_codes.h"
 #include "kv/conformance.h"
-#include "kv/counter.h"
 
 namespace quire::kv {
 

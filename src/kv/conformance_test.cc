@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "kv/counter.h"
 #include "kv/fault/fault_store.h"
 #include "kv/rocks/rocks_store.h"
 
@@ -91,10 +90,10 @@ std::optional<std::string> Conformance::Read(std::string_view key) {
   return Get(*Begin(true), key);
 }
 
-int64_t Conformance::ReadCounter(std::string_view key) {
-  std::optional<std::string> bytes = Read(key);
-  EXPECT_TRUE(bytes && bytes->size() == kCounterSize);
-  return bytes && bytes->size() == kCounterSize ? DecodeCounter(*bytes) : 0;
+int64_t Conformance::ReadCounter(std::string_view counter) {
+  Result<int64_t> value = Begin(true)->ReadCounter(counter);
+  EXPECT_TRUE(value.ok());
+  return value.ok() ? *value : 0;
 }
 
 std::optional<std::string> Conformance::Get(Txn& txn, std::string_view key) {

@@ -110,9 +110,12 @@ class Txn {
   // REQUIRES of all writes: the transaction is not read-only.
   virtual Status Put(std::string_view key, std::string_view value) = 0;
   virtual Status Delete(std::string_view key) = 0;
-  // Adds to the counter stored at `key` (absent = 0) without ever conflicting. A counter's value
-  // is 8 bytes, little-endian; Get of one shows the sum as of the snapshot and own additions.
-  virtual Status Add(std::string_view key, int64_t delta) = 0;
+  // Adds to the counter of this name (0 at first) without ever conflicting. Every key that starts
+  // with the name belongs to the counter and is used for nothing else; a DeleteRange of them makes
+  // it 0 again.
+  virtual Status Add(std::string_view counter, int64_t delta) = 0;
+  // The counter as of the snapshot, plus own additions.
+  virtual Result<int64_t> ReadCounter(std::string_view counter) = 0;
 
   // Marks a point in the transaction's writes. Nests.
   virtual void SetSavepoint() = 0;
@@ -155,8 +158,9 @@ class Store {
 
   virtual Result<std::unique_ptr<Txn>> Begin(TxnOptions options) = 0;
 
-  // Removes every key of the range at once. Not part of any transaction and durable only with the
-  // next commit or Sync; idempotent, for reclaiming what nothing refers to any more.
+  // Removes every key of the range, by parts where the backend likes. Not part of any transaction
+  // and durable only with the next commit or Sync; idempotent, for reclaiming what nothing refers
+  // to any more.
   virtual Status DeleteRange(const Range& range) = 0;
   // REQUIRES: nobody else writes keys of the range it loads.
   virtual Result<std::unique_ptr<SortedLoader>> Load() = 0;

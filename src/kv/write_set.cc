@@ -4,9 +4,6 @@
 #include <cassert>
 #include <cstring>
 
-#include "base/error_codes.h"
-#include "kv/counter.h"
-
 namespace quire::kv {
 
 std::string_view WriteSet::Keep(std::string_view bytes) {
@@ -47,33 +44,6 @@ void WriteSet::Put(std::string_view key, std::string_view value) {
 void WriteSet::Delete(std::string_view key) {
   Write& write = Slot(key);
   write.kind = Kind::kDelete;
-}
-
-Status WriteSet::Add(std::string_view key, int64_t delta) {
-  const Write* present = Find(key);
-  if (present != nullptr && present->kind == Kind::kPut && present->value.size() != kCounterSize) {
-    return Status(kTypeMismatch, "Add to a value that is not a counter");
-  }
-  Write& write = Slot(key);
-  switch (write.kind) {
-    case Kind::kNone:
-      write.kind = Kind::kAdd;
-      write.delta = delta;
-      break;
-    case Kind::kAdd:
-      write.delta = AddCounters(write.delta, delta);
-      break;
-    case Kind::kDelete:
-    case Kind::kPut: {
-      int64_t base = write.kind == Kind::kPut ? DecodeCounter(write.value) : 0;
-      char bytes[kCounterSize];
-      EncodeCounter(AddCounters(base, delta), bytes);
-      write.value = Keep({bytes, kCounterSize});
-      write.kind = Kind::kPut;
-      break;
-    }
-  }
-  return Status::Ok();
 }
 
 void WriteSet::RollbackToSavepoint() {

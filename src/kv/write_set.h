@@ -13,8 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "quire/status.h"
-
 namespace quire::kv {
 
 class WriteSet {
@@ -23,12 +21,10 @@ class WriteSet {
     kNone,  // undone by a savepoint: as if the key were not there
     kPut,
     kDelete,
-    kAdd,
   };
   struct Write {
     Kind kind = Kind::kNone;
     std::string_view value;  // kPut
-    int64_t delta = 0;       // kAdd
   };
   using Map = std::pmr::map<std::string_view, Write>;
 
@@ -46,8 +42,6 @@ class WriteSet {
 
   void Put(std::string_view key, std::string_view value);
   void Delete(std::string_view key);
-  // TypeMismatch when a pending Put of the key is not a counter.
-  Status Add(std::string_view key, int64_t delta);
 
   void SetSavepoint() { savepoints_.push_back(undo_.size()); }
   // REQUIRES of both: a savepoint is set.

@@ -234,13 +234,7 @@ Status Catalog::ReadRuntimeState(CollectionInfo* info) {
   }
   ASSIGN_OR_RETURN(auto txn, store_->Begin({.read_only = true}));
   auto counter = [&](char kind) -> Result<int64_t> {
-    kv::ReadValue value;
-    ASSIGN_OR_RETURN(bool found, txn->Get(MetaKey(kind, info->table->id), &value));
-    int64_t n = 0;
-    if (found && value.view().size() == 8) {
-      memcpy(&n, value.view().data(), 8);
-    }
-    return n;
+    return txn->ReadCounter(MetaKey(kind, info->table->id));
   };
   ASSIGN_OR_RETURN(int64_t documents, counter('n'));
   ASSIGN_OR_RETURN(int64_t bytes, counter('b'));
@@ -272,20 +266,17 @@ void Catalog::Reclaim(TableId table) {
   if (!store_->DeleteRange(TableRange(table)).ok()) {
     return;  // the marker stays: the next start tries again
   }
-  std::string multikey = MetaKey('M', table);
-  if (!store_->DeleteRange({multikey, kv::PrefixEnd(multikey)}).ok()) {
-    return;
+  for (char kind : {'M', 'n', 'b'}) {
+    std::string prefix = MetaKey(kind, table);
+    if (!store_->DeleteRange({prefix, kv::PrefixEnd(prefix)}).ok()) {
+      return;
+    }
   }
   auto txn = store_->Begin({});
   if (!txn.ok()) {
     return;
   }
   Status cleared = (*txn)->Delete(MetaKey('D', table));
-  for (char counter : {'n', 'b'}) {
-    if (cleared.ok()) {
-      cleared = (*txn)->Delete(MetaKey(counter, table));
-    }
-  }
   if (cleared.ok()) {
     cleared = (*txn)->Commit(kv::Durability::kProcess);
   }

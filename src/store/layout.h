@@ -6,7 +6,7 @@
 //   <0> 'C' <database>.<collection>           catalog entry (BSON, see catalog.h)
 //   <0> 'D' <table>                           empty: the table is garbage, to be reclaimed at start
 //   <0> 'M' <table> <step>                    empty: the index met arrays there (multikey.h)
-//   <0> 'n' <table> / <0> 'b' <table>         counters: documents and bytes of a collection
+//   <0> 'n' <table> / <0> 'b' <table>         counters (kv.h): documents and bytes of a collection
 //   <0> 'S' <session id>                      session record (retryable writes)
 //   <table> <record id>                       document
 //   <table> <index key> <record id>           type bits               (plain index)

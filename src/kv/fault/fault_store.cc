@@ -71,6 +71,10 @@ class FaultTxn final : public Txn {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));
     return base_->Add(key, delta);
   }
+  Result<int64_t> ReadCounter(std::string_view counter) override {
+    RETURN_IF_ERROR(plan_.Check(FaultPoint::kRead));
+    return base_->ReadCounter(counter);
+  }
   void SetSavepoint() override { base_->SetSavepoint(); }
   Status RollbackToSavepoint() override { return base_->RollbackToSavepoint(); }
   void ReleaseSavepoint() override { base_->ReleaseSavepoint(); }

@@ -79,8 +79,15 @@ Status CheckVersion(const std::string& path) {
   if (version > kFormatVersion) {
     return Status(kUnsupportedFormat, "The data folder " + path + " has format " +
                                           std::to_string(version) +
-                                          ", made by a newer Quire; this one reads up to format " +
+                                          ", made by a newer Quire; this one reads format " +
                                           std::to_string(kFormatVersion));
+  }
+  if (version < kFormatVersion) {
+    return Status(kUnsupportedFormat, "The data folder " + path + " has format " +
+                                          std::to_string(version) +
+                                          ", made by an older Quire; this one reads format " +
+                                          std::to_string(kFormatVersion) +
+                                          ". Export the data with the older one first");
   }
   return Status::Ok();
 }

@@ -13,7 +13,7 @@
 namespace quire::kv {
 
 // DO NOT CHANGE without reading older formats too: the number in the QUIRE file.
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2;
 
 // An opened folder, locked until destroyed.
 class DataFolder {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "kv/rocks/counter_merge.h"
+#include "kv/rocks/insert_hints.h"
 
 namespace quire::kv {
 namespace {
@@ -49,9 +49,7 @@ void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
   options.arena_block_size = 256 << 10;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
       std::clamp(cache_bytes / 4, 8 * kMiB, 256 * kMiB), cache);
-  options.max_successive_merges = 32;  // a counter read sums at most so many additions
-  // Not memtable_insert_with_hint_prefix_extractor: a prefix's hint is shared with its range
-  // deletes, after which the next insert fails an assertion.
+  options.memtable_insert_with_hint_prefix_extractor = NewInsertHints();
   options.memtable_whole_key_filtering = true;
   options.memtable_prefix_bloom_size_ratio = 0.02;
 }
@@ -99,7 +97,6 @@ RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env) {
   config.cache = rocksdb::NewLRUCache(cache_bytes);
   rocksdb::Options& options = config.options;
   options.create_if_missing = true;
-  options.merge_operator = NewCounterMerge();
   SetTables(options, config.cache);
   SetWriteBuffers(options, cache_bytes, config.cache);
   SetLevels(options);

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "kv/conformance.h"
-#include "kv/counter.h"
 #include "kv/rocks/rocks_store.h"
 
 namespace quire::kv {
@@ -153,10 +152,7 @@ TEST(RocksCrash, WhatWasAcknowledgedIsThere) {
       ASSERT_TRUE(pieces.contains(Key('d', thread, number).substr(1))) << thread << " " << number;
     }
     EXPECT_LE(pieces.size(), acknowledged.size() + static_cast<size_t>(kThreads * (round + 1)));
-    ReadValue counter;
-    Result<bool> found = txn->Get("count", &counter);
-    ASSERT_TRUE(found.ok());
-    EXPECT_EQ(*found ? DecodeCounter(counter.view()) : 0, static_cast<int64_t>(pieces.size()));
+    EXPECT_EQ(*txn->ReadCounter("count"), static_cast<int64_t>(pieces.size()));
   }
   EXPECT_FALSE(acknowledged.empty());
 }

@@ -139,14 +139,13 @@ Result<bool> MergedCursor::Merge() {
       value_ = base_.value();
       return true;
     }
-    ASSIGN_OR_RETURN(bool shown, ShowPending(order == 0));
-    if (shown) {
+    if (ShowPending(order == 0)) {
       return true;
     }
   }
 }
 
-Result<bool> MergedCursor::ShowPending(bool over_base) {
+bool MergedCursor::ShowPending(bool over_base) {
   const WriteSet::Write& write = pending_->second;
   key_ = pending_->first;
   switch (write.kind) {
@@ -161,13 +160,6 @@ Result<bool> MergedCursor::ShowPending(bool over_base) {
       return true;
     case WriteSet::Kind::kDelete:
       return false;
-    case WriteSet::Kind::kAdd:
-      if (over_base && base_.value().size() != kCounterSize) {
-        return Status(kDataCorruptionDetected, "Add to a value that is not a counter");
-      }
-      EncodeCounter(AddCounters(over_base ? DecodeCounter(base_.value()) : 0, write.delta), sum_);
-      value_ = {sum_, kCounterSize};
-      return true;
   }
   return false;
 }

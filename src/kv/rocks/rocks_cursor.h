@@ -9,7 +9,6 @@
 #include <memory>
 #include <string_view>
 
-#include "kv/counter.h"
 #include "kv/kv.h"
 #include "kv/write_set.h"
 
@@ -55,7 +54,7 @@ class MergedCursor final : public Cursor {
   // Shows the nearer of the two sides; both stand at or past the wanted place.
   Result<bool> Merge();
   // Shows the pending write, alone or over the base entry of the same key; false when it hides it.
-  Result<bool> ShowPending(bool over_base);
+  bool ShowPending(bool over_base);
 
   const Range range_;
   const bool forward_;
@@ -67,7 +66,6 @@ class MergedCursor final : public Cursor {
   bool started_ = false;
   bool move_base_ = false;
   bool move_pending_ = false;
-  char sum_[kCounterSize];
 };
 
 }  // namespace quire::kv

@@ -49,6 +49,7 @@ Status RocksDatabase::Write(rocksdb::WriteBatch* batch, Durability durability) {
   rocksdb::WriteOptions how;
   how.disableWAL = ephemeral_;
   how.sync = durability == Durability::kDisk && !ephemeral_;
+  how.memtable_insert_hint_per_batch = true;  // batches are sorted
   rocksdb::Status status = db_->Write(how, batch);
   if (!status.ok() && TryResume()) {
     status = db_->Write(how, batch);

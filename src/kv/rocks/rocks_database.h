@@ -16,6 +16,7 @@
 
 #include "kv/claim_table.h"
 #include "kv/kv.h"
+#include "kv/rocks/counter_stripes.h"
 #include "kv/rocks/data_folder.h"
 #include "kv/rocks/rocks_store.h"
 #include "quire/status.h"
@@ -35,6 +36,7 @@ class RocksDatabase {
   rocksdb::Cache* cache() const { return cache_.get(); }
   const rocksdb::Options& options() const { return options_; }
   ClaimTable& claims() { return claims_; }
+  CounterStripes& counters() { return counters_; }
   const std::string& data_folder() const { return data_folder_; }
 
   // Applies the batch atomically. After an earlier I/O error (a full disk) it first tries to bring
@@ -59,6 +61,7 @@ class RocksDatabase {
   std::shared_ptr<rocksdb::Cache> cache_;
   std::unique_ptr<rocksdb::DB> db_;
   ClaimTable claims_;
+  CounterStripes counters_;
   std::atomic<int64_t> next_resume_{0};
   std::atomic<uint64_t> load_files_{0};
 };

@@ -67,7 +67,7 @@ TEST(RocksStore, MakesTheFolderAndItsVersionFile) {
   const std::string path = parent.path() + "/new";
   auto store = OpenAt(path);
   ASSERT_TRUE(store.ok()) << store.status().ToString();
-  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 1\n");
+  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 2\n");
   EXPECT_EQ(ReadFile(path + "/quire.lock"), std::to_string(getpid()) + "\n");
 }
 
@@ -141,12 +141,12 @@ TEST(RocksStore, LogsAndHiddenFilesDoNotMakeAFolderForeign) {
 
 TEST(RocksStore, ANewerFormatIsRefusedAndLeftAlone) {
   TempFolder folder;
-  WriteFile(folder.path() + "/QUIRE", "quire data folder\nformat 2\n");
+  WriteFile(folder.path() + "/QUIRE", "quire data folder\nformat 3\n");
   auto before = Content(folder.path());
   auto store = OpenAt(folder.path());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.status().code(), kUnsupportedFormat);
-  EXPECT_NE(store.status().message().find("format 2"), std::string::npos);
+  EXPECT_NE(store.status().message().find("format 3"), std::string::npos);
   EXPECT_EQ(Content(folder.path()), before);
 }
 

@@ -10,6 +10,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "kv/counter.h"
+#include "kv/rocks/counter_stripes.h"
 #include "kv/rocks/rocks_cursor.h"
 #include "kv/rocks/rocks_status.h"
 #include "kv/write_set.h"
@@ -90,6 +91,30 @@ class View {
   rocksdb::ReadOptions read_;
 };
 
+// The value of a counter: the sum of what its stripes hold.
+Result<int64_t> SumOfStripes(const View& view, std::string_view counter) {
+  RocksCursor stripes(view.db(), view.read(), {std::string(counter), PrefixEnd(counter)},
+                      Direction::kForward);
+  int64_t sum = 0;
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, stripes.Next());
+    if (!more) {
+      return sum;
+    }
+    ASSIGN_OR_RETURN(int64_t part, DecodeStripe(stripes.value()));
+    sum = AddCounters(sum, part);
+  }
+}
+
+// Shows what a pending write makes of its key; false when that is nothing.
+bool Overlay(const WriteSet::Write& write, ReadValue* value) {
+  if (write.kind == WriteSet::Kind::kDelete) {
+    return false;
+  }
+  value->SetCopy(write.value);
+  return true;
+}
+
 Status ReadOnly() { return Status(kIllegalOperation, "Write in a read-only transaction"); }
 
 class ReadTxn final : public Txn {
@@ -110,7 +135,10 @@ class ReadTxn final : public Txn {
   Status Claim(std::string_view /*key*/) override { return ReadOnly(); }
   Status Put(std::string_view /*key*/, std::string_view /*value*/) override { return ReadOnly(); }
   Status Delete(std::string_view /*key*/) override { return ReadOnly(); }
-  Status Add(std::string_view /*key*/, int64_t /*delta*/) override { return ReadOnly(); }
+  Status Add(std::string_view /*counter*/, int64_t /*delta*/) override { return ReadOnly(); }
+  Result<int64_t> ReadCounter(std::string_view counter) override {
+    return SumOfStripes(view_, counter);
+  }
   void SetSavepoint() override {}
   Status RollbackToSavepoint() override { return Status::Ok(); }
   void ReleaseSavepoint() override {}
@@ -139,59 +167,44 @@ class WriteTxn final : public Txn {
     writes_.Delete(key);
     return Status::Ok();
   }
-  Status Add(std::string_view key, int64_t delta) override { return writes_.Add(key, delta); }
-
-  void SetSavepoint() override { writes_.SetSavepoint(); }
-  Status RollbackToSavepoint() override {
-    writes_.RollbackToSavepoint();
+  Status Add(std::string_view counter, int64_t delta) override {
+    additions_.push_back({std::string(counter), delta});
     return Status::Ok();
   }
-  void ReleaseSavepoint() override { writes_.ReleaseSavepoint(); }
+  Result<int64_t> ReadCounter(std::string_view counter) override;
+
+  void SetSavepoint() override {
+    writes_.SetSavepoint();
+    addition_savepoints_.push_back(additions_.size());
+  }
+  Status RollbackToSavepoint() override {
+    writes_.RollbackToSavepoint();
+    additions_.resize(addition_savepoints_.back());
+    addition_savepoints_.pop_back();
+    return Status::Ok();
+  }
+  void ReleaseSavepoint() override {
+    writes_.ReleaseSavepoint();
+    addition_savepoints_.pop_back();
+  }
   Status Commit(Durability durability) override;
 
  private:
-  // Lays a pending write over what the snapshot has: tells whether the key has a value, shown in
-  // *value.
-  Result<bool> Overlay(const WriteSet::Write& write, bool found, ReadValue* value) const;
   Status Fill(rocksdb::WriteBatch* batch) const;
+  // Adds the new values of a stripe's counters to the batch and writes it.
+  Status WriteWithCounters(rocksdb::WriteBatch* batch, Durability durability);
 
   RocksDatabase& database_;
   ClaimTable::Claims claims_;  // before view_: it must start first
   View view_;
   WriteSet writes_;
+  std::vector<CounterStripes::Addition> additions_;
+  std::vector<size_t> addition_savepoints_;
 };
-
-Result<bool> WriteTxn::Overlay(const WriteSet::Write& write, bool found, ReadValue* value) const {
-  switch (write.kind) {
-    case WriteSet::Kind::kNone:
-      return found;
-    case WriteSet::Kind::kPut:
-      value->SetCopy(write.value);
-      return true;
-    case WriteSet::Kind::kDelete:
-      return false;
-    case WriteSet::Kind::kAdd:
-      break;
-  }
-  if (found && value->view().size() != kCounterSize) {
-    return Status(kDataCorruptionDetected, "Add to a value that is not a counter");
-  }
-  char sum[kCounterSize];
-  EncodeCounter(AddCounters(found ? DecodeCounter(value->view()) : 0, write.delta), sum);
-  value->SetCopy({sum, kCounterSize});
-  return true;
-}
 
 Result<bool> WriteTxn::Get(std::string_view key, ReadValue* value) {
   const WriteSet::Write* write = writes_.Find(key);
-  if (write == nullptr) {
-    return view_.Get(key, value);
-  }
-  bool found = false;
-  if (write->kind == WriteSet::Kind::kAdd) {
-    ASSIGN_OR_RETURN(found, view_.Get(key, value));
-  }
-  return Overlay(*write, found, value);
+  return write == nullptr ? view_.Get(key, value) : Overlay(*write, value);
 }
 
 Status WriteTxn::MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
@@ -202,10 +215,20 @@ Status WriteTxn::MultiGet(std::span<const std::string_view> keys, std::vector<Re
   }
   for (size_t i = 0; i < keys.size(); ++i) {
     if (const WriteSet::Write* write = writes_.Find(keys[i])) {
-      ASSIGN_OR_RETURN((*found)[i], Overlay(*write, (*found)[i], &(*values)[i]));
+      (*found)[i] = Overlay(*write, &(*values)[i]);
     }
   }
   return Status::Ok();
+}
+
+Result<int64_t> WriteTxn::ReadCounter(std::string_view counter) {
+  ASSIGN_OR_RETURN(int64_t sum, SumOfStripes(view_, counter));
+  for (const CounterStripes::Addition& addition : additions_) {
+    if (addition.counter == counter) {
+      sum = AddCounters(sum, addition.delta);
+    }
+  }
+  return sum;
 }
 
 Result<std::unique_ptr<Cursor>> WriteTxn::Scan(Range range, Direction direction) {
@@ -229,24 +252,29 @@ Status WriteTxn::Fill(rocksdb::WriteBatch* batch) const {
       case WriteSet::Kind::kDelete:
         status = batch->Delete(ToSlice(key));
         break;
-      case WriteSet::Kind::kAdd: {
-        char delta[kCounterSize];
-        EncodeCounter(write.delta, delta);
-        status = batch->Merge(ToSlice(key), {delta, kCounterSize});
-        break;
-      }
     }
     RETURN_IF_ERROR(FromRocks(status));
   }
   return Status::Ok();
 }
 
+Status WriteTxn::WriteWithCounters(rocksdb::WriteBatch* batch, Durability durability) {
+  CounterStripes::Lease stripe(database_.counters());
+  RETURN_IF_ERROR(stripe.Apply(database_.db(), additions_, batch));
+  Status written = database_.Write(batch, durability);
+  stripe.Finish(written.ok());
+  return written;
+}
+
 Status WriteTxn::Commit(Durability durability) {
-  if (!writes_.empty()) {
+  if (!writes_.empty() || !additions_.empty()) {
     constexpr size_t kPerWrite = 16;  // tag and lengths
-    rocksdb::WriteBatch batch(writes_.bytes() + kPerWrite * writes_.writes().size());
+    constexpr size_t kPerCounter = 48;
+    rocksdb::WriteBatch batch(writes_.bytes() + kPerWrite * writes_.writes().size() +
+                              kPerCounter * additions_.size());
     RETURN_IF_ERROR(Fill(&batch));
-    RETURN_IF_ERROR(database_.Write(&batch, durability));
+    RETURN_IF_ERROR(additions_.empty() ? database_.Write(&batch, durability)
+                                       : WriteWithCounters(&batch, durability));
   }
   claims_.Commit();
   return Status::Ok();
