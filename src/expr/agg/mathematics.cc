@@ -221,6 +221,33 @@ Result<Value> EvalRounding(const Call& call, EvalContext& eval, decimal::Roundin
   return RoundNumber(call, number, digits, rounding);
 }
 
+// What `function` makes of the only argument, a number; null of a missing one.
+template <typename Function>
+Result<Value> OnNumber(const Call& call, EvalContext& eval, Function function) {
+  Value number;
+  ASSIGN_OR_RETURN(bool present, ReadNumber(call, eval, &number));
+  return present ? function(number) : Result<Value>(Value::Null());
+}
+
+template <typename OnDouble, typename OnDecimal>
+Result<Value> RoundToInteger(const Value& number, OnDouble on_double, OnDecimal on_decimal) {
+  bool integer = number.type() == Type::kInt32 || number.type() == Type::kInt64;
+  return integer ? number : Apply(number, on_double, on_decimal);
+}
+
+template <typename OnDouble, typename OnDecimal>
+Result<Value> EvalLogarithm(const Call& call, EvalContext& eval, int domain_error,
+                            OnDouble on_double, OnDecimal on_decimal) {
+  return OnNumber(call, eval, [&](const Value& number) -> Result<Value> {
+    if (NotPositive(number)) {
+      return Status(domain_error, std::string(call.name()) +
+                                      "'s argument must be a positive number, but is " +
+                                      Show(number));
+    }
+    return IsDecimalNan(number) ? Value(std::nan("")) : Apply(number, on_double, on_decimal);
+  });
+}
+
 }  // namespace
 
 Result<Value> EvalFunctionOfOne(const Call& call, EvalContext& eval) {
@@ -279,27 +306,17 @@ Result<Value> EvalAbs(const Call& call, EvalContext& eval) {
 }
 
 Result<Value> EvalCeil(const Call& call, EvalContext& eval) {
-  Value number;
-  ASSIGN_OR_RETURN(bool present, ReadNumber(call, eval, &number));
-  if (!present) {
-    return Value::Null();
-  }
-  bool integer = number.type() == Type::kInt32 || number.type() == Type::kInt64;
-  return integer ? number
-                 : Apply(
-                       number, [](double d) { return std::ceil(d); }, CeilDecimal);
+  return OnNumber(call, eval, [](const Value& number) {
+    return RoundToInteger(
+        number, [](double d) { return std::ceil(d); }, CeilDecimal);
+  });
 }
 
 Result<Value> EvalFloor(const Call& call, EvalContext& eval) {
-  Value number;
-  ASSIGN_OR_RETURN(bool present, ReadNumber(call, eval, &number));
-  if (!present) {
-    return Value::Null();
-  }
-  bool integer = number.type() == Type::kInt32 || number.type() == Type::kInt64;
-  return integer ? number
-                 : Apply(
-                       number, [](double d) { return std::floor(d); }, FloorDecimal);
+  return OnNumber(call, eval, [](const Value& number) {
+    return RoundToInteger(
+        number, [](double d) { return std::floor(d); }, FloorDecimal);
+  });
 }
 
 Result<Value> EvalRound(const Call& call, EvalContext& eval) {
@@ -311,48 +328,23 @@ Result<Value> EvalTrunc(const Call& call, EvalContext& eval) {
 }
 
 Result<Value> EvalSqrt(const Call& call, EvalContext& eval) {
-  Value number;
-  ASSIGN_OR_RETURN(bool present, ReadNumber(call, eval, &number));
-  if (!present) {
-    return Value::Null();
-  }
-  if (bson::IsNegative(number)) {
-    return Status(28714, "$sqrt's argument must be greater than or equal to 0");
-  }
-  return Apply(
-      number, [](double d) { return std::sqrt(d); }, decimal::Sqrt);
+  return OnNumber(call, eval, [](const Value& number) -> Result<Value> {
+    if (bson::IsNegative(number)) {
+      return Status(28714, "$sqrt's argument must be greater than or equal to 0");
+    }
+    return Apply(
+        number, [](double d) { return std::sqrt(d); }, decimal::Sqrt);
+  });
 }
 
 Result<Value> EvalLn(const Call& call, EvalContext& eval) {
-  Value number;
-  ASSIGN_OR_RETURN(bool present, ReadNumber(call, eval, &number));
-  if (!present) {
-    return Value::Null();
-  }
-  if (NotPositive(number)) {
-    return Status(28766, "$ln's argument must be a positive number, but is " + Show(number));
-  }
-  if (IsDecimalNan(number)) {
-    return Value(std::nan(""));
-  }
-  return Apply(
-      number, [](double d) { return std::log(d); }, decimal::Ln);
+  return EvalLogarithm(
+      call, eval, 28766, [](double d) { return std::log(d); }, decimal::Ln);
 }
 
 Result<Value> EvalLog10(const Call& call, EvalContext& eval) {
-  Value number;
-  ASSIGN_OR_RETURN(bool present, ReadNumber(call, eval, &number));
-  if (!present) {
-    return Value::Null();
-  }
-  if (NotPositive(number)) {
-    return Status(28761, "$log10's argument must be a positive number, but is " + Show(number));
-  }
-  if (IsDecimalNan(number)) {
-    return Value(std::nan(""));
-  }
-  return Apply(
-      number, [](double d) { return std::log10(d); }, decimal::Log10);
+  return EvalLogarithm(
+      call, eval, 28761, [](double d) { return std::log10(d); }, decimal::Log10);
 }
 
 Result<Value> EvalLog(const Call& call, EvalContext& eval) {
