@@ -92,6 +92,32 @@ int64_t FindHostTime(Connection& c) {
   return done;
 }
 
+Bson HostFilter(Connection& c) {
+  Bson filter(bson_new());
+  BSON_APPEND_UTF8(filter.get(), "host",
+                   HostName(static_cast<int>(RandomBelow(c, kHosts))).c_str());
+  return filter;
+}
+
+int64_t SortedByIndex(Connection& c) {
+  static const Bson newest = FromJson(R"({"sort":{"time":-1},"limit":50})");
+  return Find(c, HostFilter(c).get(), newest.get());
+}
+
+int64_t CoveredByIndex(Connection& c) {
+  static const Bson keys =
+      FromJson(R"({"projection":{"_id":0,"host":1,"time":1},"limit":100,"batchSize":100})");
+  return Find(c, HostFilter(c).get(), keys.get());
+}
+
+int64_t CountByIndex(Connection& c) {
+  const Bson filter = HostFilter(c);
+  return mongoc_collection_count_documents(c.collection.get(), filter.get(), nullptr, nullptr,
+                                           nullptr, &c.error) < 0
+             ? -1
+             : 1;
+}
+
 int64_t FindPath100(Connection& c) {
   static const Bson hundred = FromJson(R"({"limit":100,"batchSize":100})");
   bson_t filter = BSON_INITIALIZER;
@@ -231,6 +257,12 @@ constexpr Workload kWorkloads[] = {
     {"find-hosttime", "{host, time range}, about 11 documents", "events", nullptr, false,
      FindHostTime},
     {"find-path-100", "{path} limit 100", "events", nullptr, false, FindPath100},
+    {"find-sorted", "{host} newest 50, sorted by the index", "events", nullptr, false,
+     SortedByIndex},
+    {"find-covered", "{host} limit 100, answered from the index alone", "events", nullptr, false,
+     CoveredByIndex},
+    {"count-host", "countDocuments of a {host}, from the index", "events", nullptr, false,
+     CountByIndex},
     {"insert-1", "one event, two indexes, w:1", "insert", kTwoIndexes, false, Insert},
     {"insert-5idx", "one event, five indexes", "insert", kFiveIndexes, false, Insert},
     {"insert-j", "one event, two indexes, j:true", "insert", kTwoIndexes, false, InsertJournaled},
