@@ -2,6 +2,7 @@
 #include "plan/lower.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "bson/ordered.h"
 #include "exec/geo_near.h"
@@ -83,18 +84,43 @@ class Lowering {
   Lowering(const Query& query, size_t memory_limit, store::Transaction* txn)
       : query_(query), memory_limit_(memory_limit), txn_(txn) {}
 
-  Running Lower(const PlanNode& node) {
+  // `wanted` is how many rows of the node are read at most.
+  Running Lower(const PlanNode& node, int64_t wanted = kUnlimited) {
     Running running;
     running.node = &node;
     for (const auto& input : node.inputs) {
-      running.inputs.push_back(Lower(*input));
+      running.inputs.push_back(Lower(*input, WantedOfInput(node, wanted)));
     }
-    running.op = Make(node, running);
+    running.op = Make(node, running, wanted);
     return running;
   }
 
  private:
-  std::unique_ptr<exec::Operator> Make(const PlanNode& node, const Running& running) {
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+  static int64_t WantedOfInput(const PlanNode& node, int64_t wanted) {
+    switch (node.kind) {
+      case StageKind::kLimit:
+        return std::min(wanted, node.amount);
+      case StageKind::kSkip:
+        return wanted > kUnlimited - node.amount ? kUnlimited : wanted + node.amount;
+      case StageKind::kProjectionSimple:
+      case StageKind::kProjectionCovered:
+      case StageKind::kProjectionDefault:
+        return wanted;
+      default:
+        return kUnlimited;
+    }
+  }
+
+  // How many documents a fetch may read in advance: never one that might not be wanted.
+  size_t ReadAhead(const PlanNode& fetch, int64_t wanted) const {
+    bool certain = txn_->read_only() && (fetch.filter == nullptr || wanted == kUnlimited);
+    return certain ? static_cast<size_t>(wanted) : 0;
+  }
+
+  std::unique_ptr<exec::Operator> Make(const PlanNode& node, const Running& running,
+                                       int64_t wanted) {
     exec::Operator* input = running.inputs.empty() ? nullptr : running.inputs[0].op.get();
     switch (node.kind) {
       case StageKind::kEof:
@@ -110,7 +136,7 @@ class Lowering {
         return std::make_unique<store::IndexScan>(txn_, ScanOptions(node));
       case StageKind::kFetch:
         return std::make_unique<store::FetchStage>(query_.collection, txn_, input,
-                                                   node.filter.get());
+                                                   node.filter.get(), ReadAhead(node, wanted));
       case StageKind::kTextMatch:
         return std::make_unique<exec::TextMatch>(input, node.text->spec, node.text->query);
       case StageKind::kGeoNear2d:

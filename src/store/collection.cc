@@ -223,6 +223,22 @@ Result<bool> Fetch(Transaction& txn, const CollectionInfo& info, RecordId id,
   return txn.kv().Get(RecordKey(info.table->id, id), value);
 }
 
+Status FetchMany(Transaction& txn, const CollectionInfo& info, const std::vector<RecordId>& ids,
+                 std::vector<kv::ReadValue>* values, std::vector<bool>* found) {
+  std::string bytes;
+  bytes.reserve(ids.size() * kRecordKeySize);
+  for (RecordId id : ids) {
+    AppendTableId(info.table->id, &bytes);
+    AppendRecordId(id, &bytes);
+  }
+  std::vector<std::string_view> keys;
+  keys.reserve(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    keys.push_back(std::string_view(bytes).substr(i * kRecordKeySize, kRecordKeySize));
+  }
+  return txn.kv().MultiGet(keys, values, found);
+}
+
 Status TrimCapped(Transaction& txn, const CollectionInfo& info) {
   int64_t documents = info.state->documents + txn.PendingDocuments(*info.state);
   int64_t bytes = info.state->bytes + txn.PendingBytes(*info.state);

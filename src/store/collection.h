@@ -41,6 +41,9 @@ Result<std::optional<RecordId>> FindById(Transaction& txn, const CollectionInfo&
                                          const bson::Value& id);
 // The document under `id` into *value; false when there is none.
 Result<bool> Fetch(Transaction& txn, const CollectionInfo& info, RecordId id, kv::ReadValue* value);
+// As Fetch for each id; (*found)[i] tells whether ids[i] has a document. Resizes both vectors.
+Status FetchMany(Transaction& txn, const CollectionInfo& info, const std::vector<RecordId>& ids,
+                 std::vector<kv::ReadValue>* values, std::vector<bool>* found);
 
 // Removes the oldest documents while the capped collection is over its limits.
 Status TrimCapped(Transaction& txn, const CollectionInfo& info);

@@ -3,6 +3,10 @@
 // FETCH and IDHACK: from record ids and _id values to documents.
 #pragma once
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "exec/operator.h"
 #include "expr/match/match.h"
 #include "store/catalog.h"
@@ -10,23 +14,41 @@
 
 namespace quire::store {
 
-// The documents of the input's rows, those that match `filter` (may be null). Everything given
-// outlives it.
+// The documents of the input's rows, those that match `filter` (may be null). Takes up to
+// `ahead` rows of the input in advance to read their documents together. Everything given outlives
+// it.
 class FetchStage final : public exec::Stage {
  public:
   FetchStage(CollectionPtr collection, Transaction* txn, exec::Operator* input,
-             const expr::match::Filter* filter)
-      : collection_(std::move(collection)), txn_(txn), input_(input), filter_(filter) {}
+             const expr::match::Filter* filter, size_t ahead)
+      : collection_(std::move(collection)),
+        txn_(txn),
+        input_(input),
+        filter_(filter),
+        ahead_(ahead) {}
 
  protected:
   Result<exec::Step> DoWork(OpContext& op, exec::Row* row) override;
 
  private:
+  // Takes rows of the input and reads their documents. kRow when there are any.
+  Result<exec::Step> Fill(OpContext& op);
+  Status ReadDocuments();
+  // The next batch is larger, unless documents are large.
+  void AdjustBatch();
+
   CollectionPtr collection_;
   Transaction* txn_;
   exec::Operator* input_;
   const expr::match::Filter* filter_;
-  kv::ReadValue value_;
+  size_t ahead_;
+  size_t batch_ = 4;  // rows to take next time
+  bool input_ended_ = false;
+  std::vector<exec::Row> rows_;  // taken from the input; those from next_ on are still to be given
+  size_t next_ = 0;
+  std::vector<RecordId> ids_;
+  std::vector<kv::ReadValue> values_;  // the documents of rows_
+  std::vector<bool> found_;
 };
 
 // The one document with that _id. Everything given outlives it.

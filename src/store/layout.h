@@ -65,9 +65,11 @@ inline std::string TablePrefix(TableId id) {
   return key;
 }
 
+constexpr size_t kRecordKeySize = 12;
+
 inline std::string RecordKey(TableId table, RecordId id) {
   std::string key;
-  key.reserve(12);
+  key.reserve(kRecordKeySize);
   AppendTableId(table, &key);
   AppendRecordId(id, &key);
   return key;
