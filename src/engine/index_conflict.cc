@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "bson/compare.h"
 #include "engine/index_spec_internal.h"
+#include "engine/special_index_spec.h"
 #include "expr/match/node.h"
 #include "plan/interval.h"
 
@@ -127,6 +128,7 @@ Result<std::vector<store::NewIndex>> MissingIndexes(const store::CollectionInfo&
       ASSIGN_OR_RETURN(found, IsThere(spec, missing[i].spec));
     }
     if (!found) {
+      RETURN_IF_ERROR(CheckOnlyTextIndex(collection, missing, spec));
       missing.push_back({std::move(spec)});
     }
   }

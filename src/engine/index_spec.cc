@@ -8,6 +8,7 @@
 #include "bson/number.h"
 #include "engine/index_spec_internal.h"
 #include "engine/schema.h"
+#include "engine/special_index_spec.h"
 #include "plan/interval.h"
 
 namespace quire::engine {
@@ -133,12 +134,13 @@ Result<std::shared_ptr<const expr::Collator>> CollatorOf(const bson::Value& coll
 }
 
 // The options in the order they were given, after v, key and name.
-Status AppendOptions(bson::View spec, int version, bool is_id,
+Status AppendOptions(bson::View spec, int version, bool is_id, bson::View special,
                      const expr::Collator* default_collator, bson::Builder* out) {
   for (const bson::Element& e : spec) {
     std::string_view name = e.name();
-    bool dropped = name == "v" || name == "key" || name == "name" || name == "ns" ||
-                   name == "dropDups" || name == "clustered" || name == "bucketSize";
+    bool dropped = special.Has(name) || name == "v" || name == "key" || name == "name" ||
+                   name == "ns" || name == "dropDups" || name == "clustered" ||
+                   name == "bucketSize";
     if (dropped) {
       continue;
     }
@@ -160,7 +162,16 @@ Status AppendOptions(bson::View spec, int version, bool is_id,
   if (!spec.Has("collation") && default_collator != nullptr && version > 1) {
     out->Append("collation", default_collator->spec());
   }
+  out->AppendFields(special);
   return Status::Ok();
+}
+
+Result<bool> HasCollation(bson::View spec, int version, const expr::Collator* default_collator) {
+  if (!spec.Has("collation")) {
+    return default_collator != nullptr && version > 1;
+  }
+  ASSIGN_OR_RETURN(auto collator, CollatorOf(spec["collation"], version));
+  return collator != nullptr;
 }
 
 Result<bson::Document> Normalise(bson::View spec, const expr::Collator* default_collator) {
@@ -189,9 +200,12 @@ Result<bson::Document> Normalise(bson::View spec, const expr::Collator* default_
   if (bson::Value partial = spec["partialFilterExpression"]; !partial.missing()) {
     RETURN_IF_ERROR(CheckPartialFilter(partial.AsDocument()));
   }
+  ASSIGN_OR_RETURN(bool collated, HasCollation(spec, version, default_collator));
+  ASSIGN_OR_RETURN(auto special, NormaliseSpecialIndex(spec, collated));
   bson::Builder out;
-  out.Append("v", version).Append("key", key).Append("name", name);
-  RETURN_IF_ERROR(AppendOptions(spec, version, facts.is_id, default_collator, &out));
+  out.Append("v", version).Append("key", special ? special->key.view() : key).Append("name", name);
+  bson::View options = special ? special->options.view() : bson::View();
+  RETURN_IF_ERROR(AppendOptions(spec, version, facts.is_id, options, default_collator, &out));
   return out.Finish();
 }
 

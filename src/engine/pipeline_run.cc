@@ -136,6 +136,7 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   parts.hint = hint;
   parts.context = &context;
   parts.allow_disk_use = allow_disk_use_;
+  parts.wants_text_score = true;
   return PlannedQuery::Make(operation, parts, txn_);
 }
 
@@ -206,7 +207,7 @@ bool PipelineRun::HasIndexOn(const plan::Namespace& ns, std::string_view path) {
   for (const auto& index : collection->indexes) {
     bool same_collation = index->collator == nullptr && context_.collator == nullptr;
     if (index->keys.parts.front().path == path && !index->hidden && !index->sparse &&
-        index->partial_filter == nullptr && same_collation) {
+        index->keys.special == nullptr && index->partial_filter == nullptr && same_collation) {
       return true;
     }
   }

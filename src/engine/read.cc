@@ -82,6 +82,7 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
   query_.show_record_id = parts.show_record_id;
   query_.tailable = parts.tailable;
   query_.allow_disk_use = parts.allow_disk_use;
+  query_.wants_text_score = parts.wants_text_score;
   query_.count_only = parts.count_only;
   query_.distinct_path = parts.distinct_path;
   query_.for_write = parts.for_write;

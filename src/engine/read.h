@@ -36,6 +36,7 @@ class PlannedQuery {
     bool show_record_id = false;
     bool tailable = false;
     bool allow_disk_use = false;
+    bool wants_text_score = false;
     bool count_only = false;
     std::string distinct_path;
     bool for_write = false;

@@ -182,7 +182,7 @@ class MergeSink : public plan::DocumentSink {
 
  private:
   bool SameFields(const store::IndexInfo& index) const {
-    if (index.keys.parts.size() != on_.size()) {
+    if (index.keys.parts.size() != on_.size() || index.keys.special != nullptr) {
       return false;
     }
     for (const auto& part : index.keys.parts) {

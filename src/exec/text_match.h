@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TEXT_MATCH: the rows that a text search finds, with their scores.
+// TEXT_MATCH: of the documents that have a term of a text search, those that it finds.
 #pragma once
-
-#include <utility>
 
 #include "exec/operator.h"
 #include "expr/text/text.h"
 
 namespace quire::exec {
 
-// Keeps the rows that have a term of the query and pass its phrases and negations; each carries
-// its text score. Documents the index could not hold (an unknown language) do not match.
+// Keeps the rows that pass the query's phrases and negations and have its terms in the case and
+// with the marks asked for. What they carry stays.
 class TextMatch final : public Stage {
  public:
-  // `input` outlives it.
-  TextMatch(Operator* input, expr::text::IndexSpec spec, expr::text::Query query)
-      : input_(input), spec_(std::move(spec)), query_(std::move(query)) {}
+  // Everything given outlives it.
+  TextMatch(Operator* input, const expr::text::IndexSpec* spec, const expr::text::Query* query)
+      : input_(input), spec_(spec), query_(query) {}
+
+  uint64_t rejected() const { return rejected_; }
 
  private:
   Result<Step> DoWork(OpContext& op, Row* row) override;
 
   Operator* input_;
-  expr::text::IndexSpec spec_;
-  expr::text::Query query_;
+  const expr::text::IndexSpec* spec_;
+  const expr::text::Query* query_;
+  uint64_t rejected_ = 0;
 };
 
 }  // namespace quire::exec

@@ -267,7 +267,7 @@ bool Provides(const PlanNode& node, const std::string& path) {
                        [&](const auto& input) { return Provides(*input, path); });
   }
   const store::IndexKeySpec& spec = node.index->keys;
-  if (node.index->collator != nullptr) {
+  if (node.index->collator != nullptr || spec.special != nullptr) {
     return false;
   }
   for (size_t part = 0; part < spec.parts.size(); ++part) {

@@ -6,8 +6,10 @@
 
 #include "bson/compare.h"
 #include "bson/number.h"
+#include "expr/match/geo.h"
 #include "expr/match/leaf.h"
 #include "plan/type_range.h"
+#include "store/special_keys.h"
 
 namespace quire::plan {
 
@@ -107,6 +109,9 @@ class Translator {
         break;
       case Kind::kType:
         Types(static_cast<const expr::match::TypeNode&>(node).types());
+        break;
+      case Kind::kGeo:
+        Cells(static_cast<const expr::match::GeoNode&>(node).area());
         break;
       case Kind::kElemMatchValue:
         return ElemMatch(node);
@@ -234,6 +239,19 @@ class Translator {
       }
     }
     Loosen(only_numbers ? Tightness::kExact : Tightness::kFetch);
+  }
+
+  void Cells(const expr::geo::Area& area) {
+    store::IndexKeySpec::Kind kind = part_.spec().kind;
+    bool sphere = kind == store::IndexKeySpec::Kind::kSphere;
+    auto ranges = sphere ? area.sphere()->CellRanges()
+                         : part_.index->keys.special->grid.Cover(*area.Bounds());
+    for (const expr::geo::KeyRange& range : ranges) {
+      bson::OwnedValue low = store::CellValue(kind, range.low);
+      bson::OwnedValue high = store::CellValue(kind, range.high);
+      Add(Interval::Range(low.value(), true, high.value(), true));
+    }
+    Loosen(Tightness::kFetch);
   }
 
   FieldBounds ElemMatch(const Node& node) {

@@ -55,7 +55,7 @@ std::vector<expr::match::NodePtr> Known(const Query& query) {
 
 // The index holds every document the query asks for.
 bool HoldsAll(const Query& query, const store::IndexInfo& index) {
-  return !index.sparse &&
+  return !index.sparse && !IsSpecialIndex(index) &&
          (index.partial_filter == nullptr || Implies(Known(query), index.partial_filter->root()));
 }
 
@@ -104,7 +104,7 @@ Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
   }
   bool hinted = HasHint(query);
   for (const auto& index : query.collection->indexes) {
-    if (!index->hidden && (hinted ? HintNames(query, *index) : !IsSpecialIndex(*index))) {
+    if (!index->hidden && (!hinted || HintNames(query, *index))) {
       found.push_back(ChoiceOf(*index));
     }
   }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "plan/bounds.h"
+#include "plan/special.h"
 #include "plan/subset.h"
 #include "store/multikey.h"
 
@@ -42,6 +43,21 @@ class ArrayClaims {
  private:
   std::map<std::string, const Node*> by_prefix_;
 };
+
+// An index that leaves out documents without a location is of use only to those who ask for one.
+bool Locates(const store::IndexKeySpec& spec,
+             const std::vector<std::vector<const Predicate*>>& assigned) {
+  bool sphere = false;
+  for (size_t part = 0; part < spec.parts.size(); ++part) {
+    if (spec.parts[part].kind == store::IndexKeySpec::Kind::kSphere) {
+      sphere = true;
+      if (!assigned[part].empty()) {
+        return true;
+      }
+    }
+  }
+  return !sphere;
+}
 
 std::vector<Predicate> AsOutside(std::vector<Predicate> predicates) {
   for (Predicate& predicate : predicates) {
@@ -121,6 +137,12 @@ std::vector<PlanNodePtr> Enumerator::ForAnd(std::span<const NodePtr> children,
   all_known.insert(all_known.end(), children.begin(), children.end());
 
   std::vector<PlanNodePtr> found;
+  if (text_ != nullptr && HasText(children)) {
+    if (PlanNodePtr access = TextAccess(*text_, children, all_known)) {
+      found.push_back(std::move(access));
+    }
+    return found;
+  }
   for (const IndexChoice& choice : indexes_) {
     if (choice.info->partial_filter != nullptr &&
         !Implies(all_known, choice.info->partial_filter->root())) {
@@ -213,6 +235,9 @@ std::vector<Enumerator::Assignment> Enumerator::Assignments(
   }
   std::vector<Assignment> found;
   auto add = [&](Assignment assignment) {
+    if (!Locates(spec, assignment.parts)) {
+      return;
+    }
     bool own =
         std::any_of(assignment.parts.begin(), assignment.parts.end(), [](const auto& assigned) {
           return std::any_of(assigned.begin(), assigned.end(), [](auto* p) { return !p->outside; });

@@ -19,11 +19,17 @@ struct IndexChoice {
   uint64_t multikey = 0;
 };
 
+struct TextUse;
+
 class Enumerator {
  public:
   // Everything given outlives it.
   Enumerator(const Query& query, std::span<const IndexChoice> indexes)
       : query_(query), indexes_(indexes) {}
+
+  // The $text of the filter is answered by `text`, which outlives it. REQUIRES: before Access,
+  // when the filter has one.
+  void AnswerText(const TextUse* text) { text_ = text; }
 
   // Index scans, with a fetch and residual filter where the keys do not decide, or an $or of such.
   // `filter` is the whole filter or a branch of its $or.
@@ -62,6 +68,7 @@ class Enumerator {
 
   const Query& query_;
   std::span<const IndexChoice> indexes_;
+  const TextUse* text_ = nullptr;
 };
 
 // The conjunction as a filter; null for an empty one.

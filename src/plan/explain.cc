@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/explain.h"
 
+#include <algorithm>
+
+#include "exec/text_match.h"
 #include "expr/match/node.h"
 #include "plan/count_rows.h"
 #include "plan/explain_stage.h"
 #include "plan/plan_cache.h"
 #include "plan/query_shape.h"
+#include "store/near_scan.h"
+#include "store/special_keys.h"
 
 namespace quire::plan {
 
@@ -81,6 +86,17 @@ class StatsWriter {
         out_->Append("docsExamined", Counter(counters.docs_examined));
         out_->Append("alreadyHasObj", Counter(counters.already_fetched));
         break;
+      case StageKind::kTextMatch:
+        out_->Append("docsRejected",
+                     Counter(static_cast<exec::TextMatch&>(*running.op).rejected()));
+        break;
+      case StageKind::kTextOr:
+        out_->Append("docsExamined", Counter(counters.docs_examined));
+        break;
+      case StageKind::kGeoNear2d:
+      case StageKind::kGeoNear2dsphere:
+        Rings(*running.node, static_cast<store::NearScan&>(*running.op).rings());
+        break;
       case StageKind::kOr:
       case StageKind::kSortMerge:
         Duplicates(counters);
@@ -100,6 +116,61 @@ class StatsWriter {
       default:
         break;
     }
+  }
+
+  void Rings(const PlanNode& node, const std::vector<store::NearRing>& rings) {
+    out_->BeginArray("searchIntervals");
+    for (const store::NearRing& ring : rings) {
+      out_->PushDocument();
+      out_->Append("minDistance", ring.min);
+      out_->Append("maxDistance", ring.max);
+      out_->Append("maxInclusive", ring.last);
+      out_->Append("nBuffered", Counter(ring.buffered));
+      out_->Append("nReturned", Counter(ring.returned));
+      out_->End();
+    }
+    out_->End();
+    out_->BeginArray("inputStages");
+    for (const store::NearRing& ring : rings) {
+      out_->PushDocument();
+      RingInput(node, ring);
+      out_->End();
+    }
+    out_->End();
+  }
+
+  // The fetch and the index scan that a ring was read by.
+  void RingInput(const PlanNode& node, const store::NearRing& ring) {
+    exec::Counters fetch = ring.scan;
+    fetch.returned = ring.buffered;
+    fetch.waits = fetch.works - std::min(fetch.works, fetch.returned + 1);
+    out_->Append("stage", StageName(StageKind::kFetch));
+    if (node.filter != nullptr) {
+      out_->Append("filter", expr::match::Serialize(node.filter->root()));
+    }
+    Common(fetch, StageKind::kFetch);
+    out_->Append("docsExamined", Counter(ring.docs_examined));
+    out_->Append("alreadyHasObj", 0);
+    PlanNode scan(StageKind::kIndexScan);
+    scan.index = node.index;
+    scan.multikey = node.multikey;
+    scan.bounds = node.bounds;
+    store::IndexKeySpec::Kind kind = node.index->keys.parts[node.geo_part].kind;
+    IntervalList cells;
+    for (const expr::geo::KeyRange& range : ring.ranges) {
+      bson::OwnedValue low = store::CellValue(kind, range.low);
+      bson::OwnedValue high = store::CellValue(kind, range.high);
+      cells.Add(Interval::Range(low.value(), true, high.value(), true));
+    }
+    cells.Unite();
+    scan.bounds.parts[node.geo_part] = std::move(cells);
+    out_->BeginDocument("inputStage");
+    StageWriter(query_, out_).Description(scan, nullptr);
+    Common(ring.scan, StageKind::kIndexScan);
+    out_->Append("keysExamined", Counter(ring.scan.keys_examined));
+    out_->Append("seeks", Counter(ring.scan.seeks));
+    Duplicates(ring.scan);
+    out_->End();
   }
 
   void Duplicates(const exec::Counters& counters) {

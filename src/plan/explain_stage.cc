@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/explain_stage.h"
 
+#include <algorithm>
+
 #include "bson/number.h"
 #include "expr/match/node.h"
 #include "store/multikey.h"
@@ -18,6 +20,14 @@ bool HasMeta(const expr::SortPattern& pattern) {
     }
   }
   return false;
+}
+
+// MongoDB does not tell where text and 2d indexes met arrays.
+bool KnowsArrays(const store::IndexInfo& index) {
+  return std::none_of(index.keys.parts.begin(), index.keys.parts.end(), [](const auto& part) {
+    return part.kind == store::IndexKeySpec::Kind::kText ||
+           part.kind == store::IndexKeySpec::Kind::kFlat;
+  });
 }
 
 }  // namespace
@@ -78,6 +88,8 @@ void StageWriter::Description(const PlanNode& node, const Running* running) {
       Projection();
       break;
     case StageKind::kTextMatch:
+      TextMatch(node);
+      break;
     case StageKind::kGeoNear2d:
     case StageKind::kGeoNear2dsphere:
       out_->Append("keyPattern", node.index->key_pattern);
@@ -87,6 +99,7 @@ void StageWriter::Description(const PlanNode& node, const Running* running) {
     case StageKind::kEof:
     case StageKind::kIdLookup:
     case StageKind::kFetch:
+    case StageKind::kTextOr:
     case StageKind::kOr:
     case StageKind::kReturnKey:
     case StageKind::kCount:
@@ -104,15 +117,17 @@ void StageWriter::Scan(const PlanNode& node) {
     out_->Append("collation", index.collator->spec());
   }
   out_->Append("isMultiKey", node.multikey != 0);
-  out_->BeginDocument("multiKeyPaths");
-  for (size_t part = 0; part < index.keys.parts.size(); ++part) {
-    out_->BeginArray(index.keys.parts[part].path);
-    for (const std::string& prefix : store::MultikeyPrefixes(index.keys, node.multikey, part)) {
-      out_->Push(prefix);
+  if (KnowsArrays(index)) {
+    out_->BeginDocument("multiKeyPaths");
+    for (size_t part = 0; part < index.keys.parts.size(); ++part) {
+      out_->BeginArray(index.keys.parts[part].path);
+      for (const std::string& prefix : store::MultikeyPrefixes(index.keys, node.multikey, part)) {
+        out_->Push(prefix);
+      }
+      out_->End();
     }
     out_->End();
   }
-  out_->End();
   out_->Append("isUnique", index.unique || index.is_id);
   out_->Append("isSparse", index.sparse);
   out_->Append("isPartial", index.partial_filter != nullptr);
@@ -125,8 +140,32 @@ void StageWriter::Scan(const PlanNode& node) {
   Bounds(node);
 }
 
+void StageWriter::TextMatch(const PlanNode& node) {
+  const expr::text::Query& query = node.text->query;
+  auto list = [&](std::string_view name, const auto& words) {
+    out_->BeginArray(name);
+    for (const std::string& word : words) {
+      out_->Push(word);
+    }
+    out_->End();
+  };
+  out_->Append("indexPrefix", node.text->prefix);
+  out_->Append("indexName", node.index->name);
+  out_->BeginDocument("parsedTextQuery");
+  list("terms", query.terms());
+  list("negatedTerms", query.negated_terms());
+  list("phrases", query.phrases());
+  list("negatedPhrases", query.negated_phrases());
+  out_->End();
+  out_->Append("textIndexVersion", node.index->spec["textIndexVersion"]);
+}
+
 void StageWriter::Bounds(const PlanNode& node) {
   out_->BeginDocument("indexBounds");
+  if (node.text != nullptr) {  // one term: MongoDB shows nothing
+    out_->End();
+    return;
+  }
   for (size_t part = 0; part < node.bounds.parts.size(); ++part) {
     const auto& spec = node.index->keys.parts[part];
     node.bounds.parts[part].AppendTo(spec.path, spec.descending != node.backward, out_);

@@ -21,6 +21,7 @@ class StageWriter {
   void Tree(const PlanNode& node, const Running* running);
 
  private:
+  void TextMatch(const PlanNode& node);
   void Scan(const PlanNode& node);
   void Sort(const PlanNode& node);
   void Bounds(const PlanNode& node);

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "bson/ordered.h"
-#include "exec/geo_near.h"
 #include "exec/limit.h"
 #include "exec/merge.h"
 #include "exec/project.h"
@@ -15,6 +14,8 @@
 #include "store/collection_scan.h"
 #include "store/fetch.h"
 #include "store/index_scan.h"
+#include "store/near_scan.h"
+#include "store/text_or.h"
 
 namespace quire::plan {
 
@@ -57,21 +58,6 @@ store::KeyBounds KeyBoundsOf(const PlanNode& scan) {
     std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.low < b.low; });
   }
   return bounds;
-}
-
-// Whether {$meta: name} stands anywhere in the value.
-bool AsksForMeta(const bson::Value& value, std::string_view name) {
-  if (!value.is_document() && !value.is_array()) {
-    return false;
-  }
-  for (const bson::Element& element : value.AsDocument()) {
-    bson::Value inner = element.value();
-    bool asks = element.name() == "$meta" && inner.is_string() && inner.AsString() == name;
-    if (asks || AsksForMeta(inner, name)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 exec::SortKeySource SortKeyFor(const Query& query) {
@@ -138,12 +124,13 @@ class Lowering {
         return std::make_unique<store::FetchStage>(query_.collection, txn_, input,
                                                    node.filter.get(), ReadAhead(node, wanted));
       case StageKind::kTextMatch:
-        return std::make_unique<exec::TextMatch>(input, node.text->spec, node.text->query);
+        return std::make_unique<exec::TextMatch>(input, &node.text->spec, &node.text->query);
+      case StageKind::kTextOr:
+        return std::make_unique<store::TextOr>(query_.collection, txn_, Inputs(running),
+                                               node.filter.get());
       case StageKind::kGeoNear2d:
       case StageKind::kGeoNear2dsphere:
-        return std::make_unique<exec::GeoNear>(
-            input, node.near, node.near_path,
-            exec::SorterOptions{static_cast<uint64_t>(node.amount), memory_limit_, true});
+        return MakeNearScan(node);
       case StageKind::kOr:
         return std::make_unique<exec::Or>(Inputs(running));
       case StageKind::kSortMerge:
@@ -182,6 +169,17 @@ class Lowering {
     return std::make_unique<store::CollectionScan>(query_.collection, txn_, options);
   }
 
+  std::unique_ptr<exec::Operator> MakeNearScan(const PlanNode& node) const {
+    store::NearScanOptions options;
+    options.collection = query_.collection;
+    options.index = node.index;
+    options.bounds = KeyBoundsOf(node);
+    options.geo_part = node.geo_part;
+    options.near = node.near;
+    options.filter = node.filter.get();
+    return std::make_unique<store::NearScan>(txn_, std::move(options));
+  }
+
   static std::vector<exec::Operator*> Inputs(const Running& running) {
     std::vector<exec::Operator*> inputs;
     for (const Running& input : running.inputs) {
@@ -206,6 +204,7 @@ class Lowering {
     options.return_key =
         query_.return_key || AsksForMeta(bson::Value(query_.projection_spec), "indexKey");
     options.dedup = node.multikey != 0 || node.index->state->multikey_steps.load() != 0;
+    options.score_part = node.score_part;
     options.count = node.kind == StageKind::kCountScan;
     if (node.kind == StageKind::kDistinctScan) {
       options.distinct_part = node.distinct_part;
@@ -235,6 +234,20 @@ void AddTotals(const Running& running, exec::Counters* totals) {
 }
 
 }  // namespace
+
+bool AsksForMeta(const bson::Value& value, std::string_view name) {
+  if (!value.is_document() && !value.is_array()) {
+    return false;
+  }
+  for (const bson::Element& element : value.AsDocument()) {
+    bson::Value inner = element.value();
+    bool asks = element.name() == "$meta" && inner.is_string() && inner.AsString() == name;
+    if (asks || AsksForMeta(inner, name)) {
+      return true;
+    }
+  }
+  return false;
+}
 
 Running Lower(const PlanNode& node, const Query& query, size_t memory_limit,
               store::Transaction* txn) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "exec/operator.h"
@@ -23,6 +24,9 @@ struct Running {
 // `node`, `query` and `txn` outlive the result.
 Running Lower(const PlanNode& node, const Query& query, size_t memory_limit,
               store::Transaction* txn);
+
+// Whether {$meta: name} stands anywhere in the value.
+bool AsksForMeta(const bson::Value& value, std::string_view name);
 
 // Sums of the whole tree; `returned`, `works` and the like are the root's.
 exec::Counters Totals(const Running& running);

@@ -85,7 +85,7 @@ Result<const StageRow*> RowOf(const bson::Element& element) {
 Status CheckSortMeta(const Stages& stages) {
   const auto* first = stages.empty() ? nullptr : dynamic_cast<const MatchStage*>(stages[0].get());
   bool text = first && FilterUses(first->filter(), {"$text"});
-  bool distance = !stages.empty() && stages[0]->name() == "$geoNear";
+  bool distance = stages.size() > 1 && stages[1]->name() == "$geoNear";
   for (const StagePtr& stage : stages) {
     const auto* sort = dynamic_cast<const SortStage*>(stage.get());
     if (!sort) {

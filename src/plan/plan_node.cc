@@ -23,6 +23,8 @@ std::string_view StageName(StageKind kind) {
       return "FETCH";
     case StageKind::kTextMatch:
       return "TEXT_MATCH";
+    case StageKind::kTextOr:
+      return "TEXT_OR";
     case StageKind::kGeoNear2d:
       return "GEO_NEAR_2D";
     case StageKind::kGeoNear2dsphere:
@@ -62,6 +64,7 @@ bool PlanNode::Fetched() const {
     case StageKind::kDistinctScan:
       return false;
     case StageKind::kFetch:
+    case StageKind::kTextOr:
       return true;
     default:
       return std::all_of(inputs.begin(), inputs.end(),
@@ -83,8 +86,9 @@ PlanNodePtr PlanNode::Clone() const {
   copy->needs_key = needs_key;
   copy->distinct_part = distinct_part;
   copy->text = text;
+  copy->score_part = score_part;
   copy->near = near;
-  copy->near_path = near_path;
+  copy->geo_part = geo_part;
   copy->amount = amount;
   copy->skip = skip;
   return copy;

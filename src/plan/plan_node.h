@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,7 @@ enum class StageKind {
   kDistinctScan,
   kFetch,
   kTextMatch,
+  kTextOr,
   kGeoNear2d,
   kGeoNear2dsphere,
   kOr,
@@ -64,6 +66,7 @@ struct ScanBounds {
 struct TextSearch {
   expr::text::IndexSpec spec;
   expr::text::Query query;
+  bson::Document prefix;  // values of the index's parts before the text
 };
 
 struct PlanNode;
@@ -86,12 +89,14 @@ struct PlanNode {
   bool needs_key = false;    // rows show the key as a document
   size_t distinct_part = 0;  // of kDistinctScan: one row per value up to this part
 
-  // Of kTextMatch and the kGeoNears; the query's filter owns `near`.
+  // Of kTextMatch and its index scans; `score_part` tells the scans' rows the term's score.
   std::shared_ptr<const TextSearch> text;
+  std::optional<size_t> score_part;
+  // Of the kGeoNears; the query's filter owns `near`. The bounds of `geo_part` are not used.
   const expr::match::GeoNearNode* near = nullptr;
-  std::string near_path;
+  size_t geo_part = 0;
 
-  // Rows of kLimit, kSkip, kCount, and of kSort and the kGeoNears (0: all).
+  // Rows of kLimit, kSkip, kCount, and of kSort (0: all).
   int64_t amount = 0;
   int64_t skip = 0;  // of kCount
 

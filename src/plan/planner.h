@@ -40,6 +40,8 @@ struct Query {
   bool show_record_id = false;
   bool tailable = false;
   bool allow_disk_use = false;
+  // What reads the rows may ask for the text score.
+  bool wants_text_score = false;
   // Only the number of rows matters: the plan may leave documents unfetched (count).
   bool count_only = false;
   // Distinct values of this path are wanted (distinct, $group on an indexed key); "" otherwise.

@@ -46,7 +46,7 @@ std::optional<size_t> DistinctPart(const PlanNode& scan, const std::string& path
     if (spec.parts[part].path == path) {
       bool usable = spec.parts[part].kind == store::IndexKeySpec::Kind::kOrdered &&
                     !store::IsMultikey(spec, scan.multikey, part) &&
-                    scan.index->collator == nullptr;
+                    scan.index->collator == nullptr && spec.special == nullptr;
       return usable ? std::optional<size_t>(part) : std::nullopt;
     }
   }
@@ -58,7 +58,7 @@ PlanNodePtr ShortestLedBy(const Query& query, const std::vector<IndexChoice>& in
   for (const IndexChoice& choice : indexes) {
     const auto& parts = choice.info->keys.parts;
     if (parts[0].path == query.distinct_path && !choice.info->sparse &&
-        choice.info->partial_filter == nullptr &&
+        choice.info->keys.special == nullptr && choice.info->partial_filter == nullptr &&
         (best == nullptr || parts.size() < best->info->keys.parts.size())) {
       best = &choice;
     }

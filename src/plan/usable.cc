@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "expr/match/geo.h"
 #include "expr/match/leaf.h"
 #include "plan/bounds.h"
 
@@ -43,6 +44,22 @@ bool CollationFits(const Node& node, const IndexPart& part, const expr::Context&
     }
     default:
       return true;
+  }
+}
+
+// Parts that are no value of the document answer geo predicates and no others.
+bool SpecialCanUse(const Node& node, const IndexPart& part) {
+  if (node.kind() != Kind::kGeo) {
+    return false;
+  }
+  const expr::geo::Area& area = static_cast<const expr::match::GeoNode&>(node).area();
+  switch (part.spec().kind) {
+    case store::IndexKeySpec::Kind::kSphere:
+      return area.sphere() != nullptr;
+    case store::IndexKeySpec::Kind::kFlat:
+      return area.Bounds().has_value();
+    default:
+      return false;
   }
 }
 
@@ -124,6 +141,15 @@ bool NegationCanUse(const Node& child, const IndexPart& part, bool in_elem_match
 
 bool CanUseIndex(const Node& predicate, const IndexPart& part, bool in_elem_match,
                  const expr::Context& context) {
+  if (part.index->keys.special != nullptr) {
+    const auto& parts = part.index->keys.parts;
+    bool beside_sphere = std::any_of(parts.begin(), parts.end(), [](const auto& other) {
+      return other.kind == store::IndexKeySpec::Kind::kSphere;
+    });
+    if (part.spec().kind != store::IndexKeySpec::Kind::kOrdered || !beside_sphere) {
+      return SpecialCanUse(predicate, part);
+    }
+  }
   switch (predicate.kind()) {
     case Kind::kNot:
     case Kind::kNor:

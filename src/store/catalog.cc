@@ -8,6 +8,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "store/multikey.h"
+#include "store/special_keys.h"
 
 namespace quire::store {
 
@@ -218,6 +219,7 @@ Result<std::shared_ptr<IndexInfo>> Catalog::MakeIndex(bson::View spec, TableId t
   index->keys = IndexKeySpec::FromPattern(index->key_pattern);
   index->keys.sparse = index->sparse;
   index->keys.collator = index->collator.get();
+  index->keys.special = SpecialSpecOf(spec);
   if (bson::Value partial = spec["partialFilterExpression"]; partial.is_document()) {
     ASSIGN_OR_RETURN(index->partial_filter,
                      expr::match::Filter::Parse(partial.AsDocument(), &index->context));

@@ -6,6 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "store/multikey.h"
+#include "store/special_keys.h"
 
 namespace quire::store {
 
@@ -89,7 +90,11 @@ bool MayChange(const IndexInfo& index, const Touched& touched) {
   if (touched.all || touched.paths == nullptr || index.partial_filter != nullptr) {
     return true;
   }
+  bool text = index.keys.special != nullptr && index.spec["weights"].is_document();
   for (const std::string& path : *touched.paths) {
+    if (text && TextDependsOn(*index.keys.special, path)) {
+      return true;
+    }
     std::string plain = WithoutPositions(path);
     for (const auto& part : index.keys.parts) {
       if (PathsMeet(path, part.path) || PathsMeet(plain, part.path) ||

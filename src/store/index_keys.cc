@@ -10,6 +10,7 @@
 #include "bson/number.h"
 #include "bson/ordered.h"
 #include "store/multikey.h"
+#include "store/special_keys.h"
 
 namespace quire::store {
 
@@ -19,6 +20,23 @@ using Kind = IndexKeySpec::Kind;
 
 bson::Direction DirectionOf(const IndexKeySpec::Part& part) {
   return part.descending ? bson::Direction::kDescending : bson::Direction::kAscending;
+}
+
+Kind KindOf(std::string_view plugin) {
+  struct Row {
+    std::string_view name;
+    Kind kind;
+  };
+  constexpr Row kRows[] = {{"hashed", Kind::kHashed},
+                           {"text", Kind::kText},
+                           {"2dsphere", Kind::kSphere},
+                           {"2d", Kind::kFlat}};
+  for (const Row& row : kRows) {
+    if (row.name == plugin) {
+      return row.kind;
+    }
+  }
+  return Kind::kOrdered;
 }
 
 bson::Value HashOf(const bson::Value& value, const expr::Collator* collator) {
@@ -35,24 +53,6 @@ void AppendPart(const IndexKeySpec& spec, size_t i, const bson::Value& value, st
   }
 }
 
-IndexKey MakeKey(const IndexKeySpec& spec, std::span<const bson::Value> values) {
-  IndexKey key;
-  for (size_t i = 0; i < values.size(); ++i) {
-    AppendPart(spec, i, values[i], &key.bytes, &key.type_bits);
-  }
-  bson::TrimTypeBits(&key.type_bits);
-  return key;
-}
-
-void SortOnce(std::vector<IndexKey>* keys) {
-  if (keys->size() < 2) {
-    return;
-  }
-  std::sort(keys->begin(), keys->end());
-  auto same = [](const IndexKey& a, const IndexKey& b) { return a.bytes == b.bytes; };
-  keys->erase(std::unique(keys->begin(), keys->end(), same), keys->end());
-}
-
 Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
   for (size_t i = 0; i < spec.parts.size(); ++i) {
     if (spec.parts[i].kind == Kind::kHashed && IsMultikey(spec, steps, i)) {
@@ -66,6 +66,24 @@ Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
 
 }  // namespace
 
+IndexKey MakeKey(const IndexKeySpec& spec, std::span<const bson::Value> values) {
+  IndexKey key;
+  for (size_t i = 0; i < values.size(); ++i) {
+    AppendPart(spec, i, values[i], &key.bytes, &key.type_bits);
+  }
+  bson::TrimTypeBits(&key.type_bits);
+  return key;
+}
+
+void SortKeys(std::vector<IndexKey>* keys) {
+  if (keys->size() < 2) {
+    return;
+  }
+  std::sort(keys->begin(), keys->end());
+  auto same = [](const IndexKey& a, const IndexKey& b) { return a.bytes == b.bytes; };
+  keys->erase(std::unique(keys->begin(), keys->end(), same), keys->end());
+}
+
 IndexKeySpec IndexKeySpec::FromPattern(bson::View key_pattern) {
   IndexKeySpec spec;
   for (const bson::Element& e : key_pattern) {
@@ -73,7 +91,10 @@ IndexKeySpec IndexKeySpec::FromPattern(bson::View key_pattern) {
     Part part;
     part.path = e.name();
     part.descending = value.is_number() && bson::IsNegative(value);
-    part.kind = value.is_string() && value.AsString() == "hashed" ? Kind::kHashed : Kind::kOrdered;
+    part.kind = value.is_string() ? KindOf(value.AsString()) : Kind::kOrdered;
+    if (part.kind == Kind::kText && part.path != "_fts") {
+      part.kind = Kind::kOrdered;  // not as createIndexes stores it: such an index holds nothing
+    }
     spec.parts.push_back(std::move(part));
     spec.paths.emplace_back(e.name());
   }
@@ -82,6 +103,9 @@ IndexKeySpec IndexKeySpec::FromPattern(bson::View key_pattern) {
 
 Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out) {
   out->Clear();
+  if (spec.special != nullptr) {
+    return SpecialKeys(spec, document, out);
+  }
   auto add = [&](std::span<const bson::Value> values, bool nothing) {
     if (!(spec.sparse && nothing)) {
       out->keys.push_back(MakeKey(spec, values));
@@ -89,7 +113,7 @@ Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out
   };
   RETURN_IF_ERROR(bson::ForEachKeyTuple(spec.paths, document, &out->multikey_steps, add));
   RETURN_IF_ERROR(RefuseHashedArrays(spec, out->multikey_steps));
-  SortOnce(&out->keys);
+  SortKeys(&out->keys);
   return Status::Ok();
 }
 

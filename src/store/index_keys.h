@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,9 +17,12 @@
 
 namespace quire::store {
 
+struct SpecialSpec;
+
 // How an index makes keys. Immutable once filled in.
 struct IndexKeySpec {
-  enum class Kind { kOrdered, kHashed };
+  // kText is followed by a kOrdered part for the score. See special_keys.h.
+  enum class Kind { kOrdered, kHashed, kText, kSphere, kFlat };
   struct Part {
     std::string path;
     bool descending = false;
@@ -26,7 +31,8 @@ struct IndexKeySpec {
   std::vector<Part> parts;
   std::vector<bson::FieldPath> paths;  // of the parts, split
   bool sparse = false;
-  const expr::Collator* collator = nullptr;  // applied to strings, nested ones too
+  const expr::Collator* collator = nullptr;    // applied to strings, nested ones too
+  std::shared_ptr<const SpecialSpec> special;  // of text, 2dsphere and 2d indexes; else null
 
   // From {a: 1, "b.c": -1, d: "hashed"}. REQUIRES: a pattern that createIndexes accepted.
   static IndexKeySpec FromPattern(bson::View key_pattern);
@@ -55,6 +61,11 @@ Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out
 // when descending. The bytes of consecutive parts make a key.
 void AppendKeyPart(const IndexKeySpec& spec, size_t part, const bson::Value& value,
                    std::string* out);
+
+// The key of an entry: one value per part, turned into what the index holds as AppendKeyPart does.
+IndexKey MakeKey(const IndexKeySpec& spec, std::span<const bson::Value> values);
+// Sorts the keys and leaves each once.
+void SortKeys(std::vector<IndexKey>* keys);
 
 // The key for given values, one per part (or fewer: a prefix), strings already as stored.
 // `values` are the field values of a document such as {"": 1, "": "x"}.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "bson/number.h"
 #include "bson/ordered.h"
 #include "expr/match/leaf.h"
 
@@ -209,7 +210,8 @@ bool IndexScan::Wanted(exec::Row* row) {
   row->meta = expr::Metadata();
   row->meta.record_id = id;
   row->meta.has_record_id = true;
-  bool read = options_.filter != nullptr || options_.show_key || options_.return_key;
+  bool read = options_.filter != nullptr || options_.show_key || options_.return_key ||
+              options_.score_part.has_value();
   if (!read) {
     return true;
   }
@@ -219,6 +221,11 @@ bool IndexScan::Wanted(exec::Row* row) {
     if (!KeyMatches(*options_.filter, key_, state)) {
       return false;
     }
+  }
+  if (options_.score_part.has_value()) {
+    bson::Value score = key_[options_.index->keys.parts[*options_.score_part].path];
+    row->meta.text_score = score.is_number() ? bson::ToDouble(score) : 0;
+    row->meta.has_text_score = true;
   }
   if (options_.show_key) {
     shown_.clear();

@@ -35,6 +35,8 @@ struct IndexScanOptions {
   bool dedup = false;
   // One row for each combination of values of the parts up to this one.
   std::optional<size_t> distinct_part;
+  // The key's term counts for so much: rows carry the score of this part of a text index.
+  std::optional<size_t> score_part;
   // Counts as MongoDB's count scan does: finding the end is one more key.
   bool count = false;
 };

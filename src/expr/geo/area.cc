@@ -29,6 +29,7 @@ class Box final : public FlatArea {
   Box(FlatPoint a, FlatPoint b)
       : low_{std::min(a.x, b.x), std::min(a.y, b.y)},
         high_{std::max(a.x, b.x), std::max(a.y, b.y)} {}
+  std::optional<FlatBox> Bounds() const override { return FlatBox{low_, high_}; }
 
  private:
   bool Holds(FlatPoint p) const override {
@@ -41,6 +42,10 @@ class Box final : public FlatArea {
 class Circle final : public FlatArea {
  public:
   Circle(FlatPoint center, double radius) : center_(center), radius_(radius) {}
+  std::optional<FlatBox> Bounds() const override {
+    return FlatBox{{center_.x - radius_, center_.y - radius_},
+                   {center_.x + radius_, center_.y + radius_}};
+  }
 
  private:
   bool Holds(FlatPoint p) const override { return FlatDistance(center_, p) <= radius_; }
@@ -51,6 +56,14 @@ class Circle final : public FlatArea {
 class FlatPolygon final : public FlatArea {
  public:
   explicit FlatPolygon(std::vector<FlatPoint> corners) : corners_(std::move(corners)) {}
+  std::optional<FlatBox> Bounds() const override {
+    FlatBox box{corners_[0], corners_[0]};
+    for (FlatPoint corner : corners_) {
+      box.low = {std::min(box.low.x, corner.x), std::min(box.low.y, corner.y)};
+      box.high = {std::max(box.high.x, corner.x), std::max(box.high.y, corner.y)};
+    }
+    return box;
+  }
 
  private:
   // On a corner or on an upright or level edge.
@@ -94,6 +107,7 @@ class SphereArea final : public Area {
     return stored.spherical() && geometry_->Intersects(stored);
   }
   const Geometry* sphere() const override { return geometry_.get(); }
+  std::optional<FlatBox> Bounds() const override { return geometry_->CapBox(); }
 
  private:
   std::shared_ptr<const Geometry> geometry_;

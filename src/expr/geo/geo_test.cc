@@ -126,7 +126,7 @@ TEST(Geo, CellsOfWhatIntersectsLieInTheRanges) {
     auto cells = stored.Cells();
     return std::any_of(cells.begin(), cells.end(), [&](uint64_t cell) {
       return std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
-        return cell >= range.first && cell <= range.second;
+        return cell >= range.low && cell <= range.high;
       });
     });
   };

@@ -135,6 +135,7 @@ Status AddPolygon(const bson::Value& coordinates, bool strict_winding, Shapes* s
     }
   }
   shapes->polygons.push_back(std::move(polygon));
+  shapes->strict_winding = strict_winding;
   return Status::Ok();
 }
 

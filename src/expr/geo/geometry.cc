@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "expr/geo/cells.h"
 #include "expr/geo/shapes_internal.h"
 
 namespace quire::expr::geo {
@@ -77,15 +78,9 @@ bool SomePolygonHolds(const Shapes& shapes, const Part& part) {
 }
 
 S2CellUnion Cover(const Shapes& shapes) {
-  S2RegionCoverer::Options options;
-  options.set_max_level(kFinestLevel);
-  options.set_min_level(kCoarsestLevel);
-  options.set_max_cells(kMostCells);
-  S2RegionCoverer coverer(options);
   std::vector<S2CellId> cells;
   auto add = [&](const S2Region& region) {
-    std::vector<S2CellId> covering;
-    coverer.GetCovering(region, &covering);
+    S2CellUnion covering = CoverRegion(region);
     cells.insert(cells.end(), covering.begin(), covering.end());
   };
   for (const S2Point& point : shapes.points) {
@@ -145,7 +140,13 @@ bool Geometry::Contains(const Geometry& other) const {
   auto all = [](const auto& parts, const auto& held) {
     return std::all_of(parts.begin(), parts.end(), held);
   };
-  return all(b.points, [&](const S2Point& point) { return SomePolygonHolds(*shapes_, point); }) &&
+  // Points on the edge are within.
+  auto holds_point = [&](const S2Point& point) {
+    return SomePolygonHolds(*shapes_, point) ||
+           std::any_of(shapes_->polygons.begin(), shapes_->polygons.end(),
+                       [&](const auto& polygon) { return polygon->MayIntersect(S2Cell(point)); });
+  };
+  return all(b.points, holds_point) &&
          all(b.lines, [&](const auto& line) { return SomePolygonHolds(*shapes_, *line); }) &&
          all(b.polygons, [&](const auto& polygon) { return SomePolygonHolds(*shapes_, *polygon); });
 }
@@ -173,18 +174,39 @@ std::vector<uint64_t> Geometry::Cells() const {
   return ids;
 }
 
-std::vector<std::pair<uint64_t, uint64_t>> Geometry::CellRanges() const {
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (S2CellId cell : Cover(*shapes_)) {
-    ranges.emplace_back(cell.range_min().id(), cell.range_max().id());
-    // Larger cells that cover this one stand for geometries wider than it.
+std::vector<KeyRange> Geometry::CellRanges() const { return RangesOf(Cover(*shapes_)); }
+
+bool Geometry::big_polygon() const { return shapes_->strict_winding; }
+
+std::optional<FlatBox> Geometry::CapBox() const {
+  if (!shapes_->cap) {
+    return std::nullopt;
+  }
+  S2LatLng center(shapes_->cap->center());
+  return BoxAround({center.lng().degrees(), center.lat().degrees()},
+                   shapes_->cap->GetRadius().radians());
+}
+
+S2CellUnion CoverRegion(const S2Region& region) {
+  S2RegionCoverer::Options options;
+  options.set_max_level(kFinestLevel);
+  options.set_min_level(kCoarsestLevel);
+  options.set_max_cells(kMostCells);
+  S2RegionCoverer coverer(options);
+  return coverer.GetCovering(region);
+}
+
+std::vector<KeyRange> RangesOf(const S2CellUnion& cells) {
+  std::vector<KeyRange> ranges;
+  for (S2CellId cell : cells) {
+    ranges.push_back({cell.range_min().id(), cell.range_max().id()});
+    // Larger cells around this one stand for geometries wider than it.
     for (int level = cell.level() - 1; level >= kCoarsestLevel; --level) {
       uint64_t parent = cell.parent(level).id();
-      ranges.emplace_back(parent, parent);
+      ranges.push_back({parent, parent});
     }
   }
-  std::sort(ranges.begin(), ranges.end());
-  ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
+  Unite(&ranges);
   return ranges;
 }
 

@@ -22,6 +22,18 @@ struct FlatPoint {
   double y = 0;
 };
 
+struct FlatBox {
+  FlatPoint low;
+  FlatPoint high;
+};
+
+// Keys of a geo index from `low` to `high`, both included.
+struct KeyRange {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  friend auto operator<=>(const KeyRange&, const KeyRange&) = default;
+};
+
 // Points, lines and polygons on the sphere; a single point also has flat coordinates. Immutable
 // and safe for concurrent use.
 class Geometry {
@@ -49,11 +61,15 @@ class Geometry {
   // The shortest way from a point (degrees) to any part, in radians.
   double RadiansTo(FlatPoint from) const;
 
+  // A polygon that is read as wound and may be larger than a half of the sphere.
+  bool big_polygon() const;
+  // What part of the plane a cap lies in; nothing for other shapes.
+  std::optional<FlatBox> CapBox() const;
+
   // Ids of S2 cells that cover the geometry: what a 2dsphere index stores for it.
   std::vector<uint64_t> Cells() const;
-  // Ranges of cell ids, both ends included, one of which holds some cell of every geometry that
-  // this one intersects.
-  std::vector<std::pair<uint64_t, uint64_t>> CellRanges() const;
+  // Ranges of cell ids, one of which holds some cell of every geometry that this one intersects.
+  std::vector<KeyRange> CellRanges() const;
 
   struct Shapes;  // S2 objects
   Geometry(std::unique_ptr<Shapes> shapes, std::optional<FlatPoint> point, bool spherical,

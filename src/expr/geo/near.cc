@@ -84,6 +84,9 @@ Status ReadLegacy(std::string_view name, const bson::Value& operand, bson::View 
     return Bad("longitude/latitude is out of bounds");
   }
   size_t index = 0;
+  if (operand.AsDocument().Count() > 3) {
+    return Bad("a point of a geo near query has two coordinates");
+  }
   for (const bson::Element& element : operand.AsDocument()) {
     if (index++ == 2) {
       ASSIGN_OR_RETURN(near->max_distance, Distance(element, {16895, 16896, kBadValue}));
@@ -114,7 +117,10 @@ std::optional<double> Near::DistanceTo(const Geometry& stored) const {
     if (!stored.spherical()) {
       return std::nullopt;
     }
-    distance = stored.RadiansTo(center) * (geojson ? kEarthRadiusMeters : 1);
+    distance = stored.RadiansTo(center) * kEarthRadiusMeters;
+    if (!geojson) {
+      distance /= kEarthRadiusMeters;  // the same last bit as MongoDB's, which measures in metres
+    }
   } else {
     if (!stored.point()) {
       return std::nullopt;

@@ -23,6 +23,8 @@ class Area {
   virtual bool Intersects(const Geometry& stored) const = 0;
   // The area on the sphere; null for flat ones ($box, $center, $polygon).
   virtual const Geometry* sphere() const { return nullptr; }
+  // What part of the plane it lies in; nothing for $geometry.
+  virtual std::optional<FlatBox> Bounds() const = 0;
 };
 
 // The argument of $near and $nearSphere.

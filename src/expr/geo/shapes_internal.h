@@ -4,9 +4,11 @@
 #pragma once
 
 #include <s2/s2cap.h>
+#include <s2/s2cell_union.h>
 #include <s2/s2point.h>
 #include <s2/s2polygon.h>
 #include <s2/s2polyline.h>
+#include <s2/s2region.h>
 
 #include <memory>
 #include <optional>
@@ -21,8 +23,14 @@ struct Geometry::Shapes {
   std::vector<std::unique_ptr<S2Polyline>> lines;
   std::vector<std::unique_ptr<S2Polygon>> polygons;
   std::optional<S2Cap> cap;
+  bool strict_winding = false;
 };
 
 S2Point ToS2(FlatPoint degrees);
+
+// Cells of the sizes that indexes use.
+S2CellUnion CoverRegion(const S2Region& region);
+// The ids of the cells, of all within them and of all around them; united.
+std::vector<KeyRange> RangesOf(const S2CellUnion& cells);
 
 }  // namespace quire::expr::geo

@@ -128,7 +128,9 @@ Result<NodePtr> ParseText(const bson::Element& element, const ParseScope& scope)
       ASSIGN_OR_RETURN(options.search, TextString(field));
     } else if (field.name() == "$language") {
       ASSIGN_OR_RETURN(options.language, TextString(field));
-      RETURN_IF_ERROR(text::FindLanguage(options.language).status());
+      if (!options.language.empty()) {
+        RETURN_IF_ERROR(text::FindLanguage(options.language).status());
+      }
     } else if (field.name() == "$caseSensitive") {
       ASSIGN_OR_RETURN(options.case_sensitive, TextFlag(field));
     } else if (field.name() == "$diacriticSensitive") {

@@ -76,6 +76,9 @@ Result<Query> Query::Parse(const QueryOptions& options, std::string_view default
 bool Query::Matches(const IndexSpec& spec, bson::View document) const {
   TokenOptions asked{options_.case_sensitive, options_.diacritic_sensitive};
   bool check_terms = options_.case_sensitive || options_.diacritic_sensitive;
+  if (!check_terms && negated_terms_.empty() && phrases_.empty() && negated_phrases_.empty()) {
+    return true;
+  }
   bool term_found = !check_terms;
   bool refused = false;
   std::vector<bool> phrase_found(phrases_.size());

@@ -47,6 +47,9 @@ class Query {
   // Terms to look up in the index; a document with any of them is a candidate. Its score is the
   // sum of the scores stored with the terms it has.
   const std::set<std::string>& terms() const { return terms_; }
+  const std::set<std::string>& negated_terms() const { return negated_terms_; }
+  const std::vector<std::string>& phrases() const { return phrases_; }
+  const std::vector<std::string>& negated_phrases() const { return negated_phrases_; }
   // Whether a candidate stays: no negated term or phrase, all phrases, and the terms in the case
   // and with the marks asked for.
   bool Matches(const IndexSpec& spec, bson::View document) const;

@@ -21,7 +21,7 @@ bool IsDelimiter(UChar32 c, const Language& language) {
     return false;
   }
   if (c < 0x80) {
-    return !(u_isalnum(c) || c == '_' || c < 0x20) || u_isspace(c);
+    return !(u_isalnum(c) || c == '_' || c < 0x20) || u_isspace(c) || c == 0;
   }
   return std::any_of(std::begin(kDelimiterProperties), std::end(kDelimiterProperties),
                      [&](UProperty property) { return u_hasBinaryProperty(c, property); });

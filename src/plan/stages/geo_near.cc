@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// $geoNear: a $match by $near, which the planner answers in the order of distance, and the fields
-// that tell distance and location.
+// $geoNear: a $match by $near, which the planner answers in the order of distance, and a stage that
+// writes distance and location.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "bson/number.h"
-#include "expr/projection/add_fields.h"
+#include "exec/near_fields.h"
 #include "plan/stages/reshape_internal.h"
 #include "plan/stages/stage_internal.h"
 
@@ -46,12 +48,25 @@ Result<double> Number(std::string_view name, const bson::Value& value) {
   return number;
 }
 
+// Fewer steps than fields may nest.
+constexpr std::ptrdiff_t kMostSteps = 199;
+constexpr std::ptrdiff_t kMostKeySteps = 180;
+
+Status CheckDepth(const bson::Element& option, std::ptrdiff_t most, int code) {
+  std::string_view path = option.value().AsString();
+  if (std::count(path.begin(), path.end(), '.') >= most) {
+    return Status(code, "$geoNear option '" + std::string(option.name()) + "' nests too deep");
+  }
+  return Status::Ok();
+}
+
 Result<std::string> FieldName(const bson::Element& option, int wrong_type) {
   if (option.type() != bson::Type::kString) {
     return Status(wrong_type, "$geoNear requires that the '" + std::string(option.name()) +
                                   "' option is a String");
   }
   RETURN_IF_ERROR(expr::CheckFieldPath(option.value().AsString()));
+  RETURN_IF_ERROR(CheckDepth(option, kMostSteps, 5984700));
   return std::string(option.value().AsString());
 }
 
@@ -65,7 +80,7 @@ Status ReadKey(const bson::Element& option, GeoNearSpec* spec) {
     return Status(kBadValue, "$geoNear parameter 'key' cannot be the empty string");
   }
   ASSIGN_OR_RETURN(spec->key, FieldName(option, kTypeMismatch));
-  return Status::Ok();
+  return CheckDepth(option, kMostKeySteps, 5729100);
 }
 
 Status ReadNear(const bson::Element& option, const StageContext& context, GeoNearSpec* spec) {
@@ -119,12 +134,14 @@ Status ReadOption(const bson::Element& option, const StageContext& context, GeoN
 // {key: {$near: ...}} in the form that says the same.
 bson::Document NearFilter(const GeoNearSpec& spec) {
   bson::Value near = spec.near.value();
-  bool geojson = near.is_document() && near.AsDocument().Has("type");
+  bool geojson =
+      near.is_document() && (near.AsDocument().Has("type") || near.AsDocument().Has("coordinates"));
   bson::Builder filter;
   filter.BeginDocument(spec.key);
   auto distances = [&] {
     if (spec.min_distance) {
-      filter.Append("$minDistance", *spec.min_distance);
+      filter.Append("$minDistance",
+                    std::min(*spec.min_distance, std::numeric_limits<double>::max()));
     }
     if (spec.max_distance && !std::isinf(*spec.max_distance)) {
       filter.Append("$maxDistance", *spec.max_distance);
@@ -142,34 +159,46 @@ bson::Document NearFilter(const GeoNearSpec& spec) {
   return filter.Finish();
 }
 
-// The $match and the $addFields, as a pipeline of two.
-Result<Stages> Desugar(const GeoNearSpec& spec, const StageContext& context) {
+// Adds what is told about each document; the $match before it has measured.
+class NearFieldsStage final : public Stage {
+ public:
+  using Stage::Stage;
+  void Take(const GeoNearSpec& spec) {
+    if (!spec.distance_field.empty()) {
+      fields_.distance = exec::SplitFieldPath(spec.distance_field);
+    }
+    if (!spec.include_locs.empty()) {
+      fields_.location = exec::SplitFieldPath(spec.include_locs);
+    }
+    fields_.multiplier = spec.multiplier.value_or(1);
+  }
+  Result<OperatorPtr> Build(OpContext&, OperatorPtr input, PipelineEnvironment&) const override {
+    return OperatorPtr(std::make_unique<exec::SetNearFields>(std::move(input), &fields_));
+  }
+  bool AddDependencies(std::set<std::string>* fields) const override {
+    for (const exec::FieldPath* path : {&fields_.distance, &fields_.location}) {
+      if (!path->empty()) {
+        fields->insert(path->front());
+      }
+    }
+    return true;
+  }
+
+ private:
+  exec::NearFields fields_;
+};
+
+// The $match and what adds the fields, as a pipeline of two.
+Result<Stages> Desugar(const bson::Element& source, const GeoNearSpec& spec,
+                       const StageContext& context) {
   bson::Builder match;
   match.BeginDocument("$match").BeginArray("$and").Push(spec.query).Push(NearFilter(spec));
   match.End().End();
   bson::Document match_spec = match.Finish();
   ASSIGN_OR_RETURN(Stages stages, MakeStage<MatchStage>(match_spec.view().front(), context));
-
-  bson::Builder add;
-  add.BeginDocument("$addFields");
-  if (!spec.distance_field.empty()) {
-    add.BeginDocument(spec.distance_field);
-    if (spec.multiplier) {
-      add.BeginArray("$multiply").PushDocument().Append("$meta", "geoNearDistance").End();
-      add.Push(*spec.multiplier).End();
-    } else {
-      add.Append("$meta", "geoNearDistance");
-    }
-    add.End();
-  }
-  if (!spec.include_locs.empty()) {
-    add.BeginDocument(spec.include_locs).Append("$meta", "geoNearPoint").End();
-  }
-  bson::Document add_spec = add.End().Finish();
-  if (!add_spec.view().front().value().AsDocument().empty()) {
-    ASSIGN_OR_RETURN(Stages fields, ParseAddFields(add_spec.view().front(), context));
-    stages.push_back(std::move(fields[0]));
-  }
+  auto fields = std::make_unique<NearFieldsStage>(source, context);
+  fields->Take(spec);
+  stages.push_back(std::move(fields));
   return stages;
 }
 
@@ -180,6 +209,9 @@ Result<Stages> ParseGeoNear(const bson::Element& spec, const StageContext& conte
     return Status(10065, "invalid parameter: expected an object ($geoNear)");
   }
   GeoNearSpec options;
+  if (spec.type() == bson::Type::kArray) {
+    return Status(5860400, "$geoNear requires a 'near' argument");
+  }
   for (const bson::Element& option : spec.value().AsDocument()) {
     RETURN_IF_ERROR(ReadOption(option, context, &options));
   }
@@ -190,7 +222,7 @@ Result<Stages> ParseGeoNear(const bson::Element& spec, const StageContext& conte
   RETURN_IF_ERROR(expr::match::Filter::Parse(options.query, context.context,
                                              expr::match::Allowed::InMatchStage())
                       .status());
-  return Desugar(options, context);
+  return Desugar(spec, options, context);
 }
 
 }  // namespace quire::plan

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// $near through a geo index.
+#include <algorithm>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "expr/match/geo.h"
+#include "plan/bounds.h"
+#include "plan/candidates.h"
+#include "plan/predicates.h"
+#include "plan/special.h"
+#include "plan/subset.h"
+#include "store/multikey.h"
+#include "store/special_keys.h"
+
+namespace quire::plan {
+
+namespace {
+
+using expr::match::GeoNearNode;
+using expr::match::Kind;
+using expr::match::NodePtr;
+using PartKind = store::IndexKeySpec::Kind;
+
+// The $near when it is the filter or a member of its $and; *rest receives the other members.
+const GeoNearNode* TakeNear(const NodePtr& root, std::vector<NodePtr>* rest) {
+  if (root->kind() == Kind::kGeoNear) {
+    return static_cast<const GeoNearNode*>(root.get());
+  }
+  const GeoNearNode* near = nullptr;
+  if (root->kind() == Kind::kAnd) {
+    for (const NodePtr& child : root->children()) {
+      if (child->kind() == Kind::kGeoNear) {
+        near = static_cast<const GeoNearNode*>(child.get());
+      } else {
+        rest->push_back(child);
+      }
+    }
+  }
+  return near;
+}
+
+// Whether an index part of that kind measures what the query asks for.
+bool Serves(PartKind kind, const expr::geo::Near& near) {
+  return kind == PartKind::kSphere ? near.sphere : kind == PartKind::kFlat && !near.geojson;
+}
+
+// The field that $geoNear without a key means: that of the only 2d index, or else of the only
+// 2dsphere index.
+Result<std::string> GuessPath(const Query& query) {
+  for (PartKind kind : {PartKind::kFlat, PartKind::kSphere}) {
+    std::vector<std::string> paths;
+    for (const auto& index : query.collection->indexes) {
+      for (const auto& part : index->keys.parts) {
+        if (part.kind == kind && !index->hidden) {
+          paths.push_back(part.path);
+        }
+      }
+    }
+    if (paths.size() > 1) {
+      return Status(kIndexNotFound, std::string("There is more than one ") +
+                                        (kind == PartKind::kFlat ? "2d" : "2dsphere") +
+                                        " index on " + query.collection->ns() +
+                                        "; unsure which to use for $geoNear");
+    }
+    if (!paths.empty()) {
+      return paths[0];
+    }
+  }
+  return Status(kIndexNotFound, "$geoNear requires a 2d or 2dsphere index, but none were found");
+}
+
+// What the other members of the filter say about a part of the index.
+IntervalList BoundsFor(const Query& query, const IndexChoice& choice, size_t part,
+                       const std::vector<Predicate>& predicates, bool* bounded) {
+  IntervalList intervals = IntervalList::All();
+  IndexPart index_part{choice.info, part,
+                       store::IsMultikey(choice.info->keys, choice.multikey, part)};
+  *bounded = false;
+  for (const Predicate& predicate : predicates) {
+    bool fits = predicate.path == index_part.spec().path && predicate.scopes.empty() &&
+                CanUseIndex(*predicate.node, index_part, false, *query.context);
+    if (fits && !(*bounded && index_part.multikey)) {
+      intervals.IntersectWith(BoundsOf(*predicate.node, index_part).intervals);
+      *bounded = true;
+    }
+  }
+  return intervals;
+}
+
+// The access by one index; null when it cannot serve.
+PlanNodePtr AccessBy(const Query& query, const IndexChoice& choice, const GeoNearNode& near,
+                     const std::string& path, const std::vector<NodePtr>& rest) {
+  const store::IndexInfo& index = *choice.info;
+  if (index.partial_filter != nullptr && !Implies(rest, index.partial_filter->root())) {
+    return nullptr;
+  }
+  const auto& parts = index.keys.parts;
+  auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& part) {
+    return part.path == path && Serves(part.kind, near.near());
+  });
+  if (found == parts.end()) {
+    return nullptr;
+  }
+  auto plan = std::make_unique<PlanNode>(
+      found->kind == PartKind::kFlat ? StageKind::kGeoNear2d : StageKind::kGeoNear2dsphere);
+  plan->index = &index;
+  plan->multikey = choice.multikey;
+  plan->near = &near;
+  plan->geo_part = static_cast<size_t>(found - parts.begin());
+  plan->filter = Conjunction(rest);
+  std::vector<Predicate> predicates = CollectPredicates(rest);
+  for (size_t part = 0; part < parts.size(); ++part) {
+    bool bounded = part == plan->geo_part;
+    plan->bounds.parts.push_back(bounded ? IntervalList::All()
+                                         : BoundsFor(query, choice, part, predicates, &bounded));
+    if (part == 0 && !bounded) {
+      return nullptr;
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
+Result<PlanNodePtr> NearAccess(const Query& query) {
+  std::vector<NodePtr> rest;
+  const GeoNearNode* near = TakeNear(query.filter->shared_root(), &rest);
+  if (near == nullptr) {
+    return Status(kBadValue, "geoNear must be top-level expr");
+  }
+  std::string path = near->path();
+  if (path.empty()) {
+    ASSIGN_OR_RETURN(path, GuessPath(query));
+  }
+  ASSIGN_OR_RETURN(std::vector<IndexChoice> indexes, UsableIndexes(query));
+  PlanNodePtr plan;
+  for (const IndexChoice& choice : indexes) {
+    PlanNodePtr other = AccessBy(query, choice, *near, path, rest);
+    // What is measured on the sphere is better looked for there.
+    if (other != nullptr && (plan == nullptr || (plan->kind == StageKind::kGeoNear2d &&
+                                                 other->kind == StageKind::kGeoNear2dsphere))) {
+      plan = std::move(other);
+    }
+  }
+  if (plan != nullptr) {
+    bool flat = plan->kind == StageKind::kGeoNear2d;
+    if (flat && !plan->index->keys.special->grid.Holds(near->near().center)) {
+      return Status(16433, "point not in interval of the 2d index");
+    }
+    return plan;
+  }
+  return Status(kNoQueryExecutionPlans,
+                "error processing query: ns=" + query.collection->ns() +
+                    " planner returned error :: caused by :: unable to find index for $geoNear "
+                    "query");
+}
+
+}  // namespace quire::plan
