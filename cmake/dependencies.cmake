@@ -29,8 +29,9 @@ quire_pkg(zlib zlib)
 quire_pkg(zstd libzstd)
 quire_pkg(pcre2 libpcre2-8)
 quire_pkg(icu icu-i18n icu-uc)
+quire_pkg(openssl libssl libcrypto)
 quire_lib(stemmer stemmer)
-quire_lib(s2 s2)
+quire_lib(s2 s2 absl_raw_logging_internal)  # the latter: inlined only when optimised
 quire_pkg(yaml yaml-cpp)
 
 # Only benchmarks and tests use it: without it they are left out.

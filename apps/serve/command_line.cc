@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -17,8 +19,6 @@ struct Refused {
   std::string_view why;
 };
 constexpr Refused kRefused[] = {
-    {"auth", "access control does not exist yet; start without --auth"},
-    {"keyFile", "access control does not exist yet; start without --keyFile"},
     {"nojournal", "the journal cannot be turned off; --ephemeral keeps nothing on disk"},
     {"shardsvr", "sharding does not exist yet"},
     {"configsvr", "sharding does not exist yet"},
@@ -202,6 +202,24 @@ class Parser {
   size_t at_ = 0;
 };
 
+bool IsFile(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
+
+Status CheckAccess(const Settings& s) {
+  if (!s.authorization.empty() && s.authorization != "enabled" && s.authorization != "disabled") {
+    return Bad("security.authorization must be enabled or disabled");
+  }
+  if (s.no_auth && (s.auth || s.authorization == "enabled" || !s.key_file.empty())) {
+    return Bad("--noauth excludes --auth and --keyFile");
+  }
+  if (!s.key_file.empty() && !IsFile(s.key_file)) {
+    return Bad("--keyFile: cannot read '" + s.key_file + "'");
+  }
+  if (!s.time_zone_info.empty() && !IsFile(s.time_zone_info)) {
+    return Bad("--timeZoneInfo: there is no '" + s.time_zone_info + "'");
+  }
+  return Status::Ok();
+}
+
 Status CheckTogether(const Parsed& parsed) {
   const Settings& s = parsed.settings;
   if (s.fork && s.logpath.empty()) {
@@ -216,12 +234,7 @@ Status CheckTogether(const Parsed& parsed) {
   if (!s.log_format.empty() && s.log_format != "text" && s.log_format != "json") {
     return Bad("--logFormat must be text or json");
   }
-  if (s.authorization == "enabled") {
-    return Unknown("security.authorization", "auth");
-  }
-  if (!s.authorization.empty() && s.authorization != "disabled") {
-    return Bad("security.authorization must be disabled");
-  }
+  RETURN_IF_ERROR(CheckAccess(s));
   if (s.storage_engine != "wiredTiger" && s.storage_engine != "inMemory" &&
       s.storage_engine != "ephemeralForTest") {
     return Bad("unknown storage engine '" + s.storage_engine + "'");

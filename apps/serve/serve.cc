@@ -154,6 +154,7 @@ class Service {
     info.compressors =
         s_.compressors == "disabled" ? std::vector<std::string>{} : SplitList(s_.compressors);
     info.embedded = false;
+    info.access_control = s_.auth || s_.authorization == "enabled" || !s_.key_file.empty();
     info.shutdown = [] { kill(getpid(), SIGTERM); };
     node_.commands = std::make_unique<command::Commands>(node_.engine.get(), std::move(info));
     node_.commands->slow_millis = s_.slow_ms;

@@ -49,8 +49,11 @@ struct Settings {
   std::string config;
   // Replication face, security, parameters.
   std::string repl_set = "quire";
+  bool auth = false;
   bool no_auth = false;
   std::string authorization;
+  std::string key_file;
+  std::string time_zone_info;
   std::vector<std::string> set_parameter;
   bool help = false;
   bool version = false;

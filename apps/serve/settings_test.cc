@@ -67,7 +67,6 @@ TEST(CommandLine, Errors) {
       {{"--quiet=maybe"}, "is not true or false"},
       {{"--setParameter", "a"}, "name=value"},
       {{"stray"}, "unexpected argument"},
-      {{"--auth"}, "--auth is not supported"},
       {{"--fork"}, "needs --logpath"},
       {{"--logFormat", "xml"}, "must be text or json"},
       {{"--storageEngine", "mmapv1"}, "unknown storage engine"},
@@ -125,7 +124,7 @@ TEST(ConfigFile, Errors) {
       {"net:\n  port: x\n", "is not a number"},
       {"a: [b\n", "settings_test"},
       {"just text", "not a YAML map"},
-      {"security:\n  authorization: enabled\n", "access control does not exist"},
+      {"security:\n  authorization: perhaps\n", "must be enabled or disabled"},
       {"storage:\n  journal:\n    enabled: false\n", "cannot be turned off"},
   };
   for (const auto& [text, error] : cases) {

@@ -139,7 +139,8 @@ TEST(Validate, RefusesMalformedElements) {
                               "a\0\1\0\0",
                               6)},
            {"object id cut", string("\x07"
-                                    "a\0123456789ab",
+                                    "a\0"
+                                    "123456789ab",
                                     14)
                                  .substr(0, 12)},
            {"code with scope too long", string("\x0f"

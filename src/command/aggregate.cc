@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/access.h"
 #include "command/command.h"
 #include "request/crud.h"
 
@@ -48,9 +49,10 @@ Status RunAggregate(Invocation& i) {
 std::span<const Row> AggregateRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"aggregate", "", kRead | kInTransaction | kReadConcern | kWriteConcern,
+      {{"aggregate", "", kRead | kInTransaction | kReadConcern | kWriteConcern | kStableApi,
         "runs a pipeline of stages"},
-       RunAggregate},
+       RunAggregate,
+       Checked(CheckAggregateAccess)},
   };
   return kRows;
 }

@@ -1,56 +1,215 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Authentication as a server without users answers it: nobody can log in, anybody may log out.
+// Logging in and out: SCRAM conversations over saslStart and saslContinue.
+#include <algorithm>
+#include <array>
+
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "base/try.h"
 #include "command/diagnostic.h"
+#include "command/login.h"
+#include "command/own_documents.h"
 #include "request/fields.h"
 
 namespace quire::command {
 namespace {
+
+constexpr int32_t kConversation = 1;
+
+// A login under way.
+struct Conversation : request::Attachment {
+  explicit Conversation(auth::Mechanism mechanism) : scram(mechanism) {}
+  auth::ScramServer scram;
+  std::string database;
+  bool skip_empty_exchange = false;
+  bool proven = false;  // only the empty last exchange is missing
+};
 
 Status UnknownMechanism(std::string_view name) {
   return {kMechanismUnavailable, "Received authentication for mechanism " + std::string(name) +
                                      " which is unknown or not enabled"};
 }
 
-Result<std::string_view> MechanismOf(Invocation& i) {
-  bson::Element mechanism = i.body().Find("mechanism");
-  if (!mechanism.present()) {
-    return request::MissingField(i.call.command.name, "mechanism");
+Status Failed() { return {kAuthenticationFailed, "Authentication failed."}; }
+
+struct SaslRequest {
+  std::string_view mechanism;
+  bson::Value payload;
+  std::optional<bson::View> options;
+  std::string_view database;
+  int32_t conversation = 0;
+  bool auto_authorize = false;
+};
+using S = SaslRequest;
+constexpr auto kStartRows = std::to_array<request::FieldRow<S>>(
+    {request::Field<&S::mechanism>("mechanism", request::Need::kRequired),
+     request::Field<&S::payload>("payload", request::Need::kRequired),
+     request::Field<&S::options>("options"), request::Field<&S::database>("db"),
+     request::Field<&S::auto_authorize>("autoAuthorize")});
+constexpr auto kContinueRows = std::to_array<request::FieldRow<S>>(
+    {request::Field<&S::conversation>("conversationId", request::Need::kRequired),
+     request::Field<&S::payload>("payload", request::Need::kRequired)});
+
+// The bytes of a payload: binary, or base64 in a string.
+Result<std::string> PayloadOf(std::string_view command, const bson::Value& payload) {
+  if (payload.type() == bson::Type::kBinary) {
+    return std::string(payload.AsBinary());
   }
-  if (mechanism.type() != bson::Type::kString) {
-    return request::WrongType(i.call.command.name, mechanism, "string");
+  if (payload.is_string()) {
+    std::optional<std::string> bytes = auth::FromBase64(payload.AsString());
+    if (bytes) {
+      return *std::move(bytes);
+    }
+    return Status(kBadValue, "the payload is not valid base64");
   }
-  return mechanism.value().AsString();
+  return Status(kTypeMismatch, "BSON field '" + std::string(command) +
+                                   ".payload' is the wrong type '" +
+                                   std::string(bson::TypeName(payload.type())) +
+                                   "', expected types '[binData, string]'");
 }
 
-Status RunLogout(Invocation&) { return Status::Ok(); }
+void AppendStep(bson::Builder* reply, bool done, const std::string& payload, bool as_text) {
+  reply->Append("conversationId", kConversation).Append("done", done);
+  if (as_text) {
+    reply->Append("payload", auth::Base64(payload));
+  } else {
+    reply->Append("payload", bson::Value::Binary(payload, 0));
+  }
+}
+
+// Begins a conversation; appends its first step to *reply.
+Status Start(Invocation& i, const SaslRequest& asked, std::string_view database,
+             bson::Builder* reply) {
+  i.call.client.login_under_way = nullptr;
+  std::optional<auth::Mechanism> mechanism = auth::FindMechanism(asked.mechanism);
+  if (!mechanism) {
+    return UnknownMechanism(asked.mechanism);
+  }
+  ASSIGN_OR_RETURN(std::string payload, PayloadOf("saslStart", asked.payload));
+  auto conversation = std::make_shared<Conversation>(*mechanism);
+  conversation->database = database;
+  if (asked.options) {
+    conversation->skip_empty_exchange = Truthy((*asked.options)["skipEmptyExchange"]);
+  }
+  if (!conversation->scram.ReadFirst(payload).ok()) {
+    return Failed();
+  }
+  std::string id = conversation->database + "." + conversation->scram.user();
+  ASSIGN_OR_RETURN(std::optional<bson::Document> user,
+                   LoadOwn(i.engine, kUsers, bson::Value(std::string_view(id))));
+  std::optional<auth::Credential> credential;
+  if (user) {
+    credential = CredentialOf(user->view(), *mechanism);
+  }
+  if (!credential) {
+    log::Info("ACCESS", "Authentication failed",
+              {{"user", id}, {"mechanism", asked.mechanism}, {"remote", i.call.client.remote()}});
+    return Failed();
+  }
+  std::string challenge = conversation->scram.Challenge(*std::move(credential));
+  AppendStep(reply, false, challenge, asked.payload.is_string());
+  i.call.client.login_under_way = std::move(conversation);
+  return Status::Ok();
+}
 
 Status RunSaslStart(Invocation& i) {
-  ASSIGN_OR_RETURN(std::string_view mechanism, MechanismOf(i));
-  if (mechanism != "SCRAM-SHA-1" && mechanism != "SCRAM-SHA-256") {
-    return UnknownMechanism(mechanism);
-  }
-  return {kAuthenticationFailed, "Authentication failed."};
+  SaslRequest asked;
+  RETURN_IF_ERROR(
+      request::ReadFields<SaslRequest>("saslStart", i.body(), true, kStartRows, &asked));
+  return Start(i, asked, i.database(), &i.reply());
 }
 
-Status RunSaslContinue(Invocation&) { return {kProtocolError, "No SASL session state found"}; }
+Status FinishLogin(Invocation& i, const Conversation& conversation) {
+  ASSIGN_OR_RETURN(std::shared_ptr<Login> login,
+                   LoadLogin(i.commands, conversation.scram.user(), conversation.database));
+  if (login == nullptr) {
+    return Failed();
+  }
+  log::Info("ACCESS", "Authentication succeeded",
+            {{"user", login->user}, {"db", login->database}, {"remote", i.call.client.remote()}});
+  i.call.client.login = std::move(login);
+  i.call.client.login_under_way = nullptr;
+  return Status::Ok();
+}
+
+Status RunSaslContinue(Invocation& i) {
+  SaslRequest asked;
+  RETURN_IF_ERROR(
+      request::ReadFields<SaslRequest>("saslContinue", i.body(), true, kContinueRows, &asked));
+  auto conversation = std::static_pointer_cast<Conversation>(i.call.client.login_under_way);
+  if (conversation == nullptr) {
+    return {kProtocolError, "No SASL session state found"};
+  }
+  if (asked.conversation != kConversation) {
+    return {kProtocolError, "sasl: Mismatched conversation id"};
+  }
+  bool as_text = asked.payload.is_string();
+  ASSIGN_OR_RETURN(std::string payload, PayloadOf("saslContinue", asked.payload));
+  if (conversation->proven) {
+    RETURN_IF_ERROR(FinishLogin(i, *conversation));
+    AppendStep(&i.reply(), true, "", as_text);
+    return Status::Ok();
+  }
+  auto signature = conversation->scram.Verify(payload);
+  if (!signature.ok()) {
+    i.call.client.login_under_way = nullptr;
+    log::Info("ACCESS", "Authentication failed",
+              {{"user", conversation->scram.user()}, {"remote", i.call.client.remote()}});
+    return signature.status();
+  }
+  conversation->proven = true;
+  if (conversation->skip_empty_exchange) {
+    RETURN_IF_ERROR(FinishLogin(i, *conversation));
+  }
+  AppendStep(&i.reply(), conversation->skip_empty_exchange, *signature, as_text);
+  return Status::Ok();
+}
+
+Status RunLogout(Invocation& i) {
+  i.call.client.login = nullptr;
+  i.call.client.login_under_way = nullptr;
+  return Status::Ok();
+}
 
 Status RunAuthenticate(Invocation& i) {
-  ASSIGN_OR_RETURN(std::string_view mechanism, MechanismOf(i));
-  return UnknownMechanism(mechanism);
+  bson::Element mechanism = i.body().Find("mechanism");
+  if (!mechanism.present()) {
+    return request::MissingField("authenticate", "mechanism");
+  }
+  if (mechanism.type() != bson::Type::kString) {
+    return request::WrongType("authenticate", mechanism, "string");
+  }
+  return UnknownMechanism(mechanism.value().AsString());
 }
 
 }  // namespace
 
+void StartSpeculatively(Invocation& i, bson::View request) {
+  SaslRequest asked;
+  if (request.empty() || request.front().name() != "saslStart" ||
+      !request::ReadFields<SaslRequest>("saslStart", request, true, kStartRows, &asked).ok()) {
+    return;
+  }
+  bson::Builder step;
+  if (Start(i, asked, asked.database.empty() ? "admin" : asked.database, &step).ok()) {
+    bson::Document document = step.Finish();
+    i.reply().Append("speculativeAuthenticate", document);
+  }
+}
+
 std::span<const Row> AuthenticationRows() {
   using request::kHandshake;
+  using request::kStableApi;
   static constexpr Row kRows[] = {
-      {{"logout", "", kHandshake, "ends the login"}, RunLogout},
-      {{"saslStart", "", kHandshake, "begins a login"}, RunSaslStart},
-      {{"saslContinue", "", kHandshake, "goes on with a login"}, RunSaslContinue},
-      {{"authenticate", "", kHandshake, "logs in with a certificate"}, RunAuthenticate},
+      {{"logout", "", kHandshake, "ends the login"}, RunLogout, kAnyone},
+      {{"saslStart", "", kHandshake | kStableApi, "begins a login"}, RunSaslStart, kAnyone},
+      {{"saslContinue", "", kHandshake | kStableApi, "goes on with a login"},
+       RunSaslContinue,
+       kAnyone},
+      {{"authenticate", "", kHandshake | kStableApi, "logs in with a certificate"},
+       RunAuthenticate,
+       kAnyone},
   };
   return kRows;
 }

@@ -2,6 +2,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/command.h"
 #include "engine/schema.h"
 #include "expr/projection/projection.h"
@@ -347,6 +348,9 @@ Status RunListCollections(Invocation& i) {
   std::vector<bson::Document> all;
   bool has_views = false;
   for (const auto& info : i.engine.catalog().snapshot()->InDatabase(i.database())) {
+    if (f.authorized && !May(i, Action::find, auth::Collection(i.database(), info->name))) {
+      continue;
+    }
     all.push_back(CollectionEntry(*info, f.name_only && f.filter.empty()));
     has_views = has_views || info->is_view();
   }
@@ -368,20 +372,29 @@ Status RunListCollections(Invocation& i) {
 struct ListDatabasesFields {
   bson::View filter;
   bool name_only = false;
+  std::optional<bool> authorized;
 };
 constexpr FieldRow<ListDatabasesFields> kListDatabasesRows[] = {
     Field<&ListDatabasesFields::filter>("filter"),
     Field<&ListDatabasesFields::name_only>("nameOnly"),
-    Ignored<ListDatabasesFields>("authorizedDatabases"),
+    Field<&ListDatabasesFields::authorized>("authorizedDatabases"),
 };
 
 Status RunListDatabases(Invocation& i) {
   ListDatabasesFields f;
   RETURN_IF_ERROR(request::ReadFields<ListDatabasesFields>("listDatabases", i.body(), true,
                                                            kListDatabasesRows, &f));
+  bool every = May(i, Action::listDatabases, auth::Cluster());
+  if (!every && f.authorized && !*f.authorized) {
+    return Unauthorized(i);
+  }
+  every = every && !f.authorized.value_or(false);
   auto snapshot = i.engine.catalog().snapshot();
   std::vector<bson::Document> all;
   for (const std::string& name : snapshot->Databases()) {
+    if (!every && !MayUse(i, name)) {
+      continue;
+    }
     bson::Builder out;
     out.Append("name", name);
     int64_t bytes = 0;
@@ -428,13 +441,27 @@ std::span<const Row> CollectionRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   constexpr uint32_t kChange = kWrite | kWriteConcern;
   static constexpr Row kRows[] = {
-      {{"create", "", kChange | kInTransaction, "makes a collection or a view"}, RunCreate},
-      {{"drop", "", kChange, "removes a collection or a view"}, RunDrop},
-      {{"dropDatabase", "", kChange, "removes a database"}, RunDropDatabase},
-      {{"renameCollection", "", kChange | kAdminOnly, "renames a collection"}, RunRename},
-      {{"collMod", "", kChange, "changes options of a collection or an index"}, RunCollMod},
-      {{"listCollections", "", kRead, "lists collections and views"}, RunListCollections},
-      {{"listDatabases", "", kRead | kAdminOnly, "lists databases"}, RunListDatabases},
+      {{"create", "", kChange | kInTransaction | kStableApi, "makes a collection or a view"},
+       RunCreate,
+       OnCollection(Action::createCollection)},
+      {{"drop", "", kChange | kStableApi, "removes a collection or a view"},
+       RunDrop,
+       OnCollection(Action::dropCollection)},
+      {{"dropDatabase", "", kChange | kStableApi, "removes a database"},
+       RunDropDatabase,
+       OnDatabase(Action::dropDatabase)},
+      {{"renameCollection", "", kChange | kAdminOnly, "renames a collection"},
+       RunRename,
+       Checked(CheckRenameAccess)},
+      {{"collMod", "", kChange | kStableApi, "changes options of a collection or an index"},
+       RunCollMod,
+       OnCollection(Action::collMod)},
+      {{"listCollections", "", kRead | kStableApi, "lists collections and views"},
+       RunListCollections,
+       Checked(CheckListAccess)},
+      {{"listDatabases", "", kRead | kAdminOnly | kStableApi, "lists databases"},
+       RunListDatabases,
+       kLoggedIn},
   };
   return kRows;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of a single node: rows of name, flags, help and function. One file per family; the
-// families are listed in commands.cc.
+// The commands of a single node: rows of name, flags, help, function and who may run it. One file
+// per family; the families are listed in commands.cc.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "command/access.h"
 #include "command/default_concern.h"
 #include "command/profiler.h"
 #include "command/top.h"
@@ -31,6 +32,7 @@ struct ServerInfo {
   std::vector<std::string> compressors;  // that hello may agree to
   int port = 0;
   bool embedded = true;
+  bool access_control = false;           // clients log in, and do what their roles allow
   std::function<void()> shutdown;        // asks the process to stop; empty when embedded
   std::function<int64_t()> connections;  // open connections; empty when embedded
 };
@@ -53,6 +55,7 @@ struct Invocation {
 struct Row {
   request::CommandInfo info;
   Status (*run)(Invocation& invocation);
+  Access access = {};
 };
 
 // Answers commands with an engine. Safe for concurrent use.
@@ -77,6 +80,8 @@ class Commands : public request::Dispatcher {
   DefaultConcerns& default_concerns() { return default_concerns_; }
   Profiler& profiler() { return profiler_; }
   TopTable& top() { return top_; }
+  // Changes with every change of users or roles: logins read before are out of date.
+  std::atomic<uint64_t> accounts_version{1};
   // The parameter automationServiceDescriptor, which hello shows.
   std::string automation_descriptor();
   void SetAutomationDescriptor(std::string text);

@@ -19,7 +19,8 @@ std::vector<const Row*> AllRows() {
         TransactionRows(), StatisticsRows(), ExplainRows(),        PlanCacheRows(),
         AggregateRows(),   HandshakeRows(),  ServerInfoRows(),     ServerStatusRows(),
         ParameterRows(),   ReplicaSetRows(), OperationRows(),      ControlRows(),
-        ProfileRows(),     TopRows(),        AuthenticationRows(), DefaultConcernRows()}) {
+        ProfileRows(),     TopRows(),        AuthenticationRows(), DefaultConcernRows(),
+        UserRows(),        RoleRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }
@@ -104,6 +105,11 @@ Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Ro
 
 Status Commands::Invoke(size_t index, request::Call& call) {
   RETURN_IF_ERROR(CheckTransactionUse(call));
+  if (info_.access_control) {
+    engine::Operation operation{engine_, call.op};
+    Invocation invocation{*this, engine_, operation, call};
+    RETURN_IF_ERROR(Authorise(invocation, rows_[index]->access));
+  }
   if (call.command.flags & request::kWrite) {
     RETURN_IF_ERROR(write_gate_.Pass(call.op));
   }
@@ -142,6 +148,9 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   }
   if (status.ok() && (call.command.flags & request::kWrite)) {
     engine_.clock().Tick();
+    if (call.database == "admin") {
+      accounts_version.fetch_add(1);  // the write may have been to users or roles
+    }
     AppendWriteConcernError(generic.write_concern, &call.reply);
   }
   return status;

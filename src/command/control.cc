@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
 #include "command/write_gate.h"
 #include "request/fields.h"
@@ -107,10 +108,16 @@ Status WriteGate::Wait(OpContext& op) {
 std::span<const Row> ControlRows() {
   using request::kAdminOnly;
   static constexpr Row kRows[] = {
-      {{"fsync", "", kAdminOnly, "flushes to disk; lock: true also stops writes"}, RunFsync},
-      {{"fsyncUnlock", "", kAdminOnly, "lets writes go on"}, RunFsyncUnlock},
-      {{"logRotate", "", kAdminOnly, "begins a new log file"}, RunLogRotate},
-      {{"shutdown", "", kAdminOnly, "ends the server"}, RunShutdown},
+      {{"fsync", "", kAdminOnly, "flushes to disk; lock: true also stops writes"},
+       RunFsync,
+       OnCluster(Action::fsync)},
+      {{"fsyncUnlock", "", kAdminOnly, "lets writes go on"},
+       RunFsyncUnlock,
+       OnCluster(Action::unlock)},
+      {{"logRotate", "", kAdminOnly, "begins a new log file"},
+       RunLogRotate,
+       OnCluster(Action::logRotate)},
+      {{"shutdown", "", kAdminOnly, "ends the server"}, RunShutdown, OnCluster(Action::shutdown)},
   };
   return kRows;
 }

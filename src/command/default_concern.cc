@@ -7,6 +7,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
 #include "command/write_concern.h"
 #include "request/fields.h"
@@ -198,8 +199,12 @@ void DefaultConcerns::Set(Values values, kv::Durability durability) {
 std::span<const Row> DefaultConcernRows() {
   using request::kAdminOnly;
   static constexpr Row kRows[] = {
-      {{"getDefaultRWConcern", "", kAdminOnly, "the concerns of commands that give none"}, RunGet},
-      {{"setDefaultRWConcern", "", kAdminOnly | request::kWriteConcern, "changes them"}, RunSet},
+      {{"getDefaultRWConcern", "", kAdminOnly, "the concerns of commands that give none"},
+       RunGet,
+       OnCluster(Action::getDefaultRWConcern)},
+      {{"setDefaultRWConcern", "", kAdminOnly | request::kWriteConcern, "changes them"},
+       RunSet,
+       OnCluster(Action::setDefaultRWConcern)},
   };
   return kRows;
 }

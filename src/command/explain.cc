@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/access.h"
 #include "command/command.h"
 #include "engine/aggregate.h"
 #include "engine/read.h"
@@ -159,7 +160,9 @@ Status ExplainPipeline(Invocation& i, bson::View command, std::string_view verbo
 std::span<const Row> ExplainRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"explain", "", kRead | kReadConcern, "shows the plan of a command"}, RunExplain},
+      {{"explain", "", kRead | kReadConcern | kStableApi, "shows the plan of a command"},
+       RunExplain,
+       Checked(CheckExplainAccess)},
   };
   return kRows;
 }

@@ -7,7 +7,10 @@
 #include "base/try.h"
 #include "base/version.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
+#include "command/login.h"
+#include "command/own_documents.h"
 
 namespace quire::command {
 namespace {
@@ -72,7 +75,8 @@ Status ReadMetadata(Invocation& i) {
   return Status::Ok();
 }
 
-Status CheckMechanisms(Invocation& i) {
+// saslSupportedMechs: "db.user" asks which mechanisms that user can log in with.
+Status AppendMechanisms(Invocation& i) {
   bson::Element asked = i.body().Find("saslSupportedMechs");
   if (!asked.present()) {
     return Status::Ok();
@@ -88,6 +92,17 @@ Status CheckMechanisms(Invocation& i) {
   if (user.AsString().find('.') == std::string_view::npos) {
     return {kBadValue, "UserName must contain a '.' separated database.user pair"};
   }
+  ASSIGN_OR_RETURN(std::optional<bson::Document> stored, LoadOwn(i.engine, kUsers, user));
+  if (!stored) {
+    return Status::Ok();
+  }
+  i.reply().BeginArray("saslSupportedMechs");
+  for (auth::Mechanism mechanism : {auth::Mechanism::kScramSha1, auth::Mechanism::kScramSha256}) {
+    if (CredentialOf(stored->view(), mechanism)) {
+      i.reply().Push(auth::MechanismName(mechanism));
+    }
+  }
+  i.reply().End();
   return Status::Ok();
 }
 
@@ -206,7 +221,6 @@ void AppendMember(Invocation& i, std::string_view primary_field) {
 
 Status Greet(Invocation& i, std::string_view primary_field) {
   RETURN_IF_ERROR(ReadMetadata(i));
-  RETURN_IF_ERROR(CheckMechanisms(i));
   RETURN_IF_ERROR(ReadAwait(i));
   ContinueStream(i);
   bson::Value hello_ok = i.body()["helloOk"];
@@ -226,6 +240,10 @@ Status Greet(Invocation& i, std::string_view primary_field) {
       .Append("maxWireVersion", kMaxWireVersion)
       .Append("readOnly", false);
   AppendCompression(i);
+  RETURN_IF_ERROR(AppendMechanisms(i));
+  if (bson::Value speculative = i.body()["speculativeAuthenticate"]; speculative.is_document()) {
+    StartSpeculatively(i, speculative.AsDocument());
+  }
   if (std::string descriptor = i.commands.automation_descriptor(); !descriptor.empty()) {
     i.reply().Append("automationServiceDescriptor", descriptor);
   }
@@ -246,8 +264,8 @@ std::string ReachedAs(const Invocation& invocation) {
 std::span<const Row> HandshakeRows() {
   using request::kHandshake;
   static constexpr Row kRows[] = {
-      {{"hello", "", kHandshake, "who this server is"}, RunHello},
-      {{"isMaster", "ismaster", kHandshake, "hello's older name"}, RunIsMaster},
+      {{"hello", "", kHandshake | request::kStableApi, "who this server is"}, RunHello, kAnyone},
+      {{"isMaster", "ismaster", kHandshake, "hello's older name"}, RunIsMaster, kAnyone},
   };
   return kRows;
 }

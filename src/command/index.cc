@@ -2,6 +2,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/command.h"
 #include "engine/schema.h"
 #include "request/crud.h"
@@ -189,10 +190,15 @@ Status RunDropIndexes(Invocation& i) {
 std::span<const Row> IndexRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"createIndexes", "", kWrite | kWriteConcern | kInTransaction, "makes indexes"},
-       RunCreateIndexes},
-      {{"listIndexes", "", kRead, "lists the indexes of a collection"}, RunListIndexes},
-      {{"dropIndexes", "deleteIndexes", kWrite | kWriteConcern, "removes indexes"}, RunDropIndexes},
+      {{"createIndexes", "", kWrite | kWriteConcern | kInTransaction | kStableApi, "makes indexes"},
+       RunCreateIndexes,
+       OnCollection(Action::createIndex)},
+      {{"listIndexes", "", kRead | kStableApi, "lists the indexes of a collection"},
+       RunListIndexes,
+       OnCollection(Action::listIndexes)},
+      {{"dropIndexes", "deleteIndexes", kWrite | kWriteConcern | kStableApi, "removes indexes"},
+       RunDropIndexes,
+       OnCollection(Action::dropIndex)},
   };
   return kRows;
 }

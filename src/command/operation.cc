@@ -6,6 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
 #include "expr/match/match.h"
 #include "request/fields.h"
@@ -140,8 +141,10 @@ Status RunKillOp(Invocation& i) {
 std::span<const Row> OperationRows() {
   using request::kAdminOnly;
   static constexpr Row kRows[] = {
-      {{"currentOp", "", kAdminOnly, "operations under way"}, RunCurrentOp},
-      {{"killOp", "", kAdminOnly, "ends an operation"}, RunKillOp},
+      {{"currentOp", "", kAdminOnly, "operations under way"},
+       RunCurrentOp,
+       OnCluster(Action::inprog)},
+      {{"killOp", "", kAdminOnly, "ends an operation"}, RunKillOp, OnCluster(Action::killop)},
   };
   return kRows;
 }

@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "base/version.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
 #include "request/fields.h"
 
@@ -379,8 +380,12 @@ Status SetStartupParameters(Commands& commands, const std::vector<std::string>& 
 std::span<const Row> ParameterRows() {
   using request::kAdminOnly;
   static constexpr Row kRows[] = {
-      {{"getParameter", "", kAdminOnly, "reads server parameters"}, RunGetParameter},
-      {{"setParameter", "", kAdminOnly, "changes server parameters"}, RunSetParameter},
+      {{"getParameter", "", kAdminOnly, "reads server parameters"},
+       RunGetParameter,
+       OnCluster(Action::getParameter)},
+      {{"setParameter", "", kAdminOnly, "changes server parameters"},
+       RunSetParameter,
+       OnCluster(Action::setParameter)},
   };
   return kRows;
 }

@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/access.h"
 #include "command/command.h"
 #include "request/crud.h"
 
@@ -143,10 +144,18 @@ Status RunClearFilters(Invocation& i) {
 std::span<const Row> PlanCacheRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"planCacheClear", "", kRead, "forgets remembered plans"}, RunClear},
-      {{"planCacheListFilters", "", kRead, "lists the index filters"}, RunListFilters},
-      {{"planCacheSetFilter", "", kRead, "sets which indexes a query shape may use"}, RunSetFilter},
-      {{"planCacheClearFilters", "", kRead, "removes index filters"}, RunClearFilters},
+      {{"planCacheClear", "", kRead, "forgets remembered plans"},
+       RunClear,
+       OnCollection(Action::planCacheWrite)},
+      {{"planCacheListFilters", "", kRead, "lists the index filters"},
+       RunListFilters,
+       OnCollection(Action::planCacheIndexFilter)},
+      {{"planCacheSetFilter", "", kRead, "sets which indexes a query shape may use"},
+       RunSetFilter,
+       OnCollection(Action::planCacheIndexFilter)},
+      {{"planCacheClearFilters", "", kRead, "removes index filters"},
+       RunClearFilters,
+       OnCollection(Action::planCacheIndexFilter)},
   };
   return kRows;
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
 #include "engine/schema.h"
 #include "engine/write.h"
@@ -237,7 +238,9 @@ void Profiler::Record(engine::Engine& engine, const request::Call& call, const S
 
 std::span<const Row> ProfileRows() {
   static constexpr Row kRows[] = {
-      {{"profile", "", 0, "which operations are kept in system.profile"}, RunProfile},
+      {{"profile", "", 0, "which operations are kept in system.profile"},
+       RunProfile,
+       OnDatabase(Action::enableProfiler)},
   };
   return kRows;
 }

@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/access.h"
 #include "command/command.h"
 #include "request/crud.h"
 
@@ -244,12 +245,21 @@ Status AppendDocuments(Invocation& i, std::string ns, std::vector<bson::Document
 std::span<const Row> ReadRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"find", "", kRead | kInTransaction | kReadConcern, "reads documents"}, RunFind},
-      {{"getMore", "", kRead | kInTransaction, "reads on from a cursor"}, RunGetMore},
-      {{"killCursors", "", kRead | kInTransaction, "closes cursors"}, RunKillCursors},
-      {{"count", "", kRead | kReadConcern, "counts documents"}, RunCount},
+      {{"find", "", kRead | kInTransaction | kReadConcern | kStableApi, "reads documents"},
+       RunFind,
+       OnCollection(Action::find)},
+      {{"getMore", "", kRead | kInTransaction | kStableApi, "reads on from a cursor"},
+       RunGetMore,
+       Checked(CheckCursorAccess)},
+      {{"killCursors", "", kRead | kInTransaction | kStableApi, "closes cursors"},
+       RunKillCursors,
+       Checked(CheckCursorAccess)},
+      {{"count", "", kRead | kReadConcern | kStableApi, "counts documents"},
+       RunCount,
+       OnCollection(Action::find)},
       {{"distinct", "", kRead | kInTransaction | kReadConcern, "lists the values of a field"},
-       RunDistinct},
+       RunDistinct,
+       OnCollection(Action::find)},
   };
   return kRows;
 }

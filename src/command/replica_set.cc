@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
 
 namespace quire::command {
@@ -138,12 +139,24 @@ Status RunFreeze(Invocation&) {
 std::span<const Row> ReplicaSetRows() {
   using request::kAdminOnly;
   static constexpr Row kRows[] = {
-      {{"replSetGetStatus", "", kAdminOnly, "the set as this member sees it"}, RunGetStatus},
-      {{"replSetGetConfig", "", kAdminOnly, "the set's configuration"}, RunGetConfig},
-      {{"replSetInitiate", "", kAdminOnly, "the set is ready from the start"}, RunInitiate},
-      {{"replSetReconfig", "", kAdminOnly, "sets the configuration"}, RunReconfig},
-      {{"replSetStepDown", "", kAdminOnly, "there is nobody to step down for"}, RunStepDown},
-      {{"replSetFreeze", "", kAdminOnly, "a primary cannot be frozen"}, RunFreeze},
+      {{"replSetGetStatus", "", kAdminOnly, "the set as this member sees it"},
+       RunGetStatus,
+       OnCluster(Action::replSetGetStatus)},
+      {{"replSetGetConfig", "", kAdminOnly, "the set's configuration"},
+       RunGetConfig,
+       OnCluster(Action::replSetGetConfig)},
+      {{"replSetInitiate", "", kAdminOnly, "the set is ready from the start"},
+       RunInitiate,
+       OnCluster(Action::replSetConfigure)},
+      {{"replSetReconfig", "", kAdminOnly, "sets the configuration"},
+       RunReconfig,
+       OnCluster(Action::replSetConfigure)},
+      {{"replSetStepDown", "", kAdminOnly, "there is nobody to step down for"},
+       RunStepDown,
+       OnCluster(Action::replSetStateChange)},
+      {{"replSetFreeze", "", kAdminOnly, "a primary cannot be frozen"},
+       RunFreeze,
+       OnCluster(Action::replSetStateChange)},
   };
   return kRows;
 }

@@ -18,7 +18,9 @@
 #include "base/try.h"
 #include "base/version.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
+#include "command/login.h"
 #include "request/fields.h"
 
 namespace quire::command {
@@ -171,10 +173,22 @@ Status RunConnectionStatus(Invocation& i) {
   ConnectionStatusRequest asked;
   RETURN_IF_ERROR(request::ReadFields<ConnectionStatusRequest>(
       "connectionStatus", i.body(), true, ConnectionStatusRequest::kFields, &asked));
-  i.reply().BeginDocument("authInfo").BeginArray("authenticatedUsers").End();
-  i.reply().BeginArray("authenticatedUserRoles").End();
+  std::shared_ptr<const Login> login = CurrentLogin(i);
+  i.reply().BeginDocument("authInfo").BeginArray("authenticatedUsers");
+  if (login != nullptr) {
+    i.reply().PushDocument().Append("user", login->user).Append("db", login->database).End();
+  }
+  i.reply().End();
+  AppendRoleNames("authenticatedUserRoles",
+                  login != nullptr ? login->roles : std::vector<auth::RoleName>(), &i.reply());
   if (asked.show_privileges) {
-    i.reply().BeginArray("authenticatedUserPrivileges").End();
+    i.reply().BeginArray("authenticatedUserPrivileges");
+    if (login != nullptr) {
+      for (const auth::Privilege& privilege : login->privileges.all()) {
+        auth::AppendPrivilege(privilege, &i.reply());
+      }
+    }
+    i.reply().End();
   }
   i.reply().End();
   return Status::Ok();
@@ -204,14 +218,14 @@ Status RunListCommands(Invocation& i) {
     i.reply()
         .BeginDocument(row->info.name)
         .Append("help", row->info.help)
-        .Append("requiresAuth", (row->info.flags & request::kHandshake) == 0)
+        .Append("requiresAuth", row->access.scope != Access::Scope::kAnyone)
         .Append("secondaryOk", (row->info.flags & request::kWrite) == 0)
         .Append("adminOnly", (row->info.flags & request::kAdminOnly) != 0)
-        .BeginArray("apiVersions")
-        .End()
-        .BeginArray("deprecatedApiVersions")
-        .End()
-        .End();
+        .BeginArray("apiVersions");
+    if ((row->info.flags & request::kStableApi) != 0) {
+      i.reply().Push("1");
+    }
+    i.reply().End().BeginArray("deprecatedApiVersions").End().End();
   }
   i.reply().End();
   return Status::Ok();
@@ -347,23 +361,31 @@ std::span<const Row> ServerInfoRows() {
   using request::kAdminOnly;
   using request::kHandshake;
   static constexpr Row kRows[] = {
-      {{"ping", "", kHandshake, "does nothing"}, RunPing},
-      {{"buildInfo", "buildinfo", kHandshake, "version and build"}, RunBuildInfo},
-      {{"hostInfo", "", 0, "the machine"}, RunHostInfo},
-      {{"connectionStatus", "", kHandshake, "who is logged in here"}, RunConnectionStatus},
-      {{"whatsmyuri", "", kHandshake, "the client's own address"}, RunWhatsMyUri},
+      {{"ping", "", kHandshake | request::kStableApi, "does nothing"}, RunPing, kAnyone},
+      {{"buildInfo", "buildinfo", kHandshake, "version and build"}, RunBuildInfo, kAnyone},
+      {{"hostInfo", "", 0, "the machine"}, RunHostInfo, OnCluster(Action::hostInfo)},
+      {{"connectionStatus", "", kHandshake, "who is logged in here"}, RunConnectionStatus, kAnyone},
+      {{"whatsmyuri", "", kHandshake, "the client's own address"}, RunWhatsMyUri, kAnyone},
       {{"getCmdLineOpts", "", kAdminOnly, "the options the server was started with"},
-       RunGetCmdLineOpts},
-      {{"listCommands", "", 0, "every command"}, RunListCommands},
-      {{"getLog", "", kAdminOnly, "recent log lines"}, RunGetLog},
-      {{"features", "", 0, "what this build can do"}, RunFeatures},
-      {{"connPoolStats", "", 0, "connections to other servers"}, RunConnPoolStats},
-      {{"lockInfo", "", kAdminOnly, "locks held"}, RunLockInfo},
-      {{"getDiagnosticData", "", kAdminOnly, "recent measurements"}, RunGetDiagnosticData},
-      {{"shardingState", "", kAdminOnly, "whether this is a shard"}, RunShardingState},
+       RunGetCmdLineOpts,
+       OnCluster(Action::getCmdLineOpts)},
+      {{"listCommands", "", 0, "every command"}, RunListCommands, kLoggedIn},
+      {{"getLog", "", kAdminOnly, "recent log lines"}, RunGetLog, OnCluster(Action::getLog)},
+      {{"features", "", 0, "what this build can do"}, RunFeatures, kLoggedIn},
+      {{"connPoolStats", "", 0, "connections to other servers"},
+       RunConnPoolStats,
+       OnCluster(Action::connPoolStats)},
+      {{"lockInfo", "", kAdminOnly, "locks held"}, RunLockInfo, OnCluster(Action::serverStatus)},
+      {{"getDiagnosticData", "", kAdminOnly, "recent measurements"},
+       RunGetDiagnosticData,
+       OnCluster(Action::getDiagnosticData)},
+      {{"shardingState", "", kAdminOnly, "whether this is a shard"},
+       RunShardingState,
+       OnCluster(Action::shardingState)},
       {{"dropConnections", "", kAdminOnly, "closes connections to other servers"},
-       RunDropConnections},
-      {{"_isSelf", "", kHandshake, "the process's id"}, RunIsSelf},
+       RunDropConnections,
+       OnCluster(Action::dropConnections)},
+      {{"_isSelf", "", kHandshake, "the process's id"}, RunIsSelf, kAnyone},
   };
   return kRows;
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/version.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
 #include "request/network_stats.h"
 
@@ -337,7 +338,9 @@ Status RunServerStatus(Invocation& i) {
 
 std::span<const Row> ServerStatusRows() {
   static constexpr Row kRows[] = {
-      {{"serverStatus", "", 0, "counters of the server"}, RunServerStatus},
+      {{"serverStatus", "", 0, "counters of the server"},
+       RunServerStatus,
+       OnCluster(Action::serverStatus)},
   };
   return kRows;
 }

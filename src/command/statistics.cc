@@ -4,6 +4,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "command/access.h"
 #include "command/command.h"
 #include "engine/schema.h"
 #include "engine/validate.h"
@@ -224,13 +225,24 @@ Status RunConvertToCapped(Invocation& i) {
 std::span<const Row> StatisticsRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"collStats", "collstats", kRead, "counts and sizes of a collection"}, RunCollStats},
-      {{"dbStats", "dbstats", kRead, "counts and sizes of a database"}, RunDbStats},
-      {{"dataSize", "datasize", kRead, "bytes of a collection's documents"}, RunDataSize},
-      {{"validate", "", kRead, "checks a collection against its indexes"}, RunValidate},
+      {{"collStats", "collstats", kRead, "counts and sizes of a collection"},
+       RunCollStats,
+       OnCollection(Action::collStats)},
+      {{"dbStats", "dbstats", kRead, "counts and sizes of a database"},
+       RunDbStats,
+       OnDatabase(Action::dbStats)},
+      {{"dataSize", "datasize", kRead, "bytes of a collection's documents"},
+       RunDataSize,
+       Checked(CheckDataSizeAccess)},
+      {{"validate", "", kRead, "checks a collection against its indexes"},
+       RunValidate,
+       OnCollection(Action::validate)},
       {{"convertToCapped", "", kWrite | kWriteConcern, "makes a collection capped"},
-       RunConvertToCapped},
-      {{"compact", "", kRead, "gives unused space of a collection back"}, RunCompact},
+       RunConvertToCapped,
+       OnCollection(Action::convertToCapped)},
+      {{"compact", "", kRead, "gives unused space of a collection back"},
+       RunCompact,
+       OnCollection(Action::compact)},
   };
   return kRows;
 }

@@ -61,7 +61,9 @@ void TopTable::Record(const request::Call& call, std::chrono::microseconds took)
 
 std::span<const Row> TopRows() {
   static constexpr Row kRows[] = {
-      {{"top", "", request::kAdminOnly, "time spent per collection"}, RunTop},
+      {{"top", "", request::kAdminOnly, "time spent per collection"},
+       RunTop,
+       OnCluster(Action::top)},
   };
   return kRows;
 }

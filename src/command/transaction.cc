@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/access.h"
 #include "command/command.h"
 #include "command/write_concern.h"
 #include "request/fields.h"
@@ -113,14 +114,20 @@ std::span<const Row> TransactionRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   constexpr uint32_t kEnd = kAdminOnly | kInTransaction | kWriteConcern;
   static constexpr Row kRows[] = {
-      {{"commitTransaction", "", kEnd, "commits a transaction"}, RunCommit},
-      {{"abortTransaction", "", kEnd, "aborts a transaction"}, RunAbort},
-      {{"startSession", "", 0, "begins a session"}, RunStartSession},
-      {{"endSessions", "", 0, "ends sessions"}, RunEndSessions},
-      {{"refreshSessions", "", 0, "keeps sessions from timing out"}, RunRefreshSessions},
-      {{"killSessions", "", 0, "ends sessions and what they run"}, RunKillSessions},
-      {{"killAllSessions", "", kAdminOnly, "ends all sessions"}, RunKillAllSessions},
-      {{"killAllSessionsByPattern", "", kAdminOnly, "ends sessions by user"}, RunKillAllSessions},
+      {{"commitTransaction", "", kEnd | kStableApi, "commits a transaction"}, RunCommit, kLoggedIn},
+      {{"abortTransaction", "", kEnd | kStableApi, "aborts a transaction"}, RunAbort, kLoggedIn},
+      {{"startSession", "", 0, "begins a session"}, RunStartSession, kLoggedIn},
+      {{"endSessions", "", kStableApi, "ends sessions"}, RunEndSessions, kLoggedIn},
+      {{"refreshSessions", "", kStableApi, "keeps sessions from timing out"},
+       RunRefreshSessions,
+       kLoggedIn},
+      {{"killSessions", "", 0, "ends sessions and what they run"}, RunKillSessions, kLoggedIn},
+      {{"killAllSessions", "", kAdminOnly, "ends all sessions"},
+       RunKillAllSessions,
+       OnCluster(Action::killAnySession)},
+      {{"killAllSessionsByPattern", "", kAdminOnly, "ends sessions by user"},
+       RunKillAllSessions,
+       OnCluster(Action::killAnySession)},
   };
   return kRows;
 }

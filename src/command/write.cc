@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/access.h"
 #include "command/command.h"
 #include "engine/bulk_write.h"
 #include "request/crud.h"
@@ -171,12 +172,22 @@ std::span<const Row> WriteRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   constexpr uint32_t kFlags = kWrite | kInTransaction | kRetryable | kWriteConcern;
   static constexpr Row kRows[] = {
-      {{"insert", "", kFlags, "adds documents"}, RunInsert},
-      {{"update", "", kFlags, "changes documents"}, RunUpdate},
-      {{"delete", "", kFlags, "removes documents"}, RunDelete},
-      {{"findAndModify", "findandmodify", kFlags, "changes one document and returns it"},
-       RunFindAndModify},
-      {{"bulkWrite", "", kFlags | kAdminOnly, "writes to many collections at once"}, RunBulkWrite},
+      {{"insert", "", kFlags | kStableApi, "adds documents"},
+       RunInsert,
+       OnCollection(Action::insert)},
+      {{"update", "", kFlags | kStableApi, "changes documents"},
+       RunUpdate,
+       Checked(CheckUpdateAccess)},
+      {{"delete", "", kFlags | kStableApi, "removes documents"},
+       RunDelete,
+       OnCollection(Action::remove)},
+      {{"findAndModify", "findandmodify", kFlags | kStableApi,
+        "changes one document and returns it"},
+       RunFindAndModify,
+       Checked(CheckModifyAccess)},
+      {{"bulkWrite", "", kFlags | kAdminOnly | kStableApi, "writes to many collections at once"},
+       RunBulkWrite,
+       Checked(CheckBulkWriteAccess)},
   };
   return kRows;
 }

@@ -39,7 +39,8 @@ Status CreateImplicitly(const Operation& operation, const std::string& ns) {
     return {kInvalidNamespace, "Invalid collection name: " + std::string(name)};
   }
   if (name.starts_with("system.") && name != "system.js" && name != "system.views" &&
-      name != "system.profile" && name != "system.users") {
+      name != "system.profile" && name != "system.users" && name != "system.roles" &&
+      name != "system.version") {
     return {kInvalidNamespace, "Invalid system namespace: " + ns};
   }
   bson::Document id_index = IdIndexSpec(nullptr);

@@ -139,8 +139,12 @@ Status Dispatcher::RunRow(size_t index, Call& call) {
     return {kInvalidOptions, "Command does not support readConcern { level: \"" +
                                  std::string(call.generic.read_concern_level) + "\" }"};
   }
-  if (call.generic.write_concern.given && !(flags & kWriteConcern)) {
+  if (call.generic.write_concern.present && !(flags & kWriteConcern)) {
     return {kInvalidOptions, "Command does not support writeConcern"};
+  }
+  if (call.generic.api.strict && !(flags & kStableApi)) {
+    return {kAPIStrictError, "Provided apiStrict:true, but the command " +
+                                 std::string(call.command.name) + " is not in API Version 1"};
   }
   // An awaiting getMore uses maxTimeMS for the wait itself.
   if (call.generic.max_time_ms > 0 && call.command.name != "getMore") {

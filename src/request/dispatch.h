@@ -33,6 +33,7 @@ enum CommandFlag : uint32_t {
   kWriteConcern = 1 << 6,   // takes a writeConcern
   kNoLogicalTime = 1 << 7,  // reply without operationTime
   kHandshake = 1 << 8,      // may be run before anything else, never slow-logged
+  kStableApi = 1 << 9,      // part of the stable API, version 1
 };
 
 struct CommandInfo {

@@ -39,19 +39,35 @@ Status ReadSession(const bson::Element& e, Generic* out) {
   return Status::Ok();
 }
 
-Status ReadMaxTime(const bson::Element& e, Generic* out) {
+Status ReadMaxTime(std::string_view command, const bson::Element& e, Generic* out) {
   bson::Value value = e.value();
   if (!value.is_number()) {
-    return {kBadValue, "maxTimeMS must be a number"};
+    return WrongType(command, e, "[long, int, decimal, double]");
   }
   std::optional<int64_t> exact = bson::ExactInt64(value);
   if (!exact) {
-    return {kBadValue, "maxTimeMS has non-integral value"};
+    return {kFailedToParse, "maxTimeMS has non-integral value"};
   }
   if (*exact < 0 || *exact > INT32_MAX) {
     return {kBadValue, "maxTimeMS: " + std::to_string(*exact) + " is out of range"};
   }
   out->max_time_ms = *exact;
+  return Status::Ok();
+}
+
+Status CheckProvenance(std::string_view concern, const bson::Element& e) {
+  constexpr std::array<std::string_view, 5> kSources = {"clientSupplied", "implicitDefault",
+                                                        "customDefault", "getLastErrorDefaults",
+                                                        "internalWriteDefault"};
+  if (e.value().nullish()) {
+    return Status::Ok();
+  }
+  std::string_view source;
+  RETURN_IF_ERROR(ReadField(concern, e, &source));
+  if (std::find(kSources.begin(), kSources.end(), source) == kSources.end()) {
+    return {kBadValue, "Enumeration value '" + std::string(source) +
+                           "' for field 'provenance' is not a valid value."};
+  }
   return Status::Ok();
 }
 
@@ -79,8 +95,9 @@ Status ReadReadConcern(std::string_view command, const bson::Element& e, Generic
       if (field.value().AsTimestamp() == bson::Timestamp{}) {
         return {kInvalidOptions, std::string(field.name()) + " cannot be a null timestamp"};
       }
-    } else if (field.name() != "afterOpTime" && field.name() != "provenance" &&
-               field.name() != "allowTransactionTableSnapshot" &&
+    } else if (field.name() == "provenance") {
+      RETURN_IF_ERROR(CheckProvenance("readConcern", field));
+    } else if (field.name() != "afterOpTime" && field.name() != "allowTransactionTableSnapshot" &&
                field.name() != "waitLastStableRecoveryTimestamp") {
       return UnknownField("readConcern", field.name());
     }
@@ -92,38 +109,66 @@ Status ReadReadConcern(std::string_view command, const bson::Element& e, Generic
   return Status::Ok();
 }
 
+Status ReadW(const bson::Value& w) {
+  constexpr int64_t kMostMembers = 50;
+  if (w.is_number()) {
+    int64_t members = bson::IsNan(w) ? 0 : bson::ClampedInt64(w);
+    if (members < 0 || members > kMostMembers) {
+      return {kFailedToParse, "w has to be a non-negative number and not greater than 50"};
+    }
+    return Status::Ok();
+  }
+  if (w.is_document()) {
+    if (w.AsDocument().empty()) {
+      return {kFailedToParse, "tagged write concern requires tags"};
+    }
+    for (const bson::Element& tag : w.AsDocument()) {
+      if (!tag.value().is_number()) {
+        return {kFailedToParse, "tags must be a single level document with only number values"};
+      }
+    }
+    return Status::Ok();
+  }
+  if (!w.is_string()) {
+    return {kFailedToParse, "w has to be a number, string, or object; found: " +
+                                std::string(bson::TypeName(w.type()))};
+  }
+  return Status::Ok();
+}
+
+Status ReadWriteTimeout(const bson::Value& value, WriteConcern* out) {
+  if (!value.is_number()) {
+    return Status::Ok();
+  }
+  out->wtimeout = bson::IsNan(value) ? 0 : bson::ClampedInt64(value);
+  if (out->wtimeout > INT32_MAX) {
+    return {kFailedToParse, "wtimeout must be a 32-bit integer"};
+  }
+  return Status::Ok();
+}
+
 Status ReadWriteConcern(std::string_view command, const bson::Element& e, WriteConcern* out) {
   bson::View spec;
   RETURN_IF_ERROR(ReadField(command, e, &spec));
+  out->present = true;
   out->given = !spec.empty();
   for (const bson::Element& field : spec) {
-    bson::Value value = field.value();
+    if (field.value().nullish()) {
+      continue;
+    }
     if (field.name() == "w") {
-      if (!value.is_number() && !value.is_string() && !value.is_document()) {
-        return {kFailedToParse, "w has to be a number, string, or object; found: " +
-                                    std::string(bson::TypeName(value.type()))};
-      }
-      if (value.is_number()) {
-        double w = bson::ToDouble(value);
-        if (!(w >= 0 && w <= 50)) {
-          return {kFailedToParse, "w has to be a non-negative number and not greater than 50"};
-        }
-      }
-      out->w = value;
+      RETURN_IF_ERROR(ReadW(field.value()));
+      out->w = field.value();
     } else if (field.name() == "j") {
-      if (!value.is_number() && value.type() != bson::Type::kBool) {
-        return {kFailedToParse, "j must be numeric or a boolean value"};
-      }
       RETURN_IF_ERROR(ReadField("writeConcern", field, &out->journal));
       out->journal_given = true;
     } else if (field.name() == "wtimeout") {
-      if (value.is_number()) {
-        RETURN_IF_ERROR(ReadField("writeConcern", field, &out->wtimeout));
-      }
-    } else if (field.name() != "fsync" && field.name() != "provenance" &&
-               field.name() != "getLastError" && field.name() != "wElectionId" &&
-               field.name() != "wOpTime") {
-      return {kFailedToParse, "unrecognized write concern field: " + std::string(field.name())};
+      RETURN_IF_ERROR(ReadWriteTimeout(field.value(), out));
+    } else if (field.name() == "provenance") {
+      RETURN_IF_ERROR(CheckProvenance("writeConcern", field));
+    } else if (field.name() != "fsync" && field.name() != "getLastError" &&
+               field.name() != "wElectionId" && field.name() != "wOpTime") {
+      return UnknownField("WriteConcern", field.name());
     }
   }
   return Status::Ok();
@@ -132,7 +177,7 @@ Status ReadWriteConcern(std::string_view command, const bson::Element& e, WriteC
 Status ReadOne(std::string_view command, const bson::Element& e, Generic* out) {
   std::string_view name = e.name();
   if (name == "maxTimeMS") {
-    return ReadMaxTime(e, out);
+    return ReadMaxTime(command, e, out);
   }
   if (name == "lsid") {
     return ReadSession(e, out);
@@ -163,6 +208,25 @@ Status ReadOne(std::string_view command, const bson::Element& e, Generic* out) {
   }
   if (name == "comment") {
     out->comment = e.value();
+  } else if (name == "apiVersion") {
+    return ReadField(command, e, &out->api.version);
+  } else if (name == "apiStrict") {
+    return ReadStrictBool(command, e, &out->api.strict);
+  } else if (name == "apiDeprecationErrors") {
+    return ReadStrictBool(command, e, &out->api.deprecation_errors);
+  }
+  return Status::Ok();
+}
+
+Status CheckApi(const Api& api) {
+  if (api.version) {
+    return *api.version == "1" ? Status::Ok()
+                               : Status(kAPIVersionError, "API version must be \"1\"");
+  }
+  if (api.strict || api.deprecation_errors) {
+    return {4886600, std::string("Provided ") +
+                         (api.strict ? "apiStrict" : "apiDeprecationErrors") +
+                         " without passing apiVersion"};
   }
   return Status::Ok();
 }
@@ -194,11 +258,12 @@ Result<Generic> ReadGeneric(std::string_view command, bson::View body) {
   Generic out;
   bool first = true;
   for (const bson::Element& e : body) {
-    if (!first && (e.type() != bson::Type::kNull || e.name() == "maxTimeMS")) {
+    if (!first && e.type() != bson::Type::kNull) {
       RETURN_IF_ERROR(ReadOne(command, e, &out));
     }
     first = false;
   }
+  RETURN_IF_ERROR(CheckApi(out.api));
   RETURN_IF_ERROR(CheckTransactionFields(out));
   return out;
 }

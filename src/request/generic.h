@@ -19,7 +19,15 @@ struct WriteConcern {
   bool journal = false;
   bool journal_given = false;
   int64_t wtimeout = 0;
-  bool given = false;
+  bool given = false;    // with at least one field
+  bool present = false;  // perhaps empty
+};
+
+// The stable API a client asked to be held to.
+struct Api {
+  std::optional<std::string_view> version;
+  bool strict = false;  // only what the version has
+  bool deprecation_errors = false;
 };
 
 struct Generic {
@@ -32,12 +40,13 @@ struct Generic {
   bson::View read_concern;
   std::string_view read_concern_level;  // "" when not given
   WriteConcern write_concern;
+  Api api;
 
   // In a multi-document transaction.
   bool in_transaction() const { return autocommit.has_value(); }
 };
 
-// TypeMismatch, BadValue, InvalidOptions as MongoDB's for malformed ones.
+// TypeMismatch, BadValue, InvalidOptions, APIVersionError as MongoDB's for malformed ones.
 Result<Generic> ReadGeneric(std::string_view command, bson::View body);
 
 }  // namespace quire::request

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,11 @@ struct Request {
   bool reply_expected = true;    // false: unacknowledged (moreToCome)
 };
 
+// Something commands keep with a connection.
+struct Attachment {
+  virtual ~Attachment() = default;
+};
+
 // One connection (or one embedded user) as commands see it. Owned by the door; used by one request
 // at a time.
 class Client {
@@ -48,6 +54,9 @@ class Client {
   bool has_metadata = false;
   // Compressors agreed in hello, for the connection to use ("snappy", "zlib", "zstd").
   std::vector<std::string> compressors;
+  // Who has logged in, and a login under way.
+  std::shared_ptr<Attachment> login;
+  std::shared_ptr<Attachment> login_under_way;
 
  private:
   static std::atomic<int64_t> next_id_;

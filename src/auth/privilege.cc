@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "auth/privilege.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+
+namespace quire::auth {
+namespace {
+
+bool Covers(const Resource& pattern, const Resource& asked) {
+  if (pattern.kind == Resource::Kind::kAny) {
+    return true;
+  }
+  if (pattern.kind != asked.kind) {
+    return false;
+  }
+  if (pattern.kind == Resource::Kind::kCluster) {
+    return true;
+  }
+  if (!pattern.database.empty() && pattern.database != asked.database) {
+    return false;
+  }
+  if (!pattern.collection.empty()) {
+    return pattern.collection == asked.collection;
+  }
+  return !asked.collection.starts_with("system.");
+}
+
+Result<Resource> ParseResource(bson::View document) {
+  bson::Value cluster = document["cluster"];
+  bson::Value any = document["anyResource"];
+  if (!cluster.missing() || !any.missing()) {
+    bson::Value flag = cluster.missing() ? any : cluster;
+    if (flag.type() != bson::Type::kBool || !flag.AsBool()) {
+      return Status(kFailedToParse, "cluster and anyResource may only be true");
+    }
+    return cluster.missing() ? AnyResource() : Cluster();
+  }
+  bson::Value database = document["db"];
+  bson::Value collection = document["collection"];
+  if (!database.is_string() || !collection.is_string()) {
+    return Status(kFailedToParse,
+                  "resource must have set both 'db' and 'collection', 'cluster' or 'anyResource'");
+  }
+  return Collection(database.AsString(), collection.AsString());
+}
+
+}  // namespace
+
+void Privileges::Add(const Resource& resource, const ActionSet& actions) {
+  for (Privilege& privilege : all_) {
+    if (privilege.resource == resource) {
+      privilege.actions |= actions;
+      return;
+    }
+  }
+  all_.push_back({resource, actions});
+}
+
+void Privileges::Add(const Privileges& other) {
+  for (const Privilege& privilege : other.all_) {
+    Add(privilege.resource, privilege.actions);
+  }
+}
+
+bool Privileges::Allow(Action action, const Resource& asked) const {
+  for (const Privilege& privilege : all_) {
+    bool named = privilege.actions.test(static_cast<size_t>(action)) ||
+                 privilege.actions.test(static_cast<size_t>(Action::anyAction));
+    if (named && Covers(privilege.resource, asked)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Privileges::AllowAnythingIn(std::string_view database) const {
+  for (const Privilege& privilege : all_) {
+    const Resource& resource = privilege.resource;
+    if (resource.kind == Resource::Kind::kAny ||
+        (resource.kind == Resource::Kind::kNamespace &&
+         (resource.database.empty() || resource.database == database))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<Privilege> ParsePrivilege(bson::View document) {
+  bson::Value resource = document["resource"];
+  bson::Value actions = document["actions"];
+  if (!resource.is_document() || !actions.is_array()) {
+    return Status(kFailedToParse, "a privilege needs a resource document and an array of actions");
+  }
+  Privilege out;
+  ASSIGN_OR_RETURN(out.resource, ParseResource(resource.AsDocument()));
+  for (const bson::Element& e : actions.AsArray()) {
+    std::optional<Action> action =
+        e.type() == bson::Type::kString ? FindAction(e.value().AsString()) : std::nullopt;
+    if (!action) {
+      return Status(kBadValue,
+                    "Unrecognized action privilege strings: " +
+                        (e.type() == bson::Type::kString ? std::string(e.value().AsString())
+                                                         : std::string(bson::TypeName(e.type()))));
+    }
+    out.actions.set(static_cast<size_t>(*action));
+  }
+  if (out.actions.none()) {
+    return Status(kFailedToParse, "a privilege needs at least one action");
+  }
+  return out;
+}
+
+void AppendPrivilege(const Privilege& privilege, bson::Builder* array) {
+  array->PushDocument().BeginDocument("resource");
+  switch (privilege.resource.kind) {
+    case Resource::Kind::kCluster:
+      array->Append("cluster", true);
+      break;
+    case Resource::Kind::kAny:
+      array->Append("anyResource", true);
+      break;
+    case Resource::Kind::kNamespace:
+      array->Append("db", privilege.resource.database)
+          .Append("collection", privilege.resource.collection);
+  }
+  array->End().BeginArray("actions");
+  for (size_t i = 0; i < kActionCount; ++i) {
+    if (privilege.actions.test(i)) {
+      array->Push(ActionName(static_cast<Action>(i)));
+    }
+  }
+  array->End().End();
+}
+
+}  // namespace quire::auth

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Privileges: which actions on which resources. No storage: roles are given as documents.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "auth/action.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+
+namespace quire::auth {
+
+// What a privilege is about.
+struct Resource {
+  enum class Kind : unsigned char { kNamespace, kCluster, kAny };
+  Kind kind = Kind::kNamespace;
+  std::string database;    // "" in a privilege: every database
+  std::string collection;  // "" in a privilege: every collection that is not a system one
+
+  bool operator==(const Resource&) const = default;
+};
+
+inline Resource Cluster() { return {Resource::Kind::kCluster, "", ""}; }
+inline Resource AnyResource() { return {Resource::Kind::kAny, "", ""}; }
+inline Resource Database(std::string_view database) {
+  return {Resource::Kind::kNamespace, std::string(database), ""};
+}
+inline Resource Collection(std::string_view database, std::string_view collection) {
+  return {Resource::Kind::kNamespace, std::string(database), std::string(collection)};
+}
+
+struct Privilege {
+  Resource resource;
+  ActionSet actions;
+};
+
+// Everything somebody may do. Immutable once built.
+class Privileges {
+ public:
+  void Add(const Resource& resource, const ActionSet& actions);
+  void Add(const Privileges& other);
+
+  // Whether `action` is allowed on what is asked for: a namespace, a whole database (collection
+  // "") or the cluster.
+  bool Allow(Action action, const Resource& asked) const;
+  // Whether anything at all is allowed in the database.
+  bool AllowAnythingIn(std::string_view database) const;
+  const std::vector<Privilege>& all() const { return all_; }
+
+ private:
+  std::vector<Privilege> all_;
+};
+
+// {resource: {...}, actions: [...]}. Error: FailedToParse, BadValue.
+Result<Privilege> ParsePrivilege(bson::View document);
+void AppendPrivilege(const Privilege& privilege, bson::Builder* array);
+
+struct RoleName {
+  std::string role;
+  std::string database;
+  bool operator==(const RoleName&) const = default;
+};
+
+// Adds what MongoDB's role of that name allows; false when there is none.
+bool AddBuiltInRole(const RoleName& name, Privileges* out);
+bool IsBuiltInRole(const RoleName& name);
+// The built-in roles of a database, in alphabetical order.
+std::vector<std::string_view> BuiltInRoles(std::string_view database);
+
+}  // namespace quire::auth

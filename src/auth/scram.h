@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SCRAM (RFC 5802, RFC 7677) as a server speaks it, with the passwords MongoDB derives.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "quire/bson.h"
+#include "quire/status.h"
+
+namespace quire::auth {
+
+enum class Mechanism : unsigned char { kScramSha1, kScramSha256 };
+
+std::string_view MechanismName(Mechanism mechanism);
+std::optional<Mechanism> FindMechanism(std::string_view name);
+
+// What is stored of a password.
+struct Credential {
+  int32_t iterations = 0;
+  std::string salt;
+  std::string stored_key;
+  std::string server_key;
+};
+
+// With a new random salt. `digested`: the password was already hashed by the client (SCRAM-SHA-1
+// only). Error: BadValue for a password that SASLprep refuses.
+Result<Credential> MakeCredential(Mechanism mechanism, std::string_view user,
+                                  std::string_view password, bool digested);
+
+// {iterationCount, salt, storedKey, serverKey}, the keys in base64.
+bson::Document CredentialDocument(const Credential& credential);
+std::optional<Credential> ReadCredential(bson::View document);
+
+std::string Base64(std::string_view bytes);
+std::optional<std::string> FromBase64(std::string_view text);
+
+// One login: the client's first message, the server's challenge, the client's proof, the server's
+// signature.
+class ScramServer {
+ public:
+  explicit ScramServer(Mechanism mechanism) : mechanism_(mechanism) {}
+
+  // Reads "n,,n=user,r=nonce". Error: BadValue for a malformed message.
+  Status ReadFirst(std::string_view message);
+  const std::string& user() const { return user_; }
+
+  // The challenge "r=...,s=...,i=...". REQUIRES: ReadFirst succeeded.
+  std::string Challenge(Credential credential);
+
+  // Checks "c=...,r=...,p=..."; gives the signature "v=...". Error: AuthenticationFailed, BadValue.
+  Result<std::string> Verify(std::string_view message);
+
+ private:
+  Mechanism mechanism_;
+  std::string gs2_header_;
+  std::string user_;
+  std::string client_first_bare_;
+  std::string nonce_;
+  std::string server_first_;
+  Credential credential_;
+};
+
+}  // namespace quire::auth

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Users and roles as they are stored, and the login of a connection.
+//
+// A user is a document of admin.system.users: {_id: "db.name", userId, user, db, credentials,
+// customData, roles: [{role, db}]}; a role one of admin.system.roles: {_id: "db.name", role, db,
+// privileges, roles}. PERSISTED in MongoDB's own form.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "auth/privilege.h"
+#include "auth/scram.h"
+#include "command/command.h"
+
+namespace quire::command {
+
+inline constexpr std::string_view kUsers = "admin.system.users";
+inline constexpr std::string_view kRoles = "admin.system.roles";
+
+// Who uses a connection, and what they may do.
+struct Login : request::Attachment {
+  std::string user;
+  std::string database;
+  std::vector<auth::RoleName> roles;  // granted and inherited
+  auth::Privileges privileges;
+  uint64_t version = 0;  // of Commands::accounts_version when it was read
+};
+
+// The login as stored now; null when the user does not exist. Roles that do not exist give nothing.
+Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, std::string_view user,
+                                         std::string_view database);
+// The client's login, read again when accounts changed since; null without one.
+std::shared_ptr<const Login> CurrentLogin(Invocation& invocation);
+
+// What a set of roles gives, with the roles they inherit.
+struct ResolvedRoles {
+  std::vector<auth::RoleName> roles;
+  auth::Privileges privileges;
+};
+Result<ResolvedRoles> ResolveRoles(engine::Engine& engine,
+                                   const std::vector<auth::RoleName>& roles);
+// The stored document of a role that is not built in.
+Result<std::optional<bson::Document>> LoadRole(engine::Engine& engine, const auth::RoleName& name);
+
+// Reads [{role, db}, "role", ...]; a plain name is of `database`. `where` names the field.
+Result<std::vector<auth::RoleName>> ReadRoleNames(std::string_view where, bson::View array,
+                                                  std::string_view database);
+// RoleNotFound unless every role exists.
+Status CheckRolesExist(engine::Engine& engine, const std::vector<auth::RoleName>& roles);
+void AppendRoleNames(std::string_view field, const std::vector<auth::RoleName>& roles,
+                     bson::Builder* out);
+std::vector<auth::RoleName> StoredRoleNames(bson::View document, std::string_view field = "roles");
+
+// The credential of a stored user; nothing when it has none of that mechanism.
+std::optional<auth::Credential> CredentialOf(bson::View user, auth::Mechanism mechanism);
+
+// saslStart on behalf of hello (speculativeAuthenticate): appends the reply, or nothing when the
+// login cannot begin.
+void StartSpeculatively(Invocation& invocation, bson::View request);
+
+}  // namespace quire::command

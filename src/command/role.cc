@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Roles: making, changing, removing and showing them.
+#include <algorithm>
+#include <array>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "command/diagnostic.h"
+#include "command/login.h"
+#include "command/own_documents.h"
+#include "request/fields.h"
+
+namespace quire::command {
+namespace {
+
+struct RoleRequest {
+  request::ArrayArgument privileges;
+  request::ArrayArgument roles;
+  request::ArrayArgument restrictions;
+  static constexpr auto kFields = std::to_array<request::FieldRow<RoleRequest>>(
+      {request::Field<&RoleRequest::privileges>("privileges"),
+       request::Field<&RoleRequest::roles>("roles"),
+       request::Field<&RoleRequest::restrictions>("authenticationRestrictions")});
+};
+
+// What a role is made of.
+struct RoleParts {
+  auth::Privileges privileges;
+  std::vector<auth::RoleName> roles;
+};
+
+std::string Shown(const auth::RoleName& name) { return name.role + "@" + name.database; }
+
+Result<auth::RoleName> NameOf(Invocation& i) {
+  bson::Element name = i.body().front();
+  if (name.type() != bson::Type::kString) {
+    return request::WrongType(i.call.command.name, name, "string");
+  }
+  if (name.value().AsString().empty()) {
+    return Status(kBadValue, "Role name must be non-empty");
+  }
+  return auth::RoleName{std::string(name.value().AsString()), std::string(i.database())};
+}
+
+Result<RoleRequest> ReadRequest(Invocation& i) {
+  RoleRequest asked;
+  RETURN_IF_ERROR(request::ReadFields<RoleRequest>(i.call.command.name, i.body(), true,
+                                                   RoleRequest::kFields, &asked));
+  if (!asked.restrictions.view.empty()) {
+    return Status(kBadValue, "authenticationRestrictions are not supported by this server");
+  }
+  return asked;
+}
+
+// Roles of other databases than admin are about their own database only.
+Status CheckPrivilegePlace(Invocation& i, const auth::Privilege& privilege) {
+  const auth::Resource& resource = privilege.resource;
+  bool own = resource.kind == auth::Resource::Kind::kNamespace && resource.database == i.database();
+  if (i.database() != "admin" && !own) {
+    return {kInvalidRoleModification,
+            "Roles on the '" + std::string(i.database()) +
+                "' database cannot be granted privileges that target other databases or the "
+                "cluster"};
+  }
+  auth::Resource place = resource.kind == auth::Resource::Kind::kNamespace
+                             ? auth::Database(resource.database)
+                             : auth::Database("admin");
+  return RequireAction(i, Action::grantRole, place);
+}
+
+Result<auth::Privileges> ReadPrivileges(Invocation& i, bson::View array) {
+  auth::Privileges out;
+  for (const bson::Element& e : array) {
+    if (e.type() != bson::Type::kDocument) {
+      return request::WrongType("privileges", e, "object");
+    }
+    ASSIGN_OR_RETURN(auth::Privilege privilege, auth::ParsePrivilege(e.value().AsDocument()));
+    RETURN_IF_ERROR(CheckPrivilegePlace(i, privilege));
+    out.Add(privilege.resource, privilege.actions);
+  }
+  return out;
+}
+
+Result<std::vector<auth::RoleName>> ReadRoles(Invocation& i, bson::View array) {
+  ASSIGN_OR_RETURN(std::vector<auth::RoleName> roles,
+                   ReadRoleNames(i.call.command.name, array, i.database()));
+  for (const auth::RoleName& name : roles) {
+    if (i.database() != "admin" && name.database != i.database()) {
+      return Status(kInvalidRoleModification,
+                    "Roles on the '" + std::string(i.database()) +
+                        "' database cannot be granted roles from other databases");
+    }
+    RETURN_IF_ERROR(RequireAction(i, Action::grantRole, auth::Database(name.database)));
+  }
+  RETURN_IF_ERROR(CheckRolesExist(i.engine, roles));
+  return roles;
+}
+
+Status NotFound(const auth::RoleName& name) {
+  return {kRoleNotFound, "Role '" + Shown(name) + "' not found"};
+}
+
+Result<RoleParts> PartsOf(bson::View stored) {
+  RoleParts out;
+  out.roles = StoredRoleNames(stored);
+  if (bson::Value list = stored["privileges"]; list.is_array()) {
+    for (const bson::Element& e : list.AsArray()) {
+      ASSIGN_OR_RETURN(auth::Privilege privilege, auth::ParsePrivilege(e.value().AsDocument()));
+      out.privileges.Add(privilege.resource, privilege.actions);
+    }
+  }
+  return out;
+}
+
+Result<RoleParts> LoadParts(Invocation& i, const auth::RoleName& name) {
+  if (auth::IsBuiltInRole(name)) {
+    return Status(kInvalidRoleModification, "Cannot modify built-in role '" + Shown(name) + "'");
+  }
+  ASSIGN_OR_RETURN(std::optional<bson::Document> stored, LoadRole(i.engine, name));
+  if (!stored) {
+    return NotFound(name);
+  }
+  return PartsOf(stored->view());
+}
+
+bson::Document RoleDocument(const auth::RoleName& name, const RoleParts& parts) {
+  bson::Builder out;
+  out.Append("_id", name.database + "." + name.role)
+      .Append("role", name.role)
+      .Append("db", name.database)
+      .BeginArray("privileges");
+  for (const auth::Privilege& privilege : parts.privileges.all()) {
+    auth::AppendPrivilege(privilege, &out);
+  }
+  out.End();
+  AppendRoleNames("roles", parts.roles, &out);
+  return out.Finish();
+}
+
+Status Save(Invocation& i, const auth::RoleName& name, const RoleParts& parts) {
+  bson::Document document = RoleDocument(name, parts);
+  RETURN_IF_ERROR(SaveOwn(i.engine, kRoles, document.view()));
+  i.commands.accounts_version.fetch_add(1);
+  return Status::Ok();
+}
+
+Status RunCreateRole(Invocation& i) {
+  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
+  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
+  if (!asked.privileges.present || !asked.roles.present) {
+    return request::MissingField("createRole", asked.privileges.present ? "roles" : "privileges");
+  }
+  if (i.database() == "local" || i.database() == "$external") {
+    return {kBadValue, "Cannot create roles in the " + std::string(i.database()) + " database"};
+  }
+  if (auth::IsBuiltInRole(name)) {
+    return {kBadValue, "Cannot create roles with the same name as a built-in role"};
+  }
+  RoleParts parts;
+  ASSIGN_OR_RETURN(parts.privileges, ReadPrivileges(i, asked.privileges.view));
+  ASSIGN_OR_RETURN(parts.roles, ReadRoles(i, asked.roles.view));
+  bson::Document document = RoleDocument(name, parts);
+  Status added = AddOwn(i.engine, kRoles, document.view());
+  if (added.code() == kDuplicateKey) {
+    return {51002, "Role \"" + Shown(name) + "\" already exists"};
+  }
+  i.commands.accounts_version.fetch_add(1);
+  return added;
+}
+
+// InvalidRoleModification when `roles` lead back to `name`.
+Status CheckNoCycle(Invocation& i, const auth::RoleName& name,
+                    const std::vector<auth::RoleName>& roles) {
+  ASSIGN_OR_RETURN(ResolvedRoles resolved, ResolveRoles(i.engine, roles));
+  if (std::find(resolved.roles.begin(), resolved.roles.end(), name) != resolved.roles.end()) {
+    return {kInvalidRoleModification,
+            "Granting roles to " + Shown(name) + " would introduce a cycle in the role graph"};
+  }
+  return Status::Ok();
+}
+
+Status RunUpdateRole(Invocation& i) {
+  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
+  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
+  if (!asked.privileges.present && !asked.roles.present && !asked.restrictions.present) {
+    return {kBadValue, "updateRole command requires at least one of \"privileges\" or \"roles\""};
+  }
+  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
+  if (asked.privileges.present) {
+    ASSIGN_OR_RETURN(parts.privileges, ReadPrivileges(i, asked.privileges.view));
+  }
+  if (asked.roles.present) {
+    ASSIGN_OR_RETURN(parts.roles, ReadRoles(i, asked.roles.view));
+    RETURN_IF_ERROR(CheckNoCycle(i, name, parts.roles));
+  }
+  return Save(i, name, parts);
+}
+
+Status RunGrantPrivileges(Invocation& i) {
+  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
+  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
+  if (asked.privileges.view.empty()) {
+    return {kBadValue, "grantPrivilegesToRole requires a non-empty \"privileges\" array"};
+  }
+  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
+  ASSIGN_OR_RETURN(auth::Privileges more, ReadPrivileges(i, asked.privileges.view));
+  parts.privileges.Add(more);
+  return Save(i, name, parts);
+}
+
+Status RunRevokePrivileges(Invocation& i) {
+  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
+  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
+  if (asked.privileges.view.empty()) {
+    return {kBadValue, "revokePrivilegesFromRole requires a non-empty \"privileges\" array"};
+  }
+  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
+  ASSIGN_OR_RETURN(auth::Privileges fewer, ReadPrivileges(i, asked.privileges.view));
+  auth::Privileges left;
+  for (const auth::Privilege& privilege : parts.privileges.all()) {
+    auth::ActionSet actions = privilege.actions;
+    for (const auth::Privilege& revoked : fewer.all()) {
+      if (revoked.resource == privilege.resource) {
+        actions &= ~revoked.actions;
+      }
+    }
+    if (actions.any()) {
+      left.Add(privilege.resource, actions);
+    }
+  }
+  parts.privileges = std::move(left);
+  return Save(i, name, parts);
+}
+
+Status RunGrantRoles(Invocation& i) {
+  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
+  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
+  if (asked.roles.view.empty()) {
+    return {kBadValue, "grantRolesToRole command requires a non-empty \"roles\" array"};
+  }
+  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
+  ASSIGN_OR_RETURN(std::vector<auth::RoleName> granted, ReadRoles(i, asked.roles.view));
+  RETURN_IF_ERROR(CheckNoCycle(i, name, granted));
+  for (const auth::RoleName& role : granted) {
+    if (std::find(parts.roles.begin(), parts.roles.end(), role) == parts.roles.end()) {
+      parts.roles.push_back(role);
+    }
+  }
+  return Save(i, name, parts);
+}
+
+Status RunRevokeRoles(Invocation& i) {
+  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
+  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
+  if (asked.roles.view.empty()) {
+    return {kBadValue, "revokeRolesFromRole command requires a non-empty \"roles\" array"};
+  }
+  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
+  ASSIGN_OR_RETURN(std::vector<auth::RoleName> revoked, ReadRoles(i, asked.roles.view));
+  std::erase_if(parts.roles, [&](const auth::RoleName& role) {
+    return std::find(revoked.begin(), revoked.end(), role) != revoked.end();
+  });
+  return Save(i, name, parts);
+}
+
+// Takes the role from every user and role of `ns` that has it.
+Status TakeFromHolders(Invocation& i, std::string_view ns, const auth::RoleName& name) {
+  ASSIGN_OR_RETURN(std::vector<bson::Document> all, LoadOwnAll(i.engine, ns, {}, {}));
+  for (const bson::Document& holder : all) {
+    std::vector<auth::RoleName> roles = StoredRoleNames(holder.view());
+    if (std::erase(roles, name) == 0) {
+      continue;
+    }
+    bson::Builder out;
+    for (const bson::Element& e : holder.view()) {
+      if (e.name() == "roles") {
+        AppendRoleNames("roles", roles, &out);
+      } else {
+        out.Append(e);
+      }
+    }
+    bson::Document document = out.Finish();
+    RETURN_IF_ERROR(SaveOwn(i.engine, ns, document.view()));
+  }
+  return Status::Ok();
+}
+
+Status Drop(Invocation& i, const auth::RoleName& name) {
+  RETURN_IF_ERROR(TakeFromHolders(i, kUsers, name));
+  RETURN_IF_ERROR(TakeFromHolders(i, kRoles, name));
+  bson::Builder filter;
+  filter.Append("_id", name.database + "." + name.role);
+  bson::Document document = filter.Finish();
+  RETURN_IF_ERROR(RemoveOwn(i.engine, kRoles, document.view()).status());
+  i.commands.accounts_version.fetch_add(1);
+  return Status::Ok();
+}
+
+Status RunDropRole(Invocation& i) {
+  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
+  RETURN_IF_ERROR(request::ReadFields<RoleRequest>("dropRole", i.body(), true, {}, nullptr));
+  RETURN_IF_ERROR(LoadParts(i, name).status());
+  return Drop(i, name);
+}
+
+Result<std::vector<bson::Document>> RolesOf(Invocation& i) {
+  bson::Builder filter;
+  filter.Append("db", i.database());
+  bson::Document document = filter.Finish();
+  bson::Builder sort;
+  sort.Append("role", 1);
+  bson::Document order = sort.Finish();
+  return LoadOwnAll(i.engine, kRoles, document.view(), order.view());
+}
+
+Status RunDropAllRoles(Invocation& i) {
+  RETURN_IF_ERROR(
+      request::ReadFields<RoleRequest>("dropAllRolesFromDatabase", i.body(), true, {}, nullptr));
+  ASSIGN_OR_RETURN(std::vector<bson::Document> all, RolesOf(i));
+  for (const bson::Document& role : all) {
+    RETURN_IF_ERROR(Drop(i, {std::string(role["role"].AsString()), std::string(i.database())}));
+  }
+  i.reply().Append("n", static_cast<int32_t>(all.size()));
+  return Status::Ok();
+}
+
+struct RolesInfoRequest {
+  bson::Value privileges;
+  bool built_in = false;
+  bool restrictions = false;
+  static constexpr auto kFields = std::to_array<request::FieldRow<RolesInfoRequest>>(
+      {request::Field<&RolesInfoRequest::privileges>("showPrivileges"),
+       request::Field<&RolesInfoRequest::built_in>("showBuiltinRoles"),
+       request::Field<&RolesInfoRequest::restrictions>("showAuthenticationRestrictions")});
+};
+
+Status AppendRole(Invocation& i, const auth::RoleName& name, const RoleParts& parts, bool built_in,
+                  const RolesInfoRequest& asked) {
+  bson::Builder& out = i.reply();
+  out.PushDocument();
+  if (!built_in) {
+    out.Append("_id", name.database + "." + name.role);
+  }
+  out.Append("role", name.role).Append("db", name.database);
+  bool privileges = Truthy(asked.privileges);
+  if (privileges) {
+    out.BeginArray("privileges");
+    for (const auth::Privilege& privilege : parts.privileges.all()) {
+      auth::AppendPrivilege(privilege, &out);
+    }
+    out.End();
+  }
+  AppendRoleNames("roles", parts.roles, &out);
+  ASSIGN_OR_RETURN(ResolvedRoles inherited, ResolveRoles(i.engine, parts.roles));
+  AppendRoleNames("inheritedRoles", inherited.roles, &out);
+  if (privileges) {
+    inherited.privileges.Add(parts.privileges);
+    out.BeginArray("inheritedPrivileges");
+    for (const auth::Privilege& privilege : inherited.privileges.all()) {
+      auth::AppendPrivilege(privilege, &out);
+    }
+    out.End();
+  }
+  if (asked.restrictions) {
+    out.BeginArray("authenticationRestrictions").End();
+  }
+  out.Append("isBuiltin", built_in).End();
+  return Status::Ok();
+}
+
+Status AppendNamed(Invocation& i, const auth::RoleName& name, const RolesInfoRequest& asked) {
+  RoleParts parts;
+  if (auth::AddBuiltInRole(name, &parts.privileges)) {
+    return AppendRole(i, name, parts, true, asked);
+  }
+  ASSIGN_OR_RETURN(std::optional<bson::Document> stored, LoadRole(i.engine, name));
+  if (!stored) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(parts, PartsOf(stored->view()));
+  return AppendRole(i, name, parts, false, asked);
+}
+
+Status AppendAll(Invocation& i, const RolesInfoRequest& asked) {
+  ASSIGN_OR_RETURN(std::vector<bson::Document> all, RolesOf(i));
+  std::vector<std::string> names;
+  for (const bson::Document& role : all) {
+    names.emplace_back(role["role"].AsString());
+  }
+  if (asked.built_in) {
+    for (std::string_view name : auth::BuiltInRoles(i.database())) {
+      names.emplace_back(name);
+    }
+  }
+  for (const std::string& name : names) {
+    RETURN_IF_ERROR(AppendNamed(i, {name, std::string(i.database())}, asked));
+  }
+  return Status::Ok();
+}
+
+Status RunRolesInfo(Invocation& i) {
+  RolesInfoRequest asked;
+  RETURN_IF_ERROR(request::ReadFields<RolesInfoRequest>("rolesInfo", i.body(), true,
+                                                        RolesInfoRequest::kFields, &asked));
+  bson::Element which = i.body().front();
+  bson::Builder list;
+  list.BeginArray("list");
+  if (which.type() == bson::Type::kString || which.type() == bson::Type::kDocument) {
+    list.Push(which.value());
+  } else if (which.type() == bson::Type::kArray) {
+    for (const bson::Element& e : which.value().AsArray()) {
+      list.Push(e.value());
+    }
+  } else if (!which.value().is_number()) {
+    return {kBadValue, "rolesInfo takes 1, the name of a role or an array of names"};
+  }
+  list.End();
+  bson::Document names = list.Finish();
+  ASSIGN_OR_RETURN(std::vector<auth::RoleName> roles,
+                   ReadRoleNames("rolesInfo", names["list"].AsArray(), i.database()));
+  i.reply().BeginArray("roles");
+  if (which.value().is_number()) {
+    RETURN_IF_ERROR(AppendAll(i, asked));
+  }
+  for (const auth::RoleName& name : roles) {
+    RETURN_IF_ERROR(AppendNamed(i, name, asked));
+  }
+  i.reply().End();
+  return Status::Ok();
+}
+
+Status RunInvalidateUserCache(Invocation& i) {
+  i.commands.accounts_version.fetch_add(1);
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::span<const Row> RoleRows() {
+  using request::kAdminOnly;
+  constexpr uint32_t kChange = request::kWrite | request::kWriteConcern;
+  static constexpr Row kRows[] = {
+      {{"createRole", "", kChange, "makes a role"}, RunCreateRole, OnDatabase(Action::createRole)},
+      {{"updateRole", "", kChange, "changes a role"},
+       RunUpdateRole,
+       OnDatabase(Action::revokeRole)},
+      {{"dropRole", "", kChange, "removes a role"}, RunDropRole, OnDatabase(Action::dropRole)},
+      {{"dropAllRolesFromDatabase", "", kChange, "removes a database's roles"},
+       RunDropAllRoles,
+       OnDatabase(Action::dropRole)},
+      {{"grantPrivilegesToRole", "", kChange, "gives a role more privileges"},
+       RunGrantPrivileges,
+       OnDatabase(Action::grantRole)},
+      {{"revokePrivilegesFromRole", "", kChange, "takes privileges from a role"},
+       RunRevokePrivileges,
+       OnDatabase(Action::revokeRole)},
+      {{"grantRolesToRole", "", kChange, "gives a role more roles"},
+       RunGrantRoles,
+       OnDatabase(Action::grantRole)},
+      {{"revokeRolesFromRole", "", kChange, "takes roles from a role"},
+       RunRevokeRoles,
+       OnDatabase(Action::revokeRole)},
+      {{"rolesInfo", "", request::kRead, "shows roles"},
+       RunRolesInfo,
+       OnDatabase(Action::viewRole)},
+      {{"invalidateUserCache", "", kAdminOnly, "reads users and roles again"},
+       RunInvalidateUserCache,
+       OnCluster(Action::invalidateUserCache)},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command

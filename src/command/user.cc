@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Users: making, changing, removing and showing them.
+#include <algorithm>
+#include <array>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "command/diagnostic.h"
+#include "command/login.h"
+#include "command/own_documents.h"
+#include "expr/match/match.h"
+#include "request/fields.h"
+
+namespace quire::command {
+namespace {
+
+struct UserRequest {
+  std::optional<std::string_view> password;
+  request::ArrayArgument roles;
+  std::optional<bson::View> custom_data;
+  request::ArrayArgument mechanisms;
+  request::ArrayArgument restrictions;
+  bool digest_password = true;
+};
+using U = UserRequest;
+constexpr auto kUserRows = std::to_array<request::FieldRow<U>>(
+    {request::Field<&U::password>("pwd"), request::Field<&U::custom_data>("customData"),
+     request::Field<&U::roles>("roles"), request::Field<&U::digest_password>("digestPassword"),
+     request::Field<&U::restrictions>("authenticationRestrictions"),
+     request::Field<&U::mechanisms>("mechanisms")});
+
+std::string IdOf(std::string_view user, std::string_view database) {
+  return std::string(database) + "." + std::string(user);
+}
+
+Status NotFound(std::string_view user, std::string_view database) {
+  return {kUserNotFound,
+          "User '" + std::string(user) + "@" + std::string(database) + "' not found"};
+}
+
+Result<std::string_view> UserName(Invocation& i) {
+  bson::Element name = i.body().front();
+  if (name.type() != bson::Type::kString) {
+    return request::WrongType(i.call.command.name, name, "string");
+  }
+  if (name.value().AsString().empty()) {
+    return Status(kBadValue, "Username must be non-empty");
+  }
+  if (name.value().AsString().find('\0') != std::string_view::npos) {
+    return Status(kBadValue, "Username cannot contain NULL characters");
+  }
+  return name.value().AsString();
+}
+
+Result<std::vector<auth::Mechanism>> ReadMechanisms(const UserRequest& asked) {
+  std::vector<auth::Mechanism> out;
+  if (!asked.mechanisms.present) {
+    if (asked.digest_password) {
+      out.push_back(auth::Mechanism::kScramSha256);
+    }
+    out.push_back(auth::Mechanism::kScramSha1);
+    return out;
+  }
+  for (const bson::Element& e : asked.mechanisms.view) {
+    if (e.type() != bson::Type::kString) {
+      return Status(kBadValue, "mechanisms field must be an array of strings");
+    }
+    std::optional<auth::Mechanism> mechanism = auth::FindMechanism(e.value().AsString());
+    if (!mechanism) {
+      return Status(kBadValue,
+                    "Unknown auth mechanism '" + std::string(e.value().AsString()) + "'");
+    }
+    out.push_back(*mechanism);
+  }
+  if (out.empty()) {
+    return Status(kBadValue, "mechanisms field must not be empty");
+  }
+  return out;
+}
+
+// The sub-document "credentials".
+Result<bson::Document> MakeCredentials(std::string_view user, const UserRequest& asked) {
+  if (asked.password->empty()) {
+    return Status(50687, "Password cannot be empty");
+  }
+  ASSIGN_OR_RETURN(std::vector<auth::Mechanism> mechanisms, ReadMechanisms(asked));
+  bson::Builder out;
+  for (auth::Mechanism mechanism : {auth::Mechanism::kScramSha1, auth::Mechanism::kScramSha256}) {
+    if (std::find(mechanisms.begin(), mechanisms.end(), mechanism) == mechanisms.end()) {
+      continue;
+    }
+    if (mechanism == auth::Mechanism::kScramSha256 && !asked.digest_password) {
+      return Status(kBadValue, "Use of SCRAM-SHA-256 requires undigested passwords");
+    }
+    ASSIGN_OR_RETURN(
+        auth::Credential credential,
+        auth::MakeCredential(mechanism, user, *asked.password, !asked.digest_password));
+    out.Append(auth::MechanismName(mechanism), auth::CredentialDocument(credential));
+  }
+  return out.Finish();
+}
+
+Status CheckRestrictions(const UserRequest& asked) {
+  return asked.restrictions.view.empty()
+             ? Status::Ok()
+             : Status(kBadValue, "authenticationRestrictions are not supported by this server");
+}
+
+Status CheckGrants(Invocation& i, const std::vector<auth::RoleName>& roles, Action action) {
+  for (const auth::RoleName& name : roles) {
+    RETURN_IF_ERROR(RequireAction(i, action, auth::Database(name.database)));
+  }
+  return CheckRolesExist(i.engine, roles);
+}
+
+void Changed(Invocation& i) { i.commands.accounts_version.fetch_add(1); }
+
+Status RunCreateUser(Invocation& i) {
+  ASSIGN_OR_RETURN(std::string_view user, UserName(i));
+  UserRequest asked;
+  RETURN_IF_ERROR(
+      request::ReadFields<UserRequest>("createUser", i.body(), true, kUserRows, &asked));
+  if (!asked.roles.present) {
+    return request::MissingField("createUser", "roles");
+  }
+  if (i.database() == "local") {
+    return {kBadValue, "Cannot create users in the local database"};
+  }
+  bool external = i.database() == "$external";
+  if (!external && !asked.password) {
+    return {kBadValue,
+            "Must provide a 'pwd' field for all user documents, except those with '$external' as "
+            "the user's source db"};
+  }
+  if (external && asked.password) {
+    return {kBadValue, "Cannot set the password for users defined on the '$external' database"};
+  }
+  RETURN_IF_ERROR(CheckRestrictions(asked));
+  ASSIGN_OR_RETURN(std::vector<auth::RoleName> roles,
+                   ReadRoleNames("createUser.roles", asked.roles.view, i.database()));
+  if (CurrentLogin(i) != nullptr) {
+    RETURN_IF_ERROR(CheckGrants(i, roles, Action::grantRole));
+  }
+  RETURN_IF_ERROR(CheckRolesExist(i.engine, roles));
+  store::Uuid uuid = store::GenerateUuid();
+  bson::Builder out;
+  out.Append("_id", IdOf(user, i.database()))
+      .Append("userId",
+              bson::Value::Binary({reinterpret_cast<const char*>(uuid.data()), uuid.size()}, 4))
+      .Append("user", user)
+      .Append("db", i.database());
+  if (external) {
+    out.BeginDocument("credentials").Append("external", true).End();
+  } else {
+    ASSIGN_OR_RETURN(bson::Document credentials, MakeCredentials(user, asked));
+    out.Append("credentials", credentials);
+  }
+  if (asked.custom_data) {
+    out.Append("customData", *asked.custom_data);
+  }
+  AppendRoleNames("roles", roles, &out);
+  bson::Document document = out.Finish();
+  Status added = AddOwn(i.engine, kUsers, document.view());
+  if (added.code() == kDuplicateKey) {
+    return {51003,
+            "User \"" + std::string(user) + "@" + std::string(i.database()) + "\" already exists"};
+  }
+  Changed(i);
+  return added;
+}
+
+// The stored user that the command's first field names.
+Result<bson::Document> LoadNamed(Invocation& i) {
+  ASSIGN_OR_RETURN(std::string_view user, UserName(i));
+  std::string id = IdOf(user, i.database());
+  ASSIGN_OR_RETURN(std::optional<bson::Document> stored,
+                   LoadOwn(i.engine, kUsers, bson::Value(std::string_view(id))));
+  if (!stored) {
+    return NotFound(user, i.database());
+  }
+  return *std::move(stored);
+}
+
+// The user with some fields set to others, those that `changes` names.
+Status Replace(Invocation& i, bson::View stored, bson::View changes) {
+  bson::Builder out;
+  for (const bson::Element& e : stored) {
+    bson::Element changed = changes.Find(e.name());
+    out.Append(changed.present() ? changed : e);
+  }
+  for (const bson::Element& e : changes) {
+    if (!stored.Has(e.name())) {
+      out.Append(e);
+    }
+  }
+  bson::Document document = out.Finish();
+  RETURN_IF_ERROR(SaveOwn(i.engine, kUsers, document.view()));
+  Changed(i);
+  return Status::Ok();
+}
+
+// New credentials when a password is given, fewer of the old ones when only mechanisms are.
+Status ChangeCredentials(const UserRequest& asked, std::string_view user, bson::View stored,
+                         bson::Builder* changes) {
+  if (asked.password) {
+    ASSIGN_OR_RETURN(bson::Document credentials, MakeCredentials(user, asked));
+    changes->Append("credentials", credentials);
+    return Status::Ok();
+  }
+  if (!asked.mechanisms.present) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(std::vector<auth::Mechanism> kept, ReadMechanisms(asked));
+  changes->BeginDocument("credentials");
+  for (auth::Mechanism mechanism : kept) {
+    std::optional<auth::Credential> credential = CredentialOf(stored, mechanism);
+    if (!credential) {
+      return {kBadValue,
+              "mechanisms field must be a subset of previously set mechanisms when no password is "
+              "given"};
+    }
+    changes->Append(auth::MechanismName(mechanism), auth::CredentialDocument(*credential));
+  }
+  changes->End();
+  return Status::Ok();
+}
+
+Status RunUpdateUser(Invocation& i) {
+  ASSIGN_OR_RETURN(std::string_view user, UserName(i));
+  UserRequest asked;
+  RETURN_IF_ERROR(
+      request::ReadFields<UserRequest>("updateUser", i.body(), true, kUserRows, &asked));
+  if (!asked.password && !asked.custom_data && !asked.roles.present && !asked.mechanisms.present &&
+      !asked.restrictions.present) {
+    return {kBadValue, "Must specify at least one field to update in updateUser"};
+  }
+  RETURN_IF_ERROR(CheckRestrictions(asked));
+  ASSIGN_OR_RETURN(bson::Document stored, LoadNamed(i));
+  bson::Builder changes;
+  RETURN_IF_ERROR(ChangeCredentials(asked, user, stored.view(), &changes));
+  if (asked.custom_data) {
+    changes.Append("customData", *asked.custom_data);
+  }
+  if (asked.roles.present) {
+    ASSIGN_OR_RETURN(std::vector<auth::RoleName> roles,
+                     ReadRoleNames("updateUser.roles", asked.roles.view, i.database()));
+    RETURN_IF_ERROR(CheckGrants(i, roles, Action::grantRole));
+    AppendRoleNames("roles", roles, &changes);
+  }
+  bson::Document document = changes.Finish();
+  return Replace(i, stored.view(), document.view());
+}
+
+// Everybody may change what is theirs with the actions named so.
+Status CheckUpdateUserAccess(Invocation& i) {
+  std::shared_ptr<const Login> login = CurrentLogin(i);
+  bson::Value name = i.body().front().value();
+  bool own = name.is_string() && name.AsString() == login->user && i.database() == login->database;
+  auth::Resource here = auth::Database(i.database());
+  if (i.body().Has("pwd") && !(own && May(i, Action::changeOwnPassword, here))) {
+    RETURN_IF_ERROR(RequireAction(i, Action::changePassword, here));
+  }
+  if (i.body().Has("customData") && !(own && May(i, Action::changeOwnCustomData, here))) {
+    RETURN_IF_ERROR(RequireAction(i, Action::changeCustomData, here));
+  }
+  if (i.body().Has("roles")) {
+    RETURN_IF_ERROR(RequireAction(i, Action::revokeRole, here));
+  }
+  return Status::Ok();
+}
+
+Status RunDropUser(Invocation& i) {
+  ASSIGN_OR_RETURN(std::string_view user, UserName(i));
+  RETURN_IF_ERROR(request::ReadFields<UserRequest>("dropUser", i.body(), true, {}, nullptr));
+  bson::Builder filter;
+  filter.Append("_id", IdOf(user, i.database()));
+  bson::Document document = filter.Finish();
+  ASSIGN_OR_RETURN(int64_t removed, RemoveOwn(i.engine, kUsers, document.view()));
+  Changed(i);
+  return removed == 0 ? NotFound(user, i.database()) : Status::Ok();
+}
+
+Status RunDropAllUsers(Invocation& i) {
+  RETURN_IF_ERROR(
+      request::ReadFields<UserRequest>("dropAllUsersFromDatabase", i.body(), true, {}, nullptr));
+  bson::Builder filter;
+  filter.Append("db", i.database());
+  bson::Document document = filter.Finish();
+  ASSIGN_OR_RETURN(int64_t removed, RemoveOwn(i.engine, kUsers, document.view()));
+  Changed(i);
+  i.reply().Append("n", static_cast<int32_t>(removed));
+  return Status::Ok();
+}
+
+struct GrantRequest {
+  request::ArrayArgument roles;
+  static constexpr auto kFields = std::to_array<request::FieldRow<GrantRequest>>(
+      {request::Field<&GrantRequest::roles>("roles", request::Need::kRequired)});
+};
+
+Result<std::vector<auth::RoleName>> ReadGrant(Invocation& i) {
+  GrantRequest asked;
+  RETURN_IF_ERROR(request::ReadFields<GrantRequest>(i.call.command.name, i.body(), true,
+                                                    GrantRequest::kFields, &asked));
+  if (asked.roles.view.empty()) {
+    return Status(kBadValue, std::string(i.call.command.name) +
+                                 " command requires a non-empty \"roles\" array");
+  }
+  return ReadRoleNames(i.call.command.name, asked.roles.view, i.database());
+}
+
+Status SetRoles(Invocation& i, bson::View stored, const std::vector<auth::RoleName>& roles) {
+  bson::Builder changes;
+  AppendRoleNames("roles", roles, &changes);
+  bson::Document document = changes.Finish();
+  return Replace(i, stored, document.view());
+}
+
+Status RunGrantRoles(Invocation& i) {
+  ASSIGN_OR_RETURN(std::vector<auth::RoleName> granted, ReadGrant(i));
+  ASSIGN_OR_RETURN(bson::Document stored, LoadNamed(i));
+  RETURN_IF_ERROR(CheckGrants(i, granted, Action::grantRole));
+  std::vector<auth::RoleName> roles = StoredRoleNames(stored.view());
+  for (const auth::RoleName& name : granted) {
+    if (std::find(roles.begin(), roles.end(), name) == roles.end()) {
+      roles.push_back(name);
+    }
+  }
+  return SetRoles(i, stored.view(), roles);
+}
+
+Status RunRevokeRoles(Invocation& i) {
+  ASSIGN_OR_RETURN(std::vector<auth::RoleName> revoked, ReadGrant(i));
+  ASSIGN_OR_RETURN(bson::Document stored, LoadNamed(i));
+  RETURN_IF_ERROR(CheckGrants(i, revoked, Action::revokeRole));
+  std::vector<auth::RoleName> roles = StoredRoleNames(stored.view());
+  std::erase_if(roles, [&](const auth::RoleName& name) {
+    return std::find(revoked.begin(), revoked.end(), name) != revoked.end();
+  });
+  return SetRoles(i, stored.view(), roles);
+}
+
+struct InfoRequest {
+  bool credentials = false;
+  bool custom_data = true;
+  bool privileges = false;
+  bool restrictions = false;
+  bson::View filter;
+};
+using I = InfoRequest;
+constexpr auto kInfoRows = std::to_array<request::FieldRow<I>>(
+    {request::Field<&I::credentials>("showCredentials"),
+     request::Field<&I::custom_data>("showCustomData"),
+     request::Field<&I::privileges>("showPrivileges"),
+     request::Field<&I::restrictions>("showAuthenticationRestrictions"),
+     request::Field<&I::filter>("filter")});
+
+// {_id: ...} of one user: a name, or {user, db}.
+Status AppendUserId(Invocation& i, const bson::Element& e, bson::Builder* ids) {
+  if (e.type() == bson::Type::kString) {
+    ids->Push(IdOf(e.value().AsString(), i.database()));
+    return Status::Ok();
+  }
+  if (e.type() != bson::Type::kDocument) {
+    return {kBadValue, "UserName must be either a string or an object"};
+  }
+  bson::Value user = e.value().AsDocument()["user"];
+  bson::Value db = e.value().AsDocument()["db"];
+  if (!user.is_string() || !db.is_string()) {
+    return {kBadValue, std::string("UserName must contain a '") +
+                           (user.is_string() ? "db" : "user") + "' field of type string"};
+  }
+  ids->Push(IdOf(user.AsString(), db.AsString()));
+  return Status::Ok();
+}
+
+// Which users are asked for, as a filter.
+Result<bson::Document> InfoFilter(Invocation& i) {
+  bson::Element which = i.body().front();
+  bson::Builder filter;
+  if (which.value().is_number()) {
+    filter.Append("db", i.database());
+    return filter.Finish();
+  }
+  if (which.type() == bson::Type::kDocument && which.value().AsDocument().Has("forAllDBs")) {
+    return filter.Finish();
+  }
+  bson::Builder ids;
+  ids.BeginArray("ids");
+  if (which.type() == bson::Type::kArray) {
+    if (which.value().AsArray().empty()) {
+      return Status(kBadValue, "$and/$or/$nor must be a nonempty array");
+    }
+    for (const bson::Element& e : which.value().AsArray()) {
+      RETURN_IF_ERROR(AppendUserId(i, e, &ids));
+    }
+  } else {
+    RETURN_IF_ERROR(AppendUserId(i, which, &ids));
+  }
+  ids.End();
+  bson::Document list = ids.Finish();
+  filter.BeginDocument("_id").Append("$in", list["ids"]).End();
+  return filter.Finish();
+}
+
+Status AppendUser(Invocation& i, bson::View stored, const InfoRequest& asked) {
+  bson::Builder& out = i.reply();
+  out.PushDocument();
+  for (const bson::Element& e : stored) {
+    if ((e.name() == "credentials" && !asked.credentials) ||
+        (e.name() == "customData" && !asked.custom_data)) {
+      continue;
+    }
+    out.Append(e);
+  }
+  out.BeginArray("mechanisms");
+  for (auth::Mechanism mechanism : {auth::Mechanism::kScramSha1, auth::Mechanism::kScramSha256}) {
+    if (CredentialOf(stored, mechanism)) {
+      out.Push(auth::MechanismName(mechanism));
+    }
+  }
+  if (stored["db"].AsString() == "$external") {
+    out.Push("external");
+  }
+  out.End();
+  if (asked.restrictions || asked.privileges) {
+    out.BeginArray("authenticationRestrictions").End();
+  }
+  if (asked.privileges) {
+    ASSIGN_OR_RETURN(ResolvedRoles resolved, ResolveRoles(i.engine, StoredRoleNames(stored)));
+    AppendRoleNames("inheritedRoles", resolved.roles, &out);
+    out.BeginArray("inheritedPrivileges");
+    for (const auth::Privilege& privilege : resolved.privileges.all()) {
+      auth::AppendPrivilege(privilege, &out);
+    }
+    out.End().BeginArray("inheritedAuthenticationRestrictions").End();
+  }
+  out.End();
+  return Status::Ok();
+}
+
+Status RunUsersInfo(Invocation& i) {
+  InfoRequest asked;
+  RETURN_IF_ERROR(request::ReadFields<InfoRequest>("usersInfo", i.body(), true, kInfoRows, &asked));
+  ASSIGN_OR_RETURN(bson::Document filter, InfoFilter(i));
+  bson::Builder sort;
+  sort.Append("user", 1).Append("db", 1);
+  bson::Document order = sort.Finish();
+  ASSIGN_OR_RETURN(std::vector<bson::Document> users,
+                   LoadOwnAll(i.engine, kUsers, filter.view(), order.view()));
+  expr::Context context;
+  std::unique_ptr<expr::match::Filter> wanted;
+  if (!asked.filter.empty()) {
+    ASSIGN_OR_RETURN(wanted, expr::match::Filter::Parse(asked.filter, &context));
+  }
+  i.reply().BeginArray("users");
+  for (const bson::Document& user : users) {
+    if (wanted != nullptr) {
+      ASSIGN_OR_RETURN(bool matches, wanted->Matches(user.view()));
+      if (!matches) {
+        continue;
+      }
+    }
+    RETURN_IF_ERROR(AppendUser(i, user.view(), asked));
+  }
+  i.reply().End();
+  return Status::Ok();
+}
+
+// Everybody sees themselves; others by viewUser on their database, or on all of them.
+Status CheckUsersInfoAccess(Invocation& i) {
+  std::shared_ptr<const Login> login = CurrentLogin(i);
+  bson::Value which = i.body().front().value();
+  if (which.is_string() && which.AsString() == login->user && i.database() == login->database) {
+    return Status::Ok();
+  }
+  bool all = which.is_document() && which.AsDocument().Has("forAllDBs");
+  if (which.is_document() && !all) {
+    bson::Value user = which.AsDocument()["user"];
+    bson::Value db = which.AsDocument()["db"];
+    if (user.is_string() && db.is_string()) {
+      bool own = user.AsString() == login->user && db.AsString() == login->database;
+      return own ? Status::Ok() : RequireAction(i, Action::viewUser, auth::Database(db.AsString()));
+    }
+  }
+  return RequireAction(i, Action::viewUser,
+                       all ? auth::Database("") : auth::Database(i.database()));
+}
+
+}  // namespace
+
+std::span<const Row> UserRows() {
+  using request::kWrite;
+  using request::kWriteConcern;
+  constexpr uint32_t kChange = kWrite | kWriteConcern;
+  static constexpr Row kRows[] = {
+      {{"createUser", "", kChange, "makes a user"}, RunCreateUser, OnDatabase(Action::createUser)},
+      {{"updateUser", "", kChange, "changes a user"},
+       RunUpdateUser,
+       Checked(CheckUpdateUserAccess)},
+      {{"dropUser", "", kChange, "removes a user"}, RunDropUser, OnDatabase(Action::dropUser)},
+      {{"dropAllUsersFromDatabase", "", kChange, "removes a database's users"},
+       RunDropAllUsers,
+       OnDatabase(Action::dropUser)},
+      {{"grantRolesToUser", "", kChange, "gives a user more roles"}, RunGrantRoles, kLoggedIn},
+      {{"revokeRolesFromUser", "", kChange, "takes roles from a user"}, RunRevokeRoles, kLoggedIn},
+      {{"usersInfo", "", request::kRead, "shows users"},
+       RunUsersInfo,
+       Checked(CheckUsersInfoAccess)},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command
