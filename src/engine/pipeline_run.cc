@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/pipeline_run.h"
 
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 
@@ -125,6 +127,12 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
 Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
     const Operation& operation, const store::CollectionPtr& collection, plan::Stages* stages,
     const expr::Context& context, const bson::Value& hint) {
+  bool near = std::any_of(stages->begin(), stages->end(),
+                          [](const auto& stage) { return stage->name() == "$geoNear"; });
+  if (near && collection == nullptr) {
+    return Status(kNamespaceNotFound,
+                  "$geoNear requires a geo index to run, but the collection does not exist");
+  }
   plan::LeadingFind leading = plan::TakeLeadingFind(stages);
   PlannedQuery::Parts parts;
   parts.collection = collection;

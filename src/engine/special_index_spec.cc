@@ -173,6 +173,21 @@ Normalised NormaliseText(bson::View spec) {
 }
 
 // ------------------------------------------------------------------ geo
+Status CheckLevels(bson::View spec) {
+  std::optional<int32_t> coarsest = WholeOption(spec, "coarsestIndexedLevel", 0);
+  std::optional<int32_t> finest = WholeOption(spec, "finestIndexedLevel", 23);
+  if (!coarsest || *coarsest < 0) {
+    return {16747, "coarsestIndexedLevel must be >= 0"};
+  }
+  if (!finest || *finest > 30) {
+    return {16748, "finestIndexedLevel must be <= 30"};
+  }
+  if (*finest < *coarsest) {
+    return {16749, "finestIndexedLevel must be >= coarsestIndexedLevel"};
+  }
+  return Status::Ok();
+}
+
 Normalised NormaliseSphere(bson::View spec) {
   std::optional<int32_t> version = WholeOption(spec, "2dsphereIndexVersion", 3);
   if (!version || *version < 1 || *version > 3) {
@@ -180,6 +195,7 @@ Normalised NormaliseSphere(bson::View spec) {
                    bson::ToJson(spec["2dsphereIndexVersion"]) +
                    " }, only support versions: [1,2,3]");
   }
+  RETURN_IF_ERROR(CheckLevels(spec));
   SpecialIndexSpec out;
   out.key = bson::Document(spec["key"].AsDocument());
   out.options = bson::Builder().Append("2dsphereIndexVersion", *version).Finish();
@@ -222,10 +238,14 @@ Normalised NormaliseFlat(bson::View spec) {
   SpecialIndexSpec out;
   out.key = bson::Document(key);
   bson::Builder options;
-  for (std::string_view name : {"bits", "min", "max"}) {
-    if (bson::Value value = spec[name]; !value.missing()) {
-      options.Append(name, value);
-    }
+  if (spec.Has("bits")) {
+    options.Append("bits", static_cast<int32_t>(bits));
+  }
+  if (spec.Has("min")) {
+    options.Append("min", min);
+  }
+  if (spec.Has("max")) {
+    options.Append("max", max);
   }
   out.options = options.Finish();
   return std::optional(std::move(out));

@@ -18,7 +18,8 @@ struct SpecialIndexSpec {
 };
 
 // Nothing for an index of another kind. `collated`: it would have a collation. Errors:
-// CannotCreateIndex, TypeMismatch, InvalidOptions, 16800 and 16801 for misplaced 2d fields.
+// CannotCreateIndex, TypeMismatch, InvalidOptions, 16747 to 16749 for levels of cells, 16800 and
+// 16801 for misplaced 2d fields.
 // REQUIRES: the parts of the key are numbers or names of index kinds.
 Result<std::optional<SpecialIndexSpec>> NormaliseSpecialIndex(bson::View spec, bool collated);
 

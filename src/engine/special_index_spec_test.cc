@@ -36,7 +36,7 @@ constexpr GoodRow kGood[] = {
      R"({"2dsphereIndexVersion":3})"},
     {R"({"key": {"g": "2d", "a": 1}})", R"({"g":"2d","a":1})", R"({})"},
     {R"({"key": {"g": "2d"}, "bits": 10, "min": -5, "max": 5})", R"({"g":"2d"})",
-     R"({"bits":10,"min":-5,"max":5})"},
+     R"({"bits":10,"min":-5.0,"max":5.0})"},
 };
 
 TEST(SpecialIndexSpec, IsCompleted) {
@@ -87,6 +87,9 @@ constexpr BadRow kBad[] = {
     {R"({"key": {"b": "text"}, "language_override": "a.b"})", false, kCannotCreateIndex},
     {R"({"key": {"b": "text"}, "textIndexVersion": 4})", false, kCannotCreateIndex},
     {R"({"key": {"g": "2dsphere"}, "2dsphereIndexVersion": 0})", false, kCannotCreateIndex},
+    {R"({"key": {"g": "2dsphere"}, "coarsestIndexedLevel": -1})", false, 16747},
+    {R"({"key": {"g": "2dsphere"}, "finestIndexedLevel": 31})", false, 16748},
+    {R"({"key": {"g": "2dsphere"}, "coarsestIndexedLevel": 24})", false, 16749},
     {R"({"key": {"g": "2d"}, "bits": 0})", false, kInvalidOptions},
     {R"({"key": {"g": "2d"}, "bits": 33})", false, kInvalidOptions},
     {R"({"key": {"g": "2d"}, "min": 5, "max": 5})", false, kInvalidOptions},

@@ -35,7 +35,7 @@ const store::IndexInfo* TextIndex(const Query& query) {
     bool text =
         std::any_of(index->keys.parts.begin(), index->keys.parts.end(),
                     [](const auto& part) { return part.kind == store::IndexKeySpec::Kind::kText; });
-    if (text && !index->hidden) {
+    if (text) {
       return index.get();
     }
   }
@@ -67,12 +67,16 @@ Result<PlanNodePtr> AnswerText(const Query& query, const TextNode& node) {
   if (use.index == nullptr) {
     return Status(kIndexNotFound, "text index required for $text query");
   }
+  if (use.index->hidden) {
+    return NoPlan(query, "failed to use text index to satisfy $text query: it is hidden");
+  }
   auto search = std::make_shared<TextSearch>();
   search->spec = expr::text::IndexSpec::FromIndex(use.index->spec);
   ASSIGN_OR_RETURN(search->query,
                    expr::text::Query::Parse(node.options(), search->spec.default_language));
   use.search = std::move(search);
   use.wants_score = WantsScore(query);
+  use.collated = query.context->collator != nullptr;
   ASSIGN_OR_RETURN(std::vector<IndexChoice> indexes, UsableIndexes(query));
   Enumerator enumerator(query, indexes);
   enumerator.AnswerText(&use);
@@ -104,10 +108,6 @@ Result<PlanNodePtr> SpecialAccess(const Query& query) {
   const Node* near = Find(query.filter->root(), Kind::kGeoNear);
   if (near != nullptr && query.collection != nullptr) {
     return NearAccess(query);
-  }
-  if (near != nullptr && near->path().empty()) {
-    return Status(kNamespaceNotFound,
-                  "$geoNear requires a geo index to run, but the collection does not exist");
   }
   return PlanNodePtr();
 }

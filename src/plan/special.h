@@ -14,9 +14,8 @@
 namespace quire::plan {
 
 // Null when the filter has neither. Errors: IndexNotFound without a text index (or a geo index to
-// guess), NamespaceNotFound for $geoNear on no collection, NoQueryExecutionPlans without an index
-// that can answer, BadValue for $text with a hint or natural order, 16433 for a point outside of a
-// 2d index.
+// guess), NoQueryExecutionPlans without an index that can answer, BadValue for $text with a hint or
+// natural order, 16433 for a point outside of a 2d index.
 Result<PlanNodePtr> SpecialAccess(const Query& query);
 
 // What answers the $text of a query.
@@ -24,6 +23,7 @@ struct TextUse {
   const store::IndexInfo* index = nullptr;
   std::shared_ptr<const TextSearch> search;
   bool wants_score = false;
+  bool collated = false;  // the query compares strings otherwise than the index
 };
 
 // $text is a member of the conjunction.

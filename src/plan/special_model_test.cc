@@ -205,6 +205,20 @@ TEST_P(SpecialModelTest, Sphere) {
   }
 }
 
+TEST_P(SpecialModelTest, SphereOfOtherLevels) {
+  SpecialModel model(GetParam());
+  model.Fill(
+      R"({"key": {"loc": "2dsphere"}, "name": "s", "coarsestIndexedLevel": 3, "finestIndexedLevel": 9})",
+      false);
+  Generator& g = model.generator();
+  for (int i = 0; i < 5; ++i) {
+    std::string polygon =
+        R"({"$geometry": {"type": "Polygon", "coordinates": )" + g.Square() + "}}";
+    model.CheckFilter(R"({"loc": {"$geoIntersects": )" + polygon + "}}", "IXSCAN");
+    model.CheckNear(R"({"loc": {"$nearSphere": )" + g.Pair() + "}}", "loc");
+  }
+}
+
 TEST_P(SpecialModelTest, CompoundSphere) {
   SpecialModel model(GetParam());
   model.Fill(R"({"key": {"k": -1, "loc": "2dsphere"}, "name": "s"})", false);

@@ -88,6 +88,7 @@ PlanNodePtr TextAccess(const TextUse& text, std::span<const NodePtr> conjunction
     return nullptr;
   }
   bson::Builder prefix;
+  std::vector<const expr::match::Node*> answered;
   for (const auto& part : index.keys.parts) {
     if (part.kind == store::IndexKeySpec::Kind::kText) {
       break;
@@ -97,6 +98,9 @@ PlanNodePtr TextAccess(const TextUse& text, std::span<const NodePtr> conjunction
       return nullptr;
     }
     prefix.Append(part.path, equality->operand());
+    if (!text.collated && !equality->operand().nullish() && !equality->operand().is_array()) {
+      answered.push_back(equality);
+    }
   }
   TextUse use = text;
   auto search = std::make_shared<TextSearch>(*text.search);
@@ -104,7 +108,8 @@ PlanNodePtr TextAccess(const TextUse& text, std::span<const NodePtr> conjunction
   use.search = search;
   std::vector<NodePtr> others;
   for (const NodePtr& member : conjunction) {
-    if (member->kind() != Kind::kText) {
+    bool done = std::find(answered.begin(), answered.end(), member.get()) != answered.end();
+    if (member->kind() != Kind::kText && !done) {
       others.push_back(member);
     }
   }

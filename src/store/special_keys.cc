@@ -100,7 +100,7 @@ Status SphereCells(const IndexKeySpec& spec, size_t part, bson::View document, V
           Status(16755, "Can't extract geo keys: can't index geometry with strict winding order " +
                             bson::ToJson(value));
     } else {
-      std::vector<uint64_t> more = (*geometry)->Cells();
+      std::vector<uint64_t> more = (*geometry)->Cells(spec.special->levels);
       cells.insert(cells.end(), more.begin(), more.end());
     }
     return status.ok();
@@ -252,6 +252,11 @@ Status FlatKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out)
   return Status::Ok();
 }
 
+int LevelOf(const bson::Value& value, int otherwise) {
+  return value.is_number() ? static_cast<int>(std::clamp(bson::ToDouble(value), 0.0, 30.0))
+                           : otherwise;
+}
+
 }  // namespace
 
 std::shared_ptr<const SpecialSpec> SpecialSpecOf(bson::View spec) {
@@ -261,6 +266,8 @@ std::shared_ptr<const SpecialSpec> SpecialSpecOf(bson::View spec) {
       auto made = std::make_shared<SpecialSpec>();
       made->text = expr::text::IndexSpec::FromIndex(spec);
       made->grid = expr::geo::FlatGrid::FromIndex(spec);
+      made->levels.coarsest = LevelOf(spec["coarsestIndexedLevel"], made->levels.coarsest);
+      made->levels.finest = LevelOf(spec["finestIndexedLevel"], made->levels.finest);
       return made;
     }
   }

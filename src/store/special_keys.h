@@ -27,6 +27,7 @@ namespace quire::store {
 struct SpecialSpec {
   expr::text::IndexSpec text;
   expr::geo::FlatGrid grid;
+  expr::geo::CellLevels levels;
 };
 
 // Null for an index whose keys are values of the document. `spec` is as listIndexes shows it.

@@ -17,8 +17,6 @@ namespace {
 
 using Shapes = Geometry::Shapes;
 
-constexpr int kFinestLevel = 23;  // about half a metre
-constexpr int kCoarsestLevel = 0;
 constexpr int kMostCells = 20;
 
 // ------------------------------------------------------------------ one part with one part
@@ -77,14 +75,14 @@ bool SomePolygonHolds(const Shapes& shapes, const Part& part) {
                      [&](const auto& polygon) { return polygon->Contains(part); });
 }
 
-S2CellUnion Cover(const Shapes& shapes) {
+S2CellUnion Cover(const Shapes& shapes, const CellLevels& levels) {
   std::vector<S2CellId> cells;
   auto add = [&](const S2Region& region) {
-    S2CellUnion covering = CoverRegion(region);
+    S2CellUnion covering = CoverRegion(region, levels);
     cells.insert(cells.end(), covering.begin(), covering.end());
   };
   for (const S2Point& point : shapes.points) {
-    cells.push_back(S2CellId(point).parent(kFinestLevel));
+    cells.push_back(S2CellId(point).parent(levels.finest));
   }
   for (const auto& line : shapes.lines) {
     add(*line);
@@ -166,15 +164,15 @@ double Geometry::RadiansTo(FlatPoint from) const {
   return best.radians();
 }
 
-std::vector<uint64_t> Geometry::Cells() const {
+std::vector<uint64_t> Geometry::Cells(const CellLevels& levels) const {
   std::vector<uint64_t> ids;
-  for (S2CellId cell : Cover(*shapes_)) {
+  for (S2CellId cell : Cover(*shapes_, levels)) {
     ids.push_back(cell.id());
   }
   return ids;
 }
 
-std::vector<KeyRange> Geometry::CellRanges() const { return RangesOf(Cover(*shapes_)); }
+std::vector<KeyRange> Geometry::CellRanges() const { return RangesOf(Cover(*shapes_, {})); }
 
 bool Geometry::big_polygon() const { return shapes_->strict_winding; }
 
@@ -187,10 +185,10 @@ std::optional<FlatBox> Geometry::CapBox() const {
                    shapes_->cap->GetRadius().radians());
 }
 
-S2CellUnion CoverRegion(const S2Region& region) {
+S2CellUnion CoverRegion(const S2Region& region, const CellLevels& levels) {
   S2RegionCoverer::Options options;
-  options.set_max_level(kFinestLevel);
-  options.set_min_level(kCoarsestLevel);
+  options.set_max_level(levels.finest);
+  options.set_min_level(levels.coarsest);
   options.set_max_cells(kMostCells);
   S2RegionCoverer coverer(options);
   return coverer.GetCovering(region);
@@ -201,7 +199,7 @@ std::vector<KeyRange> RangesOf(const S2CellUnion& cells) {
   for (S2CellId cell : cells) {
     ranges.push_back({cell.range_min().id(), cell.range_max().id()});
     // Larger cells around this one stand for geometries wider than it.
-    for (int level = cell.level() - 1; level >= kCoarsestLevel; --level) {
+    for (int level = cell.level() - 1; level >= 0; --level) {
       uint64_t parent = cell.parent(level).id();
       ranges.push_back({parent, parent});
     }

@@ -34,6 +34,12 @@ struct KeyRange {
   friend auto operator<=>(const KeyRange&, const KeyRange&) = default;
 };
 
+// Sizes of the S2 cells that an index holds: 0 is a sixth of the sphere, 30 a square centimetre.
+struct CellLevels {
+  int coarsest = 0;
+  int finest = 23;
+};
+
 // Points, lines and polygons on the sphere; a single point also has flat coordinates. Immutable
 // and safe for concurrent use.
 class Geometry {
@@ -67,7 +73,7 @@ class Geometry {
   std::optional<FlatBox> CapBox() const;
 
   // Ids of S2 cells that cover the geometry: what a 2dsphere index stores for it.
-  std::vector<uint64_t> Cells() const;
+  std::vector<uint64_t> Cells(const CellLevels& levels = {}) const;
   // Ranges of cell ids, one of which holds some cell of every geometry that this one intersects.
   std::vector<KeyRange> CellRanges() const;
 

@@ -28,8 +28,7 @@ struct Geometry::Shapes {
 
 S2Point ToS2(FlatPoint degrees);
 
-// Cells of the sizes that indexes use.
-S2CellUnion CoverRegion(const S2Region& region);
+S2CellUnion CoverRegion(const S2Region& region, const CellLevels& levels = {});
 // The ids of the cells, of all within them and of all around them; united.
 std::vector<KeyRange> RangesOf(const S2CellUnion& cells);
 
