@@ -15,6 +15,7 @@ constexpr std::string_view kVersion = "0.1.0";
 constexpr std::string_view kMongoVersion = "7.0.24";
 constexpr int kMongoVersionParts[4] = {7, 0, 24, 0};
 constexpr std::string_view kFeatureCompatibilityVersion = "7.0";
+constexpr std::string_view kLastFeatureCompatibilityVersion = "6.0";
 constexpr int kMinWireVersion = 0;
 constexpr int kMaxWireVersion = 25;
 

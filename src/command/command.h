@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "command/access.h"
+#include "command/cluster.h"
 #include "command/default_concern.h"
 #include "command/profiler.h"
 #include "command/top.h"
@@ -78,6 +79,7 @@ class Commands : public request::Dispatcher {
 
   WriteGate& write_gate() { return write_gate_; }
   DefaultConcerns& default_concerns() { return default_concerns_; }
+  ClusterSettings& cluster() { return cluster_; }
   Profiler& profiler() { return profiler_; }
   TopTable& top() { return top_; }
   // Changes with every change of users or roles: logins read before are out of date.
@@ -94,6 +96,8 @@ class Commands : public request::Dispatcher {
 
  private:
   Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows);
+  // UserWritesBlocked while setUserWriteBlockMode stops this client's writes.
+  Status CheckWritesAllowed(request::Call& call);
   void LogIfSlow(const request::Call& call, const Status& status, std::chrono::microseconds took);
 
   engine::Engine& engine_;
@@ -102,6 +106,7 @@ class Commands : public request::Dispatcher {
   std::unique_ptr<Tally[]> tallies_;
   WriteGate write_gate_;
   DefaultConcerns default_concerns_;
+  ClusterSettings cluster_;
   Profiler profiler_;
   TopTable top_;
   std::mutex mutex_;

@@ -20,7 +20,8 @@ std::vector<const Row*> AllRows() {
         AggregateRows(),   HandshakeRows(),  ServerInfoRows(),     ServerStatusRows(),
         ParameterRows(),   ReplicaSetRows(), OperationRows(),      ControlRows(),
         ProfileRows(),     TopRows(),        AuthenticationRows(), DefaultConcernRows(),
-        UserRows(),        RoleRows()}) {
+        UserRows(),        RoleRows(),       ClusterRows(),        DataHashRows(),
+        StableApiRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }
@@ -101,7 +102,22 @@ Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Ro
       engine_(*engine),
       info_(std::move(info)),
       rows_(std::move(rows)),
-      tallies_(std::make_unique<Tally[]>(rows_.size())) {}
+      tallies_(std::make_unique<Tally[]>(rows_.size())) {
+  cluster_.Load(engine_);
+  default_concerns_.Load(engine_);
+}
+
+Status Commands::CheckWritesAllowed(request::Call& call) {
+  if (call.database == "admin" || call.database == "config" || call.database == "local") {
+    return Status::Ok();
+  }
+  engine::Operation operation{engine_, call.op};
+  Invocation invocation{*this, engine_, operation, call};
+  if (info_.access_control && May(invocation, Action::bypassWriteBlockingMode, auth::Cluster())) {
+    return Status::Ok();
+  }
+  return {kUserWritesBlocked, "User writes blocked"};
+}
 
 Status Commands::Invoke(size_t index, request::Call& call) {
   RETURN_IF_ERROR(CheckTransactionUse(call));
@@ -112,6 +128,13 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   }
   if (call.command.flags & request::kWrite) {
     RETURN_IF_ERROR(write_gate_.Pass(call.op));
+    if (cluster_.writes_blocked()) {
+      RETURN_IF_ERROR(CheckWritesAllowed(call));
+    }
+  } else if ((call.command.flags & request::kRead) && call.generic.max_time_ms == 0 &&
+             cluster_.read_millis() > 0 && call.command.name != "getMore") {
+    call.op.SetDeadline(OpContext::Clock::now() +
+                        std::chrono::milliseconds(cluster_.read_millis()));
   }
   const request::Generic& generic = call.generic;
   engine::Operation operation{engine_, call.op};

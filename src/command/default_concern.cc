@@ -9,6 +9,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/diagnostic.h"
+#include "command/own_documents.h"
 #include "command/write_concern.h"
 #include "request/fields.h"
 
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::string_view kSetName = "setDefaultRWConcern";
 constexpr double kMaxMembers = 50;
+constexpr std::string_view kSettings = "config.settings";
+constexpr std::string_view kStoredId = "ReadWriteConcernDefaults";
 
 // What the read concern's document asks for; nothing when it is empty.
 Result<std::optional<std::string>> ReadLevel(bson::View spec) {
@@ -179,8 +182,7 @@ Status RunSet(Invocation& i) {
   values.updated = i.engine.clock().Tick();
   values.updated_at = WallClock();
   AppendValues(i, values);
-  defaults.Set(std::move(values), durability);
-  return Status::Ok();
+  return defaults.Set(i.engine, std::move(values), durability);
 }
 
 }  // namespace
@@ -190,7 +192,48 @@ DefaultConcerns::Values DefaultConcerns::Get() {
   return values_;
 }
 
-void DefaultConcerns::Set(Values values, kv::Durability durability) {
+Status DefaultConcerns::Set(engine::Engine& engine, Values values, kv::Durability durability) {
+  bson::Builder out;
+  out.Append("_id", kStoredId);
+  if (values.read_level) {
+    out.BeginDocument("defaultReadConcern").Append("level", *values.read_level).End();
+  }
+  if (values.write) {
+    out.Append("defaultWriteConcern", *values.write);
+  }
+  out.Append("updateOpTime", values.updated).Append("updateWallClockTime", values.updated_at);
+  bson::Document document = out.Finish();
+  RETURN_IF_ERROR(SaveOwn(engine, kSettings, document.view()));
+  std::lock_guard lock(mutex_);
+  values_ = std::move(values);
+  durability_ = durability;
+  return Status::Ok();
+}
+
+void DefaultConcerns::Load(engine::Engine& engine) {
+  auto stored = LoadOwn(engine, kSettings, bson::Value(kStoredId));
+  if (!stored.ok() || !*stored) {
+    return;
+  }
+  bson::View document = (*stored)->view();
+  Values values;
+  if (bson::Value read = document["defaultReadConcern"]; read.is_document()) {
+    auto level = ReadLevel(read.AsDocument());
+    values.read_level = level.ok() ? *level : std::nullopt;
+  }
+  kv::Durability durability = kv::Durability::kProcess;
+  if (bson::Value write = document["defaultWriteConcern"]; write.is_document()) {
+    auto concern = ReadWrite(write.AsDocument(), &durability);
+    if (concern.ok()) {
+      values.write = *std::move(concern);
+    }
+  }
+  if (bson::Value time = document["updateOpTime"]; time.type() == bson::Type::kTimestamp) {
+    values.updated = time.AsTimestamp();
+  }
+  if (bson::Value date = document["updateWallClockTime"]; date.type() == bson::Type::kDate) {
+    values.updated_at = date.AsDate();
+  }
   std::lock_guard lock(mutex_);
   values_ = std::move(values);
   durability_ = durability;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The concerns of commands that give none, as setDefaultRWConcern sets them; kept until the process
-// ends.
+// The concerns of commands that give none, as setDefaultRWConcern sets them; stored in
+// config.settings as MongoDB does.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/engine.h"
 #include "kv/kv.h"
 #include "quire/bson.h"
 
@@ -25,7 +26,10 @@ class DefaultConcerns {
   };
 
   Values Get();
-  void Set(Values values, kv::Durability durability);
+  // Stores the values, then puts them in force.
+  Status Set(engine::Engine& engine, Values values, kv::Durability durability);
+  // Puts in force what is stored.
+  void Load(engine::Engine& engine);
   // Of writes that give no concern.
   kv::Durability durability() const { return durability_.load(std::memory_order_relaxed); }
 

@@ -167,8 +167,10 @@ const Parameter kParameters[] = {
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, 5); }, nullptr,
      nullptr},
     {"authenticationMechanisms", kNever,
-     [](Commands&, std::string_view n, bson::Builder* out) { out->BeginArray(n).End(); }, nullptr,
-     nullptr},
+     [](Commands&, std::string_view n, bson::Builder* out) {
+       out->BeginArray(n).Push("SCRAM-SHA-1").Push("SCRAM-SHA-256").End();
+     },
+     nullptr, nullptr},
     {"automationServiceDescriptor", kAlways,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, c.automation_descriptor());
@@ -177,11 +179,12 @@ const Parameter kParameters[] = {
      [](Commands& c, const bson::Value& v) {
        c.SetAutomationDescriptor(std::string(v.AsString()));
      }},
-    {"cursorTimeoutMillis", kNever,
+    {"cursorTimeoutMillis", kAlways,
      [](Commands& c, std::string_view n, bson::Builder* out) {
-       out->Append(n, int64_t{c.engine().options().cursor_timeout.count()});
+       out->Append(n, c.engine().cursor_timeout_millis.load());
      },
-     nullptr, nullptr},
+     CheckInteger<INT64_MIN, INT64_MAX>,
+     [](Commands& c, const bson::Value& v) { c.engine().cursor_timeout_millis = IntegerOf(v); }},
     {"diagnosticDataCollectionEnabled", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, false); },
      CheckOnly<false>, SetNothing},
@@ -189,8 +192,8 @@ const Parameter kParameters[] = {
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, false); },
      CheckOnly<false>, SetNothing},
     {"featureCompatibilityVersion", kNever,
-     [](Commands&, std::string_view n, bson::Builder* out) {
-       out->BeginDocument(n).Append("version", kFeatureCompatibilityVersion).End();
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->BeginDocument(n).Append("version", c.cluster().version()).End();
      },
      nullptr, nullptr},
     {"localLogicalSessionTimeoutMinutes", kNever,
@@ -219,11 +222,12 @@ const Parameter kParameters[] = {
        out->Append(n, c.engine().ttl_enabled.load());
      },
      CheckSwitch, [](Commands& c, const bson::Value& v) { c.engine().ttl_enabled = Truthy(v); }},
-    {"ttlMonitorSleepSecs", kNever,
+    {"ttlMonitorSleepSecs", kAlways,
      [](Commands& c, std::string_view n, bson::Builder* out) {
-       out->Append(n, static_cast<int32_t>(c.engine().options().ttl_interval.count() / 1000));
+       out->Append(n, static_cast<int32_t>(c.engine().ttl_sleep_millis.load() / 1000));
      },
-     nullptr, nullptr},
+     CheckInteger<1, INT32_MAX>,
+     [](Commands& c, const bson::Value& v) { c.engine().ttl_sleep_millis = IntegerOf(v) * 1000; }},
 };
 
 const Parameter* Find(std::string_view name) {

@@ -220,6 +220,33 @@ Status RunConvertToCapped(Invocation& i) {
   return engine::ConvertToCapped(i.operation, ns, bytes);
 }
 
+// The name of a collection that must be given as a string.
+Result<std::string> NamedBy(Invocation& i, const bson::Value& name) {
+  if (!name.is_string()) {
+    return Status(kTypeMismatch, "cloneCollectionAsCapped takes names of collections, not " +
+                                     std::string(bson::TypeName(name.type())));
+  }
+  if (name.AsString().find('$') != std::string_view::npos) {
+    return Status(kInvalidNamespace, "Invalid collection name: " + std::string(name.AsString()));
+  }
+  return request::Namespace(i.database(), name.AsString());
+}
+
+Status RunCloneAsCapped(Invocation& i) {
+  constexpr int64_t kMostBytes = int64_t{1} << 50;
+  ASSIGN_OR_RETURN(std::string from, NamedBy(i, i.body().front().value()));
+  ASSIGN_OR_RETURN(std::string to, NamedBy(i, i.body()["toCollection"]));
+  bson::Value size = i.body()["size"];
+  int64_t bytes = size.is_number() && !bson::IsNan(size) ? bson::ClampedInt64(size) : 0;
+  if (bytes <= 0) {
+    return {kInvalidOptions, "invalid command spec: size must be a positive number"};
+  }
+  if (bytes > kMostBytes) {
+    return {kBadValue, "a capped collection cannot be larger than 1 PB"};
+  }
+  return engine::CloneAsCapped(i.operation, from, to, bytes);
+}
+
 }  // namespace
 
 std::span<const Row> StatisticsRows() {
@@ -240,6 +267,9 @@ std::span<const Row> StatisticsRows() {
       {{"convertToCapped", "", kWrite | kWriteConcern, "makes a collection capped"},
        RunConvertToCapped,
        OnCollection(Action::convertToCapped)},
+      {{"cloneCollectionAsCapped", "", kWrite | kWriteConcern, "copies into a capped collection"},
+       RunCloneAsCapped,
+       OnDatabase(Action::convertToCapped)},
       {{"compact", "", kRead, "gives unused space of a collection back"},
        RunCompact,
        OnCollection(Action::compact)},

@@ -87,4 +87,32 @@ Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_
   return copied;
 }
 
+Status CloneAsCapped(const Operation& operation, const std::string& from, const std::string& to,
+                     int64_t bytes) {
+  store::CollectionPtr source = operation.engine.catalog().Find(from);
+  if (source == nullptr) {
+    return {kNamespaceNotFound, "source collection " + from + " does not exist"};
+  }
+  if (source->is_view()) {
+    return {kCommandNotSupportedOnView, "cloneCollectionAsCapped not supported for views: " + from};
+  }
+  store::CollectionPtr target = operation.engine.catalog().Find(to);
+  if (target != nullptr) {
+    return target->is_view() ? Status(kCommandNotSupportedOnView, "the target is a view: " + to)
+                             : Status(kNamespaceExists,
+                                      "cloneCollectionAsCapped failed - destination collection " +
+                                          to + " already exists.");
+  }
+  bson::Builder options;
+  options.Append("capped", true);
+  AppendInteger(&options, "size", CappedSize(bytes));
+  bson::Document capped = options.Finish();
+  RETURN_IF_ERROR(CreateCollection(operation, to, capped));
+  Status copied = CopyDocuments(operation, source, to);
+  if (!copied.ok()) {
+    RETURN_IF_ERROR(operation.engine.catalog().Drop(to, operation.durability));
+  }
+  return copied;
+}
+
 }  // namespace quire::engine

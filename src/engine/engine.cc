@@ -18,6 +18,8 @@ Result<std::unique_ptr<Engine>> Engine::Open(std::unique_ptr<kv::Store> store,
 Engine::Engine(std::unique_ptr<kv::Store> store, EngineOptions options)
     : options_(options), store_(std::move(store)) {
   transaction_lifetime_seconds = options.transaction_lifetime.count();
+  cursor_timeout_millis = options.cursor_timeout.count();
+  ttl_sleep_millis = options.ttl_interval.count();
   sessions_ = std::make_unique<SessionTable>(store_.get(),
                                              [this](std::string_view lsid, int64_t txn_number) {
                                                cursors_.KillTransaction(lsid, txn_number);
@@ -44,10 +46,10 @@ void Engine::Background() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_; })) {
     lock.unlock();
-    cursors_.Expire(options_.cursor_timeout);
+    cursors_.Expire(std::chrono::milliseconds(cursor_timeout_millis.load()));
     sessions_->Expire(options_.session_timeout);
     auto now = std::chrono::steady_clock::now();
-    if (ttl_enabled && now - last_ttl >= options_.ttl_interval) {
+    if (ttl_enabled && now - last_ttl >= std::chrono::milliseconds(ttl_sleep_millis.load())) {
       RunTtlPass();
       last_ttl = now;
     }

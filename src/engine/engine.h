@@ -61,6 +61,8 @@ class Engine {
 
   std::atomic<bool> ttl_enabled{true};
   std::atomic<int64_t> transaction_lifetime_seconds{60};
+  std::atomic<int64_t> cursor_timeout_millis{0};  // set from the options, as the next
+  std::atomic<int64_t> ttl_sleep_millis{0};
 
   // Expires documents once, now. Used by the background job and by tests.
   void RunTtlPass();

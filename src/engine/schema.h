@@ -24,6 +24,9 @@ Status RenameCollection(const Operation& operation, const std::string& from, con
 // Rebuilds the collection as a capped one of at most `bytes`, keeping its newest documents; only
 // the _id index stays.
 Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_t bytes);
+// Makes a capped collection with the newest documents of another.
+Status CloneAsCapped(const Operation& operation, const std::string& from, const std::string& to,
+                     int64_t bytes);
 // Capped sizes are at least 4096 bytes and go in steps of 256.
 int64_t CappedSize(int64_t size);
 

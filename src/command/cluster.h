@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Settings of the whole cluster that commands act on. They are stored (admin.system.version,
+// config.settings, config.clusterParameters) and read again at start.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "base/version.h"
+#include "engine/engine.h"
+
+namespace quire::command {
+
+// Safe for concurrent use.
+class ClusterSettings {
+ public:
+  // Reads what is stored.
+  void Load(engine::Engine& engine);
+
+  // featureCompatibilityVersion.
+  std::string version();
+  // Users' writes are refused (setUserWriteBlockMode), and why.
+  bool writes_blocked() const { return writes_blocked_.load(std::memory_order_relaxed); }
+  std::string block_reason();
+  // maxTimeMS of reads that give none; 0: no limit.
+  int64_t read_millis() const { return read_millis_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> writes_blocked_{false};
+  std::atomic<int64_t> read_millis_{0};
+  std::mutex mutex_;
+  std::string version_{kFeatureCompatibilityVersion};  // protected by mutex_
+  std::string block_reason_;                           // protected by mutex_
+};
+
+}  // namespace quire::command

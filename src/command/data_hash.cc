@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hashes of data: dbHash over databases, filemd5 over GridFS files.
+#include <algorithm>
+#include <array>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/md5.h"
+#include "bson/number.h"
+#include "command/diagnostic.h"
+#include "engine/read.h"
+#include "request/fields.h"
+
+namespace quire::command {
+namespace {
+
+std::string Hex(bson::Md5* md5) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (uint8_t byte : md5->Finish()) {
+    out.push_back(kDigits[byte >> 4]);
+    out.push_back(kDigits[byte & 15]);
+  }
+  return out;
+}
+
+// Calls `visit` with every document of a query.
+template <typename F>
+Status ForEachDocument(Invocation& i, const std::string& ns, const request::FindRequest& find,
+                       F visit) {
+  ASSIGN_OR_RETURN(std::shared_ptr<engine::Cursor> cursor, engine::Find(i.operation, ns, find));
+  exec::Row row;
+  while (true) {
+    RETURN_IF_ERROR(i.op().CheckInterrupt());
+    ASSIGN_OR_RETURN(bool more, cursor->source->Next(i.op(), &row));
+    if (!more) {
+      return Status::Ok();
+    }
+    RETURN_IF_ERROR(visit(row.document));
+  }
+}
+
+// The documents in the order of _id; a capped collection's in their own.
+Result<std::string> CollectionHash(Invocation& i, const store::CollectionInfo& info) {
+  bson::Builder by_id;
+  by_id.Append("_id", 1);
+  bson::Document order = by_id.Finish();
+  request::FindRequest find;
+  find.allow_disk_use = true;
+  if (!info.capped) {
+    find.hint = bson::Value(order.view());
+    find.sort = order.view();
+  }
+  bson::Md5 md5;
+  RETURN_IF_ERROR(ForEachDocument(i, info.ns(), find, [&](bson::View document) {
+    md5.Add(document.bytes());
+    return Status::Ok();
+  }));
+  return Hex(&md5);
+}
+
+// The collections asked for; an empty list is all of them.
+Result<std::vector<std::string_view>> ReadCollections(bson::View body) {
+  std::vector<std::string_view> out;
+  bson::Value list = body["collections"];
+  if (!list.is_array()) {
+    return out;
+  }
+  for (const bson::Element& e : list.AsArray()) {
+    if (e.type() != bson::Type::kString) {
+      return Status(kBadValue, "collections entries have to be strings");
+    }
+    out.push_back(e.value().AsString());
+  }
+  return out;
+}
+
+Status RunDbHash(Invocation& i) {
+  auto started = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(std::vector<std::string_view> wanted, ReadCollections(i.body()));
+  std::vector<std::pair<store::CollectionPtr, std::string>> hashes;
+  bson::Md5 all;
+  for (const store::CollectionPtr& info : i.engine.catalog().snapshot()->InDatabase(i.database())) {
+    bool asked =
+        wanted.empty() || std::find(wanted.begin(), wanted.end(), info->name) != wanted.end();
+    if (info->is_view() || !asked || info->name.starts_with("system.profile")) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(std::string hash, CollectionHash(i, *info));
+    all.Add(info->name);
+    all.Add(hash);
+    hashes.emplace_back(info, std::move(hash));
+  }
+  i.reply().Append("host", ReachedAs(i)).BeginDocument("collections");
+  for (const auto& [info, hash] : hashes) {
+    i.reply().Append(info->name, hash);
+  }
+  i.reply().End().BeginArray("capped");
+  for (const auto& [info, hash] : hashes) {
+    if (info->capped) {
+      i.reply().Push(info->name);
+    }
+  }
+  i.reply().End().BeginDocument("uuids");
+  for (const auto& [info, hash] : hashes) {
+    i.reply().Append(info->name,
+                     bson::Value::Binary(
+                         {reinterpret_cast<const char*>(info->uuid.data()), info->uuid.size()}, 4));
+  }
+  auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - started);
+  i.reply().End().Append("md5", Hex(&all)).Append("timeMillis", static_cast<int32_t>(took.count()));
+  return Status::Ok();
+}
+
+Status RunFileMd5(Invocation& i) {
+  bson::Value root = i.body()["root"];
+  if (!root.missing() && !root.is_string()) {
+    return {kInvalidNamespace, "'root' must be of type String"};
+  }
+  std::string prefix =
+      root.missing() || root.AsString().empty() ? "fs" : std::string(root.AsString());
+  bson::Builder filter;
+  filter.Append("files_id", i.body().front().value());
+  bson::Document query = filter.Finish();
+  bson::Builder by_number;
+  by_number.Append("files_id", 1).Append("n", 1);
+  bson::Document order = by_number.Finish();
+  request::FindRequest find;
+  find.filter = query.view();
+  find.sort = order.view();
+  find.allow_disk_use = true;
+  bson::Md5 md5;
+  int32_t chunks = 0;
+  RETURN_IF_ERROR(ForEachDocument(
+      i, std::string(i.database()) + "." + prefix + ".chunks", find, [&](bson::View chunk) {
+        bson::Value number = chunk["n"];
+        if (!number.is_number() || bson::ClampedInt64(number) != chunks) {
+          return Status(10040, "chunks out of order");
+        }
+        bson::Value data = chunk["data"];
+        if (data.type() != bson::Type::kBinary) {
+          return Status(50848, "the data of a chunk must be binary");
+        }
+        md5.Add(data.AsBinary());
+        ++chunks;
+        return Status::Ok();
+      }));
+  i.reply().Append("numChunks", chunks).Append("md5", Hex(&md5));
+  return Status::Ok();
+}
+
+Status CheckFileAccess(Invocation& i) {
+  bson::Value root = i.body()["root"];
+  std::string prefix =
+      root.is_string() && !root.AsString().empty() ? std::string(root.AsString()) : "fs";
+  return RequireAction(i, Action::find, auth::Collection(i.database(), prefix + ".chunks"));
+}
+
+}  // namespace
+
+std::span<const Row> DataHashRows() {
+  using request::kRead;
+  static constexpr Row kRows[] = {
+      {{"dbHash", "dbhash", kRead, "hashes of a database's collections"},
+       RunDbHash,
+       OnDatabase(Action::dbHash)},
+      {{"filemd5", "", kRead, "the MD5 of a GridFS file"}, RunFileMd5, Checked(CheckFileAccess)},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command

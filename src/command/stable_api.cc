@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// validateDBMetadata: which collections hold what the stable API does not know.
+#include <array>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "command/diagnostic.h"
+#include "request/fields.h"
+
+namespace quire::command {
+namespace {
+
+struct ApiParameters {
+  std::string_view version;
+  bool strict = false;
+  bool deprecation_errors = false;
+  static constexpr auto kFields = std::to_array<request::FieldRow<ApiParameters>>(
+      {request::Field<&ApiParameters::version>("version", request::Need::kRequired),
+       request::StrictBool<&ApiParameters::strict>("strict"),
+       request::StrictBool<&ApiParameters::deprecation_errors>("deprecationErrors")});
+};
+
+struct ValidateRequest {
+  bson::View parameters;
+  std::optional<std::string_view> database;
+  std::optional<std::string_view> collection;
+  static constexpr auto kFields = std::to_array<request::FieldRow<ValidateRequest>>(
+      {request::Field<&ValidateRequest::parameters>("apiParameters", request::Need::kRequired),
+       request::Field<&ValidateRequest::database>("db"),
+       request::Field<&ValidateRequest::collection>("collection")});
+};
+
+// Text and sparse indexes are not part of version 1.
+bool InVersion1(const store::IndexInfo& index) {
+  for (const bson::Element& e : index.spec["key"].AsDocument()) {
+    if (e.type() == bson::Type::kString && e.value().AsString() == "text") {
+      return false;
+    }
+  }
+  return !index.sparse;
+}
+
+Status RunValidateMetadata(Invocation& i) {
+  ValidateRequest asked;
+  RETURN_IF_ERROR(request::ReadFields<ValidateRequest>("validateDBMetadata", i.body(), true,
+                                                       ValidateRequest::kFields, &asked));
+  ApiParameters api;
+  RETURN_IF_ERROR(request::ReadFields<ApiParameters>(
+      "validateDBMetadata.apiParameters", asked.parameters, false, ApiParameters::kFields, &api));
+  bool check = api.version == "1" && api.strict;
+  i.reply().BeginArray("apiVersionErrors");
+  for (const auto& [ns, info] : i.engine.catalog().snapshot()->collections) {
+    if (!check || info->is_view() ||
+        (asked.database && !asked.database->empty() && *asked.database != info->database) ||
+        (asked.collection && !asked.collection->empty() && *asked.collection != info->name)) {
+      continue;
+    }
+    for (const auto& index : info->indexes) {
+      if (InVersion1(*index)) {
+        continue;
+      }
+      i.reply()
+          .PushDocument()
+          .Append("ns", ns)
+          .Append("code", kAPIStrictError)
+          .Append("codeName", ErrorName(kAPIStrictError))
+          .Append("errmsg",
+                  "The index with name " + index->name + " is not allowed in API version 1.")
+          .End();
+    }
+  }
+  i.reply().End();
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::span<const Row> StableApiRows() {
+  static constexpr Row kRows[] = {
+      {{"validateDBMetadata", "", request::kRead, "what the stable API does not allow"},
+       RunValidateMetadata,
+       OnCluster(Action::validate)},
+  };
+  return kRows;
+}
+
+}  // namespace quire::command
