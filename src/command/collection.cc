@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
@@ -68,7 +70,7 @@ Status CheckCapped(const CreateFields& f) {
             "fields are present"};
   }
   if (f.size && (*f.size <= 0 || *f.size > kMostBytes)) {
-    return {51024,
+    return {kBadValue,
             "BSON field 'size' value must be >= 1, actual value '" + std::to_string(*f.size) + "'"};
   }
   if (f.max && *f.max >= INT32_MAX) {
@@ -208,30 +210,100 @@ Status RunDrop(Invocation& i) {
 
 Status RunDropDatabase(Invocation& i) {
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
-  if (!i.body().front().value().is_number() || bson::ToDouble(i.body().front().value()) != 1) {
-    return {kBadValue, "have to pass 1 as db parameter"};
+  bson::Element flag = i.body().front();
+  if (flag.value().nullish()) {
+    return request::MissingField("dropDatabase", "dropDatabase");
+  }
+  if (!flag.value().is_number()) {
+    return request::WrongType("dropDatabase", flag, "[int, decimal, double, long]");
+  }
+  if (bson::ClampedInt64(flag.value()) != 1) {
+    return {kIllegalOperation, "have to pass 1 as db parameter"};
   }
   if (i.database() == "admin" || i.database() == "local" || i.database() == "config") {
     return {kIllegalOperation,
             "Dropping the '" + std::string(i.database()) + "' database is prohibited."};
   }
-  bool existed = !i.engine.catalog().snapshot()->InDatabase(i.database()).empty();
-  RETURN_IF_ERROR(engine::DropDatabase(i.operation, i.database()));
-  if (existed) {
-    i.reply().Append("dropped", i.database());
-  }
-  return Status::Ok();
+  return engine::DropDatabase(i.operation, i.database());
 }
 
 struct RenameFields {
   std::string_view to;
   bson::Value drop_target;
+  bool stay_temp = false;
+  bson::Value uuid;
 };
 constexpr FieldRow<RenameFields> kRenameRows[] = {
     Field<&RenameFields::to>("to", request::Need::kRequired),
     Field<&RenameFields::drop_target>("dropTarget"),
-    Ignored<RenameFields>("stayTemp"),
+    request::StrictBool<&RenameFields::stay_temp>("stayTemp"),
+    Field<&RenameFields::uuid>("collectionUUID"),
 };
+
+// The 16 bytes of a UUID. TypeMismatch, InvalidUUID.
+Result<std::string_view> UuidOf(const bson::Element& e) {
+  if (e.type() != bson::Type::kBinary) {
+    return request::WrongType("renameCollection", e, "binData");
+  }
+  if (e.value().binary_subtype() != 4 || e.value().AsBinary().size() != 16) {
+    return Status(kInvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype");
+  }
+  return e.value().AsBinary();
+}
+
+// CollectionUUIDMismatch unless the collection exists and has that UUID.
+Status CheckUuid(Invocation& i, const std::string& ns, const bson::Element& wanted) {
+  ASSIGN_OR_RETURN(std::string_view bytes, UuidOf(wanted));
+  std::string actual;
+  for (const auto& [name, info] : i.engine.catalog().snapshot()->collections) {
+    std::string_view uuid(reinterpret_cast<const char*>(info->uuid.data()), info->uuid.size());
+    if (uuid == bytes && !info->is_view()) {
+      actual = name;
+    }
+  }
+  if (actual == ns) {
+    return Status::Ok();
+  }
+  size_t dot = ns.find('.');
+  bool here = actual.starts_with(ns.substr(0, dot + 1));
+  bson::Builder extra;
+  extra.Append("db", ns.substr(0, dot))
+      .Append("collectionUUID", wanted.value())
+      .Append("expectedCollection", ns.substr(dot + 1));
+  if (here) {
+    extra.Append("actualCollection", actual.substr(dot + 1));
+  } else {
+    extra.AppendNull("actualCollection");
+  }
+  return Status(kCollectionUUIDMismatch, "Collection UUID does not match that specified")
+      .WithExtra(std::string(extra.Finish().bytes()));
+}
+
+// Whether to drop a collection in the way: a switch, or the UUID it must have.
+Result<bool> ReadDropTarget(Invocation& i, const std::string& from, const std::string& to) {
+  bson::Element given = i.body().Find("dropTarget");
+  if (!given.present()) {
+    return false;
+  }
+  if (given.type() == bson::Type::kBool) {
+    return given.value().AsBool();
+  }
+  if (given.type() != bson::Type::kBinary) {
+    return request::WrongType("renameCollection", given, "[bool, binData]");
+  }
+  RETURN_IF_ERROR(UuidOf(given).status());
+  if (from.substr(0, from.find('.')) != to.substr(0, to.find('.'))) {
+    return Status(kInvalidOptions, "dropTarget with a UUID needs both names in one database");
+  }
+  RETURN_IF_ERROR(CheckUuid(i, to, given));
+  return true;
+}
+
+bool IsReserved(std::string_view ns) {
+  std::string_view name = ns.substr(ns.find('.') + 1);
+  return name.starts_with("system.") || name.find('$') != std::string_view::npos ||
+         ns == "local.oplog.rs";
+}
 
 Result<std::string> FullNamespace(std::string_view full) {
   size_t dot = full.find('.');
@@ -251,12 +323,15 @@ Status RunRename(Invocation& i) {
       request::ReadFields<RenameFields>("renameCollection", i.body(), true, kRenameRows, &f));
   ASSIGN_OR_RETURN(std::string from, FullNamespace(first.value().AsString()));
   ASSIGN_OR_RETURN(std::string to, FullNamespace(f.to));
-  bool drop_target =
-      f.drop_target.type() == bson::Type::kBool ? f.drop_target.AsBool() : !f.drop_target.missing();
-  std::string_view target = std::string_view(to).substr(to.find('.') + 1);
-  if (target.starts_with("system.") || target.find('$') != std::string_view::npos) {
-    return {kIllegalOperation, "error with target namespace: Illegal name " + to};
+  if (IsReserved(from) || IsReserved(to)) {
+    return {kIllegalOperation, std::string("error with ") +
+                                   (IsReserved(from) ? "source" : "target") +
+                                   " namespace: Illegal name " + (IsReserved(from) ? from : to)};
   }
+  if (!f.uuid.missing()) {
+    RETURN_IF_ERROR(CheckUuid(i, from, i.body().Find("collectionUUID")));
+  }
+  ASSIGN_OR_RETURN(bool drop_target, ReadDropTarget(i, from, to));
   return engine::RenameCollection(i.operation, from, to, drop_target);
 }
 
@@ -288,8 +363,8 @@ struct ListCollectionsFields {
 using L = ListCollectionsFields;
 constexpr FieldRow<L> kListCollectionsRows[] = {
     Field<&L::filter>("filter"),
-    Field<&L::name_only>("nameOnly"),
-    Field<&L::authorized>("authorizedCollections"),
+    request::StrictBool<&L::name_only>("nameOnly"),
+    request::StrictBool<&L::authorized>("authorizedCollections"),
     Field<&L::cursor>("cursor"),
     Ignored<L>("includePendingDrops"),
 };
@@ -305,8 +380,8 @@ Result<std::optional<int64_t>> ReadBatchSize(const std::optional<bson::View>& cu
     RETURN_IF_ERROR(request::ReadFields<BatchSize>("cursor", *cursor, false, kBatchSizeRows, &f));
   }
   if (f.batch_size && *f.batch_size < 0) {
-    return Status(51024, "BSON field 'batchSize' value must be >= 0, actual value '" +
-                             std::to_string(*f.batch_size) + "'");
+    return Status(kBadValue, "BSON field 'batchSize' value must be >= 0, actual value '" +
+                                 std::to_string(*f.batch_size) + "'");
   }
   return f.batch_size;
 }
@@ -351,20 +426,13 @@ Status RunListCollections(Invocation& i) {
     if (f.authorized && !May(i, Action::find, auth::Collection(i.database(), info->name))) {
       continue;
     }
-    all.push_back(CollectionEntry(*info, f.name_only && f.filter.empty()));
+    all.push_back(CollectionEntry(*info, f.name_only));
     has_views = has_views || info->is_view();
   }
   if (has_views) {
-    all.push_back(SystemViewsEntry(f.name_only && f.filter.empty()));
+    all.push_back(SystemViewsEntry(f.name_only));
   }
   ASSIGN_OR_RETURN(all, Filtered(std::move(all), f.filter));
-  if (f.name_only && !f.filter.empty()) {
-    for (bson::Document& document : all) {
-      bson::Builder out;
-      out.Append("name", document["name"]).Append("type", document["type"]);
-      document = out.Finish();
-    }
-  }
   return AppendDocuments(i, std::string(i.database()) + ".$cmd.listCollections", std::move(all),
                          batch_size);
 }
@@ -377,13 +445,29 @@ struct ListDatabasesFields {
 constexpr FieldRow<ListDatabasesFields> kListDatabasesRows[] = {
     Field<&ListDatabasesFields::filter>("filter"),
     Field<&ListDatabasesFields::name_only>("nameOnly"),
-    Field<&ListDatabasesFields::authorized>("authorizedDatabases"),
+    Field<&ListDatabasesFields::authorized>("authorizedDatabases"),  // strictly a boolean
 };
+
+// With the three that a replica set always has.
+std::vector<std::string> DatabaseNames(const store::CatalogSnapshot& snapshot) {
+  std::vector<std::string> names = snapshot.Databases();
+  for (std::string_view own : {"admin", "config", "local"}) {
+    auto at = std::lower_bound(names.begin(), names.end(), own);
+    if (at == names.end() || *at != own) {
+      names.insert(at, std::string(own));
+    }
+  }
+  return names;
+}
 
 Status RunListDatabases(Invocation& i) {
   ListDatabasesFields f;
   RETURN_IF_ERROR(request::ReadFields<ListDatabasesFields>("listDatabases", i.body(), true,
                                                            kListDatabasesRows, &f));
+  if (bson::Element given = i.body().Find("authorizedDatabases");
+      given.present() && !given.value().nullish() && given.type() != bson::Type::kBool) {
+    return request::WrongType("listDatabases", given, "bool");
+  }
   bool every = May(i, Action::listDatabases, auth::Cluster());
   if (!every && f.authorized && !*f.authorized) {
     return Unauthorized(i);
@@ -391,12 +475,16 @@ Status RunListDatabases(Invocation& i) {
   every = every && !f.authorized.value_or(false);
   auto snapshot = i.engine.catalog().snapshot();
   std::vector<bson::Document> all;
-  for (const std::string& name : snapshot->Databases()) {
+  for (const std::string& name : DatabaseNames(*snapshot)) {
     if (!every && !MayUse(i, name)) {
       continue;
     }
     bson::Builder out;
     out.Append("name", name);
+    if (f.name_only) {
+      all.push_back(out.Finish());
+      continue;
+    }
     int64_t bytes = 0;
     bool empty = true;
     for (const auto& info : snapshot->InDatabase(name)) {
@@ -414,12 +502,8 @@ Status RunListDatabases(Invocation& i) {
   int64_t total = 0;
   i.reply().BeginArray("databases");
   for (const bson::Document& document : all) {
-    total += document["sizeOnDisk"].AsInt64();
-    if (f.name_only) {
-      i.reply().PushDocument().Append("name", document["name"]).End();
-    } else {
-      i.reply().Push(document.view());
-    }
+    total += f.name_only ? 0 : document["sizeOnDisk"].AsInt64();
+    i.reply().Push(document.view());
   }
   i.reply().End();
   if (!f.name_only) {

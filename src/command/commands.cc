@@ -21,7 +21,7 @@ std::vector<const Row*> AllRows() {
         ParameterRows(),   ReplicaSetRows(), OperationRows(),      ControlRows(),
         ProfileRows(),     TopRows(),        AuthenticationRows(), DefaultConcernRows(),
         UserRows(),        RoleRows(),       ClusterRows(),        DataHashRows(),
-        StableApiRows()}) {
+        StableApiRows(),   ValidateRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }

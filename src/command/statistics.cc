@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/statistics.h"
 
+#include <sys/statvfs.h>
+
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/compare.h"
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "engine/read.h"
 #include "engine/schema.h"
-#include "engine/validate.h"
 #include "request/crud.h"
 
 namespace quire::command {
@@ -26,16 +29,20 @@ int64_t StoredBytes(Invocation& i, store::TableId table) {
 
 struct ScaleField {
   bson::Value scale;
+  bool free_storage = false;
 };
 constexpr FieldRow<ScaleField> kScaleRows[] = {
     Field<&ScaleField::scale>("scale"),
     Ignored<ScaleField>("verbose"),
-    Ignored<ScaleField>("freeStorage"),
+    Field<&ScaleField::free_storage>("freeStorage"),
 };
 
-Result<int64_t> ReadScale(Invocation& i, std::string_view command) {
+Result<int64_t> ReadScale(Invocation& i, std::string_view command, bool* free_storage = nullptr) {
   ScaleField f;
   RETURN_IF_ERROR(request::ReadFields<ScaleField>(command, i.body(), true, kScaleRows, &f));
+  if (free_storage != nullptr) {
+    *free_storage = f.free_storage;
+  }
   if (f.scale.missing()) {
     return int64_t{1};
   }
@@ -47,8 +54,8 @@ Result<int64_t> ReadScale(Invocation& i, std::string_view command) {
   }
   int64_t scale = bson::ClampedInt64(f.scale);
   if (scale < 1) {
-    return Status(51024, "BSON field 'scale' value must be >= 1, actual value '" +
-                             std::to_string(scale) + "'");
+    return Status(kBadValue, "BSON field 'scale' value must be >= 1, actual value '" +
+                                 std::to_string(scale) + "'");
   }
   return scale;
 }
@@ -68,7 +75,8 @@ Status RunCollStats(Invocation& i) {
 
 Status RunDbStats(Invocation& i) {
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
-  ASSIGN_OR_RETURN(int64_t scale, ReadScale(i, "dbStats"));
+  bool free_storage = false;
+  ASSIGN_OR_RETURN(int64_t scale, ReadScale(i, "dbStats", &free_storage));
   int64_t collections = 0;
   int64_t views = 0;
   int64_t objects = 0;
@@ -78,6 +86,7 @@ Status RunDbStats(Invocation& i) {
   int64_t index_bytes = 0;
   for (const auto& info : i.engine.catalog().snapshot()->InDatabase(i.database())) {
     if (info->is_view()) {
+      collections += views == 0 ? 1 : 0;  // system.views, where MongoDB keeps them
       ++views;
       continue;
     }
@@ -100,8 +109,18 @@ Status RunDbStats(Invocation& i) {
   out.Append("indexes", indexes).Append("indexSize", scaled(index_bytes));
   out.Append("totalSize", scaled(stored + index_bytes));
   out.Append("scaleFactor", scale);
-  kv::StoreStats stats = i.engine.store().Stats();
-  out.Append("fsUsedSize", scaled(static_cast<int64_t>(stats.disk_bytes)));
+  if (free_storage) {
+    for (std::string_view field :
+         {"freeStorageSize", "indexFreeStorageSize", "totalFreeStorageSize"}) {
+      out.Append(field, 0.0);  // the store reuses nothing in place
+    }
+  }
+  struct statvfs disk {};
+  const std::string& path = i.commands.info().data_path;
+  (void)statvfs(path.empty() ? "/" : path.c_str(), &disk);
+  uint64_t block = disk.f_frsize;
+  out.Append("fsUsedSize", scaled(static_cast<int64_t>(block * (disk.f_blocks - disk.f_bfree))))
+      .Append("fsTotalSize", scaled(static_cast<int64_t>(block * disk.f_blocks)));
   return Status::Ok();
 }
 
@@ -118,70 +137,76 @@ constexpr FieldRow<DataSizeFields> kDataSizeRows[] = {
     Field<&DataSizeFields::estimate>("estimate"),
 };
 
+struct Sum {
+  int64_t bytes = 0;
+  int64_t documents = 0;
+};
+
+// The documents whose keys are from min to max, in the index of the pattern.
+Result<Sum> SumRange(Invocation& i, const store::CollectionInfo& info, const DataSizeFields& f) {
+  Sum sum;
+  bool known = false;
+  for (const auto& index : info.indexes) {
+    known = known || (f.key_pattern && bson::Compare(bson::Value(index->key_pattern.view()),
+                                                     bson::Value(*f.key_pattern)) == 0);
+  }
+  if (!known) {
+    return Status(kOperationFailed, "couldn't find valid index containing key pattern");
+  }
+  if (bson::Compare(bson::Value(*f.min), bson::Value(*f.max)) >= 0) {
+    return sum;
+  }
+  request::FindRequest find;
+  find.hint = bson::Value(*f.key_pattern);
+  find.min = *f.min;
+  find.max = *f.max;
+  ASSIGN_OR_RETURN(auto cursor, engine::Find(i.operation, info.ns(), find));
+  exec::Row row;
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, cursor->source->Next(i.op(), &row));
+    if (!more) {
+      return sum;
+    }
+    sum.bytes += static_cast<int64_t>(row.document.size());
+    ++sum.documents;
+  }
+}
+
 Status RunDataSize(Invocation& i) {
   bson::Element target = i.body().front();
+  if (target.value().nullish()) {
+    return request::MissingField("dataSize", "dataSize");
+  }
   if (target.type() != bson::Type::kString) {
     return request::WrongType("dataSize", target, "string");
   }
   DataSizeFields f;
   RETURN_IF_ERROR(
       request::ReadFields<DataSizeFields>("dataSize", i.body(), true, kDataSizeRows, &f));
-  if (f.min || f.max || f.key_pattern) {
-    return {kNotImplemented, "dataSize of a key range is not supported"};
+  std::string_view ns = target.value().AsString();
+  size_t dot = ns.find('.');
+  if (dot == std::string_view::npos) {
+    return {kInvalidNamespace, "Invalid namespace specified '" + std::string(ns) + "'"};
   }
-  store::CollectionPtr info = i.engine.catalog().Find(target.value().AsString());
-  int64_t bytes = info && !info->is_view() ? info->state->bytes.load() : 0;
-  int64_t documents = info && !info->is_view() ? info->state->documents.load() : 0;
-  i.reply().Append("estimate", f.estimate);
-  AppendInteger(&i.reply(), "size", bytes);
-  AppendInteger(&i.reply(), "numObjects", documents);
-  i.reply().Append("millis", 0);
-  return Status::Ok();
-}
-
-struct ValidateFields {
-  bool full = false;
-};
-constexpr FieldRow<ValidateFields> kValidateRows[] = {
-    Field<&ValidateFields::full>("full"),
-    Ignored<ValidateFields>("background"),
-    Ignored<ValidateFields>("metadata"),
-    Ignored<ValidateFields>("checkBSONConformance"),
-};
-
-Status RunValidate(Invocation& i) {
-  ASSIGN_OR_RETURN(auto name, request::CollectionName("validate", i.body()));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
-  if (i.body().Has("repair")) {
-    return {kInvalidOptions, "validate cannot repair: restore from a backup instead"};
+  RETURN_IF_ERROR(request::Namespace(ns.substr(0, dot), ns.substr(dot + 1)).status());
+  if (f.min.has_value() != f.max.has_value()) {
+    return {kBadValue, "only one of min or max specified"};
   }
-  ValidateFields f;
-  RETURN_IF_ERROR(
-      request::ReadFields<ValidateFields>("validate", i.body(), true, kValidateRows, &f));
-  ASSIGN_OR_RETURN(auto result, engine::ValidateCollection(i.operation, ns));
-  bson::Builder& out = i.reply();
-  out.Append("ns", ns);
-  AppendInteger(&out, "nInvalidDocuments", result.invalid_documents);
-  out.Append("nNonCompliantDocuments", 0);
-  AppendInteger(&out, "nrecords", result.records);
-  AppendInteger(&out, "nIndexes", static_cast<int64_t>(result.keys_per_index.size()));
-  out.BeginDocument("keysPerIndex");
-  for (const auto& [index, keys] : result.keys_per_index) {
-    AppendInteger(&out, index, keys);
+  store::CollectionPtr info = i.engine.catalog().Find(ns);
+  if (info != nullptr && info->is_view()) {
+    return {kCommandNotSupportedOnView, "Namespace " + std::string(ns) + " is a view"};
   }
-  out.End().BeginDocument("indexDetails");
-  for (const auto& [index, keys] : result.keys_per_index) {
-    out.BeginDocument(index).Append("valid", result.valid()).End();
+  Sum sum;
+  if (info != nullptr && f.min) {
+    ASSIGN_OR_RETURN(sum, SumRange(i, *info, f));
+  } else if (info != nullptr) {
+    sum = {info->state->bytes.load(), info->state->documents.load()};
   }
-  out.End().Append("valid", result.valid()).Append("repaired", false);
-  out.BeginArray("warnings").End().BeginArray("errors");
-  for (const std::string& error : result.errors) {
-    out.Push(error);
-  }
-  out.End();
-  AppendInteger(&out, "missingIndexEntries", result.missing_keys);
-  AppendInteger(&out, "extraIndexEntries", result.extra_keys);
-  out.BeginArray("corruptRecords").End();
+  i.reply()
+      .Append("estimate", f.estimate)
+      .Append("size", sum.bytes)
+      .Append("numObjects", sum.documents)
+      .Append("millis", int64_t{0});
   return Status::Ok();
 }
 
@@ -261,9 +286,6 @@ std::span<const Row> StatisticsRows() {
       {{"dataSize", "datasize", kRead, "bytes of a collection's documents"},
        RunDataSize,
        Checked(CheckDataSizeAccess)},
-      {{"validate", "", kRead, "checks a collection against its indexes"},
-       RunValidate,
-       OnCollection(Action::validate)},
       {{"convertToCapped", "", kWrite | kWriteConcern, "makes a collection capped"},
        RunConvertToCapped,
        OnCollection(Action::convertToCapped)},

@@ -212,7 +212,7 @@ Result<BulkWriteRequest> BulkWriteRequest::Parse(const Request& request) {
     RETURN_IF_ERROR(
         ReadFields<CursorFields>("cursor", *fields.cursor, false, kCursorRows, &cursor));
     if (cursor.batch_size && *cursor.batch_size < 0) {
-      return Status(51024, "BSON field 'batchSize' value must be >= 0, actual value '" +
+      return Status(kBadValue, "BSON field 'batchSize' value must be >= 0, actual value '" +
                                std::to_string(*cursor.batch_size) + "'");
     }
     r.batch_size = cursor.batch_size;

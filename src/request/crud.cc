@@ -141,7 +141,7 @@ constexpr FieldRow<A> kAggregateRows[] = {
 
 Status CheckNotNegative(std::string_view field, int64_t value) {
   if (value < 0) {
-    return {51024, "BSON field '" + std::string(field) + "' value must be >= 0, actual value '" +
+    return {kBadValue, "BSON field '" + std::string(field) + "' value must be >= 0, actual value '" +
                        std::to_string(value) + "'"};
   }
   return Status::Ok();
