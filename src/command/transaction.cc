@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/access.h"
@@ -34,29 +36,64 @@ Status RunAbort(Invocation& i) {
   return i.operation.session->Abort();
 }
 
-// Calls `visit` with the 16 bytes of each {id: UUID} of the command's array.
-template <typename F>
-Status ForEachSession(Invocation& i, F visit) {
+// The array a command's first field must be.
+Result<bson::View> ListOf(Invocation& i) {
   bson::Element list = i.body().front();
+  if (list.value().nullish()) {
+    return request::MissingField(i.call.command.name, i.call.command.name);
+  }
   if (list.type() != bson::Type::kArray) {
     return request::WrongType(i.call.command.name, list, "array");
   }
-  for (const bson::Element& e : list.value().AsArray()) {
+  return list.value().AsArray();
+}
+
+Status WrongElement(Invocation& i, const bson::Element& e) {
+  return {kTypeMismatch, "BSON field '" + std::string(i.call.command.name) + "." +
+                             std::string(e.name()) + "' is the wrong type '" +
+                             std::string(bson::TypeName(e.type())) + "', expected type 'object'"};
+}
+
+// The 16 bytes of {id: UUID}.
+Result<std::string_view> SessionId(Invocation& i, bson::View session) {
+  bson::Element id;
+  for (const bson::Element& e : session) {
+    if (e.name() == "id") {
+      id = e;
+    } else if (e.name() != "uid") {
+      return request::UnknownField(i.call.command.name, e.name());
+    }
+  }
+  if (!id.present() || id.value().nullish()) {
+    return request::MissingField(i.call.command.name, "id");
+  }
+  if (id.type() != bson::Type::kBinary || id.value().binary_subtype() != 4) {
+    return request::WrongType(i.call.command.name, id, "binData");
+  }
+  if (id.value().AsBinary().size() != 16) {
+    return Status(kInvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype");
+  }
+  return id.value().AsBinary();
+}
+
+// Calls `visit` with the id of each {id: UUID} of the command's array, once all are known to be
+// well-formed.
+template <typename F>
+Status ForEachSession(Invocation& i, F visit) {
+  ASSIGN_OR_RETURN(bson::View list, ListOf(i));
+  std::vector<std::string_view> ids;
+  for (const bson::Element& e : list) {
+    if (e.value().nullish()) {
+      continue;
+    }
     if (e.type() != bson::Type::kDocument) {
-      return {kTypeMismatch, "BSON field '" + std::string(i.call.command.name) + "." +
-                                 std::string(e.name()) + "' is the wrong type '" +
-                                 std::string(bson::TypeName(e.type())) +
-                                 "', expected type 'object'"};
+      return WrongElement(i, e);
     }
-    bson::Element id = e.value().AsDocument().Find("id");
-    if (!id.present()) {
-      return request::MissingField(i.call.command.name, "id");
-    }
-    bson::Value uuid = id.value();
-    if (uuid.type() != bson::Type::kBinary || uuid.AsBinary().size() != 16) {
-      return request::WrongType(i.call.command.name, id, "binData");
-    }
-    visit(uuid.AsBinary());
+    ASSIGN_OR_RETURN(std::string_view id, SessionId(i, e.value().AsDocument()));
+    ids.push_back(id);
+  }
+  for (std::string_view id : ids) {
+    visit(id);
   }
   return Status::Ok();
 }
@@ -91,10 +128,56 @@ Status RunRefreshSessions(Invocation& i) {
   return ForEachSession(i, [&](std::string_view lsid) { i.engine.sessions().Get(lsid); });
 }
 
-Status RunKillAllSessions(Invocation& i) {
+void EndAll(Invocation& i) {
   for (const auto& session : i.engine.sessions().All()) {
     if (session->lsid != i.call.generic.lsid) {
       EndOne(i, session->lsid);
+    }
+  }
+}
+
+struct UserPattern {
+  std::string_view user;
+  std::string_view db;
+  static constexpr auto kFields = std::to_array<request::FieldRow<UserPattern>>(
+      {request::Field<&UserPattern::user>("user", request::Need::kRequired),
+       request::Field<&UserPattern::db>("db", request::Need::kRequired)});
+};
+
+// Sessions have no owner here: those of named users are none, those of everybody are all.
+Status RunKillAllSessions(Invocation& i) {
+  ASSIGN_OR_RETURN(bson::View list, ListOf(i));
+  for (const bson::Element& e : list) {
+    if (e.value().nullish()) {
+      continue;
+    }
+    if (e.type() != bson::Type::kDocument) {
+      return WrongElement(i, e);
+    }
+    UserPattern pattern;
+    RETURN_IF_ERROR(request::ReadFields<UserPattern>("killAllSessions", e.value().AsDocument(),
+                                                     false, UserPattern::kFields, &pattern));
+  }
+  if (list.empty()) {
+    EndAll(i);
+  }
+  return Status::Ok();
+}
+
+// [{lsid: {id}}]; patterns of users and roles match nobody.
+Status RunKillByPattern(Invocation& i) {
+  ASSIGN_OR_RETURN(bson::View list, ListOf(i));
+  if (list.empty()) {
+    EndAll(i);
+  }
+  for (const bson::Element& e : list) {
+    if (e.type() != bson::Type::kDocument) {
+      return WrongElement(i, e);
+    }
+    bson::Value lsid = e.value().AsDocument()["lsid"];
+    if (lsid.is_document()) {
+      ASSIGN_OR_RETURN(std::string_view id, SessionId(i, lsid.AsDocument()));
+      EndOne(i, id);
     }
   }
   return Status::Ok();
@@ -103,7 +186,8 @@ Status RunKillAllSessions(Invocation& i) {
 Status RunKillSessions(Invocation& i) {
   bson::Element list = i.body().front();
   if (list.type() == bson::Type::kArray && list.value().AsArray().empty()) {
-    return RunKillAllSessions(i);
+    EndAll(i);
+    return Status::Ok();
   }
   return RunEndSessions(i);
 }
@@ -122,11 +206,11 @@ std::span<const Row> TransactionRows() {
        RunRefreshSessions,
        kLoggedIn},
       {{"killSessions", "", 0, "ends sessions and what they run"}, RunKillSessions, kLoggedIn},
-      {{"killAllSessions", "", kAdminOnly, "ends all sessions"},
+      {{"killAllSessions", "", 0, "ends all sessions"},
        RunKillAllSessions,
        OnCluster(Action::killAnySession)},
-      {{"killAllSessionsByPattern", "", kAdminOnly, "ends sessions by user"},
-       RunKillAllSessions,
+      {{"killAllSessionsByPattern", "", 0, "ends sessions by user"},
+       RunKillByPattern,
        OnCluster(Action::killAnySession)},
   };
   return kRows;
