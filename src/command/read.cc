@@ -97,7 +97,8 @@ Status RunGetMore(Invocation& i) {
                                "', but cursor belongs to a different namespace " + cursor->ns};
   }
   RETURN_IF_ERROR(CheckOwner(i, *cursor));
-  if (i.call.generic.max_time_ms > 0 && !cursor->await_data) {
+  bson::Value patience = i.body()["maxTimeMS"];
+  if (!patience.missing() && !patience.nullish() && !cursor->await_data) {
     return {kBadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor"};
   }
   Status alive = cursor->source->Check();
@@ -119,6 +120,7 @@ Status RunGetMore(Invocation& i) {
   i.reply().Append("id", cursor->exhausted ? int64_t{0} : cursor->id()).Append("ns", ns).End();
   i.engine.metrics.returned += returned;
   Summarise(*cursor, &i.call, returned);
+  cursor->source->Rest();
   if (i.call.request.exhaust_allowed && !cursor->exhausted) {
     i.call.outcome.more_to_come = true;
     i.call.outcome.next = bson::Document(i.body());
@@ -126,33 +128,42 @@ Status RunGetMore(Invocation& i) {
   return Status::Ok();
 }
 
+struct KillCursorsFields {
+  request::ArrayArgument cursors;
+};
+constexpr request::FieldRow<KillCursorsFields> kKillCursorsRows[] = {
+    request::Field<&KillCursorsFields::cursors>("cursors", request::Need::kRequired),
+};
+
 Status RunKillCursors(Invocation& i) {
+  if (i.body().front().type() == bson::Type::kBinary) {
+    return {kInvalidNamespace, "collection name has invalid type binData"};
+  }
   ASSIGN_OR_RETURN(auto collection, request::CollectionName("killCursors", i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection));
-  bson::Element list = i.body().Find("cursors");
-  if (!list.present()) {
-    return request::MissingField("killCursors", "cursors");
-  }
-  if (list.type() != bson::Type::kArray) {
-    return request::WrongType("killCursors", list, "array");
-  }
-  std::vector<int64_t> killed;
-  std::vector<int64_t> unknown;
-  for (const bson::Element& e : list.value().AsArray()) {
+  KillCursorsFields f;
+  RETURN_IF_ERROR(
+      request::ReadFields<KillCursorsFields>("killCursors", i.body(), true, kKillCursorsRows, &f));
+  std::vector<int64_t> ids;
+  for (const bson::Element& e : f.cursors.view) {
+    if (e.type() == bson::Type::kNull) {
+      continue;
+    }
     if (e.type() != bson::Type::kInt64) {
       return {kTypeMismatch, "BSON field 'killCursors.cursors." + std::string(e.name()) +
                                  "' is the wrong type '" + std::string(bson::TypeName(e.type())) +
                                  "', expected type 'long'"};
     }
-    int64_t id = e.value().AsInt64();
+    ids.push_back(e.value().AsInt64());
+  }
+  std::vector<int64_t> killed;
+  std::vector<int64_t> unknown;
+  for (int64_t id : ids) {
     (i.engine.cursors().Kill(id) ? killed : unknown).push_back(id);
   }
-  if (killed.empty() && unknown.empty()) {
-    return {kBadValue, "Must specify at least one cursor id in: " + bson::ToJson(i.body())};
-  }
-  auto append = [&](std::string_view name, const std::vector<int64_t>& ids) {
+  auto append = [&](std::string_view name, const std::vector<int64_t>& list) {
     i.reply().BeginArray(name);
-    for (int64_t id : ids) {
+    for (int64_t id : list) {
       i.reply().Push(id);
     }
     i.reply().End();
@@ -200,6 +211,9 @@ Status AppendFirstBatch(Invocation& i, std::shared_ptr<engine::Cursor> cursor,
   Summarise(*cursor, &i.call, returned);
   i.engine.metrics.returned += returned;
   bool keep = !cursor->exhausted && !single_batch;
+  if (keep) {
+    cursor->source->Rest();
+  }
   i.reply().Append("id", keep ? i.engine.cursors().Add(std::move(cursor)) : int64_t{0});
   i.reply().Append("ns", ns).End();
   return Status::Ok();

@@ -29,6 +29,9 @@ class RowSource {
   virtual Status Refresh(OpContext& op) = 0;
   // Waits until there may be more to see or `deadline` passes. Only for tailable sources.
   virtual void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) = 0;
+  // Nothing is asked until the next getMore: gives back the snapshot where the rows that follow can
+  // be found without it.
+  virtual void Rest() {}
   // Ok, or why the cursor cannot go on (its collection is gone).
   virtual Status Check() const = 0;
   virtual std::string PlanSummary() const = 0;

@@ -116,24 +116,38 @@ Result<bool> PlannedQuery::Next(OpContext& op, exec::Row* row) {
 
 namespace {
 
-// The rows of a find.
+// The rows of a find. A scan in natural order goes on from the last record it gave: between
+// getMores it holds no snapshot, and later batches show later writes.
 class FindSource : public RowSource {
  public:
   FindSource(const Operation& operation, const request::FindRequest& request,
              std::unique_ptr<PlannedQuery> query, store::CollectionPtr collection)
       : engine_(operation.engine), collection_(std::move(collection)), query_(std::move(query)) {
-    if (request.tailable) {
+    tailable_ = request.tailable;
+    resumable_ = !operation.in_transaction && !operation.snapshot_read && collection_ != nullptr &&
+                 request.sort.empty() && request.hint.missing() && request.let.empty() &&
+                 !request.return_key && query_->plan().Summary() == "COLLSCAN";
+    if (tailable_ || resumable_) {
       filter_ = bson::Document(request.filter);
       projection_ = bson::Document(request.projection);
       collation_ = bson::Document(request.collation);
+      show_record_id_ = request.show_record_id;
+      limit_ = request.limit;
       seen_ = collection_->state->inserts();
     }
   }
 
   Result<bool> Next(OpContext& op, exec::Row* row) override {
+    if (query_ == nullptr) {
+      RETURN_IF_ERROR(Refresh(op));
+    }
+    if (limit_ > 0 && given_ == limit_) {
+      return false;
+    }
     ASSIGN_OR_RETURN(bool more, query_->Next(op, row));
     if (more) {
       last_ = row->meta.record_id;
+      ++given_;
     }
     return more;
   }
@@ -145,12 +159,21 @@ class FindSource : public RowSource {
     parts.filter = filter_;
     parts.projection = projection_;
     parts.collation = collation_;
-    parts.tailable = true;
+    parts.show_record_id = show_record_id_;
+    parts.tailable = tailable_;
+    parts.hint = natural_.view()["hint"];
     parts.has_scan_after = last_ != 0;
     parts.scan_after = last_;
     seen_ = collection_->state->inserts();
     ASSIGN_OR_RETURN(query_, PlannedQuery::Make(operation, parts, nullptr));
     return Status::Ok();
+  }
+
+  void Rest() override {
+    if (resumable_ && last_ != 0) {
+      summary_ = query_->plan().Summary();
+      query_.reset();
+    }
   }
 
   void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) override {
@@ -163,15 +186,26 @@ class FindSource : public RowSource {
   }
 
   Status Check() const override {
-    if (collection_ != nullptr && collection_->state->dropped) {
+    if (collection_ == nullptr) {
+      return Status::Ok();
+    }
+    if (collection_->state->dropped) {
       return {kQueryPlanKilled,
               "collection dropped. UUID changed or namespace was dropped: " + collection_->ns()};
+    }
+    store::CollectionPtr now = engine_.catalog().Find(collection_->ns());
+    if (now == nullptr || now->uuid != collection_->uuid) {
+      return {kQueryPlanKilled, "collection renamed from '" + collection_->ns() + "'"};
     }
     return Status::Ok();
   }
 
-  std::string PlanSummary() const override { return query_->plan().Summary(); }
-  exec::Counters Totals() const override { return query_->plan().Totals(); }
+  std::string PlanSummary() const override {
+    return query_ == nullptr ? summary_ : query_->plan().Summary();
+  }
+  exec::Counters Totals() const override {
+    return query_ == nullptr ? exec::Counters() : query_->plan().Totals();
+  }
   void AppendFields(bson::Builder*) const override {}
 
  private:
@@ -180,6 +214,15 @@ class FindSource : public RowSource {
   bson::Document filter_;
   bson::Document projection_;
   bson::Document collation_;
+  bool show_record_id_ = false;
+  bool tailable_ = false;
+  bool resumable_ = false;
+  int64_t limit_ = 0;
+  int64_t given_ = 0;
+  std::string summary_;  // of the plan whose query rests
+  // A scan stays one, whatever indexes are made meanwhile.
+  const bson::Document natural_ =
+      bson::Builder().BeginDocument("hint").Append("$natural", 1).End().Finish();
   std::unique_ptr<PlannedQuery> query_;
   store::RecordId last_ = 0;
   uint64_t seen_ = 0;
@@ -293,11 +336,19 @@ Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::stri
     return Status(kBadValue, "error processing query: ns=" + ns +
                                  " tailable cursor requested on non capped collection");
   }
+  if (request.tailable && !request.sort.empty() &&
+      bson::ExactInt64(request.sort["$natural"]) != 1) {
+    return Status(kBadValue,
+                  "error processing query: ns=" + ns +
+                      " cannot use tailable option with a sort other than {$natural: 1}");
+  }
   ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, FindParts(request, collection),
                                                   SessionTransaction(operation)));
   auto cursor = std::make_shared<Cursor>();
   cursor->ns = ns;
-  cursor->tailable = request.tailable && collection != nullptr;
+  // On an empty collection there is no record to go on from: the cursor is dead at once.
+  cursor->tailable =
+      request.tailable && collection != nullptr && collection->state->documents.load() > 0;
   cursor->await_data = request.await_data;
   cursor->no_timeout = request.no_cursor_timeout;
   if (operation.session != nullptr) {

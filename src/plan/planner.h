@@ -52,7 +52,7 @@ struct Query {
   std::string_view write_stage;
   // Chosen by trial, whatever the plan cache says, with the plans that lost.
   bool explain = false;
-  // A tailable scan goes on after this record. CappedPositionLost when it is gone.
+  // A scan goes on after this record. In a capped collection CappedPositionLost when it is gone.
   bool has_scan_after = false;
   store::RecordId scan_after = 0;
 };

@@ -50,10 +50,18 @@ constexpr FieldRow<DistinctRequest> kDistinctRows[] = {
     Field<&DistinctRequest::collation>("collation"),
 };
 
+Status ReadLong(std::string_view command, const bson::Element& e, int64_t* out) {
+  if (e.type() != bson::Type::kInt64) {
+    return WrongType(command, e, "long");
+  }
+  *out = e.value().AsInt64();
+  return Status::Ok();
+}
+
 constexpr FieldRow<GetMoreRequest> kGetMoreRows[] = {
     Field<&GetMoreRequest::collection>("collection", Need::kRequired),
     Field<&GetMoreRequest::batch_size>("batchSize"),
-    Ignored<GetMoreRequest>("term"),
+    FieldBy<&GetMoreRequest::term, ReadLong>("term"),
     Ignored<GetMoreRequest>("lastKnownCommittedOpTime"),
 };
 
@@ -141,8 +149,8 @@ constexpr FieldRow<A> kAggregateRows[] = {
 
 Status CheckNotNegative(std::string_view field, int64_t value) {
   if (value < 0) {
-    return {kBadValue, "BSON field '" + std::string(field) + "' value must be >= 0, actual value '" +
-                       std::to_string(value) + "'"};
+    return {kBadValue, "BSON field '" + std::string(field) +
+                           "' value must be >= 0, actual value '" + std::to_string(value) + "'"};
   }
   return Status::Ok();
 }
@@ -255,7 +263,7 @@ Result<FindRequest> FindRequest::Parse(bson::View body) {
     return Status(kFailedToParse, "Cannot set 'awaitData' without also setting 'tailable'");
   }
   if (r.tailable && r.single_batch) {
-    return Status(kFailedToParse, "Cannot use tailable option with singleBatch option");
+    return Status(kBadValue, "cannot use tailable option with the 'singleBatch' option");
   }
   return r;
 }
@@ -285,6 +293,9 @@ Result<DistinctRequest> DistinctRequest::Parse(bson::View body) {
 Result<GetMoreRequest> GetMoreRequest::Parse(bson::View body) {
   GetMoreRequest r;
   bson::Element first = body.front();
+  if (first.value().nullish()) {
+    return MissingField("getMore", "getMore");
+  }
   if (first.type() != bson::Type::kInt64) {
     return WrongType("getMore", first, "long");
   }

@@ -80,6 +80,7 @@ struct GetMoreRequest {
   int64_t cursor_id = 0;
   std::string_view collection;
   std::optional<int64_t> batch_size;
+  int64_t term = 0;  // of replication; checked only
   static Result<GetMoreRequest> Parse(bson::View body);
 };
 

@@ -13,7 +13,10 @@ Status CollectionScan::Open() {
   kv::Range range = TableRange(collection_->table->id);
   if (options_.after.has_value()) {
     kv::ReadValue value;
-    ASSIGN_OR_RETURN(bool found, Fetch(*txn_, *collection_, *options_.after, &value));
+    bool found = true;
+    if (collection_->capped) {
+      ASSIGN_OR_RETURN(found, Fetch(*txn_, *collection_, *options_.after, &value));
+    }
     if (!found) {
       return {kCappedPositionLost,
               "CollectionScan died due to position in capped collection being deleted. Last seen "

@@ -17,7 +17,7 @@ struct CollectionScanOptions {
   kv::Direction direction = kv::Direction::kForward;
   // Rows that match only; may be null. Outlives the scan.
   const expr::match::Filter* filter = nullptr;
-  // Begins after this record. CappedPositionLost when it is gone.
+  // Begins after this record. In a capped collection CappedPositionLost when it is gone.
   std::optional<RecordId> after;
 };
 
