@@ -6,6 +6,7 @@
 #include "command/command.h"
 #include "engine/schema.h"
 #include "request/crud.h"
+#include "store/index_build.h"
 
 namespace quire::command {
 
@@ -114,6 +115,22 @@ constexpr FieldRow<ListIndexesFields> kListIndexesRows[] = {
     Field<&ListIndexesFields::build_info>("includeIndexBuildInfo"),
 };
 
+// An index that is being built, with its build's id where that is asked for.
+bson::Document DescribeBuild(const store::IndexInfo& index, const ListIndexesFields& f) {
+  bson::Value uuid = bson::Value::Binary(
+      {reinterpret_cast<const char*>(index.build->uuid.data()), index.build->uuid.size()}, 4);
+  bson::Builder out;
+  if (f.build_info) {
+    out.Append("spec", index.spec);
+    out.BeginDocument("indexBuildInfo").Append("buildUUID", uuid).End();
+  } else if (f.build_uuids) {
+    out.Append("spec", index.spec).Append("buildUUID", uuid);
+  } else {
+    return bson::Document(index.spec);
+  }
+  return out.Finish();
+}
+
 Status RunListIndexes(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("listIndexes", i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
@@ -151,6 +168,9 @@ Status RunListIndexes(Invocation& i) {
   for (const auto& index : collection->indexes) {
     specs.push_back(f.build_info ? bson::Builder().Append("spec", index->spec).Finish()
                                  : bson::Document(index->spec));
+  }
+  for (const auto& index : collection->building) {
+    specs.push_back(DescribeBuild(*index, f));
   }
   return AppendDocuments(i, ns, std::move(specs), batch_size);
 }

@@ -72,6 +72,14 @@ bson::Document Describe(const Invocation& i, const request::RunningOp& op) {
       .Append("numYields", 0)
       .Append("waitingForLock", false)
       .Append("waitingForFlowControl", false);
+  if (auto progress = i.engine.catalog().builds().Of(*op.op)) {
+    int64_t percent = progress->total > 0 ? progress->done * 100 / progress->total : 0;
+    std::string phase = "Index Build: " + progress->phase;
+    out.Append("msg", phase + " " + phase + ": " + std::to_string(progress->done) + "/" +
+                          std::to_string(progress->total) + " " + std::to_string(percent) + "%");
+    out.BeginDocument("progress").Append("done", progress->done).Append("total", progress->total);
+    out.End();
+  }
   if (op.op->killed()) {
     out.Append("killPending", true);
   }

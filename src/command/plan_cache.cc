@@ -30,7 +30,7 @@ Result<store::CollectionPtr> TargetOf(Invocation& i) {
 
 bson::View DocumentAt(Invocation& i, std::string_view name) {
   bson::Value value = i.body()[name];
-  return value.is_document() ? value.AsDocument() : bson::View();
+  return value.is_document() || value.is_array() ? value.AsDocument() : bson::View();
 }
 
 bool NamesShape(Invocation& i) { return i.body()["query"].is_document(); }
@@ -81,9 +81,14 @@ Status CheckFilterFields(Invocation& i) {
     return {kBadValue, "required field query missing"};
   }
   for (std::string_view name : {"query", "sort", "projection", "collation"}) {
-    if (i.body().Has(name) && !i.body()[name].is_document()) {
+    bson::Value value = i.body()[name];
+    if (!value.missing() && !value.is_document() && !value.is_array()) {
       return {kBadValue, "optional field " + std::string(name) + " must be an object"};
     }
+  }
+  bson::Value collation = i.body()["collation"];
+  if (collation.is_document() && collation.AsDocument().empty()) {
+    return {kBadValue, "optional field collation must not be an empty object"};
   }
   bson::Value indexes = i.body()["indexes"];
   if (indexes.missing()) {

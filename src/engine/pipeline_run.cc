@@ -215,7 +215,8 @@ bool PipelineRun::HasIndexOn(const plan::Namespace& ns, std::string_view path) {
   for (const auto& index : collection->indexes) {
     bool same_collation = index->collator == nullptr && context_.collator == nullptr;
     if (index->keys.parts.front().path == path && !index->hidden && !index->sparse &&
-        index->keys.special == nullptr && index->partial_filter == nullptr && same_collation) {
+        index->keys.special == nullptr && index->keys.wildcard == nullptr &&
+        index->partial_filter == nullptr && same_collation) {
       return true;
     }
   }

@@ -2,6 +2,8 @@
 #include "engine/schema.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -120,8 +122,10 @@ Status RenameCollection(const Operation& operation, const std::string& from, con
   return operation.engine.catalog().Rename(from, to, drop_target, operation.durability);
 }
 
-Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::string& ns,
-                                     const std::vector<bson::View>& specs) {
+namespace {
+
+Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::string& ns,
+                                        const std::vector<bson::View>& specs) {
   CreatedIndexes result;
   store::CollectionPtr collection = operation.engine.catalog().Find(ns);
   if (collection != nullptr && collection->is_view()) {
@@ -166,14 +170,31 @@ Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::stri
   return result;
 }
 
+}  // namespace
+
+Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::string& ns,
+                                     const std::vector<bson::View>& specs) {
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  while (true) {
+    Result<CreatedIndexes> created = TryCreateIndexes(operation, ns, specs);
+    if (created.status().code() != kBackgroundOperationInProgressForNamespace) {
+      return created;
+    }
+    RETURN_IF_ERROR(operation.op.CheckInterruptNow());
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 namespace {
 
 Result<std::vector<std::string>> IndexesByPattern(const store::CollectionInfo& collection,
                                                   bson::View pattern) {
   std::vector<std::string> names;
-  for (const auto& index : collection.indexes) {
-    if (bson::CompareDocuments(index->key_pattern, pattern) == 0) {
-      names.push_back(index->name);
+  for (const auto* list : {&collection.indexes, &collection.building}) {
+    for (const auto& index : *list) {
+      if (bson::CompareDocuments(index->key_pattern, pattern) == 0) {
+        names.push_back(index->name);
+      }
     }
   }
   if (names.empty()) {
@@ -206,6 +227,9 @@ Result<std::vector<std::string>> IndexesToDrop(const store::CollectionInfo& coll
       if (!there->is_id) {
         names.push_back(there->name);
       }
+    }
+    for (const auto& unfinished : collection.building) {
+      names.push_back(unfinished->name);
     }
     return names;
   }
@@ -244,6 +268,11 @@ Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
   ASSIGN_OR_RETURN(auto names, IndexesToDrop(*collection, index));
   for (const std::string& name : names) {
     const store::IndexInfo* info = collection->FindIndex(name);
+    bool building = std::any_of(collection->building.begin(), collection->building.end(),
+                                [&](const auto& unfinished) { return unfinished->name == name; });
+    if (building) {
+      continue;
+    }
     if (info == nullptr) {
       return Status(kIndexNotFound, "index not found with name [" + name + "]");
     }

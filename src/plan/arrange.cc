@@ -276,7 +276,8 @@ bool Provides(const PlanNode& node, const std::string& path) {
       for (size_t step = 0; step < spec.paths[part].size(); ++step) {
         numeric = numeric || bson::IsNumericPart(spec.paths[part][step]);
       }
-      return !numeric && spec.parts[part].kind == store::IndexKeySpec::Kind::kOrdered &&
+      bool one_path = !spec.IsWildcard(part) || node.bounds.parts[spec.path_part].IsPoint();
+      return !numeric && one_path && spec.parts[part].kind == store::IndexKeySpec::Kind::kOrdered &&
              !store::IsMultikey(spec, node.multikey, part);
     }
   }

@@ -92,8 +92,10 @@ class Translator {
         break;
       case Kind::kExists:
         Add(Interval::All());
-        Loosen(part_.index->sparse && part_.index->keys.parts.size() == 1 ? Tightness::kExact
-                                                                          : Tightness::kFetch);
+        Loosen((part_.index->sparse && part_.index->keys.parts.size() == 1) ||
+                       part_.index->keys.IsWildcard(part_.part)
+                   ? Tightness::kExact
+                   : Tightness::kFetch);
         break;
       case Kind::kMod:
         Add(NumberRange());

@@ -10,6 +10,7 @@
 #include "plan/plan_cache.h"
 #include "plan/special.h"
 #include "plan/subset.h"
+#include "plan/wildcard.h"
 #include "store/multikey.h"
 
 namespace quire::plan {
@@ -44,6 +45,11 @@ IndexChoice ChoiceOf(const store::IndexInfo& index) {
   return {&index, index.state->multikey_steps.load(std::memory_order_relaxed)};
 }
 
+Status NoSolutions(const Query& query) {
+  return {kNoQueryExecutionPlans, "error processing query: ns=" + query.collection->ns() +
+                                      " planner returned error :: caused by :: No query solutions"};
+}
+
 bool Trivial(const Query& query) { return query.filter == nullptr || query.filter->trivial(); }
 
 std::vector<expr::match::NodePtr> Known(const Query& query) {
@@ -63,7 +69,8 @@ bool HoldsAll(const Query& query, const store::IndexInfo& index) {
 void AddSortedScans(const Query& query, const std::vector<IndexChoice>& indexes,
                     const Enumerator& enumerator, std::vector<PlanNodePtr>* plans) {
   for (const IndexChoice& choice : indexes) {
-    if (!HoldsAll(query, *choice.info) && !HasHint(query)) {
+    if (choice.info->keys.wildcard != nullptr ||
+        (!HoldsAll(query, *choice.info) && !HasHint(query))) {
       continue;
     }
     PlanNodePtr scan = enumerator.WholeIndex(choice, false);
@@ -100,7 +107,7 @@ Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
         found.push_back(ChoiceOf(*index));
       }
     }
-    return found;
+    return ExpandWildcards(query, std::move(found));
   }
   bool hinted = HasHint(query);
   for (const auto& index : query.collection->indexes) {
@@ -113,6 +120,13 @@ Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
                   "error processing query: ns=" + query.collection->ns() +
                       " planner returned error :: caused by :: hint provided does not correspond "
                       "to an existing index");
+  }
+  if (!query.min.empty() || !query.max.empty()) {
+    return found;
+  }
+  found = ExpandWildcards(query, std::move(found));
+  if (hinted && found.empty()) {
+    return NoSolutions(query);
   }
   return found;
 }
@@ -165,7 +179,12 @@ Result<std::vector<PlanNodePtr>> MakeCandidates(const Query& query,
   }
   if (plans.empty() && HasHint(query)) {
     for (const IndexChoice& choice : indexes) {
-      plans.push_back(Arrange(query, enumerator.WholeIndex(choice, false), &blocking));
+      if (choice.info->keys.wildcard == nullptr) {
+        plans.push_back(Arrange(query, enumerator.WholeIndex(choice, false), &blocking));
+      }
+    }
+    if (plans.empty()) {
+      return NoSolutions(query);
     }
   }
   if (plans.empty()) {

@@ -7,6 +7,7 @@
 #include "plan/bounds.h"
 #include "plan/special.h"
 #include "plan/subset.h"
+#include "plan/wildcard.h"
 #include "store/multikey.h"
 
 namespace quire::plan {
@@ -228,7 +229,7 @@ std::vector<Enumerator::Assignment> Enumerator::Assignments(
     IndexPart index_part{choice.info, part, store::IsMultikey(spec, choice.multikey, part)};
     for (const Predicate& predicate : predicates) {
       if (predicate.path == spec.parts[part].path &&
-          CanUseIndex(*predicate.node, index_part, !predicate.scopes.empty(), *query_.context)) {
+          CanUseIndex(predicate, index_part, *query_.context)) {
         usable[part].push_back(&predicate);
       }
     }
@@ -248,17 +249,20 @@ std::vector<Enumerator::Assignment> Enumerator::Assignments(
   };
   Assignment empty;
   empty.parts.resize(spec.parts.size());
-  if (usable[0].empty()) {
+  // The form of a wildcard for a path is there for a predicate on that path.
+  bool for_path = spec.wildcard != nullptr && !spec.parts[spec.path_part + 1].path.empty();
+  size_t lead = spec.IsPath(0) ? 1 : 0;
+  if (usable[lead].empty() || (for_path && usable[spec.path_part + 1].empty())) {
     return found;
   }
-  if (!store::IsMultikey(spec, choice.multikey, 0)) {
+  if (!store::IsMultikey(spec, choice.multikey, lead)) {
     AssignSafely(choice, usable, &empty);
     add(std::move(empty));
     return found;
   }
-  for (const Predicate* first : usable[0]) {
+  for (const Predicate* first : usable[lead]) {
     Assignment assignment = empty;
-    assignment.parts[0].push_back(first);
+    assignment.parts[lead].push_back(first);
     AssignSafely(choice, usable, &assignment);
     for (auto& assigned : assignment.parts) {
       std::sort(assigned.begin(), assigned.end());
@@ -292,6 +296,7 @@ PlanNodePtr Enumerator::Build(const IndexChoice& choice, const Assignment& assig
                               std::span<const NodePtr> children) const {
   auto scan = std::make_unique<PlanNode>(StageKind::kIndexScan);
   scan->index = choice.info;
+  scan->owned_index = choice.owned;
   scan->multikey = choice.multikey;
   std::vector<Tightness> tightness(children.size(), Tightness::kFetch);
   for (size_t part = 0; part < assignment.parts.size(); ++part) {
@@ -299,13 +304,20 @@ PlanNodePtr Enumerator::Build(const IndexChoice& choice, const Assignment& assig
                          store::IsMultikey(choice.info->keys, choice.multikey, part)};
     IntervalList intervals = IntervalList::All();
     for (const Predicate* predicate : assignment.parts[part]) {
-      FieldBounds bounds = BoundsOf(*predicate->node, index_part);
+      FieldBounds bounds = BoundsOf(*predicate, index_part);
       intervals.IntersectWith(bounds.intervals);
       if (!predicate->outside && predicate->scopes.empty()) {
         tightness[predicate->child] = bounds.tightness;
       }
     }
     scan->bounds.parts.push_back(std::move(intervals));
+  }
+  if (choice.info->keys.wildcard != nullptr && SetPathBounds(*choice.info, &scan->bounds)) {
+    for (const Predicate* predicate : assignment.parts[choice.info->keys.path_part + 1]) {
+      if (predicate->node->kind() != Kind::kExists) {
+        tightness[predicate->child] = Tightness::kFetch;
+      }
+    }
   }
   Nodes covered;
   Nodes fetched;

@@ -17,6 +17,7 @@ namespace quire::plan {
 struct IndexChoice {
   const store::IndexInfo* info = nullptr;
   uint64_t multikey = 0;
+  std::shared_ptr<const store::IndexInfo> owned = nullptr;  // a wildcard's form for one path
 };
 
 struct TextUse;

@@ -131,7 +131,8 @@ void StageWriter::Scan(const PlanNode& node) {
   out_->Append("isUnique", index.unique || index.is_id);
   out_->Append("isSparse", index.sparse);
   out_->Append("isPartial", index.partial_filter != nullptr);
-  out_->Append("indexVersion", 2);
+  bson::Value version = index.spec["v"];
+  out_->Append("indexVersion", version.missing() ? bson::Value(2) : version);
   if (node.kind == StageKind::kCountScan) {
     CountBounds(node);
     return;

@@ -203,7 +203,8 @@ class Lowering {
     options.show_key = node.needs_key;
     options.return_key =
         query_.return_key || AsksForMeta(bson::Value(query_.projection_spec), "indexKey");
-    options.dedup = node.multikey != 0 || node.index->state->multikey_steps.load() != 0;
+    options.dedup = node.multikey != 0 || node.index->state->multikey_steps.load() != 0 ||
+                    node.index->keys.wildcard != nullptr;
     options.score_part = node.score_part;
     options.count = node.kind == StageKind::kCountScan;
     if (node.kind == StageKind::kDistinctScan) {

@@ -81,6 +81,7 @@ PlanNodePtr PlanNode::Clone() const {
   copy->backward = backward;
   copy->id = id;
   copy->index = index;
+  copy->owned_index = owned_index;
   copy->bounds = bounds;
   copy->multikey = multikey;
   copy->needs_key = needs_key;
@@ -98,6 +99,9 @@ std::string SignatureOf(const PlanNode& root) {
   std::string text(StageName(root.kind));
   if (root.index != nullptr) {
     text += " " + root.index->name + (root.backward ? " -" : " +");
+    if (root.index->keys.wildcard != nullptr) {
+      text += root.index->keys.parts[root.index->keys.path_part + 1].path;
+    }
     for (const IntervalList& list : root.bounds.parts) {
       text += list.IsAll() ? "." : "x";
     }

@@ -84,6 +84,7 @@ struct PlanNode {
   bool backward = false;
   bson::Value id;  // of kIdLookup
   const store::IndexInfo* index = nullptr;
+  std::shared_ptr<const store::IndexInfo> owned_index;  // keeps a wildcard's form alive
   ScanBounds bounds;
   uint64_t multikey = 0;     // the index's multikey bits when it was planned
   bool needs_key = false;    // rows show the key as a document

@@ -36,11 +36,18 @@ void Collect(const Node& node, const std::string& prefix, std::vector<ElemMatchS
       scopes.pop_back();
       return;
     }
+    case Kind::kExpr:
+      for (ExprComparison& comparison : ComparisonsOf(node)) {
+        std::string path = comparison.path;
+        out->push_back({&node, std::move(path), scopes, child, false,
+                        std::make_shared<const ExprComparison>(std::move(comparison))});
+      }
+      return;
     default: {
       bool single_nor = node.kind() == Kind::kNor && node.children().size() == 1;
       const std::string& path = single_nor ? node.children()[0]->path() : node.path();
       if (!path.empty()) {
-        out->push_back({&node, Join(prefix, path), scopes, child, false});
+        out->push_back({&node, Join(prefix, path), scopes, child, false, nullptr});
       }
       return;
     }
@@ -56,6 +63,17 @@ const Node* Predicate::ScopeAt(std::string_view prefix) const {
     }
   }
   return nullptr;
+}
+
+bool CanUseIndex(const Predicate& predicate, const IndexPart& part, const expr::Context& context) {
+  return predicate.comparison != nullptr
+             ? CanUseIndex(*predicate.comparison, part, context)
+             : CanUseIndex(*predicate.node, part, !predicate.scopes.empty(), context);
+}
+
+FieldBounds BoundsOf(const Predicate& predicate, const IndexPart& part) {
+  return predicate.comparison != nullptr ? BoundsOf(*predicate.comparison, part)
+                                         : BoundsOf(*predicate.node, part);
 }
 
 std::vector<Predicate> CollectPredicates(std::span<const expr::match::NodePtr> conjunction) {

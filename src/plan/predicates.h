@@ -3,11 +3,13 @@
 // The predicates of a conjunction that indexes can answer.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "expr/match/node.h"
+#include "plan/expr_comparison.h"
 
 namespace quire::plan {
 
@@ -23,10 +25,16 @@ struct Predicate {
   std::vector<ElemMatchScope> scopes;  // outermost first
   size_t child = 0;                    // the member of the conjunction it belongs to
   bool outside = false;                // holds here, but belongs to a conjunction further up
+  // Set when `node` is an $expr: the comparison in it that is meant.
+  std::shared_ptr<const ExprComparison> comparison = nullptr;
 
   // The $elemMatch on exactly that path; null when it stands in none.
   const expr::match::Node* ScopeAt(std::string_view prefix) const;
 };
+
+// Whether bounds of the part can be made of the predicate, and those bounds.
+bool CanUseIndex(const Predicate& predicate, const IndexPart& part, const expr::Context& context);
+FieldBounds BoundsOf(const Predicate& predicate, const IndexPart& part);
 
 // Members of $elemMatch's document form are given with their full paths; $or is left out.
 std::vector<Predicate> CollectPredicates(std::span<const expr::match::NodePtr> conjunction);

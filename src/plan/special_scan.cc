@@ -44,7 +44,8 @@ std::optional<size_t> DistinctPart(const PlanNode& scan, const std::string& path
   const store::IndexKeySpec& spec = scan.index->keys;
   for (size_t part = 0; part < spec.parts.size(); ++part) {
     if (spec.parts[part].path == path) {
-      bool usable = spec.parts[part].kind == store::IndexKeySpec::Kind::kOrdered &&
+      bool one_path = !spec.IsWildcard(part) || scan.bounds.parts[spec.path_part].IsPoint();
+      bool usable = one_path && spec.parts[part].kind == store::IndexKeySpec::Kind::kOrdered &&
                     !store::IsMultikey(spec, scan.multikey, part) &&
                     scan.index->collator == nullptr && spec.special == nullptr;
       return usable ? std::optional<size_t>(part) : std::nullopt;
@@ -58,7 +59,8 @@ PlanNodePtr ShortestLedBy(const Query& query, const std::vector<IndexChoice>& in
   for (const IndexChoice& choice : indexes) {
     const auto& parts = choice.info->keys.parts;
     if (parts[0].path == query.distinct_path && !choice.info->sparse &&
-        choice.info->keys.special == nullptr && choice.info->partial_filter == nullptr &&
+        choice.info->keys.special == nullptr && choice.info->keys.wildcard == nullptr &&
+        choice.info->partial_filter == nullptr &&
         (best == nullptr || parts.size() < best->info->keys.parts.size())) {
       best = &choice;
     }

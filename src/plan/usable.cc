@@ -4,6 +4,7 @@
 #include "expr/match/geo.h"
 #include "expr/match/leaf.h"
 #include "plan/bounds.h"
+#include "plan/wildcard.h"
 
 namespace quire::plan {
 
@@ -63,8 +64,16 @@ bool SpecialCanUse(const Node& node, const IndexPart& part) {
   }
 }
 
+// The index has no entry for a document without the part's field.
+bool IsSparse(const IndexPart& part) {
+  return part.index->sparse || part.index->keys.IsWildcard(part.part);
+}
+
 bool LeafCanUse(const Node& node, const IndexPart& part, const expr::Context& context) {
-  if (part.index->sparse && AsksForNull(node)) {
+  if (IsSparse(part) && AsksForNull(node)) {
+    return false;
+  }
+  if (part.index->keys.IsWildcard(part.part) && !WildcardCanUse(node)) {
     return false;
   }
   if (!CollationFits(node, part, context)) {
@@ -126,11 +135,11 @@ bool NegationCanUse(const Node& child, const IndexPart& part, bool in_elem_match
     case Kind::kGte:
       break;
     case Kind::kExists:
-      return !part.index->sparse;
+      return !IsSparse(part);
     default:
       return false;
   }
-  if (part.index->sparse) {
+  if (IsSparse(part)) {
     // Only {$ne: null} leaves out what a sparse index leaves out.
     return AsksForNull(child) && CollationFits(child, part, context);
   }

@@ -7,6 +7,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "store/closed.h"
 #include "store/multikey.h"
 #include "store/special_keys.h"
 
@@ -216,7 +217,9 @@ Result<std::shared_ptr<IndexInfo>> Catalog::MakeIndex(bson::View spec, TableId t
     index->collator = collection.collator;
   }
   index->context.collator = index->collator.get();
-  index->keys = IndexKeySpec::FromPattern(index->key_pattern);
+  bson::Value projection = spec["wildcardProjection"];
+  index->keys = IndexKeySpec::FromPattern(
+      index->key_pattern, projection.is_document() ? projection.AsDocument() : bson::View());
   index->keys.sparse = index->sparse;
   index->keys.collator = index->collator.get();
   index->keys.special = SpecialSpecOf(spec);
@@ -256,7 +259,12 @@ Status Catalog::ReadRuntimeState(CollectionInfo* info) {
       if (!more) {
         break;
       }
-      auto step = static_cast<unsigned char>(marks->key().back());
+      std::string_view mark = marks->key().substr(prefix.size());
+      if (mark.front() == kArrayPathMark) {
+        index->state->array_paths.Keep(std::string(mark.substr(1)));
+        continue;
+      }
+      auto step = static_cast<unsigned char>(mark.back());
       index->state->multikey_steps |= uint64_t{1} << step;
       index->state->persisted_steps |= uint64_t{1} << step;
     }
@@ -336,6 +344,7 @@ std::shared_ptr<CollectionInfo> Catalog::CopyOf(const CollectionInfo& info) {
   copy->uuid = info.uuid;
   copy->options = info.options;
   copy->indexes = info.indexes;
+  copy->building = info.building;
   copy->table = info.table;
   copy->state = info.state;
   copy->capped = info.capped;
@@ -400,26 +409,6 @@ void Retire(const CollectionInfo& info) {
   info.state->NotifyInsert();
 }
 
-// Keeps writers out of a collection for a scope.
-class Closed {
- public:
-  explicit Closed(const CollectionInfo& info) : state_(info.state) {
-    if (state_) {
-      state_->gate.Close();
-    }
-  }
-  ~Closed() {
-    if (state_) {
-      state_->gate.Open();
-    }
-  }
-  Closed(const Closed&) = delete;
-  Closed& operator=(const Closed&) = delete;
-
- private:
-  std::shared_ptr<CollectionState> state_;
-};
-
 }  // namespace
 
 Status Catalog::Drop(std::string_view ns, kv::Durability durability) {
@@ -472,6 +461,11 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
   if (target != nullptr && !drop_target) {
     return {kNamespaceExists, "target namespace exists"};
   }
+  if (!source->building.empty()) {
+    return {kBackgroundOperationInProgressForNamespace,
+            "cannot perform operation: an index build is currently running for collection '" +
+                source->ns() + "'"};
+  }
   Closed source_closed(*source);
   std::optional<Closed> target_closed;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
@@ -509,6 +503,7 @@ Status Catalog::SetOptions(std::string_view ns, bson::View options, kv::Durabili
   changed->table = info->table;
   changed->state = info->state;
   changed->indexes = info->indexes;
+  changed->building = info->building;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   RETURN_IF_ERROR(PutEntry(*txn, *changed));
   RETURN_IF_ERROR(txn->Commit(durability));
@@ -542,80 +537,6 @@ Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, b
   RETURN_IF_ERROR(PutEntry(*txn, *changed));
   RETURN_IF_ERROR(txn->Commit(durability));
   Publish({}, {changed});
-  return Status::Ok();
-}
-
-Status Catalog::CreateIndexes(OpContext& op, std::string_view ns,
-                              const std::vector<NewIndex>& indexes, kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
-  CollectionPtr info = Find(ns);
-  if (info == nullptr) {
-    return NotFound(ns);
-  }
-  Closed closed(*info);
-  auto changed = CopyOf(*info);
-  std::vector<std::shared_ptr<IndexInfo>> made;
-  ASSIGN_OR_RETURN(auto marking, store_->Begin({}));
-  for (const NewIndex& index : indexes) {
-    TableId table = NewTable();
-    ASSIGN_OR_RETURN(auto new_index, MakeIndex(index.spec, table, *info));
-    new_index->table->dropped = true;  // until it is published
-    RETURN_IF_ERROR(marking->Put(MetaKey('D', table), ""));
-    made.push_back(new_index);
-    changed->indexes.push_back(std::move(new_index));
-  }
-  RETURN_IF_ERROR(marking->Commit(kv::Durability::kProcess));
-  for (const auto& index : made) {
-    RETURN_IF_ERROR(BuildIndex(op, *info, *index));
-  }
-  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
-  RETURN_IF_ERROR(PutEntry(*txn, *changed));
-  for (const auto& index : made) {
-    RETURN_IF_ERROR(txn->Delete(MetaKey('D', index->table->id)));
-    for (size_t step = 0; step < kMultikeyBits; ++step) {
-      if ((index->state->multikey_steps >> step) & 1) {
-        std::string mark = MetaKey('M', index->table->id);
-        mark.push_back(static_cast<char>(step));
-        RETURN_IF_ERROR(txn->Put(mark, ""));
-      }
-    }
-  }
-  RETURN_IF_ERROR(txn->Commit(durability));
-  for (const auto& index : made) {
-    index->table->dropped = false;
-    index->state->persisted_steps = index->state->multikey_steps.load();
-  }
-  Publish({}, {changed});
-  return Status::Ok();
-}
-
-Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>& names,
-                            kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
-  CollectionPtr info = Find(ns);
-  if (info == nullptr) {
-    return NotFound(ns);
-  }
-  Closed closed(*info);
-  auto changed = CopyOf(*info);
-  std::vector<std::shared_ptr<const IndexInfo>> gone;
-  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
-  for (const std::string& name : names) {
-    auto it = std::find_if(changed->indexes.begin(), changed->indexes.end(),
-                           [&](const auto& index) { return index->name == name; });
-    if (it == changed->indexes.end()) {
-      return {kIndexNotFound, "index not found with name [" + name + "]"};
-    }
-    RETURN_IF_ERROR(txn->Put(MetaKey('D', (*it)->table->id), ""));
-    gone.push_back(*it);
-    changed->indexes.erase(it);
-  }
-  RETURN_IF_ERROR(PutEntry(*txn, *changed));
-  RETURN_IF_ERROR(txn->Commit(durability));
-  Publish({}, {changed});
-  for (const auto& index : gone) {
-    index->table->dropped.store(true, std::memory_order_release);
-  }
   return Status::Ok();
 }
 

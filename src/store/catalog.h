@@ -25,6 +25,8 @@
 #include "expr/match/match.h"
 #include "kv/kv.h"
 #include "quire/bson.h"
+#include "store/array_paths.h"
+#include "store/build_table.h"
 #include "store/collection_state.h"
 #include "store/index_keys.h"
 #include "store/layout.h"
@@ -32,6 +34,7 @@
 namespace quire::store {
 
 class Catalog;
+struct IndexBuild;
 
 using Uuid = std::array<uint8_t, 16>;
 Uuid GenerateUuid();
@@ -55,6 +58,7 @@ class TableGuard {
 struct IndexState {
   std::atomic<uint64_t> multikey_steps{0};   // where the key has met arrays (see multikey.h)
   std::atomic<uint64_t> persisted_steps{0};  // those of them that the store knows
+  ArrayPaths array_paths;                    // the same for a wildcard index
   std::atomic<int64_t> accesses{0};          // for $indexStats
   int64_t since_millis = 0;
 };
@@ -71,12 +75,16 @@ struct IndexInfo {
   bool is_id = false;
   std::optional<int64_t> expire_after_seconds;
   expr::Context context;  // the collation its partial filter runs under
-  std::unique_ptr<expr::match::Filter> partial_filter;
+  std::shared_ptr<const expr::match::Filter> partial_filter;
   std::shared_ptr<const expr::Collator> collator;
   std::shared_ptr<TableGuard> table;
   std::shared_ptr<IndexState> state;
+  std::shared_ptr<IndexBuild> build;  // while it is being built (index_build.h), else null
 
-  bool multikey() const { return state->multikey_steps.load(std::memory_order_relaxed) != 0; }
+  bool multikey() const {
+    return state->multikey_steps.load(std::memory_order_relaxed) != 0 ||
+           (keys.wildcard != nullptr && !state->array_paths.empty());
+  }
 };
 
 // One collection or view at one moment. Immutable.
@@ -86,9 +94,11 @@ struct CollectionInfo {
   Uuid uuid{};
   bson::Document options;                                 // as listCollections shows them
   std::vector<std::shared_ptr<const IndexInfo>> indexes;  // _id first; none for a view
-  std::shared_ptr<TableGuard> table;                      // null for a view
-  std::shared_ptr<CollectionState> state;                 // null for a view
-  uint64_t version = 0;                                   // catalog version that published it
+  // Being built: writers leave notes for them, nobody reads them.
+  std::vector<std::shared_ptr<const IndexInfo>> building;
+  std::shared_ptr<TableGuard> table;       // null for a view
+  std::shared_ptr<CollectionState> state;  // null for a view
+  uint64_t version = 0;                    // catalog version that published it
 
   // Read from options:
   bool capped = false;
@@ -148,11 +158,17 @@ class Catalog {
   // Replaces the stored spec of one index (collMod).
   Status SetIndexSpec(std::string_view ns, std::string_view index_name, bson::View spec,
                       kv::Durability durability);
-  // Builds the indexes over the present documents with writers kept out, then publishes them.
+  // Builds the indexes over the present documents, while these are read and written, then publishes
+  // them. BackgroundOperationInProgressForNamespace while another build of the collection is under
+  // way, or when one has just made an index of that name.
   Status CreateIndexes(OpContext& op, std::string_view ns, const std::vector<NewIndex>& indexes,
                        kv::Durability durability);
+  // Ends the build of those that are being built.
   Status DropIndexes(std::string_view ns, const std::vector<std::string>& names,
                      kv::Durability durability);
+  const BuildTable& builds() const { return builds_; }
+  // Collections of up to so many documents are built with writers kept out: that is quicker.
+  void set_online_build_documents(int64_t documents) { online_build_documents_ = documents; }
   // Removes every document at once (the collection gets new empty tables).
   Status Truncate(std::string_view ns, kv::Durability durability);
 
@@ -174,12 +190,21 @@ class Catalog {
   // Publishes a snapshot with `removed` gone and `added` there.
   void Publish(const std::vector<std::string>& removed,
                const std::vector<std::shared_ptr<CollectionInfo>>& added);
-  Status BuildIndex(OpContext& op, const CollectionInfo& info, const IndexInfo& index);
+  struct Build;
+  Status MakeBuild(const std::vector<NewIndex>& indexes, bool online, Build* build);
+  // True: the collection was small and all is done.
+  Result<bool> StartBuild(OpContext& op, const std::vector<NewIndex>& indexes,
+                          kv::Durability durability, Build* build);
+  Status FinishBuild(OpContext& op, Build& build, kv::Durability durability);
+  Status PublishBuilt(const CollectionInfo& current, const Build& build, kv::Durability durability);
+  void AbandonBuild(const Build& build);
   std::shared_ptr<CollectionInfo> CopyOf(const CollectionInfo& info);
 
   kv::Store* const store_;
   std::mutex change_mutex_;  // one change at a time; taken before any collection's gate
   TableId next_table_ = 1;   // protected by change_mutex_
+  BuildTable builds_;
+  std::atomic<int64_t> online_build_documents_{2000};
   mutable std::shared_mutex snapshot_mutex_;
   std::shared_ptr<const CatalogSnapshot> snapshot_ =
       std::make_shared<CatalogSnapshot>();  // protected by snapshot_mutex_

@@ -5,29 +5,40 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "store/index_build.h"
 #include "store/multikey.h"
 #include "store/special_keys.h"
+#include "store/wildcard.h"
 
 namespace quire::store {
 
 namespace {
 
 // Remembers, in the store and in memory, that parts of the index's key have met arrays.
-Status NoteMultikey(Transaction& txn, const IndexInfo& index, uint64_t steps) {
-  uint64_t fresh = steps & ~index.state->persisted_steps.load(std::memory_order_relaxed);
-  if (fresh == 0) {
-    return Status::Ok();
-  }
-  for (size_t step = 0; step < kMultikeyBits; ++step) {
-    if ((fresh >> step) & 1) {
-      std::string mark = MetaKey('M', index.table->id);
-      mark.push_back(static_cast<char>(step));
-      RETURN_IF_ERROR(txn.kv().Put(mark, ""));
+Status NoteMultikey(Transaction& txn, const IndexInfo& index, const IndexKeySet& keys) {
+  uint64_t fresh =
+      keys.multikey_steps & ~index.state->persisted_steps.load(std::memory_order_relaxed);
+  std::set<std::string, std::less<>> paths;
+  for (const std::string& path : keys.array_paths) {
+    if (!index.state->array_paths.IsKept(path)) {
+      paths.insert(path);
     }
   }
+  if (fresh == 0 && paths.empty()) {
+    return Status::Ok();
+  }
+  RETURN_IF_ERROR(PutMultikeyMarks(txn.kv(), index, fresh, paths));
   // A reader that sees the entries must know, so memory learns it before the commit.
   index.state->multikey_steps.fetch_or(fresh);
-  txn.OnCommit([state = index.state, fresh] { state->persisted_steps.fetch_or(fresh); });
+  for (const std::string& path : paths) {
+    index.state->array_paths.Add(path);
+  }
+  txn.OnCommit([state = index.state, fresh, paths = std::move(paths)] {
+    state->persisted_steps.fetch_or(fresh);
+    for (const std::string& path : paths) {
+      state->array_paths.Keep(path);
+    }
+  });
   return Status::Ok();
 }
 
@@ -38,6 +49,11 @@ Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& i
   IndexEntry(index, key, id, &store_key, &store_value);
   if (index.unique) {
     RETURN_IF_ERROR(txn.kv().Claim(store_key));
+  }
+  if (index.build != nullptr) {
+    return PutNote(txn, index, true, store_key, store_value);
+  }
+  if (index.unique) {
     kv::ReadValue present;
     ASSIGN_OR_RETURN(bool found, txn.kv().Get(store_key, &present));
     if (found && ReadRecordId(present.view()) != id) {
@@ -51,6 +67,9 @@ Status DeleteEntry(Transaction& txn, const IndexInfo& index, const IndexKey& key
   std::string store_key;
   std::string store_value;
   IndexEntry(index, key, id, &store_key, &store_value);
+  if (index.build != nullptr) {
+    return PutNote(txn, index, false, store_key, store_value);
+  }
   return txn.kv().Delete(store_key);
 }
 
@@ -58,6 +77,45 @@ Status KeysOf(const IndexInfo& index, bson::View document, IndexKeySet* keys) {
   keys->Clear();
   ASSIGN_OR_RETURN(bool indexed, IsIndexed(index, document));
   return indexed ? IndexKeys(index.keys, document, keys) : Status::Ok();
+}
+
+Status PutEntries(Transaction& txn, const CollectionInfo& info, const IndexInfo& index, RecordId id,
+                  bson::View document, IndexKeySet* keys) {
+  RETURN_IF_ERROR(KeysOf(index, document, keys));
+  for (const IndexKey& key : keys->keys) {
+    RETURN_IF_ERROR(PutEntry(txn, info, index, key, id));
+  }
+  return NoteMultikey(txn, index, *keys);
+}
+
+Status DeleteEntries(Transaction& txn, const IndexInfo& index, RecordId id, bson::View document,
+                     IndexKeySet* keys) {
+  RETURN_IF_ERROR(KeysOf(index, document, keys));
+  for (const IndexKey& key : keys->keys) {
+    RETURN_IF_ERROR(DeleteEntry(txn, index, key, id));
+  }
+  return Status::Ok();
+}
+
+// The entries of `before` that `after` has not go, those it has besides come.
+Status ChangeEntries(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
+                     RecordId id, bson::View before, bson::View after, IndexKeySet* old_keys,
+                     IndexKeySet* new_keys) {
+  RETURN_IF_ERROR(KeysOf(index, before, old_keys));
+  RETURN_IF_ERROR(KeysOf(index, after, new_keys));
+  auto less = [](const IndexKey& a, const IndexKey& b) { return a.bytes < b.bytes; };
+  for (const IndexKey& key : old_keys->keys) {
+    if (!std::binary_search(new_keys->keys.begin(), new_keys->keys.end(), key, less)) {
+      RETURN_IF_ERROR(DeleteEntry(txn, index, key, id));
+    }
+  }
+  for (const IndexKey& key : new_keys->keys) {
+    auto same = std::lower_bound(old_keys->keys.begin(), old_keys->keys.end(), key, less);
+    if (same == old_keys->keys.end() || *same != key) {
+      RETURN_IF_ERROR(PutEntry(txn, info, index, key, id));
+    }
+  }
+  return NoteMultikey(txn, index, *new_keys);
 }
 
 // Whether a change at path `a` can change what path `b` reads: one is a prefix of the other.
@@ -96,6 +154,10 @@ bool MayChange(const IndexInfo& index, const Touched& touched) {
       return true;
     }
     std::string plain = WithoutPositions(path);
+    if (index.keys.wildcard != nullptr &&
+        (index.keys.wildcard->Meets(path) || index.keys.wildcard->Meets(plain))) {
+      return true;
+    }
     for (const auto& part : index.keys.parts) {
       if (PathsMeet(path, part.path) || PathsMeet(plain, part.path) ||
           PathsMeet(plain, WithoutPositions(part.path))) {
@@ -107,6 +169,20 @@ bool MayChange(const IndexInfo& index, const Touched& touched) {
 }
 
 }  // namespace
+
+Status PutMultikeyMarks(kv::Txn& txn, const IndexInfo& index, uint64_t steps,
+                        const std::set<std::string, std::less<>>& paths) {
+  std::string mark = MetaKey('M', index.table->id);
+  for (size_t step = 0; step < kMultikeyBits; ++step) {
+    if ((steps >> step) & 1) {
+      RETURN_IF_ERROR(txn.Put(mark + static_cast<char>(step), ""));
+    }
+  }
+  for (const std::string& path : paths) {
+    RETURN_IF_ERROR(txn.Put(mark + kArrayPathMark + path, ""));
+  }
+  return Status::Ok();
+}
 
 Result<bool> IsIndexed(const IndexInfo& index, bson::View document) {
   if (index.partial_filter == nullptr) {
@@ -153,11 +229,10 @@ Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View
 Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
   IndexKeySet keys;
   for (const auto& index : info.indexes) {
-    RETURN_IF_ERROR(KeysOf(*index, document, &keys));
-    for (const IndexKey& key : keys.keys) {
-      RETURN_IF_ERROR(PutEntry(txn, info, *index, key, id));
-    }
-    RETURN_IF_ERROR(NoteMultikey(txn, *index, keys.multikey_steps));
+    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
+  }
+  for (const auto& index : info.building) {
+    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
   }
   RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes()));
   txn.Count(info.state, 1, document.size());
@@ -172,25 +247,16 @@ Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::
                bson::View after, const Touched& touched) {
   IndexKeySet old_keys;
   IndexKeySet new_keys;
+  auto change = [&](const IndexInfo& index) {
+    return index.is_id || !MayChange(index, touched)  // _id never changes
+               ? Status::Ok()
+               : ChangeEntries(txn, info, index, id, before, after, &old_keys, &new_keys);
+  };
   for (const auto& index : info.indexes) {
-    if (index->is_id || !MayChange(*index, touched)) {
-      continue;  // _id never changes
-    }
-    RETURN_IF_ERROR(KeysOf(*index, before, &old_keys));
-    RETURN_IF_ERROR(KeysOf(*index, after, &new_keys));
-    auto less = [](const IndexKey& a, const IndexKey& b) { return a.bytes < b.bytes; };
-    for (const IndexKey& key : old_keys.keys) {
-      if (!std::binary_search(new_keys.keys.begin(), new_keys.keys.end(), key, less)) {
-        RETURN_IF_ERROR(DeleteEntry(txn, *index, key, id));
-      }
-    }
-    for (const IndexKey& key : new_keys.keys) {
-      auto same = std::lower_bound(old_keys.keys.begin(), old_keys.keys.end(), key, less);
-      if (same == old_keys.keys.end() || *same != key) {
-        RETURN_IF_ERROR(PutEntry(txn, info, *index, key, id));
-      }
-    }
-    RETURN_IF_ERROR(NoteMultikey(txn, *index, new_keys.multikey_steps));
+    RETURN_IF_ERROR(change(*index));
+  }
+  for (const auto& index : info.building) {
+    RETURN_IF_ERROR(change(*index));
   }
   RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), after.bytes()));
   txn.Count(info.state, 0, static_cast<int64_t>(after.size()) - before.size());
@@ -200,10 +266,10 @@ Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::
 Status Remove(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
   IndexKeySet keys;
   for (const auto& index : info.indexes) {
-    RETURN_IF_ERROR(KeysOf(*index, document, &keys));
-    for (const IndexKey& key : keys.keys) {
-      RETURN_IF_ERROR(DeleteEntry(txn, *index, key, id));
-    }
+    RETURN_IF_ERROR(DeleteEntries(txn, *index, id, document, &keys));
+  }
+  for (const auto& index : info.building) {
+    RETURN_IF_ERROR(DeleteEntries(txn, *index, id, document, &keys));
   }
   RETURN_IF_ERROR(txn.kv().Delete(RecordKey(info.table->id, id)));
   txn.Count(info.state, -1, -static_cast<int64_t>(document.size()));

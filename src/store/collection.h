@@ -50,6 +50,9 @@ Status TrimCapped(Transaction& txn, const CollectionInfo& info);
 
 // Whether the document belongs into the index (partial filter).
 Result<bool> IsIndexed(const IndexInfo& index, bson::View document);
+// Marks in the store that the index has met arrays at those steps and paths.
+Status PutMultikeyMarks(kv::Txn& txn, const IndexInfo& index, uint64_t steps,
+                        const std::set<std::string, std::less<>>& paths);
 // The store entry of one index key.
 void IndexEntry(const IndexInfo& index, const IndexKey& key, RecordId id, std::string* store_key,
                 std::string* store_value);

@@ -11,6 +11,8 @@
 #include "bson/ordered.h"
 #include "store/multikey.h"
 #include "store/special_keys.h"
+#include "store/wildcard.h"
+#include "store/wildcard_keys.h"
 
 namespace quire::store {
 
@@ -48,6 +50,8 @@ void AppendPart(const IndexKeySpec& spec, size_t i, const bson::Value& value, st
   const IndexKeySpec::Part& part = spec.parts[i];
   if (part.kind == Kind::kHashed) {
     bson::AppendOrdered(HashOf(value, spec.collator), DirectionOf(part), nullptr, out, type_bits);
+  } else if (spec.IsPath(i)) {
+    bson::AppendOrdered(value, DirectionOf(part), nullptr, out, type_bits);
   } else {
     bson::AppendOrdered(value, DirectionOf(part), spec.collator, out, type_bits);
   }
@@ -84,10 +88,16 @@ void SortKeys(std::vector<IndexKey>* keys) {
   keys->erase(std::unique(keys->begin(), keys->end(), same), keys->end());
 }
 
-IndexKeySpec IndexKeySpec::FromPattern(bson::View key_pattern) {
+IndexKeySpec IndexKeySpec::FromPattern(bson::View key_pattern, bson::View projection) {
   IndexKeySpec spec;
   for (const bson::Element& e : key_pattern) {
     bson::Value value = e.value();
+    if (IsWildcardField(e.name()) && value.is_number()) {
+      spec.wildcard = WildcardPaths::Of(e.name(), projection);
+      spec.path_part = spec.parts.size();
+      spec.parts.push_back({"$_path"});
+      spec.paths.emplace_back("$_path");
+    }
     Part part;
     part.path = e.name();
     part.descending = value.is_number() && bson::IsNegative(value);
@@ -105,6 +115,9 @@ Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out
   out->Clear();
   if (spec.special != nullptr) {
     return SpecialKeys(spec, document, out);
+  }
+  if (spec.wildcard != nullptr) {
+    return WildcardKeys(spec, document, out);
   }
   auto add = [&](std::span<const bson::Value> values, bool nothing) {
     if (!(spec.sparse && nothing)) {

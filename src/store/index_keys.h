@@ -18,6 +18,7 @@
 namespace quire::store {
 
 struct SpecialSpec;
+class WildcardPaths;
 
 // How an index makes keys. Immutable once filled in.
 struct IndexKeySpec {
@@ -33,9 +34,17 @@ struct IndexKeySpec {
   bool sparse = false;
   const expr::Collator* collator = nullptr;    // applied to strings, nested ones too
   std::shared_ptr<const SpecialSpec> special;  // of text, 2dsphere and 2d indexes; else null
+  // Of a wildcard index the paths it holds, else null. It has two parts in place of "$**":
+  // "$_path", the path of a value, and after it the value.
+  std::shared_ptr<const WildcardPaths> wildcard;
+  size_t path_part = 0;  // where "$_path" stands
 
-  // From {a: 1, "b.c": -1, d: "hashed"}. REQUIRES: a pattern that createIndexes accepted.
-  static IndexKeySpec FromPattern(bson::View key_pattern);
+  // From {a: 1, "b.c": -1, d: "hashed"} and, for {"$**": 1}, its wildcardProjection.
+  // REQUIRES: a pattern that createIndexes accepted.
+  static IndexKeySpec FromPattern(bson::View key_pattern, bson::View projection = {});
+
+  bool IsPath(size_t part) const { return wildcard != nullptr && part == path_part; }
+  bool IsWildcard(size_t part) const { return wildcard != nullptr && part == path_part + 1; }
 };
 
 struct IndexKey {
@@ -45,16 +54,19 @@ struct IndexKey {
 };
 
 struct IndexKeySet {
-  std::vector<IndexKey> keys;   // sorted by bytes, each once
-  uint64_t multikey_steps = 0;  // where arrays were met (see multikey.h)
+  std::vector<IndexKey> keys;            // sorted by bytes, each once
+  uint64_t multikey_steps = 0;           // where arrays were met (see multikey.h)
+  std::vector<std::string> array_paths;  // the same for a wildcard index: paths, each once
   void Clear() {
     keys.clear();
     multikey_steps = 0;
+    array_paths.clear();
   }
 };
 
 // Replaces *out with the keys of `document`. Errors: CannotIndexParallelArrays (171), 16746 for a
-// numeric path part with two meanings, 16766 for an array under a hashed part.
+// numeric path part with two meanings, 16766 for an array under a hashed part, 7246301 for one
+// under another part of a wildcard index.
 Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out);
 
 // Appends what a key holds for `value` at a part: hashed or collated as the index says, inverted

@@ -6,6 +6,7 @@
 //   <0> 'C' <database>.<collection>           catalog entry (BSON, see catalog.h)
 //   <0> 'D' <table>                           empty: the table is garbage, to be reclaimed at start
 //   <0> 'M' <table> <step>                    empty: the index met arrays there (multikey.h)
+//   <0> 'M' <table> <255> <path>              empty: the wildcard index met arrays there
 //   <0> 'n' <table> / <0> 'b' <table>         counters (kv.h): documents and bytes of a collection
 //   <0> 'S' <session id>                      session record (retryable writes)
 //   <table> <record id>                       document
@@ -28,6 +29,7 @@ using RecordId = int64_t;
 using TableId = uint32_t;
 
 constexpr TableId kMetaTable = 0;
+constexpr char kArrayPathMark = '\xff';  // before a path among the marks of kind 'M'
 
 inline void AppendTableId(TableId id, std::string* out) {
   for (int shift = 24; shift >= 0; shift -= 8) {

@@ -100,6 +100,16 @@ Result<WildcardPaths> WildcardPaths::Parse(std::string_view field, bson::View pr
   return paths;
 }
 
+std::shared_ptr<const WildcardPaths> WildcardPaths::Of(std::string_view field,
+                                                       bson::View projection) {
+  if (!projection.empty()) {
+    if (auto parsed = Parse(field, projection); parsed.ok()) {
+      return std::make_shared<const WildcardPaths>(*std::move(parsed));
+    }
+  }
+  return std::make_shared<const WildcardPaths>(field);
+}
+
 bool WildcardPaths::Holds(std::string_view path) const {
   if (!base_.empty()) {
     return IsAtOrBelow(path, base_);

@@ -4,6 +4,7 @@
 // and below a, and what a wildcardProjection leaves of them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ class WildcardPaths {
   // Of {"$**": 1} with a wildcardProjection. Errors: FailedToParse for an empty one, 51271 for
   // anything but fields to keep or leave out, those of projections (31249, 31253, 31254...).
   static Result<WildcardPaths> Parse(std::string_view field, bson::View projection);
+
+  // The same for what createIndexes accepted; an empty projection stands for none.
+  static std::shared_ptr<const WildcardPaths> Of(std::string_view field, bson::View projection);
 
   // Whether a value at the path is held.
   bool Holds(std::string_view path) const;

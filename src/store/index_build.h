@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building indexes over documents that are already there, while they are read and written.
+//
+// A build reads the collection at one moment, sorts the keys in runs of bounded size and loads each
+// run straight into sorted files of the store. Writers meanwhile put what they change about the new
+// index's keys as notes into a table beside it, within their own transactions. The notes are
+// applied in order while writing goes on, and the last of them with writers kept out for a moment.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/op_context.h"
+#include "store/catalog.h"
+#include "store/transaction.h"
+
+namespace quire::store {
+
+// What an index under construction has beside an index.
+struct IndexBuild {
+  Uuid uuid = GenerateUuid();
+  std::shared_ptr<TableGuard> notes;
+  std::atomic<uint64_t> next_note{0};
+  std::atomic<bool> aborted{false};  // dropIndexes wants it no more
+};
+
+// A writer's note: the entry is there now, or no longer.
+Status PutNote(Transaction& txn, const IndexInfo& index, bool there, std::string_view key,
+               std::string_view value);
+
+// Applies the notes so far to the index's table; gives their number. DuplicateKey for a unique
+// index. Nobody else applies them at the same time.
+Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const IndexInfo& index);
+
+// Loads the keys of all documents that `snapshot` shows, for all the indexes in one pass.
+// Errors: those of keys, DuplicateKey, IndexBuildAborted, interruption.
+Status LoadKeys(OpContext& op, kv::Store& store, kv::Txn& snapshot, const CollectionInfo& info,
+                const std::vector<std::shared_ptr<IndexInfo>>& indexes, BuildTable* progress);
+
+// Ok, or why the build must not go on.
+Status CheckBuild(OpContext& op, const CollectionInfo& info,
+                  const std::vector<std::shared_ptr<IndexInfo>>& indexes);
+
+}  // namespace quire::store
