@@ -131,7 +131,8 @@ bool WildcardCanUse(const Node& predicate) {
   switch (predicate.kind()) {
     case Kind::kEq: {
       const Value& operand = static_cast<const ComparisonNode&>(predicate).operand();
-      return !operand.is_document() && !(operand.is_array() && !operand.AsArray().empty());
+      bool compound = operand.is_document() || operand.is_array();
+      return !compound || operand.AsDocument().empty();
     }
     case Kind::kLt:
     case Kind::kLte:

@@ -12,13 +12,15 @@ namespace quire::store {
 
 namespace {
 
-constexpr size_t kRunBytes = size_t{64} << 20;
+// Shared by the indexes of a build, but no index has runs of less than the second.
+constexpr size_t kMemory = size_t{128} << 20;
+constexpr size_t kLeastRun = size_t{4} << 20;
 
 // Keys of one index, kept together in one buffer until a run is full.
 class Runs {
  public:
-  Runs(kv::Store& store, const CollectionInfo& info, const IndexInfo& index)
-      : store_(store), info_(info), index_(index) {}
+  Runs(kv::Store& store, const CollectionInfo& info, const IndexInfo& index, size_t memory)
+      : store_(store), info_(info), index_(index), memory_(memory) {}
 
   Status Add(RecordId id, bson::View document) {
     ASSIGN_OR_RETURN(bool indexed, IsIndexed(index_, document));
@@ -39,7 +41,7 @@ class Runs {
       bytes_ += key_;
       bytes_ += value_;
     }
-    return bytes_.size() + entries_.size() * sizeof(Entry) >= kRunBytes ? Flush() : Status::Ok();
+    return bytes_.size() + entries_.size() * sizeof(Entry) >= memory_ ? Flush() : Status::Ok();
   }
 
   Status Flush() {
@@ -112,6 +114,7 @@ class Runs {
   kv::Store& store_;
   const CollectionInfo& info_;
   const IndexInfo& index_;
+  size_t memory_;
   IndexKeySet keys_;
   std::string key_;
   std::string value_;
@@ -212,7 +215,7 @@ Status LoadKeys(OpContext& op, kv::Store& store, kv::Txn& snapshot, const Collec
   std::vector<Runs> all;
   all.reserve(indexes.size());
   for (const auto& index : indexes) {
-    all.emplace_back(store, info, *index);
+    all.emplace_back(store, info, *index, std::max(kLeastRun, kMemory / indexes.size()));
   }
   int64_t total = info.state->documents;
   ASSIGN_OR_RETURN(auto records,
