@@ -9,6 +9,7 @@
 #include "plan/subset.h"
 #include "plan/wildcard.h"
 #include "store/multikey.h"
+#include "store/wildcard.h"
 
 namespace quire::plan {
 
@@ -250,7 +251,8 @@ std::vector<Enumerator::Assignment> Enumerator::Assignments(
   Assignment empty;
   empty.parts.resize(spec.parts.size());
   // The form of a wildcard for a path is there for a predicate on that path.
-  bool for_path = spec.wildcard != nullptr && !spec.parts[spec.path_part + 1].path.empty();
+  bool for_path =
+      spec.wildcard != nullptr && !store::IsWildcardField(spec.parts[spec.path_part + 1].path);
   size_t lead = spec.IsPath(0) ? 1 : 0;
   if (usable[lead].empty() || (for_path && usable[spec.path_part + 1].empty())) {
     return found;

@@ -48,15 +48,17 @@ bool ArraySteps(const IndexInfo& index, const std::string& path, const store::In
   return true;
 }
 
-// The index as one on `path`; "" for the form without a path.
+// The index as one on `path`; "" for the form without a path, whose part keeps its "$**".
 std::shared_ptr<IndexInfo> FormOf(const IndexInfo& index, const std::string& path) {
   auto form = std::make_shared<IndexInfo>();
   form->spec = index.spec;
   form->name = index.name;
   form->keys = index.keys;
-  size_t value_part = index.keys.path_part + 1;
-  form->keys.parts[value_part].path = path;
-  form->keys.paths[value_part] = bson::FieldPath(path);
+  if (!path.empty()) {
+    size_t value_part = index.keys.path_part + 1;
+    form->keys.parts[value_part].path = path;
+    form->keys.paths[value_part] = bson::FieldPath(path);
+  }
   bson::Builder pattern;
   for (const bson::Element& e : index.key_pattern.view()) {
     if (store::IsWildcardField(e.name())) {
@@ -157,7 +159,7 @@ bool SetPathBounds(const IndexInfo& index, ScanBounds* bounds) {
   const std::string& path = keys.parts[keys.path_part + 1].path;
   IntervalList& paths = bounds->parts[keys.path_part];
   IntervalList& values = bounds->parts[keys.path_part + 1];
-  if (path.empty()) {
+  if (store::IsWildcardField(path)) {
     bson::Document empty = bson::Builder().Finish();
     paths = IntervalList(Interval::Point(Value::MinKey()));
     paths.Add(Interval::Range(Value(std::string_view()), true, Value(empty.view()), false));

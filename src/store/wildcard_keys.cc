@@ -20,13 +20,20 @@ class Walk {
   }
 
   void Document(bson::View document, bool is_array) {
+    bool kept = is_array || path_.empty();
     for (const bson::Element& e : document) {
       size_t length = path_.size();
       if (!is_array) {
         path_ += (path_.empty() ? "" : ".") + std::string(e.name());
+        kept = kept || spec_.wildcard->Meets(path_);
       }
       Value(e.value(), is_array);
       path_.resize(length);
+    }
+    if (!kept) {
+      // The projection leaves an empty document.
+      bson::Document empty = bson::Builder().Finish();
+      Add(bson::Value(empty.view()));
     }
   }
 
