@@ -96,7 +96,7 @@ std::vector<ExprComparison> ComparisonsOf(const expr::match::Node& node) {
 bool CanUseIndex(const ExprComparison& comparison, const IndexPart& part,
                  const expr::Context& context) {
   Value value = comparison.value.value();
-  if (part.multikey ||
+  if (part.multikey || part.index->keys.special != nullptr ||
       (IsCollated(value) && !SameCollation(part.index->collator.get(), context.collator))) {
     return false;
   }
