@@ -15,7 +15,7 @@ constexpr FieldRow<R> kFindRows[] = {
     Field<&R::filter>("filter"),
     Field<&R::sort>("sort"),
     Field<&R::projection>("projection"),
-    Field<&R::hint>("hint"),
+    FieldBy<&R::hint, ReadHint>("hint"),
     Field<&R::skip>("skip"),
     Field<&R::limit>("limit"),
     Field<&R::batch_size>("batchSize"),
@@ -36,9 +36,9 @@ constexpr FieldRow<R> kFindRows[] = {
 
 constexpr FieldRow<CountRequest> kCountRows[] = {
     Field<&CountRequest::query>("query"),
-    FieldBy<&CountRequest::limit, ReadLooseInteger>("limit"),
-    FieldBy<&CountRequest::skip, ReadLooseInteger>("skip"),
-    Field<&CountRequest::hint>("hint"),
+    NotNull(FieldBy<&CountRequest::limit, ReadCountLimit>("limit")),
+    Field<&CountRequest::skip>("skip"),
+    NotNull(FieldBy<&CountRequest::hint, ReadHint>("hint")),
     Ignored<CountRequest>("fields"),
     Field<&CountRequest::collation>("collation"),
 };
@@ -46,7 +46,7 @@ constexpr FieldRow<CountRequest> kCountRows[] = {
 constexpr FieldRow<DistinctRequest> kDistinctRows[] = {
     Field<&DistinctRequest::key>("key", Need::kRequired),
     Field<&DistinctRequest::query>("query"),
-    Field<&DistinctRequest::hint>("hint"),
+    NotNull(FieldBy<&DistinctRequest::hint, ReadHint>("hint")),
     Field<&DistinctRequest::collation>("collation"),
 };
 
@@ -137,22 +137,23 @@ struct AggregateFields {
 };
 using A = AggregateFields;
 constexpr FieldRow<A> kAggregateRows[] = {
-    Field<&A::pipeline>("pipeline", Need::kRequired),
-    StrictBool<&A::explain>("explain"),
-    Field<&A::cursor>("cursor"),
-    StrictBool<&A::allow_disk_use>("allowDiskUse"),
+    NotNull(Field<&A::pipeline>("pipeline", Need::kRequired)),
+    NotNull(StrictBool<&A::explain>("explain")),
+    NotNull(Field<&A::cursor>("cursor")),
+    NotNull(StrictBool<&A::allow_disk_use>("allowDiskUse")),
     Field<&A::collation>("collation"),
-    Field<&A::hint>("hint"),
+    NotNull(FieldBy<&A::hint, ReadHint>("hint")),
     Field<&A::let>("let"),
     Field<&A::bypass_validation>("bypassDocumentValidation"),
 };
 
+Status NegativeValue(std::string_view field, int64_t value, int code) {
+  return {code, "BSON field '" + std::string(field) + "' value must be >= 0, actual value '" +
+                    std::to_string(value) + "'"};
+}
+
 Status CheckNotNegative(std::string_view field, int64_t value) {
-  if (value < 0) {
-    return {kBadValue, "BSON field '" + std::string(field) +
-                           "' value must be >= 0, actual value '" + std::to_string(value) + "'"};
-  }
-  return Status::Ok();
+  return value < 0 ? NegativeValue(field, value, kBadValue) : Status::Ok();
 }
 
 // The statements of a write: from the body's array or from the document sequence of that name.
@@ -272,10 +273,10 @@ Result<CountRequest> CountRequest::Parse(bson::View body) {
   CountRequest r;
   ASSIGN_OR_RETURN(r.collection, CollectionName("count", body));
   RETURN_IF_ERROR(ReadFields<CountRequest>("CountCommandRequest", body, true, kCountRows, &r));
-  RETURN_IF_ERROR(CheckNotNegative("skip", r.skip));
-  if (r.limit < 0) {
-    r.limit = r.limit == INT64_MIN ? INT64_MAX : -r.limit;
+  if (r.skip < 0) {
+    return NegativeValue("skip", r.skip, kBadValue);
   }
+  r.limit = r.limit < 0 ? -r.limit : r.limit;
   return r;
 }
 
@@ -400,15 +401,12 @@ Result<FindAndModifyRequest> FindAndModifyRequest::Parse(bson::View body) {
 Result<AggregateRequest> AggregateRequest::Parse(bson::View body) {
   AggregateRequest r;
   bson::Value target = body.front().value();
-  if (!target.is_string()) {
-    std::optional<int64_t> one = bson::ExactInt64(target);
-    if (!one || *one != 1) {
-      return Status(kFailedToParse,
-                    "Invalid command format: the 'aggregate' field must specify a collection name "
-                    "or 1");
-    }
-  } else {
+  if (!target.is_number()) {
     ASSIGN_OR_RETURN(r.collection, CollectionName("aggregate", body));
+  } else if (bson::ToDouble(target) != 1) {
+    return Status(kBadValue,
+                  "Invalid command format: the 'aggregate' field must specify a collection name or "
+                  "1");
   }
   AggregateFields fields;
   RETURN_IF_ERROR(ReadFields<A>("aggregate", body, true, kAggregateRows, &fields));
@@ -426,8 +424,8 @@ Result<AggregateRequest> AggregateRequest::Parse(bson::View body) {
     CursorOption option;
     RETURN_IF_ERROR(
         ReadFields<CursorOption>("cursor", *fields.cursor, false, kCursorOptionRows, &option));
-    if (option.batch_size) {
-      RETURN_IF_ERROR(CheckNotNegative("batchSize", *option.batch_size));
+    if (option.batch_size && *option.batch_size < 0) {
+      return NegativeValue("batchSize", *option.batch_size, kBadValue);
     }
     r.batch_size = option.batch_size;
   }

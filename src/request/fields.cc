@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error_codes.h"
+#include "bson/decimal.h"
 #include "bson/number.h"
 
 namespace quire::request {
@@ -66,6 +67,11 @@ Result<int64_t> Integer(std::string_view command, const bson::Element& e, double
   if (value.type() == bson::Type::kInt32 || value.type() == bson::Type::kInt64) {
     return value.AsInt64();
   }
+  if (value.type() == bson::Type::kDecimal128) {
+    using bson::decimal::Rounding;
+    auto rounded = bson::decimal::ToInt64(value.AsDecimal(), Rounding::kNearestEven);
+    return rounded.value_or(as_double < 0 ? INT64_MIN : INT64_MAX);
+  }
   constexpr double kTwo63 = 9223372036854775808.0;
   return as_double >= kTwo63 ? INT64_MAX : static_cast<int64_t>(as_double);
 }
@@ -113,11 +119,43 @@ Status ReadStrictBool(std::string_view command, const bson::Element& e, bool* ou
   return Status::Ok();
 }
 
-Status ReadLooseInteger(std::string_view command, const bson::Element& e, int64_t* out) {
+Status ReadCountLimit(std::string_view, const bson::Element& e, int64_t* out) {
   if (!e.value().is_number()) {
-    return {kBadValue, std::string(e.name()) + " value is not a valid number"};
+    return {kBadValue, "limit value is not a valid number"};
   }
-  return ReadField(command, e, out);
+  std::optional<int64_t> exact = bson::ExactInt64(e.value());
+  if (!exact) {
+    return {kFailedToParse, "limit value cannot be represented as an integer"};
+  }
+  if (*exact == INT64_MIN) {
+    return {kBadValue, "limit value cannot be negated"};
+  }
+  *out = *exact;
+  return Status::Ok();
+}
+
+Status ReadHint(std::string_view, const bson::Element& e, bson::Value* out) {
+  bson::Value hint = e.value();
+  if (!hint.is_string() && !hint.is_document()) {
+    return {kFailedToParse, "Hint must be a string or an object"};
+  }
+  *out = hint;
+  if (hint.is_string()) {
+    return Status::Ok();
+  }
+  bson::View pattern = hint.AsDocument();
+  for (const bson::Element& part : pattern) {
+    bool natural = part.name() == "$natural";
+    if (natural && pattern.Count() > 1) {
+      return {kBadValue, "$natural hint may not be combined with other fields"};
+    }
+    std::optional<int64_t> direction = bson::ExactInt64(part.value());
+    bool wrong = part.value().is_number() ? !direction || *direction == 0 : natural;
+    if (wrong || (natural && *direction != 1 && *direction != -1)) {
+      return {kBadValue, "Invalid direction in hint: " + bson::ToJson(pattern)};
+    }
+  }
+  return Status::Ok();
 }
 
 Status ReadField(std::string_view command, const bson::Element& e, int32_t* out) {

@@ -48,8 +48,11 @@ Status ReadField(std::string_view command, const bson::Element& e, std::optional
 
 // A boolean that takes nothing else.
 Status ReadStrictBool(std::string_view command, const bson::Element& e, bool* out);
-// An integer whose wrong type is BadValue (count's skip and limit).
-Status ReadLooseInteger(std::string_view command, const bson::Element& e, int64_t* out);
+// count's limit: BadValue for what is no number, FailedToParse for one that is no integer.
+Status ReadCountLimit(std::string_view command, const bson::Element& e, int64_t* out);
+// A hint: the name of an index or its key pattern, else FailedToParse. Directions that no index can
+// have are BadValue.
+Status ReadHint(std::string_view command, const bson::Element& e, bson::Value* out);
 
 enum class Need { kOptional, kRequired };
 
@@ -59,7 +62,15 @@ struct FieldRow {
   std::string_view name;
   Status (*read)(std::string_view command, const bson::Element& e, R* out);
   Need need = Need::kOptional;
+  bool reads_null = false;  // null is a value like others, not the same as absent
 };
+
+// The row with a null read, and so mostly refused, as any other value.
+template <typename R>
+constexpr FieldRow<R> NotNull(FieldRow<R> row) {
+  row.reads_null = true;
+  return row;
+}
 
 template <auto Member>
 struct MemberOf;
@@ -100,7 +111,7 @@ constexpr FieldRow<R> Ignored(std::string_view name) {
 }
 
 // Reads `body` into *out. `prefix` names the command in messages; the body's first field is the
-// command's own and is skipped when `skip_first`. A null value counts as absent.
+// command's own and is skipped when `skip_first`. A null value counts as absent unless NotNull.
 template <typename R>
 Status ReadFields(std::string_view prefix, bson::View body, bool skip_first,
                   std::span<const FieldRow<R>> rows, R* out) {
@@ -125,7 +136,8 @@ Status ReadFields(std::string_view prefix, bson::View body, bool skip_first,
       return {40413, "BSON field '" + std::string(prefix) + "." + std::string(e.name()) +
                          "' is a duplicate field"};
     }
-    if (e.type() == bson::Type::kNull || e.type() == bson::Type::kUndefined) {
+    bool null = e.type() == bson::Type::kNull || e.type() == bson::Type::kUndefined;
+    if (null && !rows[i].reads_null) {
       continue;
     }
     RETURN_IF_ERROR(rows[i].read(prefix, e, out));
