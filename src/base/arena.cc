@@ -5,19 +5,18 @@ namespace quire {
 
 char* Arena::Allocate(size_t size) {
   size = (size + 7) & ~size_t{7};
+  if (size > left_ && size > kBlock / 4 && !blocks_.empty()) {
+    // A large piece gets its own block.
+    memory_ += size;
+    return blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(size)).get();
+  }
   if (size > left_) {
-    if (size > kBlock / 4 && !blocks_.empty()) {  // a large piece gets its own block
-      memory_ += size;
-      auto block = std::make_unique_for_overwrite<char[]>(size);
-      char* p = block.get();
-      blocks_.push_back(std::move(block));
-      return p;
+    memory_ += kBlock;
+    at_ = blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(kBlock)).get();
+    left_ = kBlock;
+    if (size > kBlock) {
+      return Allocate(size);
     }
-    size_t block_size = size > kBlock ? size : kBlock;
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_size));
-    at_ = blocks_.back().get();
-    left_ = block_size;
-    memory_ += block_size;
   }
   char* p = at_;
   at_ += size;
@@ -26,6 +25,9 @@ char* Arena::Allocate(size_t size) {
 }
 
 std::string_view Arena::Adopt(std::string&& bytes) {
+  if (bytes.size() <= kBlock / 8) {
+    return Copy(bytes);  // cheaper than to keep the string
+  }
   memory_ += bytes.capacity();
   return adopted_.emplace_back(std::move(bytes));
 }
@@ -33,12 +35,10 @@ std::string_view Arena::Adopt(std::string&& bytes) {
 void Arena::Reset() {
   adopted_.clear();
   if (blocks_.empty()) {
+    memory_ = 0;
     return;
   }
-  if (blocks_.size() > 1 || memory_ > kBlock) {
-    blocks_.clear();
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(kBlock));
-  }
+  blocks_.resize(1);
   at_ = blocks_.front().get();
   left_ = kBlock;
   memory_ = kBlock;

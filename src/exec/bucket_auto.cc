@@ -7,6 +7,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "bson/ordered.h"
 #include "expr/collation/collator.h"
 
 namespace quire::exec {
@@ -14,13 +15,17 @@ namespace quire::exec {
 BucketAuto::BucketAuto(std::unique_ptr<Operator> input, BucketAutoOptions options)
     : Unary(std::move(input)), options_(std::move(options)), evaluation_(options_.base.context) {}
 
-int BucketAuto::Order(const Item& a, const Item& b) const {
-  return bson::Compare(a.value.value(), b.value.value(), options_.base.context->collator);
+int BucketAuto::Compare(const bson::Value& a, const bson::Value& b) const {
+  return bson::Compare(a, b, options_.base.context->collator);
 }
 
 Status BucketAuto::ReadInput(OpContext& op) {
+  SorterOptions options;
+  options.memory_limit = op.memory_limit;
+  options.allow_disk = options_.base.allow_disk;
+  sorter_ = std::make_unique<Sorter>(options);
   Row row;
-  size_t memory = 0;
+  std::string key;
   for (;;) {
     RETURN_IF_ERROR(op.CheckInterrupt());
     ASSIGN_OR_RETURN(bool more, input_->Next(op, &row));
@@ -32,16 +37,24 @@ Status BucketAuto::ReadInput(OpContext& op) {
       value = bson::Value::Null();
     }
     RETURN_IF_ERROR(CheckGranularity(value));
-    items_.push_back({bson::OwnedValue(value), bson::Document(row.document)});
-    memory += sizeof(Item) + row.document.size() + items_.back().value.memory();
-    if (memory > op.memory_limit && !options_.base.allow_disk) {
-      return Status(kQueryExceededMemoryLimitNoDiskUseAllowed,
-                    "$bucketAuto exceeded its memory limit, but didn't allow external sort. Pass "
-                    "allowDiskUse:true to opt in.");
-    }
+    key.clear();
+    bson::AppendOrdered(value, bson::Direction::kAscending, options_.base.context->collator, &key,
+                        nullptr);
+    RETURN_IF_ERROR(sorter_->Add(key, row));
+    ++rows_;
   }
-  std::stable_sort(items_.begin(), items_.end(),
-                   [&](const Item& a, const Item& b) { return Order(a, b) < 0; });
+  RETURN_IF_ERROR(sorter_->Finish());
+  counters_.spills = sorter_->spills();
+  return NextPending();
+}
+
+Status BucketAuto::NextPending() {
+  ASSIGN_OR_RETURN(more_, sorter_->Next(&pending_));
+  if (!more_) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(bson::Value value, options_.base.id->Evaluate(evaluation_.Start(pending_)));
+  value_ = bson::OwnedValue(value.nullish() ? bson::Value::Null() : value);
   return Status::Ok();
 }
 
@@ -80,16 +93,14 @@ Status BucketAuto::StartBucket(const bson::Value& min) {
   return Status::Ok();
 }
 
-Status BucketAuto::AddItem(const Item& item) {
-  Row row;
-  row.document = item.document.view();
-  expr::agg::EvalContext& eval = evaluation_.Start(row);
+Status BucketAuto::AddPending() {
+  expr::agg::EvalContext& eval = evaluation_.Start(pending_);
   Bucket& bucket = buckets_.back();
-  bucket.max = item.value;
+  bucket.max = value_;
   for (const auto& field : bucket.fields) {
     RETURN_IF_ERROR(field->Add(eval));
   }
-  return Status::Ok();
+  return NextPending();
 }
 
 bson::OwnedValue BucketAuto::Rounded(const bson::Value& value, bool up) const {
@@ -105,28 +116,23 @@ bson::OwnedValue BucketAuto::Rounded(const bson::Value& value, bool up) const {
 
 Status BucketAuto::MakeBuckets() {
   auto wanted = static_cast<size_t>(options_.buckets);
-  size_t size = std::max<size_t>(1, (items_.size() + wanted / 2) / wanted);
-  const bson::StringCompare* strings = options_.base.context->collator;
-  size_t at = 0;
-  while (at < items_.size()) {
+  size_t size = std::max<size_t>(1, (rows_ + wanted / 2) / wanted);
+  while (more_) {
     bool last = buckets_.size() + 1 == wanted;
-    RETURN_IF_ERROR(StartBucket(items_[at].value.value()));
-    size_t end = last ? items_.size() : std::min(items_.size(), at + size);
-    for (; at < end; ++at) {
-      RETURN_IF_ERROR(AddItem(items_[at]));
+    RETURN_IF_ERROR(StartBucket(value_.value()));
+    Bucket& bucket = buckets_.back();
+    for (size_t n = 0; more_ && (last || n < size); ++n) {
+      RETURN_IF_ERROR(AddPending());
     }
     if (options_.series) {
-      Bucket& bucket = buckets_.back();
-      bucket.max = Rounded(bucket.max.value(), true);
-      while (at < items_.size() &&
-             (last || bson::Compare(items_[at].value.value(), bucket.max.value(), strings) < 0)) {
-        bson::OwnedValue boundary = bucket.max;
-        RETURN_IF_ERROR(AddItem(items_[at++]));
-        bucket.max = boundary;
+      bson::OwnedValue boundary = Rounded(bucket.max.value(), true);
+      while (more_ && Compare(value_.value(), boundary.value()) < 0) {
+        RETURN_IF_ERROR(AddPending());
       }
+      bucket.max = boundary;
     } else {
-      while (at < items_.size() && Order(items_[at], items_[at - 1]) == 0) {
-        RETURN_IF_ERROR(AddItem(items_[at++]));
+      while (more_ && Compare(value_.value(), bucket.max.value()) == 0) {
+        RETURN_IF_ERROR(AddPending());
       }
     }
   }
@@ -137,7 +143,7 @@ Status BucketAuto::MakeBuckets() {
       buckets_[i - 1].max = buckets_[i].min;
     }
   }
-  items_.clear();
+  sorter_.reset();
   return Status::Ok();
 }
 

@@ -10,6 +10,7 @@
 #include "exec/evaluation.h"
 #include "exec/group.h"
 #include "exec/preferred_numbers.h"
+#include "exec/sorter.h"
 #include "exec/unary.h"
 
 namespace quire::exec {
@@ -21,6 +22,7 @@ struct BucketAutoOptions {
   const NumberSeries* series = nullptr;  // rounds boundaries; null: none
 };
 
+// Rows beyond the memory limit go to disk; without disk, error 292.
 class BucketAuto final : public Unary {
  public:
   BucketAuto(std::unique_ptr<Operator> input, BucketAutoOptions options);
@@ -29,10 +31,6 @@ class BucketAuto final : public Unary {
   Result<bool> Produce(OpContext& op, Row* row) override;
 
  private:
-  struct Item {
-    bson::OwnedValue value;
-    bson::Document document;
-  };
   struct Bucket {
     bson::OwnedValue min;
     bson::OwnedValue max;
@@ -42,16 +40,22 @@ class BucketAuto final : public Unary {
   Status ReadInput(OpContext& op);
   Status MakeBuckets();
   Status StartBucket(const bson::Value& min);
-  Status AddItem(const Item& item);
+  // Puts the row at hand into the last bucket and takes the next one.
+  Status AddPending();
+  Status NextPending();
+  int Compare(const bson::Value& a, const bson::Value& b) const;
   // Errors 40258, 40259, 40260 for what a granularity cannot round.
   Status CheckGranularity(const bson::Value& value) const;
   bson::OwnedValue Rounded(const bson::Value& value, bool up) const;
   Status Show(Bucket& bucket, Row* row);
-  int Order(const Item& a, const Item& b) const;
 
   BucketAutoOptions options_;
   Evaluation evaluation_;
-  std::vector<Item> items_;
+  std::unique_ptr<Sorter> sorter_;
+  size_t rows_ = 0;
+  bool more_ = false;
+  Row pending_;  // the first row in no bucket, and its value
+  bson::OwnedValue value_;
   std::vector<Bucket> buckets_;
   size_t next_ = 0;
   bool read_ = false;

@@ -18,17 +18,18 @@ struct FacetBranch {
       build;
 };
 
-// Error 4031700 when the result grows beyond op.memory_limit.
+// Error 4031700 when the result grows beyond 100 MB.
 class Facet final : public Unary {
  public:
-  Facet(std::unique_ptr<Operator> input, std::vector<FacetBranch> branches)
-      : Unary(std::move(input)), branches_(std::move(branches)) {}
+  Facet(std::unique_ptr<Operator> input, std::vector<FacetBranch> branches, bool allow_disk)
+      : Unary(std::move(input)), branches_(std::move(branches)), allow_disk_(allow_disk) {}
 
  protected:
   Result<bool> Produce(OpContext& op, Row* row) override;
 
  private:
   std::vector<FacetBranch> branches_;
+  bool allow_disk_;
   bool done_ = false;
   bson::Document document_;
 };

@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/compare.h"
 #include "expr/collation/collator.h"
 
 namespace quire::exec {
@@ -24,8 +25,7 @@ Group::Group(std::unique_ptr<Operator> input, GroupOptions options)
     : Unary(std::move(input)),
       options_(std::move(options)),
       evaluation_(options_.context),
-      table_(64, bson::ValueHash{options_.context->collator},
-             bson::ValueEqual{options_.context->collator}) {}
+      table_(options_.context->collator) {}
 
 Result<Group::State*> Group::NewState(const bson::Value& id) {
   State& state = states_.emplace_back();
@@ -38,8 +38,18 @@ Result<Group::State*> Group::NewState(const bson::Value& id) {
   }
   state.memory = sizeof(State) + state.id.memory();
   memory_ += state.memory;
-  table_.emplace(state.id.value(), &state);
+  table_.Insert(state.id.value(), static_cast<uint32_t>(states_.size() - 1));
   return &state;
+}
+
+// Valid until the next evaluation.
+Result<bson::Value> Group::KeyOf(const Row& row) {
+  ASSIGN_OR_RETURN(bson::Value id, options_.id->Evaluate(evaluation_.Start(row)));
+  if (id.missing()) {
+    return bson::Value::Null();
+  }
+  bool empty = id.is_document() && id.AsDocument().empty();
+  return empty && !options_.empty_key.empty() ? bson::Value(options_.empty_key) : id;
 }
 
 Status Group::SetAside(OpContext& op, const bson::Value& id, const Row& row) {
@@ -59,15 +69,12 @@ Status Group::SetAside(OpContext& op, const bson::Value& id, const Row& row) {
 }
 
 Status Group::Add(OpContext& op, const Row& row, bool may_spill) {
-  expr::agg::EvalContext& eval = evaluation_.Start(row);
-  ASSIGN_OR_RETURN(bson::Value id, options_.id->Evaluate(eval));
-  if (id.missing()) {
-    id = bson::Value::Null();
-  }
-  auto found = table_.find(id);
-  State* state = found == table_.end() ? nullptr : found->second;
+  ASSIGN_OR_RETURN(bson::Value id, KeyOf(row));
+  expr::agg::EvalContext& eval = evaluation_.eval();
+  uint32_t found = table_.Find(id);
+  State* state = found == GroupTable::kNone ? nullptr : &states_[found];
   if (!state) {
-    if (may_spill && memory_ > op.memory_limit) {
+    if (may_spill && memory_ + table_.memory() > op.memory_limit) {
       return SetAside(op, id, row);
     }
     ASSIGN_OR_RETURN(state, NewState(id));
@@ -109,8 +116,8 @@ Status Group::ReadSpilled(OpContext& op) {
   Clear();
   for (bool first = true; more_spilled_; first = false) {
     RETURN_IF_ERROR(op.CheckInterrupt());
-    ASSIGN_OR_RETURN(bson::Value id, options_.id->Evaluate(evaluation_.Start(pending_)));
-    uint64_t hash = bson::Hash(id.missing() ? bson::Value::Null() : id, options_.context->collator);
+    ASSIGN_OR_RETURN(bson::Value id, KeyOf(pending_));
+    uint64_t hash = bson::Hash(id, options_.context->collator);
     if (!first && hash != pending_hash_) {
       break;
     }
@@ -122,7 +129,7 @@ Status Group::ReadSpilled(OpContext& op) {
 }
 
 void Group::Clear() {
-  table_.clear();
+  table_.Clear();
   states_.clear();
   next_ = 0;
   memory_ = 0;

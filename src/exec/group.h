@@ -6,11 +6,10 @@
 #include <deque>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "bson/compare.h"
 #include "exec/evaluation.h"
+#include "exec/group_table.h"
 #include "exec/sorter.h"
 #include "exec/unary.h"
 #include "expr/accumulate/accumulator.h"
@@ -27,6 +26,9 @@ struct GroupOptions {
   std::vector<Field> fields;
   const expr::Context* context = nullptr;
   bool allow_disk = false;
+  // What stands for a key that is an empty document: {name: null} of a key with one field, whose
+  // value is missing. Empty: the key itself.
+  bson::View empty_key;
 };
 
 // Groups come out in the order in which they were first seen. When memory does not suffice, rows of
@@ -44,8 +46,7 @@ class Group final : public Unary {
     std::vector<std::unique_ptr<expr::Accumulation>> fields;
     size_t memory = 0;
   };
-  using Table = std::unordered_map<bson::Value, State*, bson::ValueHash, bson::ValueEqual>;
-
+  Result<bson::Value> KeyOf(const Row& row);
   Status ReadInput(OpContext& op);
   Status ReadSpilled(OpContext& op);
   // Adds the row to its group; true when the row was set aside instead.
@@ -57,7 +58,7 @@ class Group final : public Unary {
 
   GroupOptions options_;
   Evaluation evaluation_;
-  Table table_;
+  GroupTable table_;
   std::deque<State> states_;
   size_t next_ = 0;
   size_t memory_ = 0;

@@ -5,8 +5,21 @@
 
 namespace quire::exec {
 
-Status HashJoinTable::Fill(OpContext& op, Operator& input, const FieldPath& path) {
-  ASSIGN_OR_RETURN(documents_, ReadAll(op, input));
+Result<bool> HashJoinTable::Fill(OpContext& op, Operator& input, const FieldPath& path) {
+  size_t memory = 0;
+  Row row;
+  for (;;) {
+    ASSIGN_OR_RETURN(bool more, input.Next(op, &row));
+    if (!more) {
+      break;
+    }
+    memory += row.document.size() + sizeof(bson::Document);
+    if (memory > op.memory_limit) {
+      documents_.clear();
+      return false;
+    }
+    documents_.emplace_back(row.document);
+  }
   for (size_t at = 0; at < documents_.size(); ++at) {
     VisitPath(bson::Value(documents_[at].view()), path, 0, [&](const bson::Value& value) {
       std::vector<size_t>& list = by_value_[Key(value)];
@@ -15,7 +28,7 @@ Status HashJoinTable::Fill(OpContext& op, Operator& input, const FieldPath& path
       }
     });
   }
-  return Status::Ok();
+  return true;
 }
 
 const std::vector<size_t>& HashJoinTable::Find(const bson::Value& value) const {

@@ -62,8 +62,8 @@ class HashJoinTable {
   explicit HashJoinTable(const bson::StringCompare* strings)
       : by_value_(16, bson::ValueHash{strings}, bson::ValueEqual{strings}) {}
 
-  // Takes every row of `input`.
-  Status Fill(OpContext& op, Operator& input, const FieldPath& path);
+  // Takes every row of `input`; false when they need more memory than there is.
+  Result<bool> Fill(OpContext& op, Operator& input, const FieldPath& path);
   // Positions of the documents that match `value`, in order. Null and missing are the same.
   const std::vector<size_t>& Find(const bson::Value& value) const;
   const bson::Document& document(size_t at) const { return documents_[at]; }

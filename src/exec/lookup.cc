@@ -11,6 +11,7 @@ Result<bool> Lookup::Produce(OpContext& op, Row* row) {
   if (!more) {
     return false;
   }
+  constexpr size_t kMaxJoined = size_t{100} << 20;
   ASSIGN_OR_RETURN(auto inner, inner_(op, *row));
   array_.clear();
   bson::Builder array(&array_);
@@ -21,9 +22,9 @@ Result<bool> Lookup::Produce(OpContext& op, Row* row) {
       break;
     }
     array.Push(found.document);
-    if (array.size() > op.memory_limit) {
+    if (array.size() > kMaxJoined) {
       return Status(4568, "Total size of documents matching the pipeline's $lookup stage exceeds " +
-                              std::to_string(op.memory_limit) + " bytes");
+                              std::to_string(kMaxJoined) + " bytes");
     }
   }
   array.Close();

@@ -46,6 +46,14 @@ FieldPath SplitFieldPath(std::string_view path) {
   }
 }
 
+std::string JoinFieldPath(const FieldPath& path) {
+  std::string text;
+  for (const std::string& part : path) {
+    text += (text.empty() ? "" : ".") + part;
+  }
+  return text;
+}
+
 bson::Value GetNested(bson::View document, const FieldPath& path) {
   bson::Value at(document);
   for (const std::string& step : path) {

@@ -14,6 +14,7 @@ namespace quire::exec {
 using FieldPath = std::vector<std::string>;
 
 FieldPath SplitFieldPath(std::string_view path);
+std::string JoinFieldPath(const FieldPath& path);
 
 // The value at the path; missing when a step is not a document or has no such field.
 bson::Value GetNested(bson::View document, const FieldPath& path);

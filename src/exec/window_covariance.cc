@@ -5,6 +5,7 @@
 
 #include "bson/number.h"
 #include "exec/window_function_internal.h"
+#include "expr/accumulate/summation.h"
 
 namespace quire::exec {
 
@@ -36,25 +37,29 @@ class Covariance final : public WindowFunction {
     *y = items["1"];
     return items.Count() == 2 && x->is_number() && y->is_number();
   }
-  // Welford's update over the finite pairs: means so far, and the sum of products of deviations.
-  // Pairs with an infinity add what their deviations multiply to, apart.
+  // Sums and the sum of products of deviations from the means so far. Where rows leave the frame
+  // again, pairs with an infinity add what their deviations multiply to, apart.
   struct State {
     int64_t count = 0;
-    bson::Value mean_x{int32_t{0}};
-    bson::Value mean_y{int32_t{0}};
-    bson::Value products{int32_t{0}};
+    expr::Summation sum_x;
+    expr::Summation sum_y;
+    expr::Summation products;
     double infinite = 0;
 
+    static bson::Value Mean(const expr::Summation& sum, int64_t count) {
+      return count == 0 ? bson::Value(int32_t{0})
+                        : bson::Divide(sum.Sum(), bson::Value(static_cast<double>(count)));
+    }
     void Add(const bson::Value& x, const bson::Value& y) {
+      bson::Value delta = bson::Subtract(x, Mean(sum_x, count));
       ++count;
-      bson::Value delta = bson::Subtract(x, mean_x);
-      mean_x = bson::Add(mean_x, bson::Divide(delta, bson::Value(count)));
-      mean_y = bson::Add(mean_y, bson::Divide(bson::Subtract(y, mean_y), bson::Value(count)));
-      products = bson::Add(products, bson::Multiply(delta, bson::Subtract(y, mean_y)));
+      sum_x.Add(x);
+      sum_y.Add(y);
+      products.Add(bson::Multiply(delta, bson::Subtract(y, Mean(sum_y, count))));
     }
     void AddInfinite(const bson::Value& x, const bson::Value& y) {
-      double term = (bson::ToDouble(x) - bson::ToDouble(mean_x)) *
-                    (bson::ToDouble(y) - bson::ToDouble(mean_y));
+      double term = (bson::ToDouble(x) - bson::ToDouble(Mean(sum_x, count))) *
+                    (bson::ToDouble(y) - bson::ToDouble(Mean(sum_y, count)));
       infinite += std::isnan(term) ? 0 : term;
     }
   };
@@ -67,7 +72,8 @@ class Covariance final : public WindowFunction {
       if (!Numbers(pairs[i].value(), &x, &y)) {
         continue;
       }
-      if (bson::IsFinite(x) && bson::IsFinite(y)) {
+      bool stays = bounds_.lower.kind == WindowBound::Kind::kUnbounded;
+      if (stays || (bson::IsFinite(x) && bson::IsFinite(y))) {
         state.Add(x, y);
       } else {
         state.AddInfinite(x, y);
@@ -82,7 +88,8 @@ class Covariance final : public WindowFunction {
     if (state.infinite != 0) {
       return bson::Value(state.infinite);
     }
-    return bson::Divide(state.products, bson::Value(sample_ ? state.count - 1 : state.count));
+    auto n = static_cast<double>(sample_ ? state.count - 1 : state.count);
+    return bson::Divide(state.products.Sum(), bson::Value(n));
   }
 
   std::unique_ptr<expr::agg::Expression> pair_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "expr/agg/expression.h"
+#include "expr/agg/variable_name.h"
 
 namespace quire::expr::agg {
 
@@ -151,8 +152,6 @@ class VariableScope {
   ParseScope& scope_;
   size_t size_;
 };
-// Whether a user may define a variable of that name. `allow_current`: CURRENT may be rebound.
-Status CheckVariableName(std::string_view name, bool allow_current = false);
 
 // Sets a variable's value for the evaluation that follows.
 inline void SetVariable(EvalContext& eval, size_t slot, const Value& value) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The names users may give to variables.
+#pragma once
+
+#include <string_view>
+
+#include "quire/status.h"
+
+namespace quire::expr::agg {
+
+// FailedToParse unless the name starts with a lower-case letter or a byte beyond ASCII and goes on
+// with letters, digits and underscores; CURRENT too when allowed.
+Status CheckVariableName(std::string_view name, bool allow_current = false);
+
+}  // namespace quire::expr::agg
