@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "plan/stages/group_internal.h"
 #include "plan/stages/order_internal.h"
 #include "plan/stages/reshape_internal.h"
 #include "plan/stages/stage_internal.h"
@@ -46,11 +47,24 @@ bool KeepsWholeFields(const ProjectStage& project) {
                       [](const std::string& path) { return path.find('.') != std::string::npos; });
 }
 
+// The field whose distinct values are all that a $group at `stage` wants of documents that `filter`
+// chooses by that field alone; empty when it is another stage or wants more.
+std::string DistinctKey(bson::View filter, const Stage* stage) {
+  const auto* group = dynamic_cast<const GroupStage*>(stage);
+  std::set<std::string> fields;
+  if (group == nullptr || group->accumulates() || !AddFilterFields(filter, &fields)) {
+    return "";
+  }
+  std::string key = group->FieldOfKey("_id");
+  fields.erase(key);
+  return fields.empty() ? key : "";
+}
+
 }  // namespace
 
-LeadingFind TakeLeadingFind(Stages* stages) {
+LeadingFind TakeLeadingFind(Stages* stages, const std::set<std::string>& off) {
   LeadingFind find;
-  if (StartsWithSource(*stages)) {
+  if (StartsWithSource(*stages) || off.count("leading-find") > 0) {
     return find;
   }
   size_t taken = 0;
@@ -74,8 +88,12 @@ LeadingFind TakeLeadingFind(Stages* stages) {
   if (auto* project = dynamic_cast<ProjectStage*>(at()); project && KeepsWholeFields(*project)) {
     find.projection = bson::Document(project->document());
     ++taken;
-  } else {
+  } else if (off.count("needed-fields") == 0) {
     find.projection = NeededFields(*stages, taken);
+    find.only_needs = true;
+  }
+  if (find.skip == 0 && find.limit == 0 && off.count("group-by-index") == 0) {
+    find.distinct_path = DistinctKey(find.filter, at());
   }
   stages->erase(stages->begin(), stages->begin() + static_cast<long>(taken));
   return find;

@@ -74,9 +74,12 @@ class Lowering {
   Running Lower(const PlanNode& node, int64_t wanted = kUnlimited) {
     Running running;
     running.node = &node;
+    bool below_sort = below_sort_ || node.kind == StageKind::kSort;
     for (const auto& input : node.inputs) {
+      below_sort_ = below_sort;
       running.inputs.push_back(Lower(*input, WantedOfInput(node, wanted)));
     }
+    below_sort_ = false;
     running.op = Make(node, running, wanted);
     return running;
   }
@@ -145,6 +148,10 @@ class Lowering {
       case StageKind::kSkip:
         return std::make_unique<exec::Skip>(input, node.amount);
       case StageKind::kProjectionSimple:
+        if (query_.projection_optional && !below_sort_ && !query_.show_record_id) {
+          return std::make_unique<exec::Skip>(input, 0);
+        }
+        [[fallthrough]];
       case StageKind::kProjectionCovered:
       case StageKind::kProjectionDefault:
         return std::make_unique<exec::Project>(input, query_.projection, query_.show_record_id,
@@ -217,6 +224,7 @@ class Lowering {
   const Query& query_;
   size_t memory_limit_;
   store::Transaction* txn_;
+  bool below_sort_ = false;  // fewer bytes to sort are worth an optional projection
 };
 
 void AddTotals(const Running& running, exec::Counters* totals) {

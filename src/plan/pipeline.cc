@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/pipeline.h"
 
+#include "exec/timed.h"
 #include "plan/stages/order_internal.h"
 #include "plan/stages/reshape_internal.h"
 #include "plan/stages/stage_internal.h"
@@ -52,6 +53,11 @@ Status CheckNamespace(const StageRow& row, const PipelineOptions& options) {
   bool on_database = options.ns.collection.empty();
   if (options.place != PipelinePlace::kTop) {
     return Status::Ok();
+  }
+  if (row.name == "$documents" && !on_database) {
+    return Status(kInvalidNamespace,
+                  "$documents must be run against the database with "
+                  "{aggregate: 1}, not a collection");
   }
   if ((row.flags & kDatabase) &&
       (!on_database || ((row.flags & kAdmin) && options.ns.database != "admin"))) {
@@ -197,17 +203,37 @@ void AddNamespaces(const Stages& stages, std::vector<Namespace>* namespaces) {
 }
 
 Result<OperatorPtr> BuildStages(OpContext& op, const Stages& stages, OperatorPtr input,
-                                PipelineEnvironment& env) {
+                                PipelineEnvironment& env,
+                                std::vector<const exec::Operator*>* built) {
   for (const StagePtr& stage : stages) {
     ASSIGN_OR_RETURN(input, stage->Build(op, std::move(input), env));
+    if (built != nullptr) {
+      input = std::make_unique<exec::Timed>(std::move(input));
+      built->push_back(input.get());
+    }
   }
   return input;
 }
 
-void ExplainStages(const Stages& stages, bson::Builder* out) {
-  for (const StagePtr& stage : stages) {
+void ExplainRun(const exec::Counters& counters, bson::Builder* out) {
+  out->Append("nReturned", static_cast<int64_t>(counters.returned));
+  out->Append("executionTimeMillisEstimate", static_cast<int64_t>(counters.micros / 1000));
+}
+
+void ExplainStages(const Stages& stages, const std::vector<const exec::Operator*>& built,
+                   bson::Builder* out) {
+  for (size_t i = 0; i < stages.size(); ++i) {
     out->PushDocument();
-    stage->Explain(out);
+    stages[i]->Explain(out);
+    if (i < built.size()) {
+      const exec::Counters& counters = built[i]->counters();
+      if (counters.memory > 0 || counters.spills > 0) {
+        out->Append("maxMemoryUsageBytes", static_cast<int64_t>(counters.memory));
+        out->Append("usedDisk", counters.spills > 0);
+        out->Append("spills", static_cast<int64_t>(counters.spills));
+      }
+      ExplainRun(counters, out);
+    }
     out->End();
   }
 }

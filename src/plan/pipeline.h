@@ -31,7 +31,7 @@ class DocumentSink {
   virtual Status Finish(OpContext& op) = 0;
 };
 
-// How $merge treats documents; $out is the mode kOut, where only `target` counts.
+// How $merge treats documents; $out is the mode kOut, where `target` and `timeseries` count.
 struct SinkOptions {
   enum class Mode { kOut, kMerge };
   enum class Matched { kReplace, kKeepExisting, kMerge, kFail, kPipeline };
@@ -41,8 +41,9 @@ struct SinkOptions {
   std::vector<std::string> on;  // empty: _id (the shard key)
   Matched matched = Matched::kMerge;
   NotMatched not_matched = NotMatched::kInsert;
-  bson::Document pipeline;  // of kPipeline, as an array
-  bson::Document let;       // of kPipeline: names to expressions over the new document
+  bson::Document timeseries;  // options of the new collection; empty: a plain one
+  bson::Document pipeline;    // of kPipeline, as an array
+  bson::Document let;         // of kPipeline: names to expressions over the new document
 };
 
 // The engine's side of a running pipeline. Lives as long as the operators built with it.
@@ -53,6 +54,11 @@ class PipelineEnvironment {
   virtual const expr::Context& context() const = 0;
   virtual const Namespace& ns() const = 0;
   virtual bool allow_disk_use() const = 0;
+  // Names of the rewrites that are switched off; see RewriteNames.
+  virtual const std::set<std::string>& rewrites_off() const {
+    static const auto* none = new std::set<std::string>;
+    return *none;
+  }
 
   // The documents of `ns` (a collection or a view, empty when there is none) through `stages`. The
   // operator takes the stages over; `context`, with which they were parsed, outlives it. The engine
@@ -89,17 +95,26 @@ const std::vector<Rewrite>& Rewrites();
 Status RewriteStages(Stages* stages, const expr::Context* context,
                      const std::set<std::string>& off = {});
 
+// All that can be switched off: the rewrites, and what is decided later:
+//   leading-find   the first stages become a query, which indexes may answer
+//   needed-fields  that query reads only the fields the rest needs
+//   group-by-index distinct keys of a $group come from an index
+//   hash-join      a $lookup without an index reads the other collection once
+const std::vector<std::string_view>& RewriteNames();
+
 // What a pipeline asks of its collection, taken off its beginning, for the planner.
 struct LeadingFind {
   bson::Document filter;      // {}: all
   bson::Document sort;        // empty: none
   bson::Document projection;  // top-level fields the rest needs, as an inclusion; empty: all
+  bool only_needs = false;    // rows may hold more than `projection`: nobody looks at it
+  std::string distinct_path;  // the rest only wants the distinct values of this field; empty: no
   int64_t skip = 0;
   int64_t limit = 0;  // 0: none
 };
 // Removes the stages whose work is now in the result. Returns nothing when the pipeline begins
 // with a source of its own ($documents, $indexStats...), see StartsWithSource.
-LeadingFind TakeLeadingFind(Stages* stages);
+LeadingFind TakeLeadingFind(Stages* stages, const std::set<std::string>& off = {});
 bool StartsWithSource(const Stages& stages);
 // Whether the last stage is $out or $merge.
 bool EndsWithSink(const Stages& stages);
@@ -107,11 +122,17 @@ bool EndsWithSink(const Stages& stages);
 void AddNamespaces(const Stages& stages, std::vector<Namespace>* namespaces);
 
 // The operators of `stages` on top of `input` (null when StartsWithSource). `stages` and `env`
-// outlive the result.
+// outlive the result. `built`, when not null, receives the operator of each stage, which then
+// measures its time too.
 Result<OperatorPtr> BuildStages(OpContext& op, const Stages& stages, OperatorPtr input,
-                                PipelineEnvironment& env);
+                                PipelineEnvironment& env,
+                                std::vector<const exec::Operator*>* built = nullptr);
 
-// Appends each stage as explain shows it to the innermost open array of `out`.
-void ExplainStages(const Stages& stages, bson::Builder* out);
+// Appends each stage as explain shows it to the innermost open array of `out`; with what its
+// operator did when `built` is not empty.
+void ExplainStages(const Stages& stages, const std::vector<const exec::Operator*>& built,
+                   bson::Builder* out);
+// The fields of a stage that tell about its run.
+void ExplainRun(const exec::Counters& counters, bson::Builder* out);
 
 }  // namespace quire::plan

@@ -31,6 +31,8 @@ struct Query {
   const expr::Projection* projection = nullptr;  // may be null
   bson::View sort_spec;                          // as the user wrote it, for explain
   bson::View projection_spec;
+  // The projection only names what is wanted: rows that hold more will do.
+  bool projection_optional = false;
   bson::Value hint;  // missing, a name, or a key pattern
   bson::View min;    // empty when not given
   bson::View max;

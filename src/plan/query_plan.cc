@@ -17,12 +17,15 @@ namespace {
 
 using expr::match::Kind;
 
-// For $indexStats.
+// For $indexStats and $collStats.
 void CountAccesses(const Query& query, const PlanNode& node) {
   if (node.kind == StageKind::kIdLookup) {
     query.collection->indexes.front()->state->accesses.fetch_add(1, std::memory_order_relaxed);
   } else if (node.index != nullptr) {
     node.index->state->accesses.fetch_add(1, std::memory_order_relaxed);
+  } else if (node.kind == StageKind::kCollectionScan) {
+    auto& state = *query.collection->state;
+    (query.tailable ? state.tailable_scans : state.scans).fetch_add(1, std::memory_order_relaxed);
   }
   for (const auto& input : node.inputs) {
     CountAccesses(query, *input);

@@ -14,7 +14,7 @@ class FacetStage : public Stage {
   Status Parse(const StageContext& context);
   Result<OperatorPtr> Build(OpContext&, OperatorPtr input, PipelineEnvironment& env) const override;
   void Explain(bson::Builder* out) const override;
-  bool AddDependencies(std::set<std::string>*) const override { return false; }
+  bool AddDependencies(std::set<std::string>* fields) const override;
   bool Narrows() const override { return true; }
   void AddNamespaces(std::vector<Namespace>* namespaces) const override {
     for (const Branch& branch : branches_) {
@@ -75,6 +75,22 @@ Status FacetStage::Parse(const StageContext& context) {
   return Status::Ok();
 }
 
+bool FacetStage::AddDependencies(std::set<std::string>* fields) const {
+  for (const Branch& branch : branches_) {
+    bool narrowed = false;
+    for (size_t i = 0; i < branch.stages.size() && !narrowed; ++i) {
+      if (!branch.stages[i]->AddDependencies(fields)) {
+        return false;
+      }
+      narrowed = branch.stages[i]->Narrows();
+    }
+    if (!narrowed) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Result<OperatorPtr> FacetStage::Build(OpContext&, OperatorPtr input,
                                       PipelineEnvironment& env) const {
   std::vector<exec::FacetBranch> branches;
@@ -83,14 +99,15 @@ Result<OperatorPtr> FacetStage::Build(OpContext&, OperatorPtr input,
                           return BuildStages(op, branch.stages, std::move(source), env);
                         }});
   }
-  return OperatorPtr(std::make_unique<exec::Facet>(std::move(input), std::move(branches)));
+  return OperatorPtr(
+      std::make_unique<exec::Facet>(std::move(input), std::move(branches), env.allow_disk_use()));
 }
 
 void FacetStage::Explain(bson::Builder* out) const {
   out->BeginDocument("$facet");
   for (const Branch& branch : branches_) {
     out->BeginArray(branch.name);
-    ExplainStages(branch.stages, out);
+    ExplainStages(branch.stages, {}, out);
     out->End();
   }
   out->End();

@@ -91,11 +91,49 @@ Status GroupStage::Parse(const StageContext&) {
       return Status(17390, "$group does not support inclusion-style expressions");
     }
     ASSIGN_OR_RETURN(id_, expr::agg::ParseExpression(field.value(), scope));
+    bson::Value id = field.value();
+    if (id.is_document() && id.AsDocument().Count() == 1 &&
+        !id.AsDocument().front().name().starts_with('$')) {
+      empty_key_ =
+          bson::Builder().Append(id.AsDocument().front().name(), bson::Value::Null()).Finish();
+    }
   }
   if (!id_) {
     return Status(15955, "a group specification must include an _id");
   }
   return Status::Ok();
+}
+
+namespace {
+
+// The name in "$name"; empty for everything else.
+std::string PlainField(const bson::Value& spec) {
+  if (!spec.is_string()) {
+    return "";
+  }
+  std::string_view text = spec.AsString();
+  bool plain = text.size() > 1 && text[0] == '$' && text[1] != '$' &&
+               text.find('.') == std::string_view::npos;
+  return plain ? std::string(text.substr(1)) : "";
+}
+
+}  // namespace
+
+std::string GroupStage::FieldOfKey(std::string_view path) const {
+  bson::Value id = spec().AsDocument()["_id"];
+  if (path == "_id") {
+    return PlainField(id);
+  }
+  constexpr std::string_view kPrefix = "_id.";
+  if (!path.starts_with(kPrefix) || !id.is_document()) {
+    return "";
+  }
+  for (const bson::Element& field : id.AsDocument()) {
+    if (field.name().starts_with('$')) {
+      return "";
+    }
+  }
+  return PlainField(id.AsDocument()[path.substr(kPrefix.size())]);
 }
 
 Result<OperatorPtr> GroupStage::Build(OpContext&, OperatorPtr input,
@@ -105,6 +143,7 @@ Result<OperatorPtr> GroupStage::Build(OpContext&, OperatorPtr input,
   options.fields = fields_.Fields();
   options.context = context();
   options.allow_disk = env.allow_disk_use();
+  options.empty_key = empty_key_;
   return OperatorPtr(std::make_unique<exec::Group>(std::move(input), std::move(options)));
 }
 

@@ -34,8 +34,15 @@ class GroupStage : public Stage {
   bool AddDependencies(std::set<std::string>* fields) const override;
   bool Narrows() const override { return true; }
 
+  // The top-level field that `path` ("_id" or "_id.name") of the result was taken from as it is;
+  // empty when it was computed.
+  std::string FieldOfKey(std::string_view path) const;
+  // Whether it only finds the distinct keys.
+  bool accumulates() const { return !fields_.names.empty(); }
+
  private:
   std::unique_ptr<expr::agg::Expression> id_;
+  bson::Document empty_key_;  // see exec::GroupOptions
   AccumulatedFields fields_;
 };
 

@@ -8,51 +8,17 @@
 #include "exec/documents.h"
 #include "exec/evaluation.h"
 #include "exec/hash_join.h"
+#include "exec/lookup_unwind.h"
+#include "exec/row_spool.h"
 #include "expr/collation/collator.h"
 #include "expr/projection/add_fields.h"
+#include "plan/stages/lookup_internal.h"
 #include "plan/stages/stage_internal.h"
 #include "plan/stages/sub_pipeline_internal.h"
 
 namespace quire::plan {
 
 namespace {
-
-class LookupStage : public Stage {
- public:
-  using Stage::Stage;
-  Status Parse(const StageContext& context);
-  Result<OperatorPtr> Build(OpContext&, OperatorPtr input, PipelineEnvironment& env) const override;
-  bool AddDependencies(std::set<std::string>* fields) const override;
-  void AddNamespaces(std::vector<Namespace>* namespaces) const override;
-
- private:
-  friend class LookupRun;
-  struct Variable {
-    std::string name;
-    std::unique_ptr<expr::agg::Expression> value;
-  };
-  Status ParseField(const bson::Element& field);
-  Status ParseLet(bson::View let);
-  Status CheckFields(const StageContext& context);
-  Status CheckPipeline(const StageContext& context);
-  bool joins_fields() const { return !local_.empty(); }
-
-  bson::Value from_;
-  bson::Value let_;
-  bson::Value pipeline_value_;
-  std::optional<std::string> local_field_;
-  std::optional<std::string> foreign_field_;
-  std::optional<std::string> as_field_;
-
-  Namespace ns_;
-  exec::FieldPath local_;
-  std::string foreign_;
-  exec::FieldPath as_;
-  bool has_pipeline_ = false;
-  bson::Document pipeline_;
-  std::vector<Variable> variables_;
-  PipelineOptions options_;
-};
 
 // Binds a variable, in place of an outer one of the same name.
 void Bind(expr::Context* context, const std::string& name, const bson::Value& value) {
@@ -75,6 +41,8 @@ bool IsVariableName(std::string_view name) {
            return std::isalnum(c) || c == '_' || c >= 0x80;
          });
 }
+
+}  // namespace
 
 Status LookupStage::ParseField(const bson::Element& field) {
   std::string_view name = field.name();
@@ -303,17 +271,29 @@ class LookupRun {
 
   Result<OperatorPtr> OpenJoin(OpContext& op, const exec::Row& row) {
     if (!indexed_) {
-      indexed_ = env_.HasIndexOn(stage_.ns_, stage_.foreign_);
+      indexed_ = env_.HasIndexOn(stage_.ns_, stage_.foreign_) ||
+                 env_.rewrites_off().count("hash-join") > 0;
     }
+    bson::View inner = stage_.inner_filter_;
     if (*indexed_) {
       bson::Document filter = JoinFilter(row);
+      if (!inner.empty()) {
+        bson::Builder both;
+        both.BeginArray("$and").Push(filter.view()).Push(inner).End();
+        filter = both.Finish();
+      }
       return OpenSubPipeline(op, env_, stage_.ns_, filter, bson::View(), stage_.options_,
                              *stage_.context());
     }
     if (!table_) {
       table_.emplace(stage_.context()->collator);
-      ASSIGN_OR_RETURN(auto all, env_.OpenPipeline(op, stage_.ns_, Stages(), *stage_.context()));
-      RETURN_IF_ERROR(table_->Fill(op, *all, exec::SplitFieldPath(stage_.foreign_)));
+      ASSIGN_OR_RETURN(auto all, OpenSubPipeline(op, env_, stage_.ns_, inner, bson::View(),
+                                                 stage_.options_, *stage_.context()));
+      ASSIGN_OR_RETURN(bool fits, table_->Fill(op, *all, exec::SplitFieldPath(stage_.foreign_)));
+      if (!fits) {
+        indexed_ = true;
+        return OpenJoin(op, row);
+      }
     }
     std::set<size_t> positions;
     for (const bson::Value& value : LocalValues(row)) {
@@ -347,28 +327,74 @@ class LookupRun {
       ASSIGN_OR_RETURN(auto top,
                        OpenSubPipeline(op, env_, stage_.ns_, bson::View(), stage_.pipeline_,
                                        stage_.options_, *stage_.context()));
-      ASSIGN_OR_RETURN(auto list, exec::ReadAll(op, *top));
-      cached_ = std::make_shared<const exec::Documents::List>(std::move(list));
+      auto spool = std::make_shared<exec::RowSpool>(op.memory_limit, env_.allow_disk_use());
+      exec::Row found;
+      for (;;) {
+        ASSIGN_OR_RETURN(bool more, top->Next(op, &found));
+        if (!more) {
+          break;
+        }
+        RETURN_IF_ERROR(spool->Add(found.document));
+      }
+      cached_ = std::move(spool);
     }
-    return OperatorPtr(std::make_unique<exec::Documents>(cached_));
+    return exec::RowSpool::Read(cached_);
   }
 
   const LookupStage& stage_;
   PipelineEnvironment& env_;
   exec::Evaluation evaluation_;
-  std::optional<bool> indexed_;
+  std::optional<bool> indexed_;  // by an index, or because the table would be too large
   std::optional<exec::HashJoinTable> table_;
-  std::shared_ptr<const exec::Documents::List> cached_;
+  std::shared_ptr<const exec::RowSpool> cached_;
 };
 
 Result<OperatorPtr> LookupStage::Build(OpContext&, OperatorPtr input,
                                        PipelineEnvironment& env) const {
   auto run = std::make_shared<LookupRun>(*this, env);
   auto inner = [run](OpContext& op, const exec::Row& row) { return run->Open(op, row); };
+  if (unwind_) {
+    return OperatorPtr(
+        std::make_unique<exec::LookupUnwind>(std::move(input), *unwind_, std::move(inner)));
+  }
   return OperatorPtr(std::make_unique<exec::Lookup>(std::move(input), as_, std::move(inner)));
 }
 
-}  // namespace
+void LookupStage::TakeFilter(bson::View filter) {
+  if (has_pipeline_) {
+    bson::Builder longer;
+    for (const bson::Element& stage : pipeline_.view()) {
+      longer.Push(stage.value());
+    }
+    longer.PushDocument().Append("$match", filter).End();
+    pipeline_ = longer.Finish();
+    return;
+  }
+  bson::Builder both;
+  both.BeginArray("$and");
+  for (bson::View part : {inner_filter_.view(), filter}) {
+    if (!part.empty()) {
+      both.Push(part);
+    }
+  }
+  both.End();
+  inner_filter_ = both.Finish();
+}
+
+void LookupStage::Explain(bson::Builder* out) const {
+  out->BeginDocument(name()).AppendFields(spec().AsDocument());
+  if (unwind_) {
+    out->BeginDocument("unwinding").Append("preserveNullAndEmptyArrays", unwind_->preserve);
+    if (!unwind_->index_path.empty()) {
+      out->Append("includeArrayIndex", exec::JoinFieldPath(unwind_->index_path));
+    }
+    out->End();
+  }
+  if (!inner_filter_.view().empty()) {
+    out->Append("matching", inner_filter_);
+  }
+  out->End();
+}
 
 Result<Stages> ParseLookup(const bson::Element& spec, const StageContext& context) {
   return MakeStage<LookupStage>(spec, context);

@@ -55,8 +55,10 @@ bool IsInternalDatabase(std::string_view name) {
 
 Status CheckTarget(const Namespace& target) {
   const std::string& collection = target.collection;
-  if (target.database.empty() || collection.empty() || collection[0] == '.' ||
-      collection.find('\0') != std::string::npos) {
+  constexpr std::string_view kNotInDatabase("/\\. \"$\0", 7);
+  if (target.database.empty() ||
+      target.database.find_first_of(kNotInDatabase) != std::string::npos || collection.empty() ||
+      collection[0] == '.' || collection.find('\0') != std::string::npos) {
     return Status(kInvalidNamespace,
                   "Invalid " + target.database + "." + collection + " target namespace");
   }
@@ -78,10 +80,14 @@ Status OutStage::ParseTarget(bson::View fields) {
   for (const bson::Element& field : fields) {
     std::string name(field.name());
     bool is_db = name == "db";
-    if (!is_db && name != "coll") {
-      if (name == "timeseries") {
-        return Status(kInvalidOptions, "time-series collections are not supported");
+    if (name == "timeseries") {
+      if (!field.value().nullish()) {
+        RETURN_IF_ERROR(CheckTimeSeries(field.value()));
+        options_.timeseries = bson::Document(field.value().AsDocument());
       }
+      continue;
+    }
+    if (!is_db && name != "coll") {
       return Status(40415, "BSON field '$out." + name + "' is an unknown field.");
     }
     if ((is_db && db) || (!is_db && coll)) {
@@ -119,6 +125,10 @@ Status OutStage::Parse(const StageContext& context) {
     return Status(kIllegalOperation, "Invalid $out target: " + target.collection);
   }
   RETURN_IF_ERROR(CheckTarget(target));
+  constexpr size_t kMaxNamespace = 255;
+  if (target.database.size() + 1 + target.collection.size() > kMaxNamespace) {
+    return Status(kIllegalOperation, "Fully qualified namespace is too long: " + target.collection);
+  }
   if (target.collection.rfind("system.", 0) == 0) {
     return Status(17385, "Can't $out to special collection: " + target.collection);
   }

@@ -3,6 +3,7 @@
 // Stages that begin a pipeline: $documents, and those the engine answers.
 #include "exec/documents.h"
 #include "exec/evaluation.h"
+#include "plan/source_options.h"
 #include "plan/stages/stage_internal.h"
 
 namespace quire::plan {
@@ -40,37 +41,10 @@ class DocumentsStage : public Stage {
   std::unique_ptr<expr::agg::Expression> list_;
 };
 
-// What each of the engine's stages takes as its argument, and its error for something else.
-struct SourceRow {
-  std::string_view name;
-  int not_object;  // error code
-  int not_empty;   // error code when it takes no option; 0: it takes some
-};
-constexpr SourceRow kSources[] = {
-    {"$indexStats", 28803, 28803}, {"$collStats", 5447000, 0},   {"$currentOp", kFailedToParse, 0},
-    {"$listSessions", 9, 0},       {"$listLocalSessions", 9, 0}, {"$planCacheStats", 9, 0},
-    {"$changeStream", 6188500, 0},
-};
-
 class SourceStage : public Stage {
  public:
   using Stage::Stage;
-  Status Parse(const StageContext&) {
-    for (const SourceRow& row : kSources) {
-      if (row.name != name()) {
-        continue;
-      }
-      if (!spec().is_document()) {
-        return Status(row.not_object,
-                      "The " + std::string(name()) + " stage specification must be an object");
-      }
-      if (row.not_empty != 0 && !spec().AsDocument().empty()) {
-        return Status(row.not_empty, "The " + std::string(name()) +
-                                         " stage specification must be an empty object");
-      }
-    }
-    return Status::Ok();
-  }
+  Status Parse(const StageContext&) { return CheckSourceOptions(name(), spec()); }
   Result<OperatorPtr> Build(OpContext& op, OperatorPtr, PipelineEnvironment& env) const override {
     return env.OpenSource(op, name(), spec());
   }

@@ -55,6 +55,9 @@ Result<std::unique_ptr<expr::agg::Expression>> ParseExpression(const bson::Value
 // "BSON field '<where>' is the wrong type 'int', expected type 'string'".
 Status WrongType(std::string_view where, const bson::Value& value, std::string_view expected);
 
+// Whether `options` may stand as $out's timeseries (time_series.cc).
+Status CheckTimeSeries(const bson::Value& options);
+
 // A number with an integer's value that fits; false otherwise.
 bool ToInteger(const bson::Value& value, int64_t* out);
 

@@ -65,7 +65,7 @@ Result<OperatorPtr> OpenSubPipeline(OpContext& op, PipelineEnvironment& env, con
   }
   bson::Document stages_spec = whole.Finish();
   ASSIGN_OR_RETURN(Stages stages, ParsePipeline(stages_spec, options, &context));
-  RETURN_IF_ERROR(RewriteStages(&stages, &context));
+  RETURN_IF_ERROR(RewriteStages(&stages, &context, env.rewrites_off()));
   return env.OpenPipeline(op, ns, std::move(stages), context);
 }
 
