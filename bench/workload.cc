@@ -248,6 +248,51 @@ int64_t AggregateGroup(Connection& c) {
                                               nullptr, nullptr));
 }
 
+int64_t Aggregate(Connection& c, const Bson& command) {
+  return Drain(c, mongoc_collection_aggregate(c.collection.get(), MONGOC_QUERY_NONE, command.get(),
+                                              nullptr, nullptr));
+}
+
+// What the pipelines below are to be compared with: every document read, none kept.
+int64_t AggregateScan(Connection& c) {
+  static const Bson command = FromJson(R"({"pipeline":[{"$match":{"bytes":{"$lt":0}}}]})");
+  return Aggregate(c, command);
+}
+
+int64_t AggregateTop(Connection& c) {
+  static const Bson command =
+      FromJson(R"({"pipeline":[{"$sort":{"bytes":-1,"_id":1}},{"$limit":20}]})");
+  return Aggregate(c, command);
+}
+
+int64_t AggregateUnwind(Connection& c) {
+  static const Bson command = FromJson(
+      R"({"pipeline":[{"$project":{"part":{"$split":["$path","/"]}}},{"$unwind":"$part"},
+          {"$group":{"_id":"$part","n":{"$sum":1}}}]})");
+  return Aggregate(c, command);
+}
+
+int64_t AggregateLookup(Connection& c) {
+  static const Bson command = FromJson(
+      R"({"pipeline":[{"$limit":1000},{"$lookup":{"from":"events","localField":"_id",
+          "foreignField":"_id","as":"same"}},{"$unwind":"$same"},{"$match":{"same.status":500}},
+          {"$count":"n"}]})");
+  return Aggregate(c, command);
+}
+
+int64_t AggregateFacet(Connection& c) {
+  static const Bson command = FromJson(
+      R"({"pipeline":[{"$facet":{"paths":[{"$group":{"_id":"$path","n":{"$sum":1}}}],
+          "statuses":[{"$group":{"_id":"$status","n":{"$sum":1}}}],
+          "largest":[{"$sort":{"bytes":-1}},{"$limit":10}]}}]})");
+  return Aggregate(c, command);
+}
+
+int64_t AggregateDistinct(Connection& c) {
+  static const Bson command = FromJson(R"({"pipeline":[{"$group":{"_id":"$path"}}]})");
+  return Aggregate(c, command);
+}
+
 constexpr Workload kWorkloads[] = {
     {"ping", "the floor: driver, socket, dispatch", "events", nullptr, false, Ping},
     {"find-id", "find by _id, one document", "ycsb", nullptr, false, FindId},
@@ -280,6 +325,17 @@ constexpr Workload kWorkloads[] = {
     {"sort-limit", "filter, top 20 by an unindexed field", "events", nullptr, false, SortLimit},
     {"agg-group", "match by time, group by (path, day), three accumulators, sort, limit", "events",
      nullptr, false, AggregateGroup},
+    {"agg-scan", "a pipeline that reads every event and keeps none: the yardstick", "events",
+     nullptr, false, AggregateScan},
+    {"agg-top", "top 20 of all events by an unindexed field", "events", nullptr, false,
+     AggregateTop},
+    {"agg-unwind", "split, unwind, group", "events", nullptr, false, AggregateUnwind},
+    {"agg-lookup", "1000 events, each looked up by _id, unwound and filtered", "events", nullptr,
+     false, AggregateLookup},
+    {"agg-facet", "two groups and a top 10 over all events in one $facet", "events", nullptr, false,
+     AggregateFacet},
+    {"agg-distinct", "the distinct values of an indexed field", "events", nullptr, false,
+     AggregateDistinct},
 };
 
 bool Fill(mongoc_client_t* client, const char* name, int64_t size, Bson (*make)(int64_t),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/aggregate.h"
 
+#include <array>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/access.h"
@@ -21,6 +23,25 @@ bool Writes(bson::View pipeline) {
   return false;
 }
 
+// These tell about the node as it is: a read concern has nothing to say about that.
+Status CheckLocalOnly(bson::View pipeline, std::string_view level) {
+  constexpr std::array<std::string_view, 3> kLocal = {"$currentOp", "$listLocalSessions",
+                                                      "$planCacheStats"};
+  if (level.empty() || level == "local" || pipeline.empty()) {
+    return Status::Ok();
+  }
+  bson::View first = pipeline.front().value().AsDocument();
+  for (std::string_view stage : kLocal) {
+    if (first.Has(stage)) {
+      return {kInvalidOptions, "Aggregation stage " + std::string(stage) +
+                                   " cannot run with a readConcern other than 'local'. Current "
+                                   "readConcern: " +
+                                   std::string(level)};
+    }
+  }
+  return Status::Ok();
+}
+
 Status RunAggregate(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(i.body()));
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
@@ -36,6 +57,10 @@ Status RunAggregate(Invocation& i) {
       return {kOperationNotSupportedInTransaction,
               "$out and $merge cannot be used in a transaction"};
     }
+  }
+  RETURN_IF_ERROR(CheckLocalOnly(request.pipeline.view, i.call.generic.read_concern_level));
+  if (request.explain && i.body().Has("writeConcern")) {
+    return {kFailedToParse, "Aggregation explain does not support the 'writeConcern' option"};
   }
   if (request.explain) {
     return ExplainPipeline(i, i.body(), "queryPlanner");

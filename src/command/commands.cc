@@ -105,6 +105,11 @@ Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Ro
       tallies_(std::make_unique<Tally[]>(rows_.size())) {
   cluster_.Load(engine_);
   default_concerns_.Load(engine_);
+  engine_.host = info_.host;
+  engine_.current_operations = [this](bson::View spec) { return CurrentOperations(*this, spec); };
+  engine_.append_latencies = [this](std::string_view ns, bool histograms, bson::Builder* out) {
+    AppendLatencies(top_.LatenciesOf(ns), histograms, out);
+  };
 }
 
 Status Commands::CheckWritesAllowed(request::Call& call) {
@@ -137,6 +142,7 @@ Status Commands::Invoke(size_t index, request::Call& call) {
                         std::chrono::milliseconds(cluster_.read_millis()));
   }
   const request::Generic& generic = call.generic;
+  call.op.memory_limit = static_cast<size_t>(engine_.stage_memory_bytes.load());
   engine::Operation operation{engine_, call.op};
   operation.durability = generic.write_concern.given ? DurabilityOf(generic.write_concern)
                                                      : default_concerns_.durability();

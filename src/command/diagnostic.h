@@ -32,6 +32,12 @@ std::span<const Row> DefaultConcernRows();  // getDefaultRWConcern, setDefaultRW
 // Sets parameters given as name=value when the server starts. Error: BadValue, InvalidOptions.
 Status SetStartupParameters(Commands& commands, const std::vector<std::string>& assignments);
 
+// What $currentOp tells of the operations under way, idle cursors and idle sessions; `spec` holds
+// the stage's switches.
+std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spec);
+// Appends what $collStats tells of the time commands took.
+void AppendLatencies(const TopTable::Latencies& latencies, bool histograms, bson::Builder* out);
+
 // How the client reaches this server, "host:port".
 std::string ReachedAs(const Invocation& invocation);
 // The process since its start.

@@ -74,6 +74,16 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
   return parts;
 }
 
+// What bounds a query here, under MongoDB's names.
+constexpr std::pair<std::string_view, int32_t> kLimits[] = {
+    {"internalQueryFacetBufferSizeBytes", 100 << 20},
+    {"internalQueryFacetMaxOutputDocSizeBytes", 100 << 20},
+    {"internalLookupStageIntermediateDocumentMaxSizeBytes", 100 << 20},
+    {"internalDocumentSourceGroupMaxMemoryBytes", 100 << 20},
+    {"internalQueryMaxBlockingSortMemoryUsageBytes", 100 << 20},
+    {"internalDocumentSourceSetWindowFieldsMaxMemoryBytes", 100 << 20},
+};
+
 void AppendServer(Invocation& i, bson::View command) {
   i.reply().Append("command", command);
   i.reply()
@@ -82,6 +92,11 @@ void AppendServer(Invocation& i, bson::View command) {
       .Append("port", i.commands.info().port)
       .Append("version", "7.0.0")
       .End();
+  i.reply().BeginDocument("serverParameters");
+  for (const auto& [name, value] : kLimits) {
+    i.reply().Append(name, value);
+  }
+  i.reply().End();
 }
 
 Status RunExplain(Invocation& i) {

@@ -37,14 +37,47 @@ std::string NamespaceOf(const request::Call& call) {
   return ns + "." + (target.is_string() ? std::string(target.AsString()) : "$cmd");
 }
 
-bson::Document Describe(const Invocation& i, const request::RunningOp& op) {
+// Of a getMore: the cursor it reads.
+void AppendCursor(Commands& commands, const request::Call& call, bson::Builder* out) {
+  if (call.command.name != "getMore" || call.body.front().type() != bson::Type::kInt64) {
+    return;
+  }
+  int64_t id = call.body.front().value().AsInt64();
+  for (const auto& cursor : commands.engine().cursors().All()) {
+    if (cursor->id() == id) {
+      out->BeginDocument("cursor")
+          .Append("cursorId", id)
+          .Append("tailable", cursor->tailable)
+          .Append("awaitData", cursor->await_data)
+          .Append("originatingCommand", cursor->command)
+          .Append("operationUsingCursorId", static_cast<int64_t>(call.client.id()))
+          .End();
+    }
+  }
+}
+
+// The command as $truncateOps shows a long one: its text cut off, the comment beside it.
+void AppendCommand(bson::View command, bool truncate, bson::Builder* out) {
+  constexpr size_t kMostBytes = 1024;
+  if (!truncate || command.size() <= kMostBytes) {
+    out->Append("command", command);
+    return;
+  }
+  out->BeginDocument("command").Append("$truncated", bson::ToJson(command).substr(0, kMostBytes));
+  if (bson::Element comment = command.Find("comment"); comment.present()) {
+    out->Append(comment);
+  }
+  out->End();
+}
+
+bson::Document Describe(Commands& commands, const request::RunningOp& op, bool truncate) {
   const request::Call& call = *op.call;
   auto micros = std::chrono::duration_cast<std::chrono::microseconds>(
                     std::chrono::steady_clock::now() - op.started)
                     .count();
   bson::Builder out;
   out.Append("type", "op")
-      .Append("host", i.commands.info().host)
+      .Append("host", commands.info().host)
       .Append("desc", "conn" + std::to_string(call.client.id()))
       .Append("connectionId", static_cast<int32_t>(call.client.id()))
       .Append("client", call.client.remote());
@@ -67,12 +100,11 @@ bson::Document Describe(const Invocation& i, const request::RunningOp& op) {
       .Append("microsecs_running", static_cast<int64_t>(micros))
       .Append("op", KindOf(call.command.name))
       .Append("ns", NamespaceOf(call))
-      .Append("redacted", false)
-      .Append("command", call.body)
-      .Append("numYields", 0)
-      .Append("waitingForLock", false)
-      .Append("waitingForFlowControl", false);
-  if (auto progress = i.engine.catalog().builds().Of(*op.op)) {
+      .Append("redacted", false);
+  AppendCommand(call.body, truncate, &out);
+  AppendCursor(commands, call, &out);
+  out.Append("numYields", 0).Append("waitingForLock", false).Append("waitingForFlowControl", false);
+  if (auto progress = commands.engine().catalog().builds().Of(*op.op)) {
     int64_t percent = progress->total > 0 ? progress->done * 100 / progress->total : 0;
     std::string phase = "Index Build: " + progress->phase;
     out.Append("msg", phase + " " + phase + ": " + std::to_string(progress->done) + "/" +
@@ -101,13 +133,73 @@ bson::Document FilterOf(bson::View body) {
   return filter.Finish();
 }
 
+bool Switch(bson::View spec, std::string_view name, bool otherwise) {
+  bson::Value value = spec[name];
+  return value.type() == bson::Type::kBool ? value.AsBool() : otherwise;
+}
+
+bson::Document IdleCursor(Commands& commands, const engine::Cursor& cursor) {
+  bson::Builder out;
+  out.Append("type", "idleCursor").Append("host", commands.engine().host).Append("ns", cursor.ns);
+  if (!cursor.lsid.empty()) {
+    out.BeginDocument("lsid").Append("id", bson::Value::Binary(cursor.lsid, 4)).End();
+  }
+  out.BeginDocument("cursor")
+      .Append("cursorId", cursor.id())
+      .Append("nDocsReturned", cursor.returned)
+      .Append("noCursorTimeout", cursor.no_timeout)
+      .Append("tailable", cursor.tailable)
+      .Append("awaitData", cursor.await_data)
+      .Append("originatingCommand", cursor.command)
+      .End();
+  return out.Finish();
+}
+
+// A session between two statements of its transaction; empty when it is in use or has none.
+bson::Document IdleSession(Commands& commands, engine::Session& session) {
+  std::unique_lock lock(session.mutex, std::try_to_lock);
+  if (!lock.owns_lock() || session.state() != engine::Session::State::kInProgress) {
+    return bson::Document();
+  }
+  bson::Builder out;
+  out.Append("type", "idleSession")
+      .Append("host", commands.engine().host)
+      .Append("desc", "inactive transaction")
+      .Append("active", false);
+  out.BeginDocument("lsid").Append("id", bson::Value::Binary(session.lsid, 4)).End();
+  out.BeginDocument("transaction").BeginDocument("parameters");
+  out.Append("txnNumber", session.txn_number()).Append("autocommit", false).End().End();
+  out.Append("waitingForLock", false);
+  return out.Finish();
+}
+
+// The thread that expires documents, cursors and sessions: a connection of nobody.
+bson::Document IdleThread(Commands& commands) {
+  bson::Builder out;
+  out.Append("type", "op")
+      .Append("host", commands.engine().host)
+      .Append("desc", "TTLMonitor")
+      .Append("active", false)
+      .Append("currentOpTime", WallClock())
+      .Append("threaded", true)
+      .Append("op", "none")
+      .Append("ns", "")
+      .BeginDocument("command")
+      .End()
+      .Append("numYields", 0)
+      .Append("waitingForLock", false)
+      .Append("waitingForFlowControl", false);
+  return out.Finish();
+}
+
 Status RunCurrentOp(Invocation& i) {
   bson::Document spec = FilterOf(i.body());
   expr::Context context;
   ASSIGN_OR_RETURN(auto filter, expr::match::Filter::Parse(spec.view(), &context));
   std::vector<bson::Document> all;
+  bool truncate = Truthy(i.body()["$truncateOps"]);
   i.commands.operations().ForEach(
-      [&](const request::RunningOp& op) { all.push_back(Describe(i, op)); });
+      [&](const request::RunningOp& op) { all.push_back(Describe(i.commands, op, truncate)); });
   i.reply().BeginArray("inprog");
   for (const bson::Document& op : all) {
     ASSIGN_OR_RETURN(bool matches, filter->Matches(op.view()));
@@ -145,6 +237,29 @@ Status RunKillOp(Invocation& i) {
 }
 
 }  // namespace
+
+std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spec) {
+  std::vector<bson::Document> all;
+  bool truncate = Switch(spec, "truncateOps", false);
+  commands.operations().ForEach(
+      [&](const request::RunningOp& op) { all.push_back(Describe(commands, op, truncate)); });
+  if (Switch(spec, "idleConnections", false)) {
+    all.push_back(IdleThread(commands));
+  }
+  if (Switch(spec, "idleCursors", false)) {
+    commands.engine().cursors().ForEachIdle(
+        [&](const engine::Cursor& cursor) { all.push_back(IdleCursor(commands, cursor)); });
+  }
+  if (Switch(spec, "idleSessions", true)) {
+    for (const auto& session : commands.engine().sessions().All()) {
+      bson::Document idle = IdleSession(commands, *session);
+      if (!idle.view().empty()) {
+        all.push_back(std::move(idle));
+      }
+    }
+  }
+  return all;
+}
 
 std::span<const Row> OperationRows() {
   using request::kAdminOnly;

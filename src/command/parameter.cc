@@ -11,6 +11,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/diagnostic.h"
+#include "plan/pipeline.h"
 #include "request/fields.h"
 
 namespace quire::command {
@@ -149,6 +150,44 @@ void GetVerbosity(Commands&, std::string_view name, bson::Builder* out) {
   out->End();
 }
 
+// The names of rewrites, separated by commas, as bits; nothing when one is unknown.
+std::optional<uint64_t> RewriteBits(std::string_view names) {
+  uint64_t bits = 0;
+  while (!names.empty()) {
+    std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    const auto& all = plan::RewriteNames();
+    auto at = std::find(all.begin(), all.end(), name);
+    if (at == all.end()) {
+      return std::nullopt;
+    }
+    bits |= uint64_t{1} << (at - all.begin());
+  }
+  return bits;
+}
+
+Status CheckRewritesOff(std::string_view name, const bson::Value& value) {
+  if (!value.is_string()) {
+    return {kTypeMismatch, std::string(name) + " must be a string"};
+  }
+  return RewriteBits(value.AsString()) ? Status::Ok() : Refuse(name, "no such rewrite");
+}
+
+void SetRewritesOff(Commands& commands, const bson::Value& value) {
+  commands.engine().rewrites_off = RewriteBits(value.AsString()).value_or(0);
+}
+
+void GetRewritesOff(Commands& commands, std::string_view name, bson::Builder* out) {
+  std::string names;
+  uint64_t off = commands.engine().rewrites_off;
+  for (size_t i = 0; i < plan::RewriteNames().size(); ++i) {
+    if (((off >> i) & 1) != 0) {
+      names += (names.empty() ? "" : ",") + std::string(plan::RewriteNames()[i]);
+    }
+  }
+  out->Append(name, names);
+}
+
 const Parameter kParameters[] = {
     {"KeysRotationIntervalSec", kStartup,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, 7776000); },
@@ -196,6 +235,13 @@ const Parameter kParameters[] = {
        out->BeginDocument(n).Append("version", c.cluster().version()).End();
      },
      nullptr, nullptr},
+    {"internalPipelineRewritesOff", kAlways, GetRewritesOff, CheckRewritesOff, SetRewritesOff},
+    {"internalPipelineStageMemoryBytes", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.engine().stage_memory_bytes.load());
+     },
+     CheckInteger<1, INT64_MAX>,
+     [](Commands& c, const bson::Value& v) { c.engine().stage_memory_bytes = IntegerOf(v); }},
     {"localLogicalSessionTimeoutMinutes", kNever,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, static_cast<int32_t>(c.engine().options().session_timeout.count()));

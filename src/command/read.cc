@@ -212,6 +212,7 @@ Status AppendFirstBatch(Invocation& i, std::shared_ptr<engine::Cursor> cursor,
   i.engine.metrics.returned += returned;
   bool keep = !cursor->exhausted && !single_batch;
   if (keep) {
+    cursor->command = bson::Document(i.body());
     cursor->source->Rest();
   }
   i.reply().Append("id", keep ? i.engine.cursors().Add(std::move(cursor)) : int64_t{0});

@@ -38,15 +38,30 @@ class TopTable {
   };
   using Usages = std::array<Usage, kNames.size()>;
 
+  // The same by what $collStats tells apart, with the number of commands per span of time.
+  enum Class { kReads, kWrites, kCommands };
+  static constexpr std::array<std::string_view, 3> kClassNames = {"reads", "writes", "commands"};
+  static constexpr size_t kSpans = 51;
+  struct Latency {
+    Usage all;
+    std::array<int64_t, kSpans> spans{};
+  };
+  using Latencies = std::array<Latency, kClassNames.size()>;
+  // Where span `n` begins, in microseconds: powers of two, from 2048 on with one in between.
+  static int64_t SpanStart(size_t n);
+
   // Adds a finished command to its namespace (call.summary.ns).
   void Record(const request::Call& call, std::chrono::microseconds took);
+
+  // All zero for a namespace never used.
+  Latencies LatenciesOf(std::string_view ns);
 
   // Calls `visit(ns, usages)` in order of namespaces; forgets those for which it gives false.
   template <typename F>
   void ForEach(F visit) {
     std::lock_guard lock(mutex_);
     for (auto at = usages_.begin(); at != usages_.end();) {
-      at = visit(at->first, at->second) ? std::next(at) : usages_.erase(at);
+      at = visit(at->first, at->second.usages) ? std::next(at) : usages_.erase(at);
     }
   }
 
@@ -54,7 +69,11 @@ class TopTable {
   static constexpr size_t kMaxNamespaces = 10'000;
 
   std::mutex mutex_;
-  std::map<std::string, Usages, std::less<>> usages_;  // protected by mutex_
+  struct Entry {
+    Usages usages;
+    Latencies latencies;
+  };
+  std::map<std::string, Entry, std::less<>> usages_;  // protected by mutex_
 };
 
 }  // namespace quire::command

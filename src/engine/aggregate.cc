@@ -40,6 +40,14 @@ bool SameCollation(const expr::Collator* a, const expr::Collator* b) {
   return bson::CompareDocuments(a->spec(), b->spec()) == 0;
 }
 
+bool ReadsAsView(const store::CollectionInfo* collection, std::string_view ns) {
+  if (collection != nullptr) {
+    return collection->is_view();
+  }
+  size_t dot = ns.find('.');
+  return dot != std::string_view::npos && ns.substr(dot + 1) == "system.views";
+}
+
 Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns) {
   constexpr int kMaxDepth = 20;
   ResolvedView resolved;
@@ -56,6 +64,7 @@ Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns
     }
     first = false;
     if (info == nullptr || !info->is_view()) {
+      resolved.lists_views = ReadsAsView(info.get(), at);
       resolved.collection = std::move(info);
       return resolved;
     }
@@ -117,6 +126,9 @@ Status ExplainAggregate(const Operation& operation, std::string_view database,
                         bson::Builder* reply) {
   plan::Namespace ns{std::string(database), std::string(request.collection)};
   PipelineRun run(operation, ns, request.pipeline.view, request.allow_disk_use);
+  if (verbosity != "queryPlanner") {
+    run.KeepOperators();
+  }
   RETURN_IF_ERROR(run.Open(operation, request.collation, request.let, request.hint));
   bool execute = verbosity != "queryPlanner" && !run.writes();
   if (execute) {
@@ -141,9 +153,13 @@ Status ExplainAggregate(const Operation& operation, std::string_view database,
   if (run.query() != nullptr) {
     reply->PushDocument().BeginDocument("$cursor");
     planner();
-    reply->End().End();
+    reply->End();
+    if (execute) {
+      plan::ExplainRun(run.query()->plan().Totals(), reply);
+    }
+    reply->End();
   }
-  plan::ExplainStages(run.stages(), reply);
+  plan::ExplainStages(run.stages(), run.operators(), reply);
   reply->End();
   return Status::Ok();
 }

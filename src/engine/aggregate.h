@@ -19,12 +19,16 @@ namespace quire::engine {
 struct ResolvedView {
   store::CollectionPtr collection;  // null when there is none
   bool is_view = false;
+  bool lists_views = false;  // it is system.views: the definitions of the database's views
   std::vector<bson::Document> stages;
   std::shared_ptr<const expr::Collator> collator;  // of the outermost view
 };
 // ViewDepthLimitExceeded for more than 20 levels; OptionNotSupportedOnView when the views'
 // collations differ.
 Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns);
+
+// Whether `ns` is read through a pipeline: a view, or system.views, which is no stored collection.
+bool ReadsAsView(const store::CollectionInfo* collection, std::string_view ns);
 
 // Null is the simple collation.
 bool SameCollation(const expr::Collator* a, const expr::Collator* b);

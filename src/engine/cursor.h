@@ -90,6 +90,16 @@ class CursorTable {
   size_t size();
   int64_t timed_out() const { return timed_out_; }
   std::vector<std::shared_ptr<Cursor>> All();
+  // Calls `visit(cursor)` with each cursor that no getMore uses; the table is locked meanwhile.
+  template <typename F>
+  void ForEachIdle(F visit) {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, cursor] : cursors_) {
+      if (!cursor->pinned_) {
+        visit(*cursor);
+      }
+    }
+  }
 
  private:
   template <typename F>

@@ -58,6 +58,13 @@ class Engine {
   // Set once by whoever runs commands on the engine, before the first one.
   std::string host = "localhost";
   std::function<std::vector<bson::Document>(bson::View spec)> current_operations;
+  // Appends {reads, writes, commands, transactions} of a namespace to the open document.
+  std::function<void(std::string_view ns, bool histograms, bson::Builder* out)> append_latencies;
+
+  // For tests and for finding faults: rewrites of pipelines that are off, as bits in the order of
+  // plan::RewriteNames, and what a blocking stage may hold before it spills.
+  std::atomic<uint64_t> rewrites_off{0};
+  std::atomic<int64_t> stage_memory_bytes{int64_t{100} << 20};
 
   std::atomic<bool> ttl_enabled{true};
   std::atomic<int64_t> transaction_lifetime_seconds{60};

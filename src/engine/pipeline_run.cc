@@ -58,6 +58,25 @@ bson::Document ArrayOf(const std::vector<bson::Document>& stages) {
   return array.Finish();
 }
 
+// Whether what an index holds for `path` is what the documents hold: no arrays taken apart, and
+// strings as they are.
+bool KeysAreValues(const store::CollectionInfo& collection, const std::string& path,
+                   const expr::Context& context) {
+  if (path.empty() || context.collator != nullptr) {
+    return false;
+  }
+  for (const auto& index : collection.indexes) {
+    for (const auto& part : index->keys.parts) {
+      bool plain = part.kind == store::IndexKeySpec::Kind::kOrdered && index->collator == nullptr &&
+                   index->state->multikey_steps.load() == 0;
+      if (part.path == path && !plain) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 PipelineRun::PipelineRun(const Operation& operation, plan::Namespace ns, bson::View pipeline,
@@ -68,7 +87,14 @@ PipelineRun::PipelineRun(const Operation& operation, plan::Namespace ns, bson::V
       ns_(std::move(ns)),
       pipeline_(pipeline),
       allow_disk_use_(allow_disk_use),
-      bypass_validation_(bypass_validation) {}
+      bypass_validation_(bypass_validation) {
+  uint64_t off = engine_.rewrites_off;
+  for (size_t i = 0; off != 0; ++i, off >>= 1) {
+    if ((off & 1) != 0) {
+      rewrites_off_.emplace(plan::RewriteNames()[i]);
+    }
+  }
+}
 
 PipelineRun::~PipelineRun() = default;
 
@@ -108,19 +134,22 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   plan::PipelineOptions options;
   options.ns = ns_;
   ASSIGN_OR_RETURN(stages_, plan::ParsePipeline(pipeline_, options, &context_));
-  RETURN_IF_ERROR(plan::RewriteStages(&stages_, &context_));
+  RETURN_IF_ERROR(plan::RewriteStages(&stages_, &context_, rewrites_off_));
   txn_ = SessionTransaction(operation);
   if (txn_ == nullptr) {
     ASSIGN_OR_RETURN(own_txn_, store::Transaction::Begin(engine_.store(), true));
     txn_ = own_txn_.get();
   }
   std::unique_ptr<exec::Operator> input;
-  if (!plan::StartsWithSource(stages_)) {
+  if (resolved.lists_views && !plan::StartsWithSource(stages_)) {
+    input = std::make_unique<ListRows>(ViewDefinitions(operation, ns_.database));
+  } else if (!plan::StartsWithSource(stages_)) {
     ASSIGN_OR_RETURN(query_,
                      PlanLeading(operation, collection_, &stages_, context_, hint_.value()));
     input = std::make_unique<QueryRows>(query_.get());
   }
-  ASSIGN_OR_RETURN(root_, plan::BuildStages(operation.op, stages_, std::move(input), *this));
+  ASSIGN_OR_RETURN(root_, plan::BuildStages(operation.op, stages_, std::move(input), *this,
+                                            explain_ ? &operators_ : nullptr));
   return Status::Ok();
 }
 
@@ -133,12 +162,16 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
     return Status(kNamespaceNotFound,
                   "$geoNear requires a geo index to run, but the collection does not exist");
   }
-  plan::LeadingFind leading = plan::TakeLeadingFind(stages);
+  plan::LeadingFind leading = plan::TakeLeadingFind(stages, rewrites_off_);
   PlannedQuery::Parts parts;
   parts.collection = collection;
   parts.filter = leading.filter;
   parts.sort = leading.sort;
   parts.projection = leading.projection;
+  parts.projection_optional = leading.only_needs;
+  if (collection != nullptr && KeysAreValues(*collection, leading.distinct_path, context)) {
+    parts.distinct_path = leading.distinct_path;
+  }
   parts.skip = leading.skip;
   parts.limit = leading.limit;
   parts.hint = hint;
@@ -149,11 +182,12 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
 }
 
 Result<bool> PipelineRun::Next(OpContext& op, exec::Row* row) {
-  constexpr uint32_t kMaxDocument = 16 << 20;
+  constexpr uint32_t kMaxDocument = (16 << 20) + (16 << 10);  // room around a stored document
   ASSIGN_OR_RETURN(bool more, root_->Next(op, row));
   if (more && row->document.size() > kMaxDocument) {
     return Status(kBSONObjectTooLarge, "BSONObj size: " + std::to_string(row->document.size()) +
-                                           " is invalid. Size must be between 0 and 16777216");
+                                           " is invalid. Size must be between 0 and " +
+                                           std::to_string(kMaxDocument));
   }
   return more;
 }
@@ -198,7 +232,9 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
     nested->stages.push_back(std::move(stage));
   }
   std::unique_ptr<exec::Operator> input;
-  if (!plan::StartsWithSource(nested->stages)) {
+  if (resolved.lists_views && !plan::StartsWithSource(nested->stages)) {
+    input = std::make_unique<ListRows>(ViewDefinitions(operation, ns.database));
+  } else if (!plan::StartsWithSource(nested->stages)) {
     ASSIGN_OR_RETURN(nested->query, PlanLeading(operation, resolved.collection, &nested->stages,
                                                 context, bson::Value()));
     input = std::make_unique<QueryRows>(nested->query.get());
@@ -227,7 +263,11 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenSource(OpContext& op,
                                                                 std::string_view stage,
                                                                 const bson::Value& spec) {
   Operation operation = MakeOperation(op);
-  ASSIGN_OR_RETURN(auto documents, SourceDocuments(operation, ns_, stage, spec));
+  // The indexes and plans of a view are those of what it is on; its statistics are its own.
+  bool of_collection = collection_ != nullptr && stage != "$collStats";
+  plan::Namespace ns =
+      of_collection ? plan::Namespace{collection_->database, collection_->name} : ns_;
+  ASSIGN_OR_RETURN(auto documents, SourceDocuments(operation, ns, stage, spec));
   return std::unique_ptr<exec::Operator>(std::make_unique<ListRows>(std::move(documents)));
 }
 

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "engine/aggregate.h"
 
@@ -34,6 +36,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   const expr::Context& context() const override { return context_; }
   const plan::Namespace& ns() const override { return ns_; }
   bool allow_disk_use() const override { return allow_disk_use_; }
+  const std::set<std::string>& rewrites_off() const override { return rewrites_off_; }
   Result<std::unique_ptr<exec::Operator>> OpenPipeline(OpContext& op, const plan::Namespace& ns,
                                                        plan::Stages stages,
                                                        const expr::Context& context) override;
@@ -42,6 +45,10 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
                                                      const bson::Value& spec) override;
   Result<std::unique_ptr<plan::DocumentSink>> OpenSink(OpContext& op,
                                                        const plan::SinkOptions& options) override;
+
+  // To be called before Open when the run is to be explained.
+  void KeepOperators() { explain_ = true; }
+  const std::vector<const exec::Operator*>& operators() const { return operators_; }
 
   bool writes() const { return plan::EndsWithSink(stages_); }
   const plan::Stages& stages() const { return stages_; }
@@ -65,6 +72,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   bson::Document pipeline_;
   const bool allow_disk_use_;
   const bool bypass_validation_;
+  std::set<std::string> rewrites_off_;
   std::shared_ptr<const expr::Collator> collator_;
   expr::Context context_;
   bson::OwnedValue hint_;
@@ -73,6 +81,8 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   std::unique_ptr<store::Transaction> own_txn_;
   store::Transaction* txn_ = nullptr;
   std::unique_ptr<PlannedQuery> query_;
+  bool explain_ = false;
+  std::vector<const exec::Operator*> operators_;  // of the stages, when explained
   std::unique_ptr<exec::Operator> root_;
 };
 
@@ -81,6 +91,9 @@ Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
                                                     const plan::Namespace& ns,
                                                     std::string_view stage,
                                                     const bson::Value& spec);
+
+// The views of a database, as system.views shows them.
+std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database);
 
 Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
                                                      const plan::SinkOptions& options);

@@ -73,6 +73,7 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
   query_.projection = projection_.get();
   query_.sort_spec = sort_spec_;
   query_.projection_spec = projection_spec_;
+  query_.projection_optional = parts.projection_optional;
   query_.hint = hint_.value();
   query_.min = min_;
   query_.max = max_;
@@ -228,10 +229,11 @@ class FindSource : public RowSource {
   uint64_t seen_ = 0;
 };
 
-// Calls `visit` with every value `path` reaches, arrays opened on the way and at the end.
+// Calls `visit` with every value `path` reaches, arrays opened on the way and at the end. No path:
+// the value itself; an empty one names a field without a name.
 template <typename F>
-void VisitValues(const bson::Value& value, std::string_view path, F& visit) {
-  if (path.empty()) {
+void VisitValues(const bson::Value& value, std::optional<std::string_view> path, F& visit) {
+  if (!path) {
     if (!value.is_array()) {
       visit(value);
       return;
@@ -241,9 +243,12 @@ void VisitValues(const bson::Value& value, std::string_view path, F& visit) {
     }
     return;
   }
-  size_t dot = path.find('.');
-  std::string_view name = path.substr(0, dot);
-  std::string_view rest = dot == std::string_view::npos ? "" : path.substr(dot + 1);
+  size_t dot = path->find('.');
+  std::string_view name = path->substr(0, dot);
+  std::optional<std::string_view> rest;
+  if (dot != std::string_view::npos) {
+    rest = path->substr(dot + 1);
+  }
   if (value.is_document() || value.is_array()) {
     if (bson::Element e = value.AsDocument().Find(name); e.present()) {
       VisitValues(e.value(), rest, visit);
@@ -329,7 +334,7 @@ PlannedQuery::Parts FindParts(const request::FindRequest& request,
 Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
                                      const request::FindRequest& request) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
-  if (collection != nullptr && collection->is_view()) {
+  if (ReadsAsView(collection.get(), ns)) {
     return FindOnView(operation, ns, request);
   }
   if (request.tailable && collection != nullptr && !collection->capped) {
@@ -466,7 +471,7 @@ Result<int64_t> Count(const Operation& operation, const std::string& ns,
   parts.skip = request.skip;
   parts.limit = request.limit;
   parts.count_only = true;
-  if (collection != nullptr && collection->is_view()) {
+  if (ReadsAsView(collection.get(), ns)) {
     return CountOnView(operation, ns, request);
   }
   if (collection != nullptr && request.query.empty() && !operation.in_transaction &&
@@ -497,7 +502,7 @@ Status Distinct(const Operation& operation, const std::string& ns,
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
   ASSIGN_OR_RETURN(auto collator, CollatorOf(request.collation, collection.get()));
   DistinctValues values(collator.get(), request.key);
-  if (collection != nullptr && collection->is_view()) {
+  if (ReadsAsView(collection.get(), ns)) {
     std::vector<bson::Document> stages;
     if (!request.query.empty()) {
       stages.push_back(StageOf("$match", bson::Value(request.query)));

@@ -23,6 +23,7 @@ class PlannedQuery {
     bson::View filter;
     bson::View sort;
     bson::View projection;
+    bool projection_optional = false;  // see plan::Query
     bson::Value hint;
     bson::View min;
     bson::View max;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where $out and $merge write.
+#include <algorithm>
 #include <atomic>
 
 #include "base/error_codes.h"
@@ -64,11 +65,12 @@ class Inserter {
 // $out: everything goes into a new collection that replaces the target at the end.
 class OutSink : public plan::DocumentSink {
  public:
-  OutSink(PipelineRun& run, const plan::Namespace& target)
+  OutSink(PipelineRun& run, const plan::SinkOptions& options)
       : engine_(run.engine()),
         durability_(run.durability()),
-        target_(FullName(target)),
-        temporary_(target.database + ".tmp.agg_out." + std::to_string(next_++)),
+        target_(FullName(options.target)),
+        timeseries_(options.timeseries),
+        temporary_(options.target.database + ".tmp.agg_out." + std::to_string(next_++)),
         inserter_(engine_, durability_, temporary_, run.bypass_validation()) {}
 
   ~OutSink() override {
@@ -83,13 +85,23 @@ class OutSink : public plan::DocumentSink {
     Operation operation{engine_, op};
     operation.durability = durability_;
     store::CollectionPtr target = engine_.catalog().Find(target_);
+    bool timeseries = !timeseries_.view().empty();
+    if (target != nullptr && timeseries && !target->options.view().Has("timeseries")) {
+      return {7268700, "Cannot create a time-series collection in the place of '" + target_ +
+                           "', which is none"};
+    }
     if (target != nullptr && target->is_view()) {
       return {kCommandNotSupportedOnView, "Namespace " + target_ + " is a view, not a collection"};
     }
     if (target != nullptr && target->capped) {
       return {17152, "namespace '" + target_ + "' is capped so it can't be used for $out"};
     }
-    bson::View options = target != nullptr ? target->options.view() : bson::View();
+    bson::Document options;
+    if (target != nullptr) {
+      options = target->options;
+    } else if (timeseries) {
+      options = bson::Builder().Append("timeseries", timeseries_).Finish();
+    }
     RETURN_IF_ERROR(CreateCollection(operation, temporary_, options));
     std::vector<bson::View> specs;
     if (target != nullptr) {
@@ -116,6 +128,7 @@ class OutSink : public plan::DocumentSink {
   Engine& engine_;
   kv::Durability durability_;
   std::string target_;
+  bson::Document timeseries_;
   std::string temporary_;
   Inserter inserter_;
   bool finished_ = false;
@@ -144,12 +157,14 @@ class MergeSink : public plan::DocumentSink {
     if (target != nullptr && target->is_view()) {
       return {kCommandNotSupportedOnView, "Namespace " + target_ + " is a view, not a collection"};
     }
-    if (on_.size() == 1 && on_.front() == "_id") {
+    if (target == nullptr && on_.size() == 1 && on_.front() == "_id") {
       return Status::Ok();
     }
     if (target != nullptr) {
       for (const auto& index : target->indexes) {
-        if (index->unique && index->partial_filter == nullptr && SameFields(*index)) {
+        if ((index->unique || index->is_id) && index->partial_filter == nullptr &&
+            SameFields(*index) && SameCollation(index->collator.get(), context_.collator)) {
+          takes_null_ = !index->sparse && !index->is_id;
           return Status::Ok();
         }
       }
@@ -157,7 +172,30 @@ class MergeSink : public plan::DocumentSink {
     return {51183, "Cannot find index to verify that join fields will be unique"};
   }
 
+  // A document that cannot be written does not keep those behind it from being written: the first
+  // error is told at the end of a batch.
   Status Write(OpContext& op, bson::View document) override {
+    constexpr int kBatch = 1000;
+    Status written = WriteOne(op, document);
+    if (!written.ok() && (op.killed() || !IsOfDocument(written))) {
+      return written;
+    }
+    if (first_error_.ok()) {
+      first_error_ = written;
+    }
+    return ++written_ % kBatch == 0 ? first_error_ : Status::Ok();
+  }
+
+  Status Finish(OpContext&) override { return first_error_; }
+
+ private:
+  static bool IsOfDocument(const Status& status) {
+    constexpr int kCodes[] = {kDuplicateKey, kDocumentValidationFailure, kImmutableField,
+                              kMergeStageNoMatchingDocument};
+    return std::find(std::begin(kCodes), std::end(kCodes), status.code()) != std::end(kCodes);
+  }
+
+  Status WriteOne(OpContext& op, bson::View document) {
     Operation operation{engine_, op};
     operation.durability = durability_;
     bson::Document with_id;
@@ -178,9 +216,6 @@ class MergeSink : public plan::DocumentSink {
     return Update(operation, document, query);
   }
 
-  Status Finish(OpContext&) override { return Status::Ok(); }
-
- private:
   bool SameFields(const store::IndexInfo& index) const {
     if (index.keys.parts.size() != on_.size() || index.keys.special != nullptr) {
       return false;
@@ -203,7 +238,10 @@ class MergeSink : public plan::DocumentSink {
         value = value.AsDocument()[rest.substr(0, dot)];
         rest = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
       }
-      if (!rest.empty() || value.nullish()) {
+      bool missing = !rest.empty() || value.nullish();
+      if (missing && takes_null_) {
+        value = bson::Value::Null();
+      } else if (missing) {
         return Status(51132, "$merge write error: 'on' field '" + path +
                                  "' cannot be missing, null or undefined");
       }
@@ -320,6 +358,9 @@ class MergeSink : public plan::DocumentSink {
   const plan::SinkOptions options_;
   std::string target_;
   std::vector<std::string> on_;
+  bool takes_null_ = false;  // null and missing are values of `on` like others
+  Status first_error_ = Status::Ok();
+  int64_t written_ = 0;
 };
 
 }  // namespace
@@ -327,7 +368,7 @@ class MergeSink : public plan::DocumentSink {
 Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
                                                      const plan::SinkOptions& options) {
   if (options.mode == plan::SinkOptions::Mode::kOut) {
-    auto out = std::make_unique<OutSink>(run, options.target);
+    auto out = std::make_unique<OutSink>(run, options);
     RETURN_IF_ERROR(out->Start(op));
     return std::unique_ptr<plan::DocumentSink>(std::move(out));
   }

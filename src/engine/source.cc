@@ -6,6 +6,7 @@
 #include "engine/pipeline_run.h"
 #include "engine/statistics.h"
 #include "plan/plan_cache.h"
+#include "plan/source_options.h"
 
 namespace quire::engine {
 
@@ -38,26 +39,56 @@ Result<Documents> PlanCache(const Operation& operation, const plan::Namespace& n
                             const bson::Value&) {
   Documents out;
   ASSIGN_OR_RETURN(auto collection, operation.Find(ns.database + "." + ns.collection));
-  if (collection == nullptr || collection->is_view()) {
+  if (collection == nullptr) {
+    return Status(50933, "collection '" + ns.database + "." + ns.collection + "' does not exist");
+  }
+  if (collection->is_view()) {
     return out;
   }
   for (const bson::Document& stats : plan::PlanCacheStats(*collection)) {
     bson::Builder b;
     b.AppendFields(stats).Append("host", operation.engine.host);
+    b.Append("planCacheShapeHash", stats.view()["queryHash"]);
     out.push_back(b.Finish());
   }
   return out;
+}
+
+// Options given as null are as good as left out; of several one that is not null counts.
+bson::Value Wanted(bson::View options, std::string_view name) {
+  for (const bson::Element& option : options) {
+    if (option.name() == name && option.type() == bson::Type::kDocument) {
+      return option.value();
+    }
+  }
+  return bson::Value();
+}
+
+void AppendScans(const store::CollectionInfo* collection, bson::Builder* out) {
+  int64_t scans = collection != nullptr ? collection->state->scans.load() : 0;
+  int64_t tailable = collection != nullptr ? collection->state->tailable_scans.load() : 0;
+  out->BeginDocument("queryExecStats")
+      .BeginDocument("collectionScans")
+      .Append("total", scans + tailable)
+      .Append("nonTailable", scans)
+      .End()
+      .End();
 }
 
 Result<Documents> CollStats(const Operation& operation, const plan::Namespace& ns,
                             const bson::Value& spec) {
   std::string full = ns.database + "." + ns.collection;
   ASSIGN_OR_RETURN(auto collection, operation.Find(full));
-  if (collection == nullptr) {
+  bson::Value latency = Wanted(spec.AsDocument(), "latencyStats");
+  bson::Value storage = Wanted(spec.AsDocument(), "storageStats");
+  bson::Value count = Wanted(spec.AsDocument(), "count");
+  bson::Value scans = Wanted(spec.AsDocument(), "queryExecStats");
+  bool of_views = collection == nullptr && ReadsAsView(nullptr, full);
+  bool of_storage = !storage.missing() || !count.missing() || !scans.missing();
+  if (of_storage && collection == nullptr && !of_views) {
     return Status(kNamespaceNotFound, "Collection [" + full + "] not found.");
   }
-  bson::View wanted = spec.AsDocument();
-  if (collection->is_view() && (wanted.Has("storageStats") || wanted.Has("count"))) {
+  if (of_storage && collection != nullptr && collection->is_view()) {
     return Status(kCommandNotSupportedOnView, "Namespace " + full + " is a view, not a collection");
   }
   bson::Builder b;
@@ -65,20 +96,24 @@ Result<Documents> CollStats(const Operation& operation, const plan::Namespace& n
   b.Append("localTime", bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
                                        std::chrono::system_clock::now().time_since_epoch())
                                        .count()});
-  if (wanted.Has("storageStats")) {
-    b.BeginDocument("storageStats");
-    AppendStorageStats(operation.engine, collection.get(), 1, &b);
-    b.End();
-  }
-  if (wanted.Has("count")) {
-    b.Append("count", collection->state->documents.load());
-  }
-  if (wanted.Has("latencyStats")) {
+  if (!latency.missing() && operation.engine.append_latencies) {
     b.BeginDocument("latencyStats");
-    for (std::string_view kind : {"reads", "writes", "commands", "transactions"}) {
-      b.BeginDocument(kind).Append("latency", int64_t{0}).Append("ops", int64_t{0}).End();
-    }
+    operation.engine.append_latencies(full, latency.AsDocument()["histograms"].AsBool(), &b);
     b.End();
+  }
+  if (!storage.missing()) {
+    ASSIGN_OR_RETURN(int64_t scale, plan::StorageScale(storage));
+    b.BeginDocument("storageStats");
+    AppendStorageStats(operation.engine, collection.get(), scale, &b);
+    b.End();
+  }
+  if (!count.missing()) {
+    AppendInteger(&b, "count",
+                  of_views ? static_cast<int64_t>(ViewDefinitions(operation, ns.database).size())
+                           : collection->state->documents.load());
+  }
+  if (!scans.missing()) {
+    AppendScans(collection.get(), &b);
   }
   Documents out;
   out.push_back(b.Finish());
@@ -96,8 +131,14 @@ Result<Documents> CurrentOp(const Operation& operation, const plan::Namespace& n
              : Documents();
 }
 
-Result<Documents> Sessions(const Operation& operation, const plan::Namespace&, const bson::Value&) {
+// Sessions are not told apart by their users: one asked for by name is not found.
+Result<Documents> Sessions(const Operation& operation, const plan::Namespace&,
+                           const bson::Value& spec) {
   Documents out;
+  bson::Value users = spec.AsDocument()["users"];
+  if (users.is_array() && !users.AsArray().empty()) {
+    return out;
+  }
   for (const auto& session : operation.engine.sessions().All()) {
     bson::Builder b;
     b.BeginDocument("_id").Append("id", bson::Value::Binary(session->lsid, 4)).End();
@@ -107,16 +148,44 @@ Result<Documents> Sessions(const Operation& operation, const plan::Namespace&, c
   return out;
 }
 
+Result<Documents> StoredSessions(const Operation& operation, const plan::Namespace& ns,
+                                 const bson::Value& spec) {
+  if (ns.database != "config" || ns.collection != "system.sessions") {
+    return Status(kInvalidNamespace,
+                  "$listSessions may only be run against config.system.sessions");
+  }
+  return Sessions(operation, ns, spec);
+}
+
 struct SourceRow {
   std::string_view stage;
   Result<Documents> (*read)(const Operation&, const plan::Namespace&, const bson::Value& spec);
 };
 constexpr SourceRow kSources[] = {
-    {"$indexStats", IndexStats},    {"$collStats", CollStats},        {"$currentOp", CurrentOp},
-    {"$planCacheStats", PlanCache}, {"$listLocalSessions", Sessions}, {"$listSessions", Sessions},
+    {"$indexStats", IndexStats},      {"$collStats", CollStats},
+    {"$currentOp", CurrentOp},        {"$planCacheStats", PlanCache},
+    {"$listLocalSessions", Sessions}, {"$listSessions", StoredSessions},
 };
 
 }  // namespace
+
+std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database) {
+  Documents out;
+  for (const auto& collection : operation.engine.catalog().snapshot()->InDatabase(database)) {
+    if (!collection->is_view()) {
+      continue;
+    }
+    bson::Builder b;
+    b.Append("_id", collection->ns()).Append("viewOn", collection->view_on);
+    bson::Value pipeline = collection->options["pipeline"];
+    b.Append("pipeline", pipeline.is_array() ? pipeline : bson::Value::Array(bson::View()));
+    if (bson::Value collation = collection->options["collation"]; !collation.missing()) {
+      b.Append("collation", collation);
+    }
+    out.push_back(b.Finish());
+  }
+  return out;
+}
 
 Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
                                                     const plan::Namespace& ns,

@@ -28,6 +28,10 @@ class CollectionState {
   std::atomic<int64_t> documents{0};
   std::atomic<int64_t> bytes{0};
 
+  // Scans of the whole collection, those that do not end (tailable) apart.
+  std::atomic<int64_t> scans{0};
+  std::atomic<int64_t> tailable_scans{0};
+
   std::atomic<RecordId> next_record_id{1};
   // Dropped (or renamed away): cursors on it die.
   std::atomic<bool> dropped{false};
