@@ -54,11 +54,6 @@ Status CheckNamespace(const StageRow& row, const PipelineOptions& options) {
   if (options.place != PipelinePlace::kTop) {
     return Status::Ok();
   }
-  if (row.name == "$documents" && !on_database) {
-    return Status(kInvalidNamespace,
-                  "$documents must be run against the database with "
-                  "{aggregate: 1}, not a collection");
-  }
   if ((row.flags & kDatabase) &&
       (!on_database || ((row.flags & kAdmin) && options.ns.database != "admin"))) {
     return Status(
@@ -119,11 +114,17 @@ Status CheckText(const Stages& stages) {
 // {aggregate: 1} needs a stage that makes its own documents.
 Status CheckCollectionless(const std::vector<const StageRow*>& rows,
                            const PipelineOptions& options) {
-  if (options.place != PipelinePlace::kTop || !options.ns.collection.empty() ||
+  std::string first = rows.empty() ? "" : std::string(rows[0]->name);
+  bool on_collection = !options.ns.collection.empty();
+  if (options.place == PipelinePlace::kTop && on_collection && first == "$documents") {
+    return Status(kInvalidNamespace,
+                  "$documents must be run against the database with {aggregate: 1}, not a "
+                  "collection");
+  }
+  if (options.place != PipelinePlace::kTop || on_collection ||
       (!rows.empty() && (rows[0]->flags & kNoCollection))) {
     return Status::Ok();
   }
-  std::string first = rows.empty() ? "" : std::string(rows[0]->name);
   return Status(kInvalidNamespace,
                 "{aggregate: 1} is not valid for '" + first + "'; a collection is required.");
 }

@@ -145,7 +145,10 @@ TEST(Pipeline, RowStages) {
       {"[{$redact: 5}]", "", 17053},
       {"[{$sample: {size: 100}}, {$count: 'n'}]", "[{n: 4}]"},
       {"[{$match: {_id: 1}}, {$documents: []}]", "", 40602},
-      {"[{$documents: [{a: 1}, {a: {$add: [1, 1]}}]}]", "[{a: 1}, {a: 2}]"},
+      {"[{$documents: [{a: 1}]}]", "", 73},
+      {"[{$match: {_id: 1}}, {$project: {_id: 1}}, {$lookup: {pipeline: [{$documents: [{a: 1}, {a: "
+       "{$add: [1, 1]}}]}], as: 'd'}}]",
+       "[{_id: 1, d: [{a: 1}, {a: 2}]}]"},
   };
   for (const Case& test : kCases) {
     Check(kSales, test);
