@@ -218,7 +218,7 @@ Status RunDropDatabase(Invocation& i) {
     return request::WrongType("dropDatabase", flag, "[int, decimal, double, long]");
   }
   if (bson::ClampedInt64(flag.value()) != 1) {
-    return {kIllegalOperation, "have to pass 1 as db parameter"};
+    return {5255100, "have to pass 1 as db parameter"};
   }
   if (i.database() == "admin" || i.database() == "local" || i.database() == "config") {
     return {kIllegalOperation,
