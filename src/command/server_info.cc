@@ -169,18 +169,6 @@ struct ConnectionStatusRequest {
       {request::Field<&ConnectionStatusRequest::show_privileges>("showPrivileges")});
 };
 
-// An id of the connection, made of the process's and its number.
-bson::OwnedValue ConnectionUuid(Invocation& i) {
-  static const store::Uuid process = store::GenerateUuid();
-  store::Uuid uuid = process;
-  auto number = static_cast<uint64_t>(i.call.client.id());
-  for (size_t byte = 0; byte < sizeof number; ++byte) {
-    uuid[uuid.size() - 1 - byte] ^= static_cast<uint8_t>(number >> (8 * byte));
-  }
-  return bson::OwnedValue(
-      bson::Value::Binary({reinterpret_cast<const char*>(uuid.data()), uuid.size()}, 4));
-}
-
 Status RunConnectionStatus(Invocation& i) {
   ConnectionStatusRequest asked;
   RETURN_IF_ERROR(request::ReadFields<ConnectionStatusRequest>(
@@ -202,8 +190,7 @@ Status RunConnectionStatus(Invocation& i) {
     }
     i.reply().End();
   }
-  bson::OwnedValue uuid = ConnectionUuid(i);
-  i.reply().End().Append("uuid", uuid.value());
+  i.reply().End();
   return Status::Ok();
 }
 
