@@ -15,7 +15,7 @@ kv::Durability DurabilityOf(const request::WriteConcern& concern) {
 void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder* reply) {
   int code = 0;
   std::string message;
-  if (concern.w.is_number() && bson::ToDouble(concern.w) > 1) {
+  if (concern.w.is_number() && bson::ClampedInt64(concern.w) > 1) {
     code = kUnsatisfiableWriteConcern;
     message = "Not enough data-bearing nodes";
   } else if (concern.w.is_string() && concern.w.AsString() != "majority") {
