@@ -213,7 +213,7 @@ Result<BulkWriteRequest> BulkWriteRequest::Parse(const Request& request) {
         ReadFields<CursorFields>("cursor", *fields.cursor, false, kCursorRows, &cursor));
     if (cursor.batch_size && *cursor.batch_size < 0) {
       return Status(kBadValue, "BSON field 'batchSize' value must be >= 0, actual value '" +
-                               std::to_string(*cursor.batch_size) + "'");
+                                   std::to_string(*cursor.batch_size) + "'");
     }
     r.batch_size = cursor.batch_size;
   }

@@ -147,13 +147,13 @@ constexpr FieldRow<A> kAggregateRows[] = {
     Field<&A::bypass_validation>("bypassDocumentValidation"),
 };
 
-Status NegativeValue(std::string_view field, int64_t value, int code) {
-  return {code, "BSON field '" + std::string(field) + "' value must be >= 0, actual value '" +
-                    std::to_string(value) + "'"};
+Status NegativeValue(std::string_view field, int64_t value) {
+  return {kBadValue, "BSON field '" + std::string(field) + "' value must be >= 0, actual value '" +
+                         std::to_string(value) + "'"};
 }
 
 Status CheckNotNegative(std::string_view field, int64_t value) {
-  return value < 0 ? NegativeValue(field, value, kBadValue) : Status::Ok();
+  return value < 0 ? NegativeValue(field, value) : Status::Ok();
 }
 
 // The statements of a write: from the body's array or from the document sequence of that name.
@@ -274,7 +274,7 @@ Result<CountRequest> CountRequest::Parse(bson::View body) {
   ASSIGN_OR_RETURN(r.collection, CollectionName("count", body));
   RETURN_IF_ERROR(ReadFields<CountRequest>("CountCommandRequest", body, true, kCountRows, &r));
   if (r.skip < 0) {
-    return NegativeValue("skip", r.skip, kBadValue);
+    return NegativeValue("skip", r.skip);
   }
   r.limit = r.limit < 0 ? -r.limit : r.limit;
   return r;
@@ -425,7 +425,7 @@ Result<AggregateRequest> AggregateRequest::Parse(bson::View body) {
     RETURN_IF_ERROR(
         ReadFields<CursorOption>("cursor", *fields.cursor, false, kCursorOptionRows, &option));
     if (option.batch_size && *option.batch_size < 0) {
-      return NegativeValue("batchSize", *option.batch_size, kBadValue);
+      return NegativeValue("batchSize", *option.batch_size);
     }
     r.batch_size = option.batch_size;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// replay FOLDER RUNS: a fuzzer's target without libFuzzer. Runs every input of the folder, then RUNS
-// of them changed at random, always the same way; the last line is `N inputs, ok`. For targets whose
-// instrumented build takes too long for every test run.
+// replay FOLDER RUNS: a fuzzer's target without libFuzzer. Runs every input of the folder, then
+// RUNS of them changed at random, always the same way; the last line is `N inputs, ok`. For targets
+// whose instrumented build takes too long for every test run.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
