@@ -8,6 +8,7 @@ namespace {
 
 constexpr const char* kTwoIndexes =
     R"([{"key":{"host":1,"time":1},"name":"host_time"},{"key":{"path":1},"name":"path"}])";
+constexpr const char* kOneIndex = R"([{"key":{"path":1},"name":"path"}])";
 constexpr const char* kFiveIndexes =
     R"([{"key":{"host":1,"time":1},"name":"host_time"},{"key":{"path":1},"name":"path"},
         {"key":{"time":1},"name":"time"},{"key":{"user":1},"name":"user"},
@@ -165,6 +166,43 @@ int64_t InsertMany(Connection& c) {
   return ok ? static_cast<int64_t>(kBatch) : -1;
 }
 
+int64_t InsertDelete(Connection& c) {
+  Bson event = NewEvent(c);
+  bson_t filter = BSON_INITIALIZER;
+  bson_iter_t id;
+  bson_iter_init_find(&id, event.get(), "_id");
+  BSON_APPEND_OID(&filter, "_id", bson_iter_oid(&id));
+  bool ok =
+      mongoc_collection_insert_one(c.collection.get(), event.get(), nullptr, nullptr, &c.error) &&
+      mongoc_collection_delete_one(c.collection.get(), &filter, nullptr, nullptr, &c.error);
+  bson_destroy(&filter);
+  return ok ? 1 : -1;
+}
+
+struct SessionFree {
+  void operator()(mongoc_client_session_t* session) const {
+    mongoc_client_session_destroy(session);
+  }
+};
+
+// One transaction of that many inserts, each its own command.
+template <int kWrites>
+int64_t Transaction(Connection& c) {
+  std::unique_ptr<mongoc_client_session_t, SessionFree> session(
+      mongoc_client_start_session(c.client.get(), nullptr, &c.error));
+  if (session == nullptr ||
+      !mongoc_client_session_start_transaction(session.get(), nullptr, &c.error)) {
+    return -1;
+  }
+  Bson options(bson_new());
+  bool ok = mongoc_client_session_append(session.get(), options.get(), &c.error);
+  for (int i = 0; ok && i < kWrites; ++i) {
+    ok = InsertOne(c, options.get()) == 1;
+  }
+  ok = ok && mongoc_client_session_commit_transaction(session.get(), nullptr, &c.error);
+  return ok ? kWrites : -1;
+}
+
 int64_t BuildIndexes(Connection& c) {
   const std::string name = mongoc_collection_get_name(c.collection.get());
   const bool ok =
@@ -309,10 +347,19 @@ constexpr Workload kWorkloads[] = {
     {"count-host", "countDocuments of a {host}, from the index", "events", nullptr, false,
      CountByIndex},
     {"insert-1", "one event, two indexes, w:1", "insert", kTwoIndexes, false, Insert},
+    {"insert-1idx", "one event, one index", "insert", kOneIndex, false, Insert},
     {"insert-5idx", "one event, five indexes", "insert", kFiveIndexes, false, Insert},
     {"insert-j", "one event, two indexes, j:true", "insert", kTwoIndexes, false, InsertJournaled},
     {"bulk-100", "insertMany of 100 events, two indexes (documents)", "insert", kTwoIndexes, false,
      InsertMany<100>},
+    {"bulk-1000", "insertMany of 1000 events, five indexes (documents)", "insert", kFiveIndexes,
+     false, InsertMany<1000>},
+    {"insert-delete", "one event in and out again, two indexes", "insert", kTwoIndexes, false,
+     InsertDelete},
+    {"txn-2", "transactions of 2 inserts, two indexes (documents)", "insert", kTwoIndexes, false,
+     Transaction<2>},
+    {"txn-1000", "transactions of 1000 inserts, two indexes (documents)", "insert", kTwoIndexes,
+     false, Transaction<1000>},
     {"load-bulk", "insertMany of 1000, no secondary index (documents)", "insert", kNoIndexes, true,
      InsertMany<1000>},
     {"build-index", "two indexes over the events (documents)", "events", nullptr, true,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/aggregate.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error_codes.h"
@@ -42,6 +43,24 @@ Status CheckLocalOnly(bson::View pipeline, std::string_view level) {
   return Status::Ok();
 }
 
+// Stages that read or change more than the documents of a snapshot.
+Status CheckStagesInTransaction(bson::View pipeline) {
+  constexpr std::string_view kRefused[] = {
+      "$changeStream",      "$collStats",    "$currentOp", "$indexStats", "$listCatalog",
+      "$listLocalSessions", "$listSessions", "$merge",     "$out",        "$planCacheStats",
+  };
+  for (const bson::Element& stage : pipeline) {
+    bson::View spec = stage.value().AsDocument();
+    std::string_view name = spec.empty() ? "" : spec.front().name();
+    if (std::find(std::begin(kRefused), std::end(kRefused), name) != std::end(kRefused)) {
+      return {kOperationNotSupportedInTransaction,
+              "Operation not permitted in transaction :: caused by :: Aggregation stage " +
+                  std::string(name) + " cannot run within a multi-document transaction."};
+    }
+  }
+  return Status::Ok();
+}
+
 Status RunAggregate(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(i.body()));
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
@@ -53,10 +72,9 @@ Status RunAggregate(Invocation& i) {
       return {kInvalidOptions,
               "$out and $merge cannot be used with a 'linearizable' read concern level"};
     }
-    if (i.operation.in_transaction) {
-      return {kOperationNotSupportedInTransaction,
-              "$out and $merge cannot be used in a transaction"};
-    }
+  }
+  if (i.operation.in_transaction) {
+    RETURN_IF_ERROR(CheckStagesInTransaction(request.pipeline.view));
   }
   RETURN_IF_ERROR(CheckLocalOnly(request.pipeline.view, i.call.generic.read_concern_level));
   if (request.explain && i.body().Has("writeConcern")) {

@@ -6,6 +6,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "engine/collection_uuid.h"
 #include "engine/schema.h"
 #include "expr/projection/projection.h"
 #include "request/crud.h"
@@ -18,183 +19,20 @@ using request::Field;
 using request::FieldRow;
 using request::Ignored;
 
-struct CreateFields {
-  std::optional<bool> capped;
-  std::optional<int64_t> size;
-  std::optional<int64_t> max;
-  std::optional<bson::View> validator;
-  std::optional<std::string_view> validation_level;
-  std::optional<std::string_view> validation_action;
-  std::optional<std::string_view> view_on;
-  request::ArrayArgument pipeline;
-  std::optional<bson::View> collation;
-  std::optional<bson::View> change_images;
-  std::optional<bson::View> index_defaults;
-  std::optional<bson::View> storage_engine;
-  bson::Value clustered_index;
-  std::optional<bson::View> timeseries;
-  bson::Value expire_after;
-  bool auto_index_id = true;
+struct DropFields {
+  bson::Value collection_uuid;
 };
-using C = CreateFields;
-constexpr FieldRow<C> kCreateRows[] = {
-    Field<&C::capped>("capped"),
-    Field<&C::auto_index_id>("autoIndexId"),
-    Field<&C::size>("size"),
-    Field<&C::max>("max"),
-    Field<&C::storage_engine>("storageEngine"),
-    Field<&C::validator>("validator"),
-    Field<&C::validation_level>("validationLevel"),
-    Field<&C::validation_action>("validationAction"),
-    Field<&C::index_defaults>("indexOptionDefaults"),
-    Field<&C::view_on>("viewOn"),
-    Field<&C::pipeline>("pipeline"),
-    Field<&C::collation>("collation"),
-    Field<&C::change_images>("changeStreamPreAndPostImages"),
-    Field<&C::clustered_index>("clusteredIndex"),
-    Field<&C::timeseries>("timeseries"),
-    Field<&C::expire_after>("expireAfterSeconds"),
-    Ignored<C>("idIndex"),
-    Ignored<C>("flags"),
-    Ignored<C>("temp"),
+constexpr FieldRow<DropFields> kDropRows[] = {
+    request::FieldBy<&DropFields::collection_uuid, request::ReadUuid>("collectionUUID"),
 };
-
-Status CheckCapped(const CreateFields& f) {
-  constexpr int64_t kMostBytes = int64_t{1} << 50;
-  if (f.capped.value_or(false) && !f.size) {
-    return {kInvalidOptions, "the 'size' field is required when 'capped' is true"};
-  }
-  if (!f.capped.value_or(false) && (f.size || f.max)) {
-    return {kInvalidOptions,
-            "the 'capped' field needs to be true when either the 'size' or 'max' "
-            "fields are present"};
-  }
-  if (f.size && (*f.size <= 0 || *f.size > kMostBytes)) {
-    return {kBadValue,
-            "BSON field 'size' value must be >= 1, actual value '" + std::to_string(*f.size) + "'"};
-  }
-  if (f.max && *f.max >= INT32_MAX) {
-    return {kBadValue, "max in a capped collection has to be < 2^31 or not set"};
-  }
-  return Status::Ok();
-}
-
-Status CheckValidation(const CreateFields& f, std::string_view database) {
-  if (f.validation_level && *f.validation_level != "off" && *f.validation_level != "strict" &&
-      *f.validation_level != "moderate") {
-    return {kBadValue, "Enumeration value '" + std::string(*f.validation_level) +
-                           "' for field 'create.validationLevel' is not a valid value."};
-  }
-  if (f.validation_action && *f.validation_action != "error" && *f.validation_action != "warn") {
-    return {kBadValue, "Enumeration value '" + std::string(*f.validation_action) +
-                           "' for field 'create.validationAction' is not a valid value."};
-  }
-  if (f.validator && (database == "admin" || database == "local" || database == "config")) {
-    return {kInvalidOptions, "Document validators are not allowed on collections of the " +
-                                 std::string(database) + " internal database"};
-  }
-  return Status::Ok();
-}
-
-Status CheckView(const CreateFields& f) {
-  if (!f.view_on) {
-    if (f.pipeline.present) {
-      return {kInvalidOptions, "'pipeline' cannot be specified without 'viewOn'"};
-    }
-    return Status::Ok();
-  }
-  if (f.view_on->empty()) {
-    return {kBadValue, "'viewOn' cannot be empty"};
-  }
-  if (f.capped || f.size || f.max || f.validator || f.validation_level || f.validation_action ||
-      f.storage_engine || f.index_defaults || !f.clustered_index.missing()) {
-    return {kInvalidOptions, "Options of a collection cannot be given for a view"};
-  }
-  return Status::Ok();
-}
-
-bson::Document StoredOptions(const CreateFields& f) {
-  bson::Builder out;
-  if (f.capped.value_or(false)) {
-    out.Append("capped", true);
-    int64_t size = engine::CappedSize(*f.size);
-    if (size <= INT32_MAX) {
-      out.Append("size", static_cast<int32_t>(size));
-    } else {
-      out.Append("size", size);
-    }
-    if (f.max && *f.max > 0) {
-      out.Append("max", static_cast<int32_t>(*f.max));
-    }
-  }
-  if (f.storage_engine) {
-    out.Append("storageEngine", *f.storage_engine);
-  }
-  if (f.index_defaults) {
-    out.Append("indexOptionDefaults", *f.index_defaults);
-  }
-  if (f.change_images) {
-    out.Append("changeStreamPreAndPostImages", *f.change_images);
-  }
-  if (f.validator) {
-    out.Append("validator", *f.validator);
-  }
-  if (f.validation_level) {
-    out.Append("validationLevel", *f.validation_level);
-  } else if (f.validator) {
-    out.Append("validationLevel", "strict");
-  }
-  if (f.validation_action) {
-    out.Append("validationAction", *f.validation_action);
-  } else if (f.validator) {
-    out.Append("validationAction", "error");
-  }
-  if (f.view_on) {
-    out.Append("viewOn", *f.view_on).AppendArray("pipeline", f.pipeline.view);
-  }
-  if (f.collation) {
-    out.Append("collation", *f.collation);
-  }
-  return out.Finish();
-}
-
-Status RunCreate(Invocation& i) {
-  ASSIGN_OR_RETURN(auto name, request::CollectionName("create", i.body()));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
-  i.call.summary.ns = ns;
-  CreateFields f;
-  RETURN_IF_ERROR(request::ReadFields<C>("create", i.body(), true, kCreateRows, &f));
-  if (f.collation && f.collation->empty()) {
-    return {kBadValue, "'collation' cannot be an empty document."};
-  }
-  if (f.timeseries) {
-    return {kInvalidOptions, "Time-series collections are not supported"};
-  }
-  if (!f.clustered_index.missing()) {
-    return {kInvalidOptions, "Clustered collections are not supported"};
-  }
-  if (!f.auto_index_id) {
-    return {kInvalidOptions,
-            "The autoIndexId option is not supported: collections have an _id "
-            "index"};
-  }
-  if (name.find('$') != std::string_view::npos) {
-    return {kInvalidNamespace, "Invalid collection name: " + std::string(name)};
-  }
-  if (name.starts_with("system.") && name != "system.js" && name != "system.profile") {
-    return {kInvalidNamespace, "Cannot create system collection: " + ns};
-  }
-  RETURN_IF_ERROR(CheckCapped(f));
-  RETURN_IF_ERROR(CheckValidation(f, i.database()));
-  RETURN_IF_ERROR(CheckView(f));
-  bson::Document options = StoredOptions(f);
-  return engine::CreateCollection(i.operation, ns, options);
-}
 
 Status RunDrop(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("drop", i.body()));
+  DropFields f;
+  RETURN_IF_ERROR(request::ReadFields<DropFields>("drop", i.body(), true, kDropRows, &f));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
   i.call.summary.ns = ns;
+  RETURN_IF_ERROR(engine::CheckCollectionUuid(i.operation, ns, f.collection_uuid));
   int64_t indexes = 0;
   Status dropped = engine::DropCollection(i.operation, ns, &indexes);
   if (dropped.code() == kNamespaceNotFound) {
@@ -251,32 +89,9 @@ Result<std::string_view> UuidOf(const bson::Element& e) {
   return e.value().AsBinary();
 }
 
-// CollectionUUIDMismatch unless the collection exists and has that UUID.
 Status CheckUuid(Invocation& i, const std::string& ns, const bson::Element& wanted) {
-  ASSIGN_OR_RETURN(std::string_view bytes, UuidOf(wanted));
-  std::string actual;
-  for (const auto& [name, info] : i.engine.catalog().snapshot()->collections) {
-    std::string_view uuid(reinterpret_cast<const char*>(info->uuid.data()), info->uuid.size());
-    if (uuid == bytes && !info->is_view()) {
-      actual = name;
-    }
-  }
-  if (actual == ns) {
-    return Status::Ok();
-  }
-  size_t dot = ns.find('.');
-  bool here = actual.starts_with(ns.substr(0, dot + 1));
-  bson::Builder extra;
-  extra.Append("db", ns.substr(0, dot))
-      .Append("collectionUUID", wanted.value())
-      .Append("expectedCollection", ns.substr(dot + 1));
-  if (here) {
-    extra.Append("actualCollection", actual.substr(dot + 1));
-  } else {
-    extra.AppendNull("actualCollection");
-  }
-  return Status(kCollectionUUIDMismatch, "Collection UUID does not match that specified")
-      .WithExtra(std::string(extra.Finish().bytes()));
+  RETURN_IF_ERROR(UuidOf(wanted).status());
+  return engine::CheckCollectionUuid(i.operation, ns, wanted.value());
 }
 
 // Whether to drop a collection in the way: a switch, or the UUID it must have.
@@ -399,7 +214,7 @@ bson::Document CollectionEntry(const store::CollectionInfo& info, bool name_only
                bson::Value::Binary({reinterpret_cast<const char*>(info.uuid.data()), 16}, 4));
   }
   out.End();
-  if (!info.is_view() && !info.indexes.empty()) {
+  if (!info.is_view() && !info.clustered && !info.indexes.empty()) {
     out.Append("idIndex", info.indexes.front()->spec);
   }
   return out.Finish();
@@ -525,18 +340,12 @@ std::span<const Row> CollectionRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   constexpr uint32_t kChange = kWrite | kWriteConcern;
   static constexpr Row kRows[] = {
-      {{"create", "", kChange | kInTransaction | kStableApi, "makes a collection or a view"},
-       RunCreate,
-       OnCollection(Action::createCollection)},
       {{"drop", "", kChange | kStableApi, "removes a collection or a view"},
        RunDrop,
        OnCollection(Action::dropCollection)},
       {{"dropDatabase", "", kChange | kStableApi, "removes a database"},
        RunDropDatabase,
        OnDatabase(Action::dropDatabase)},
-      {{"renameCollection", "", kChange | kAdminOnly, "renames a collection"},
-       RunRename,
-       Checked(CheckRenameAccess)},
       {{"collMod", "", kChange | kStableApi, "changes options of a collection or an index"},
        RunCollMod,
        OnCollection(Action::collMod)},

@@ -116,7 +116,8 @@ class Commands : public request::Dispatcher {
 // The rows of each family.
 std::span<const Row> ReadRows();         // find, getMore, killCursors, count, distinct
 std::span<const Row> WriteRows();        // insert, update, delete, findAndModify
-std::span<const Row> CollectionRows();   // create, drop, rename, collMod, list...
+std::span<const Row> CreateRows();       // create
+std::span<const Row> CollectionRows();   // drop, rename, collMod, list...
 std::span<const Row> IndexRows();        // createIndexes, listIndexes, dropIndexes
 std::span<const Row> TransactionRows();  // commitTransaction, abortTransaction, sessions
 std::span<const Row> StatisticsRows();   // collStats, dbStats, dataSize, validate...

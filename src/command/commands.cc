@@ -15,13 +15,13 @@ namespace {
 std::vector<const Row*> AllRows() {
   std::vector<const Row*> all;
   for (std::span<const Row> family :
-       {ReadRows(),        WriteRows(),      CollectionRows(),     IndexRows(),
-        TransactionRows(), StatisticsRows(), ExplainRows(),        PlanCacheRows(),
-        AggregateRows(),   HandshakeRows(),  ServerInfoRows(),     ServerStatusRows(),
-        ParameterRows(),   ReplicaSetRows(), OperationRows(),      ControlRows(),
-        ProfileRows(),     TopRows(),        AuthenticationRows(), DefaultConcernRows(),
-        UserRows(),        RoleRows(),       ClusterRows(),        DataHashRows(),
-        StableApiRows(),   ValidateRows()}) {
+       {ReadRows(),           WriteRows(),       CreateRows(),     CollectionRows(),
+        IndexRows(),          TransactionRows(), StatisticsRows(), ExplainRows(),
+        PlanCacheRows(),      AggregateRows(),   HandshakeRows(),  ServerInfoRows(),
+        ServerStatusRows(),   ParameterRows(),   ReplicaSetRows(), OperationRows(),
+        ControlRows(),        ProfileRows(),     TopRows(),        AuthenticationRows(),
+        DefaultConcernRows(), UserRows(),        RoleRows(),       ClusterRows(),
+        DataHashRows(),       StableApiRows(),   ValidateRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }
@@ -59,7 +59,32 @@ void ReadStatementIds(bson::View body, int32_t* first, std::vector<int32_t>* ids
   }
 }
 
+// Errors after which a client may send the same write again: the node is going away.
+bool IsRetryable(int code) {
+  return code == kInterruptedAtShutdown || code == kShutdownInProgress ||
+         code == kExceededTimeLimit || code == kNotWritablePrimary;
+}
+
+// The error with the labels drivers act on.
+Status Labelled(const Status& status, const request::Call& call, bool in_transaction) {
+  bool ends = call.command.name == "commitTransaction" || call.command.name == "abortTransaction";
+  if (in_transaction && !ends && (IsTransient(status.code()) || IsRetryable(status.code()))) {
+    return engine::WithLabel(status, "TransientTransactionError");
+  }
+  bool write = call.generic.txn_number && (ends || !call.generic.in_transaction());
+  if (write && IsRetryable(status.code())) {
+    return engine::WithLabel(status, "RetryableWriteError");
+  }
+  return status;
+}
+
 Status CheckTransactionUse(const request::Call& call) {
+  if (call.generic.start_transaction &&
+      (call.command.name == "getMore" || call.command.name == "killCursors")) {
+    return {kOperationNotSupportedInTransaction,
+            "Cannot run '" + std::string(call.command.name) +
+                "' as the first operation in a multi-document transaction."};
+  }
   const request::Generic& generic = call.generic;
   if (generic.txn_number && !generic.in_transaction() &&
       !(call.command.flags & request::kRetryable)) {
@@ -172,10 +197,11 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   Status status = rows_[index]->run(invocation);
   if (!status.ok() && operation.in_transaction) {
     session->AbortQuietly();
-    return IsTransient(status.code()) ? engine::WithLabel(status, "TransientTransactionError")
-                                      : status;
   }
-  if (status.ok() && (call.command.flags & request::kWrite)) {
+  if (!status.ok()) {
+    return Labelled(status, call, operation.in_transaction);
+  }
+  if (call.command.flags & request::kWrite) {
     engine_.clock().Tick();
     if (call.database == "admin") {
       accounts_version.fetch_add(1);  // the write may have been to users or roles

@@ -23,7 +23,20 @@ Status RequireTransaction(const Invocation& i) {
   return Status::Ok();
 }
 
+struct EndFields {
+  bson::View recovery_token;  // of a sharded cluster: there is one node to ask here
+};
+constexpr request::FieldRow<EndFields> kEndRows[] = {
+    request::Field<&EndFields::recovery_token>("recoveryToken"),
+};
+
+Status CheckEndFields(Invocation& i) {
+  EndFields f;
+  return request::ReadFields<EndFields>(i.call.command.name, i.body(), true, kEndRows, &f);
+}
+
 Status RunCommit(Invocation& i) {
+  RETURN_IF_ERROR(CheckEndFields(i));
   RETURN_IF_ERROR(RequireTransaction(i));
   RETURN_IF_ERROR(i.operation.session->Commit(i.operation.durability));
   i.engine.clock().Tick();
@@ -32,6 +45,7 @@ Status RunCommit(Invocation& i) {
 }
 
 Status RunAbort(Invocation& i) {
+  RETURN_IF_ERROR(CheckEndFields(i));
   RETURN_IF_ERROR(RequireTransaction(i));
   return i.operation.session->Abort();
 }

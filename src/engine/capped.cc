@@ -21,7 +21,8 @@ bson::Document CappedOptions(const store::CollectionInfo& collection, int64_t by
   options.Append("capped", true);
   AppendInteger(&options, "size", CappedSize(bytes));
   for (const bson::Element& e : collection.options.view()) {
-    if (e.name() != "capped" && e.name() != "size" && e.name() != "max") {
+    if (e.name() != "capped" && e.name() != "size" && e.name() != "max" &&
+        e.name() != "clusteredIndex" && e.name() != "expireAfterSeconds") {
       options.Append(e);
     }
   }

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "base/try.h"
 #include "expr/agg/expression.h"
 #include "expr/agg/variable_name.h"
@@ -43,7 +44,9 @@ Engine::~Engine() {
 }
 
 void Engine::Background() {
+  constexpr auto kForgetInterval = std::chrono::minutes(5);
   auto last_ttl = std::chrono::steady_clock::now();
+  auto last_forget = last_ttl;
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_; })) {
     lock.unlock();
@@ -54,11 +57,22 @@ void Engine::Background() {
       RunTtlPass();
       last_ttl = now;
     }
+    if (now - last_forget >= kForgetInterval) {
+      if (Status s = sessions_->ForgetAnswers(options_.session_timeout); !s.ok()) {
+        log::Warning("CONTROL", "Records of old sessions stay", {{"error", s.ToString()}});
+      }
+      last_forget = now;
+    }
     lock.lock();
   }
 }
 
 Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
+  if (in_transaction) {
+    if (store::PendingCollection* pending = session->Created(ns)) {
+      return pending->info();
+    }
+  }
   store::CollectionPtr now = engine.catalog().Find(ns);
   if (!in_transaction || now == nullptr) {
     return now;

@@ -94,7 +94,7 @@ class Modifier {
 
   Status SingleBody(store::Transaction& txn, const store::CollectionInfo& info, bool* inserting) {
     result_ = ModifyResult();
-    store::CollectionPtr collection = operation_.engine.catalog().Find(ns_);
+    ASSIGN_OR_RETURN(store::CollectionPtr collection, operation_.Find(ns_));
     ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation_, Parts(collection), &txn));
     exec::Row row;
     ASSIGN_OR_RETURN(bool found, query->Next(operation_.op, &row));

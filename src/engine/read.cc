@@ -126,8 +126,9 @@ class FindSource : public RowSource {
       : engine_(operation.engine), collection_(std::move(collection)), query_(std::move(query)) {
     tailable_ = request.tailable;
     resumable_ = !operation.in_transaction && !operation.snapshot_read && collection_ != nullptr &&
-                 request.sort.empty() && request.hint.missing() && request.let.empty() &&
-                 !request.return_key && query_->plan().Summary() == "COLLSCAN";
+                 !collection_->clustered && request.sort.empty() && request.hint.missing() &&
+                 request.let.empty() && !request.return_key &&
+                 query_->plan().Summary() == "COLLSCAN";
     if (tailable_ || resumable_) {
       filter_ = bson::Document(request.filter);
       projection_ = bson::Document(request.projection);

@@ -19,9 +19,14 @@ namespace {
 
 constexpr size_t kMaxIndexes = 64;
 
-bson::Document IdIndexSpec(const expr::Collator* collator) {
+// `clustered`: the collection's option clusteredIndex, missing when it is not clustered.
+bson::Document IdIndexSpec(const expr::Collator* collator, const bson::Value& clustered) {
   bson::Builder spec;
-  spec.Append("v", 2).BeginDocument("key").Append("_id", 1).End().Append("name", "_id_");
+  if (clustered.is_document()) {
+    spec.AppendFields(clustered.AsDocument()).Append("clustered", true);
+  } else {
+    spec.Append("v", 2).BeginDocument("key").Append("_id", 1).End().Append("name", "_id_");
+  }
   if (collator != nullptr) {
     spec.Append("collation", collator->spec());
   }
@@ -31,6 +36,37 @@ bson::Document IdIndexSpec(const expr::Collator* collator) {
 std::pair<std::string_view, std::string_view> Split(std::string_view ns) {
   size_t dot = ns.find('.');
   return {ns.substr(0, dot), ns.substr(dot + 1)};
+}
+
+Status CreateInTransaction(const Operation& operation, std::string_view database,
+                           std::string_view name, bson::View options, bson::View id_index) {
+  if (options.Has("viewOn")) {
+    return {kOperationNotSupportedInTransaction,
+            "Cannot create a view in a multi-document transaction."};
+  }
+  ASSIGN_OR_RETURN(auto pending, store::PendingCollection::Create(
+                                     operation.engine.catalog(), *operation.session->transaction(),
+                                     database, name, options, id_index));
+  operation.session->AddCreated(std::move(pending));
+  return Status::Ok();
+}
+
+// NamespaceExists when it is there. Waits for a transaction that is creating it.
+Status Create(const Operation& operation, std::string_view database, std::string_view name,
+              bson::View options, bson::View id_index) {
+  if (operation.in_transaction) {
+    return CreateInTransaction(operation, database, name, options, id_index);
+  }
+  while (true) {
+    Status made = operation.engine.catalog()
+                      .Create(database, name, options, id_index, operation.durability)
+                      .status();
+    if (made.code() != kWriteConflict) {
+      return made;
+    }
+    RETURN_IF_ERROR(operation.op.CheckInterruptNow());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 }  // namespace
@@ -45,13 +81,9 @@ Status CreateImplicitly(const Operation& operation, const std::string& ns) {
       name != "system.version") {
     return {kInvalidNamespace, "Invalid system namespace: " + ns};
   }
-  bson::Document id_index = IdIndexSpec(nullptr);
-  Result<store::CollectionPtr> made = operation.engine.catalog().Create(
-      database, name, bson::View(), id_index, operation.durability);
-  if (made.ok() || made.status().code() == kNamespaceExists) {
-    return Status::Ok();
-  }
-  return made.status();
+  bson::Document id_index = IdIndexSpec(nullptr, bson::Value());
+  Status made = Create(operation, database, name, bson::View(), id_index);
+  return made.code() == kNamespaceExists && !operation.in_transaction ? Status::Ok() : made;
 }
 
 namespace {
@@ -94,10 +126,15 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
                                     std::string(database) + "." + std::string(view_on.AsString()),
                                     collator.get()));
   }
-  bson::Document id_index = IdIndexSpec(collator.get());
-  return operation.engine.catalog()
-      .Create(database, name, kept, id_index, operation.durability)
-      .status();
+  bson::Document id_index = IdIndexSpec(collator.get(), options["clusteredIndex"]);
+  Status made = Create(operation, database, name, kept, id_index);
+  if (made.code() != kNamespaceExists) {
+    return made;
+  }
+  // What is there as it was wanted is as good as made.
+  ASSIGN_OR_RETURN(store::CollectionPtr there, operation.Find(ns));
+  bool same = there != nullptr && bson::CompareDocuments(there->options, kept) == 0;
+  return same ? Status::Ok() : made;
 }
 
 Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes) {
@@ -124,10 +161,27 @@ Status RenameCollection(const Operation& operation, const std::string& from, con
 
 namespace {
 
+Status CreateIndexesInTransaction(const Operation& operation, const std::string& ns,
+                                  const std::vector<store::NewIndex>& indexes) {
+  store::PendingCollection* pending = operation.session->Created(ns);
+  if (pending == nullptr) {
+    return {kOperationNotSupportedInTransaction,
+            "Cannot create new indexes on existing collection " + ns +
+                " in a multi-document transaction."};
+  }
+  store::Transaction& txn = *operation.session->transaction();
+  if (txn.PendingDocuments(*pending->info()->state) != 0) {
+    return {kOperationNotSupportedInTransaction,
+            "Cannot create new indexes on non-empty collection " + ns +
+                " in a multi-document transaction."};
+  }
+  return pending->AddIndexes(txn, indexes);
+}
+
 Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::string& ns,
                                         const std::vector<bson::View>& specs) {
   CreatedIndexes result;
-  store::CollectionPtr collection = operation.engine.catalog().Find(ns);
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
   if (collection != nullptr && collection->is_view()) {
     return Status(kCommandNotSupportedOnView, "Cannot create indexes on a view");
   }
@@ -143,12 +197,7 @@ Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::s
   if (collection == nullptr) {
     RETURN_IF_ERROR(CreateImplicitly(operation, ns));
     result.created_collection = true;
-    collection = operation.engine.catalog().Find(ns);
-  }
-  if (operation.in_transaction && !result.created_collection) {
-    return Status(kOperationNotSupportedInTransaction,
-                  "Cannot create new indexes on existing collection " + ns +
-                      " in a multi-document transaction.");
+    ASSIGN_OR_RETURN(collection, operation.Find(ns));
   }
   result.before = static_cast<int32_t>(collection->indexes.size());
   ASSIGN_OR_RETURN(std::vector<store::NewIndex> fresh,
@@ -161,8 +210,9 @@ Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::s
     result.note = "all indexes already exist";
     return result;
   }
-  RETURN_IF_ERROR(
-      operation.engine.catalog().CreateIndexes(operation.op, ns, fresh, operation.durability));
+  RETURN_IF_ERROR(operation.in_transaction ? CreateIndexesInTransaction(operation, ns, fresh)
+                                           : operation.engine.catalog().CreateIndexes(
+                                                 operation.op, ns, fresh, operation.durability));
   result.after = result.before + static_cast<int32_t>(fresh.size());
   if (fresh.size() < specs.size()) {
     result.note = "index already exists";
@@ -275,6 +325,9 @@ Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
     }
     if (info == nullptr) {
       return Status(kIndexNotFound, "index not found with name [" + name + "]");
+    }
+    if (info->is_id && collection->clustered) {
+      return Status(5979800, "It is illegal to drop the clusteredIndex");
     }
     if (info->is_id) {
       return Status(kInvalidOptions, "cannot drop _id index");

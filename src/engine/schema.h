@@ -27,6 +27,8 @@ Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_
 // Makes a capped collection with the newest documents of another.
 Status CloneAsCapped(const Operation& operation, const std::string& from, const std::string& to,
                      int64_t bytes);
+// InvalidOptions unless documents may live that long.
+Status CheckExpireAfterSeconds(int64_t seconds);
 // Capped sizes are at least 4096 bytes and go in steps of 256.
 int64_t CappedSize(int64_t size);
 

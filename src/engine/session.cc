@@ -15,6 +15,15 @@ int64_t SteadyMillis() {
       .count();
 }
 
+// In place of a statement's number: that the transaction of that number was committed.
+constexpr int32_t kCommitRecord = -1;
+
+bson::Date Now() {
+  return bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
+                        std::chrono::system_clock::now().time_since_epoch())
+                        .count()};
+}
+
 std::string AnswerKey(std::string_view lsid, int32_t stmt) {
   std::string key = store::MetaKey('S', lsid);
   store::AppendTableId(static_cast<uint32_t>(stmt), &key);
@@ -47,6 +56,7 @@ Status Session::EnterTransaction(const request::Generic& generic, std::string_vi
                                  const store::Catalog& catalog, std::chrono::seconds lifetime) {
   int64_t number = *generic.txn_number;
   bool ending = command == "commitTransaction" || command == "abortTransaction";
+  RETURN_IF_ERROR(Load());
   if (number < txn_number_) {
     return {kTransactionTooOld, "Cannot start transaction " + std::to_string(number) +
                                     " on session because a newer transaction " +
@@ -102,9 +112,13 @@ Status Session::Commit(kv::Durability durability) {
     return Status::Ok();
   }
   (*transaction_ends_)(lsid, txn_number_);
+  if (txn_->wrote()) {
+    bson::Builder stored;
+    stored.Append("t", txn_number_).Append("c", true).Append("d", Now());
+    RETURN_IF_ERROR(txn_->kv().Put(AnswerKey(lsid, kCommitRecord), stored.Finish().bytes()));
+  }
   Status committed = txn_->Commit(durability);
-  txn_.reset();
-  catalog_.reset();
+  Release();
   state_ = committed.ok() ? State::kCommitted : State::kAborted;
   return committed.ok() ? committed : WithLabel(committed, "TransientTransactionError");
 }
@@ -121,16 +135,28 @@ Status Session::Abort() {
 void Session::AbortQuietly() {
   if (state_ == State::kInProgress) {
     (*transaction_ends_)(lsid, txn_number_);
-    txn_.reset();
-    catalog_.reset();
+    Release();
     state_ = State::kAborted;
   }
 }
 
-Status Session::EnterRetryable(int64_t number) {
-  if (!loaded_) {
-    RETURN_IF_ERROR(LoadAnswers());
+void Session::Release() {
+  txn_.reset();
+  created_.clear();
+  catalog_.reset();
+}
+
+store::PendingCollection* Session::Created(std::string_view ns) const {
+  for (const auto& pending : created_) {
+    if (pending->ns() == ns) {
+      return pending.get();
+    }
   }
+  return nullptr;
+}
+
+Status Session::EnterRetryable(int64_t number) {
+  RETURN_IF_ERROR(Load());
   if (number < txn_number_) {
     return {kTransactionTooOld, "Retryable write with txnNumber " + std::to_string(number) +
                                     " is prohibited on session because a newer retryable write "
@@ -152,7 +178,10 @@ Status Session::EnterRetryable(int64_t number) {
   return Status::Ok();
 }
 
-Status Session::LoadAnswers() {
+Status Session::Load() {
+  if (loaded_) {
+    return Status::Ok();
+  }
   loaded_ = true;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({.read_only = true}));
   std::string prefix = store::MetaKey('S', lsid);
@@ -171,6 +200,11 @@ Status Session::LoadAnswers() {
     if (number > txn_number_) {
       answers_.clear();
       txn_number_ = number;
+      state_ = State::kNone;
+    }
+    if (stored.Has("c")) {
+      state_ = State::kCommitted;
+      continue;
     }
     auto first = static_cast<int32_t>(store::ReadTableId(cursor->key().substr(prefix.size())));
     answers_[first] = {stored["l"].AsInt32(), bson::Document(stored["a"].AsDocument())};
@@ -190,9 +224,7 @@ Status Session::Remember(store::Transaction& txn, int32_t first, int32_t last,
                          bson::Document answer) {
   bson::Builder stored;
   stored.Append("t", txn_number_).Append("l", last).Append("a", answer);
-  stored.Append("d", bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
-                                    std::chrono::system_clock::now().time_since_epoch())
-                                    .count()});
+  stored.Append("d", Now());
   RETURN_IF_ERROR(txn.kv().Put(AnswerKey(lsid, first), stored.Finish().bytes()));
   txn.OnCommit([this, first, last, answer = std::move(answer), number = txn_number_] {
     if (number == txn_number_) {
@@ -264,6 +296,32 @@ void SessionTable::AbortAll() {
     std::lock_guard lock(session->mutex);
     session->AbortQuietly();
   }
+}
+
+Status SessionTable::ForgetAnswers(std::chrono::minutes timeout) {
+  constexpr size_t kLsidSize = 16;
+  int64_t oldest =
+      Now().millis - std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  std::string prefix = store::MetaKey('S', "");
+  ASSIGN_OR_RETURN(auto records,
+                   txn->Scan({prefix, kv::PrefixEnd(prefix)}, kv::Direction::kForward));
+  std::vector<std::string> old;
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, records->Next());
+    if (!more) {
+      break;
+    }
+    bson::View stored(records->value().data());
+    std::string_view lsid = records->key().substr(prefix.size(), kLsidSize);
+    if (stored["d"].AsDate().millis < oldest && Find(lsid) == nullptr) {
+      old.emplace_back(records->key());
+    }
+  }
+  for (const std::string& key : old) {
+    RETURN_IF_ERROR(txn->Delete(key));
+  }
+  return old.empty() ? Status::Ok() : txn->Commit(kv::Durability::kProcess);
 }
 
 std::vector<std::shared_ptr<Session>> SessionTable::All() {

@@ -20,6 +20,7 @@
 #include "quire/status.h"
 #include "request/generic.h"
 #include "store/catalog.h"
+#include "store/pending_collection.h"
 #include "store/transaction.h"
 
 namespace quire::engine {
@@ -50,6 +51,11 @@ class Session {
   int64_t txn_number() const { return txn_number_; }
   store::Transaction* transaction() { return txn_.get(); }
   const std::shared_ptr<const store::CatalogSnapshot>& catalog() const { return catalog_; }
+  // The collections that the running transaction has created.
+  store::PendingCollection* Created(std::string_view ns) const;
+  void AddCreated(std::unique_ptr<store::PendingCollection> pending) {
+    created_.push_back(std::move(pending));
+  }
   bool expired() const {
     return state_ == State::kInProgress && std::chrono::steady_clock::now() >= deadline_;
   }
@@ -73,12 +79,16 @@ class Session {
   };
   Status StartTransaction(int64_t number, const store::Catalog& catalog,
                           std::chrono::seconds lifetime);
-  Status LoadAnswers();
+  // Reads what the store knows of the session, once.
+  Status Load();
+  // Gives back what the transaction held.
+  void Release();
 
   kv::Store* const store_;
   const TransactionEnds* const transaction_ends_;
   State state_ = State::kNone;
   int64_t txn_number_ = -1;
+  std::vector<std::unique_ptr<store::PendingCollection>> created_;
   std::unique_ptr<store::Transaction> txn_;
   std::shared_ptr<const store::CatalogSnapshot> catalog_;
   std::chrono::steady_clock::time_point deadline_;
@@ -101,6 +111,8 @@ class SessionTable {
   // Aborts transactions past their lifetime and forgets sessions unused for longer than `timeout`.
   void Expire(std::chrono::minutes timeout);
   void AbortAll();
+  // Forgets what sessions that ended longer than `timeout` ago have written.
+  Status ForgetAnswers(std::chrono::minutes timeout);
   std::vector<std::shared_ptr<Session>> All();
   size_t size();
 

@@ -13,14 +13,14 @@ namespace {
 // Deletes what one index has expired: {field: {$lte: now - seconds}}; only dates compare with a
 // date, and of an array of dates one is enough.
 int64_t ExpireIndex(Engine& engine, const store::CollectionInfo& collection,
-                    const store::IndexInfo& index) {
+                    const store::IndexInfo& index, int64_t seconds) {
   int64_t now = std::chrono::duration_cast<std::chrono::milliseconds>(
                     std::chrono::system_clock::now().time_since_epoch())
                     .count();
   bson::Builder filter;
   filter.BeginDocument(index.key_pattern.view().front().name())
       .Append("$gte", bson::Date{INT64_MIN})
-      .Append("$lte", bson::Date{now - *index.expire_after_seconds * 1000})
+      .Append("$lte", bson::Date{now - seconds * 1000})
       .End();
   if (bson::Value partial = index.spec["partialFilterExpression"]; partial.is_document()) {
     filter.BeginArray("$and").Push(partial).End();
@@ -41,9 +41,15 @@ int64_t ExpireIndex(Engine& engine, const store::CollectionInfo& collection,
 
 void Engine::RunTtlPass() {
   for (const auto& [ns, collection] : catalog_->snapshot()->collections) {
+    if (bson::Value seconds = collection->options["expireAfterSeconds"];
+        collection->clustered && seconds.is_number()) {
+      metrics.ttl_deleted += ExpireIndex(*this, *collection, *collection->indexes.front(),
+                                         bson::ClampedInt64(seconds));
+    }
     for (const auto& index : collection->indexes) {
       if (index->expire_after_seconds && !collection->capped) {
-        metrics.ttl_deleted += ExpireIndex(*this, *collection, *index);
+        metrics.ttl_deleted +=
+            ExpireIndex(*this, *collection, *index, *index->expire_after_seconds);
       }
     }
   }

@@ -55,7 +55,7 @@ Result<store::CollectionPtr> WritableCollection(const Operation& operation, cons
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
   if (collection == nullptr && create) {
     RETURN_IF_ERROR(CreateImplicitly(operation, ns));
-    return operation.engine.catalog().Find(ns);
+    return operation.Find(ns);
   }
   if (collection != nullptr && collection->is_view()) {
     return Status(kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection");

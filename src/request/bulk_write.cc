@@ -40,7 +40,7 @@ struct TargetFields {
 };
 constexpr FieldRow<TargetFields> kTargetRows[] = {
     Field<&TargetFields::ns>("ns", Need::kRequired),
-    Field<&TargetFields::collection_uuid>("collectionUUID"),
+    FieldBy<&TargetFields::collection_uuid, ReadUuid>("collectionUUID"),
 };
 
 struct InsertFields {
@@ -172,11 +172,6 @@ Result<BulkOperation> ReadOperation(bson::View op, const std::vector<BulkTarget>
 Result<BulkTarget> ReadTarget(bson::View entry) {
   TargetFields f;
   RETURN_IF_ERROR(ReadFields<TargetFields>("NamespaceInfoEntry", entry, false, kTargetRows, &f));
-  if (!f.collection_uuid.missing() &&
-      (f.collection_uuid.type() != bson::Type::kBinary || f.collection_uuid.binary_subtype() != 4 ||
-       f.collection_uuid.AsBinary().size() != 16)) {
-    return WrongType("NamespaceInfoEntry", entry.Find("collectionUUID"), "binData");
-  }
   size_t dot = f.ns.find('.');
   if (dot == std::string_view::npos) {
     return Status(kInvalidNamespace,

@@ -63,6 +63,9 @@ Result<int64_t> Integer(std::string_view command, const bson::Element& e, double
   if (std::isnan(as_double)) {
     return int64_t{0};
   }
+  if (value.type() == bson::Type::kDecimal128) {
+    as_double = std::nearbyint(as_double);  // a half goes to the even number
+  }
   as_double = std::clamp(as_double, low, high);
   if (value.type() == bson::Type::kInt32 || value.type() == bson::Type::kInt64) {
     return value.AsInt64();
@@ -196,6 +199,19 @@ Status ReadField(std::string_view command, const bson::Element& e, ArrayArgument
   }
   out->view = e.value().AsArray();
   out->present = true;
+  return Status::Ok();
+}
+
+Status ReadUuid(std::string_view command, const bson::Element& e, bson::Value* out) {
+  constexpr uint8_t kUuid = 4;
+  constexpr size_t kSize = 16;
+  if (e.type() != bson::Type::kBinary || e.value().binary_subtype() != kUuid) {
+    return WrongType(command, e, "binData");
+  }
+  if (e.value().AsBinary().size() != kSize) {
+    return {kInvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype"};
+  }
+  *out = e.value();
   return Status::Ok();
 }
 

@@ -54,6 +54,9 @@ Status ReadCountLimit(std::string_view command, const bson::Element& e, int64_t*
 // have are BadValue.
 Status ReadHint(std::string_view command, const bson::Element& e, bson::Value* out);
 
+// A uuid: TypeMismatch for anything else, InvalidUUID for one of the wrong length.
+Status ReadUuid(std::string_view command, const bson::Element& e, bson::Value* out);
+
 enum class Need { kOptional, kRequired };
 
 // One field of the command struct R. Make rows with Field<&R::member>("name").

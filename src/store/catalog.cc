@@ -137,7 +137,7 @@ Status Catalog::Load() {
     garbage.push_back(ReadTableId(dropped->key().substr(prefix.size())));
   }
   for (TableId table : garbage) {
-    next_table_ = std::max(next_table_, table + 1);
+    NoteTable(table);
     Reclaim(table);
   }
   for (const auto& info : found) {
@@ -163,6 +163,7 @@ Result<std::shared_ptr<CollectionInfo>> Catalog::ReadEntry(std::string_view ns, 
     ASSIGN_OR_RETURN(info->collator, expr::Collator::Parse(collation.AsDocument()));
     info->context.collator = info->collator.get();
   }
+  info->clustered = options.Has("clusteredIndex");
   info->capped = TrueOr(options["capped"], false);
   info->capped_size = NumberOr(options["size"], 0);
   info->capped_max = NumberOr(options["max"], 0);
@@ -187,13 +188,14 @@ Result<std::shared_ptr<CollectionInfo>> Catalog::ReadEntry(std::string_view ns, 
   auto table = static_cast<TableId>(entry["table"].AsInt64());
   info->table = std::make_shared<TableGuard>(this, table);
   info->state = std::make_shared<CollectionState>(table);
-  next_table_ = std::max(next_table_, table + 1);
+  NoteTable(table);
   for (const bson::Element& e : entry["indexes"].AsArray()) {
     bson::View stored = e.value().AsDocument();
     auto index_table = static_cast<TableId>(stored["table"].AsInt64());
     ASSIGN_OR_RETURN(auto index, MakeIndex(stored["spec"].AsDocument(), index_table, *info));
+    index->keys_have_ids = index->keys_have_ids || stored.Has("plain");
     info->indexes.push_back(std::move(index));
-    next_table_ = std::max(next_table_, index_table + 1);
+    NoteTable(index_table);
   }
   return info;
 }
@@ -204,8 +206,10 @@ Result<std::shared_ptr<IndexInfo>> Catalog::MakeIndex(bson::View spec, TableId t
   index->spec = bson::Document(spec);
   index->name = spec["name"].AsString();
   index->key_pattern = bson::Document(spec["key"].AsDocument());
-  index->is_id = index->name == "_id_";
+  index->is_id = index->name == "_id_" || TrueOr(spec["clustered"], false);
   index->unique = index->is_id || TrueOr(spec["unique"], false);
+  index->keys_have_ids = !index->unique;
+  index->refuses_duplicates = index->unique || TrueOr(spec["prepareUnique"], false);
   index->sparse = TrueOr(spec["sparse"], false);
   index->hidden = TrueOr(spec["hidden"], false);
   if (bson::Value seconds = spec["expireAfterSeconds"]; seconds.is_number()) {
@@ -303,8 +307,11 @@ Status Catalog::PutEntry(kv::Txn& txn, const CollectionInfo& info) {
   for (const auto& index : info.indexes) {
     entry.PushDocument()
         .Append("spec", index->spec)
-        .Append("table", static_cast<int64_t>(index->table->id))
-        .End();
+        .Append("table", static_cast<int64_t>(index->table->id));
+    if (index->unique && index->keys_have_ids) {
+      entry.Append("plain", true);
+    }
+    entry.End();
   }
   entry.End();
   return txn.Put(MetaKey('C', info.ns()), std::move(entry).Finish().bytes());
@@ -323,6 +330,7 @@ Status Catalog::MarkDropped(kv::Txn& txn, const CollectionInfo& info) {
 
 void Catalog::Publish(const std::vector<std::string>& removed,
                       const std::vector<std::shared_ptr<CollectionInfo>>& added) {
+  std::lock_guard publishing(publish_mutex_);
   std::shared_ptr<const CatalogSnapshot> old = snapshot();
   auto next = std::make_shared<CatalogSnapshot>(*old);
   next->version = old->version + 1;
@@ -347,6 +355,7 @@ std::shared_ptr<CollectionInfo> Catalog::CopyOf(const CollectionInfo& info) {
   copy->building = info.building;
   copy->table = info.table;
   copy->state = info.state;
+  copy->clustered = info.clustered;
   copy->capped = info.capped;
   copy->capped_size = info.capped_size;
   copy->capped_max = info.capped_max;
@@ -363,14 +372,37 @@ std::shared_ptr<CollectionInfo> Catalog::CopyOf(const CollectionInfo& info) {
   return copy;
 }
 
-Result<CollectionPtr> Catalog::Create(std::string_view database, std::string_view name,
-                                      bson::View options, bson::View id_index_spec,
-                                      kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
-  std::string ns = std::string(database) + "." + std::string(name);
-  if (Find(ns) != nullptr) {
-    return Status(kNamespaceExists, "Collection " + ns + " already exists.");
+void Catalog::NoteTable(TableId table) {
+  TableId next = next_table_.load();
+  while (next <= table && !next_table_.compare_exchange_weak(next, table + 1)) {
   }
+}
+
+Status Catalog::Reserve(const std::string& ns) {
+  std::unique_lock lock(snapshot_mutex_);
+  if (snapshot_->Find(ns) != nullptr) {
+    return {kNamespaceExists, "Collection " + ns + " already exists."};
+  }
+  if (!reserved_.insert(ns).second) {
+    return {kWriteConflict, "Another transaction is creating " + ns};
+  }
+  return Status::Ok();
+}
+
+void Catalog::Unreserve(const std::string& ns) {
+  std::unique_lock lock(snapshot_mutex_);
+  reserved_.erase(ns);
+}
+
+Status Catalog::CheckReserved(std::string_view ns) const {
+  std::shared_lock lock(snapshot_mutex_);
+  if (reserved_.find(ns) != reserved_.end()) {
+    return {kWriteConflict, "A transaction is creating " + std::string(ns)};
+  }
+  return Status::Ok();
+}
+
+bson::Document Catalog::NewEntry(bson::View options, bson::View id_index_spec) {
   Uuid uuid = GenerateUuid();
   bson::Builder entry;
   entry.Append("uuid", bson::Value::Binary({reinterpret_cast<const char*>(uuid.data()), 16}, 4));
@@ -385,7 +417,19 @@ Result<CollectionPtr> Catalog::Create(std::string_view database, std::string_vie
         .End();
   }
   entry.End();
-  bson::Document document = entry.Finish();
+  return entry.Finish();
+}
+
+Result<CollectionPtr> Catalog::Create(std::string_view database, std::string_view name,
+                                      bson::View options, bson::View id_index_spec,
+                                      kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  std::string ns = std::string(database) + "." + std::string(name);
+  if (Find(ns) != nullptr) {
+    return Status(kNamespaceExists, "Collection " + ns + " already exists.");
+  }
+  RETURN_IF_ERROR(CheckReserved(ns));
+  bson::Document document = NewEntry(options, id_index_spec);
   ASSIGN_OR_RETURN(auto info, ReadEntry(ns, document));
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   RETURN_IF_ERROR(txn->Put(MetaKey('C', ns), document.bytes()));
@@ -466,6 +510,7 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
             "cannot perform operation: an index build is currently running for collection '" +
                 source->ns() + "'"};
   }
+  RETURN_IF_ERROR(CheckReserved(to));
   Closed source_closed(*source);
   std::optional<Closed> target_closed;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
@@ -527,6 +572,7 @@ Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, b
       ASSIGN_OR_RETURN(auto made, MakeIndex(spec, old->table->id, *info));
       made->table = old->table;
       made->state = old->state;
+      made->keys_have_ids = old->keys_have_ids;
       if (made->hidden != old->hidden) {
         made->state->accesses = 0;
       }

@@ -5,7 +5,8 @@
 // snapshot. Dropped tables are reclaimed when the last snapshot that shows them is gone; a marker
 // in the store makes that happen at the next start if the process dies first.
 //
-// A catalog entry is {uuid, table, options, indexes: [{spec, table}]}.
+// A catalog entry is {uuid, table, options, indexes: [{spec, table, plain}]}; `plain` stands for an
+// index that became unique after it was made and keeps the entries of one that is not.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -70,6 +72,10 @@ struct IndexInfo {
   bson::Document key_pattern;
   IndexKeySpec keys;
   bool unique = false;
+  // Each entry's key ends with its record id. Not so in an index created unique, whose entries
+  // hold it in their value.
+  bool keys_have_ids = true;
+  bool refuses_duplicates = false;  // unique, or about to become so (prepareUnique)
   bool sparse = false;
   bool hidden = false;
   bool is_id = false;
@@ -101,6 +107,7 @@ struct CollectionInfo {
   uint64_t version = 0;                    // catalog version that published it
 
   // Read from options:
+  bool clustered = false;  // natural order is the order of _id
   bool capped = false;
   int64_t capped_size = 0;
   int64_t capped_max = 0;
@@ -176,6 +183,7 @@ class Catalog {
 
  private:
   friend class TableGuard;
+  friend class PendingCollection;
   explicit Catalog(kv::Store* store) : store_(store) {}
 
   Status Load();
@@ -184,7 +192,17 @@ class Catalog {
                                                const CollectionInfo& collection);
   Status ReadRuntimeState(CollectionInfo* info);
   void Reclaim(TableId table);
-  TableId NewTable() { return next_table_++; }
+  TableId NewTable() { return next_table_.fetch_add(1); }
+  // Tables up to `table` are taken.
+  void NoteTable(TableId table);
+  // The catalog entry of a new collection or view.
+  bson::Document NewEntry(bson::View options, bson::View id_index_spec);
+  // Keeps a name for a transaction that creates it: WriteConflict when another one does,
+  // NamespaceExists when it is there.
+  Status Reserve(const std::string& ns);
+  void Unreserve(const std::string& ns);
+  // WriteConflict when a transaction keeps the name.
+  Status CheckReserved(std::string_view ns) const;
   Status PutEntry(kv::Txn& txn, const CollectionInfo& info);
   static Status MarkDropped(kv::Txn& txn, const CollectionInfo& info);
   // Publishes a snapshot with `removed` gone and `added` there.
@@ -202,10 +220,12 @@ class Catalog {
 
   kv::Store* const store_;
   std::mutex change_mutex_;  // one change at a time; taken before any collection's gate
-  TableId next_table_ = 1;   // protected by change_mutex_
+  std::atomic<TableId> next_table_{1};
+  std::mutex publish_mutex_;  // one snapshot at a time is made from the one before
   BuildTable builds_;
   std::atomic<int64_t> online_build_documents_{2000};
   mutable std::shared_mutex snapshot_mutex_;
+  std::set<std::string, std::less<>> reserved_;  // protected by snapshot_mutex_
   std::shared_ptr<const CatalogSnapshot> snapshot_ =
       std::make_shared<CatalogSnapshot>();  // protected by snapshot_mutex_
 };

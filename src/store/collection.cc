@@ -42,23 +42,44 @@ Status NoteMultikey(Transaction& txn, const IndexInfo& index, const IndexKeySet&
   return Status::Ok();
 }
 
+// DuplicateKey when another record has the key, in an index whose keys end with record ids.
+Status CheckNoOther(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
+                    const IndexKey& key, RecordId id) {
+  std::string prefix = TablePrefix(index.table->id) + key.bytes;
+  RETURN_IF_ERROR(txn.kv().Claim(prefix));
+  ASSIGN_OR_RETURN(auto entries,
+                   txn.kv().Scan({prefix, kv::PrefixEnd(prefix)}, kv::Direction::kForward));
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, entries->Next());
+    if (!more) {
+      return Status::Ok();
+    }
+    std::string_view suffix = entries->key().substr(prefix.size());
+    if (suffix.size() == 8 && ReadRecordId(suffix) != id) {
+      return DuplicateKeyError(info, index, key.bytes, entries->value());
+    }
+  }
+}
+
 Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
                 const IndexKey& key, RecordId id) {
   std::string store_key;
   std::string store_value;
   IndexEntry(index, key, id, &store_key, &store_value);
-  if (index.unique) {
+  if (!index.keys_have_ids) {
     RETURN_IF_ERROR(txn.kv().Claim(store_key));
   }
   if (index.build != nullptr) {
     return PutNote(txn, index, true, store_key, store_value);
   }
-  if (index.unique) {
+  if (!index.keys_have_ids) {
     kv::ReadValue present;
     ASSIGN_OR_RETURN(bool found, txn.kv().Get(store_key, &present));
     if (found && ReadRecordId(present.view()) != id) {
       return DuplicateKeyError(info, index, key.bytes, present.view().substr(8));
     }
+  } else if (index.refuses_duplicates) {
+    RETURN_IF_ERROR(CheckNoOther(txn, info, index, key, id));
   }
   return txn.kv().Put(store_key, store_value);
 }
@@ -198,7 +219,7 @@ void IndexEntry(const IndexInfo& index, const IndexKey& key, RecordId id, std::s
   AppendTableId(index.table->id, store_key);
   store_key->append(key.bytes);
   store_value->clear();
-  AppendRecordId(id, index.unique ? store_value : store_key);
+  AppendRecordId(id, index.keys_have_ids ? store_key : store_value);
   store_value->append(key.type_bits);
 }
 

@@ -10,7 +10,8 @@ namespace quire::store {
 using exec::Step;
 
 Status CollectionScan::Open() {
-  kv::Range range = TableRange(collection_->table->id);
+  kv::Range range = TableRange(collection_->clustered ? collection_->indexes.front()->table->id
+                                                      : collection_->table->id);
   if (options_.after.has_value()) {
     kv::ReadValue value;
     bool found = true;
@@ -29,6 +30,21 @@ Status CollectionScan::Open() {
   return Status::Ok();
 }
 
+Status CollectionScan::Load(exec::Row* row) {
+  if (!collection_->clustered) {
+    row->document = bson::View(cursor_->value().data());
+    row->meta.record_id = ReadRecordId(cursor_->key().substr(4));
+    return Status::Ok();
+  }
+  row->meta.record_id = ReadRecordId(cursor_->value());
+  ASSIGN_OR_RETURN(bool found, Fetch(*txn_, *collection_, row->meta.record_id, &document_));
+  if (!found) {
+    return {kDataCorruptionDetected, "An _id of " + collection_->ns() + " leads to no document"};
+  }
+  row->document = bson::View(document_.view().data());
+  return Status::Ok();
+}
+
 Result<Step> CollectionScan::DoWork(OpContext& op, exec::Row* row) {
   RETURN_IF_ERROR(op.CheckInterrupt());
   if (cursor_ == nullptr) {
@@ -40,10 +56,9 @@ Result<Step> CollectionScan::DoWork(OpContext& op, exec::Row* row) {
     return Step::kEnd;
   }
   ++counters_.docs_examined;
-  row->document = bson::View(cursor_->value().data());
-  row->fetched = true;
   row->meta = expr::Metadata();
-  row->meta.record_id = ReadRecordId(cursor_->key().substr(4));
+  RETURN_IF_ERROR(Load(row));
+  row->fetched = true;
   row->meta.has_record_id = true;
   if (options_.filter != nullptr) {
     ASSIGN_OR_RETURN(bool matches, options_.filter->Matches(row->document, &row->meta));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// COLLSCAN: the documents of a collection in natural order.
+// COLLSCAN: the documents of a collection in natural order, which is the order of _id in a
+// clustered collection.
 #pragma once
 
 #include <memory>
@@ -32,11 +33,14 @@ class CollectionScan final : public exec::Stage {
 
  private:
   Status Open();
+  // The record the cursor stands on, into the row.
+  Status Load(exec::Row* row);
 
   CollectionPtr collection_;
   Transaction* txn_;
   CollectionScanOptions options_;
-  std::unique_ptr<kv::Cursor> cursor_;
+  std::unique_ptr<kv::Cursor> cursor_;  // of a clustered collection: over its _id index
+  kv::ReadValue document_;              // what a clustered collection's entry leads to
 };
 
 }  // namespace quire::store

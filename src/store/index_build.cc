@@ -51,7 +51,7 @@ class Runs {
     std::sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
       return a.head != b.head ? a.head < b.head : KeyOf(a) < KeyOf(b);
     });
-    if (index_.unique) {
+    if (!index_.keys_have_ids) {
       RETURN_IF_ERROR(CheckUnique());
     }
     ASSIGN_OR_RETURN(auto loader, store_.Load());
@@ -137,7 +137,7 @@ Status Apply(kv::Txn& txn, const CollectionInfo& info, const IndexInfo& index,
   memcpy(&size, note.data() + 1, sizeof size);
   std::string_view key = note.substr(5, size);
   std::string_view value = note.substr(5 + size);
-  if (index.unique) {
+  if (!index.keys_have_ids) {
     kv::ReadValue present;
     ASSIGN_OR_RETURN(bool found, txn.Get(key, &present));
     bool other = found && ReadRecordId(present.view()) != ReadRecordId(value);

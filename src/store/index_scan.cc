@@ -191,7 +191,7 @@ bool IndexScan::Wanted(exec::Row* row) {
   std::string_view key = cursor_->key().substr(4);
   std::string_view type_bits = cursor_->value();
   RecordId id;
-  if (options_.index->unique) {
+  if (!options_.index->keys_have_ids) {
     id = ReadRecordId(type_bits);
     type_bits.remove_prefix(8);
   } else {

@@ -8,7 +8,7 @@
 //   <0> 'M' <table> <step>                    empty: the index met arrays there (multikey.h)
 //   <0> 'M' <table> <255> <path>              empty: the wildcard index met arrays there
 //   <0> 'n' <table> / <0> 'b' <table>         counters (kv.h): documents and bytes of a collection
-//   <0> 'S' <session id>                      session record (retryable writes)
+//   <0> 'S' <session id> <statement>          answer of a retryable write; statement -1: a commit
 //   <table> <record id>                       document
 //   <table> <index key> <record id>           type bits               (plain index)
 //   <table> <index key>                       record id, type bits    (unique index)

@@ -104,6 +104,35 @@ test('transactions', async () => {
   assert.equal(await things.countDocuments({}), 2);
 });
 
+test('transactions that meet are run again', async () => {
+  const counters = db.collection('counters');
+  await counters.insertOne({_id: 1, n: 0});
+  await Promise.all([...Array(8).keys()].map(() => client.withSession(session =>
+    session.withTransaction(async () => {
+      const {n} = await counters.findOne({_id: 1}, {session});
+      await counters.updateOne({_id: 1}, {$set: {n: n + 1}}, {session});
+      await db.collection('made').insertOne({n}, {session});
+    }))));
+  assert.equal((await counters.findOne({_id: 1})).n, 8);
+  assert.equal(await db.collection('made').countDocuments(), 8);
+});
+
+test('bulk writes across collections', {skip: !client.bulkWrite}, async () => {
+  const name = db.databaseName;
+  const result = await client.bulkWrite([
+    {name: 'insertOne', namespace: `${name}.left`, document: {_id: 1}},
+    {name: 'insertOne', namespace: `${name}.right`, document: {_id: 1}},
+    {name: 'updateOne', namespace: `${name}.left`, filter: {_id: 1}, update: {$set: {a: 1}}},
+    {name: 'deleteMany', namespace: `${name}.right`, filter: {}},
+  ], {verboseResults: true});
+  assert.equal(result.insertedCount, 2);
+  assert.equal(result.modifiedCount, 1);
+  assert.equal(result.deletedCount, 1);
+  await assert.rejects(
+    client.bulkWrite([{name: 'insertOne', namespace: `${name}.left`, document: {_id: 1}}]),
+    error => [...error.writeErrors.values()][0].code === 11000);
+});
+
 test('errors carry code and name', async () => {
   await assert.rejects(db.command({nosuch: 1}), {code: 59, codeName: 'CommandNotFound'});
   await assert.rejects(client.db('admin').command({atlasVersion: 1}), {code: 59});

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/harness_test.h"
+
+namespace quire::command {
+namespace {
+
+TEST(Clustered, KeepsDocumentsInTheOrderOfTheirIds) {
+  Node node;
+  ASSERT_EQ(node.Code(R"({"create": "c", "clusteredIndex": {"key": {"_id": 1}, "unique": true,
+      "name": "by id"}})"),
+            0);
+  node.Run(R"({"insert": "c", "documents": [{"_id": 3}, {"_id": 1}, {"_id": 2}]})");
+  EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":1},{"_id":2},{"_id":3}])");
+  EXPECT_EQ(node.Batch(R"({"find": "c", "sort": {"$natural": -1}})"),
+            R"([{"_id":3},{"_id":2},{"_id":1}])");
+  EXPECT_EQ(node.Batch(R"({"listIndexes": "c"})"),
+            R"([{"v":2,"key":{"_id":1},"name":"by id","unique":true,"clustered":true}])");
+  EXPECT_EQ(node.Code(R"({"dropIndexes": "c", "index": "by id"})"), 5979800);
+  EXPECT_EQ(node.Code(R"({"insert": "c", "documents": [{"_id": 1}]})"), 0);
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":3,"ok":1.0})");
+}
+
+TEST(Clustered, ExpiresByItsIds) {
+  Node node;
+  ASSERT_EQ(node.Code(R"({"create": "c", "clusteredIndex": {"key": {"_id": 1}, "unique": true},
+      "expireAfterSeconds": 10})"),
+            0);
+  node.Run(R"({"insert": "c", "documents": [{"_id": {"$date": "2001-01-01T00:00:00Z"}},
+      {"_id": {"$date": "2999-01-01T00:00:00Z"}}, {"_id": 1}]})");
+  node.engine().RunTtlPass();
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":2,"ok":1.0})");
+  EXPECT_EQ(node.Code(R"({"collMod": "c", "expireAfterSeconds": "off"})"), 0);
+}
+
+TEST(Create, ChecksItsOptions) {
+  struct Case {
+    std::string_view options;
+    int code;
+  };
+  constexpr Case kCases[] = {
+      {R"("clusteredIndex": {"key": {"a": 1}, "unique": true})", 197},
+      {R"("clusteredIndex": {"key": {"_id": 1}, "unique": false})", 5979700},
+      {R"("clusteredIndex": {"key": {"_id": 1}, "unique": true, "v": 1})", 5979704},
+      {R"("clusteredIndex": {"key": {"_id": 1}})", 40414},
+      {R"("clusteredIndex": true)", 5979703},
+      {R"("clusteredIndex": null)", 14},
+      {R"("clusteredIndex": {"key": {"_id": 1}, "unique": true}, "capped": true, "size": 9)",
+       6049200},
+      {R"("expireAfterSeconds": 10)", 72},
+      {R"("idIndex": {"key": {"_id": 1}})", 9},
+      {R"("idIndex": {"key": {"a": 1}, "name": "a"})", 2},
+      {R"("idIndex": {"key": {"_id": 1}, "name": "_id_", "sparse": true})", 197},
+      {R"("idIndex": {"key": {"_id": 1}, "name": "_id_"})", 0},
+      {R"("capped": true, "size": 4096, "max": 2147483647)", 0},
+      {R"("capped": true)", 72},
+  };
+  Node node;
+  for (const Case& c : kCases) {
+    EXPECT_EQ(node.Code(R"({"create": "c", )" + std::string(c.options) + "}"), c.code) << c.options;
+    node.Run(R"({"drop": "c"})");
+  }
+}
+
+TEST(Create, TheSameAgainIsFine) {
+  Node node;
+  constexpr std::string_view kCreate = R"({"create": "c", "capped": true, "size": 4096})";
+  EXPECT_EQ(node.Code(kCreate), 0);
+  EXPECT_EQ(node.Code(kCreate), 0);
+  EXPECT_EQ(node.Code(R"({"create": "c"})"), 48);
+}
+
+TEST(Capped, IsMadeFromACollection) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]})");
+  EXPECT_EQ(node.Code(R"({"cloneCollectionAsCapped": "c", "toCollection": "d", "size": 4096})"), 0);
+  EXPECT_EQ(node.Batch(R"({"find": "d"})"), R"([{"_id":1},{"_id":2}])");
+  EXPECT_EQ(node.Code(R"({"cloneCollectionAsCapped": "c", "toCollection": "d", "size": 4096})"),
+            48);
+  EXPECT_EQ(node.Code(R"({"cloneCollectionAsCapped": "no", "toCollection": "e", "size": 1})"), 26);
+  EXPECT_EQ(node.Code(R"({"cloneCollectionAsCapped": "c", "toCollection": "e"})"), 72);
+  EXPECT_EQ(node.Code(R"({"cloneCollectionAsCapped": "c", "toCollection": 1, "size": 1})"), 14);
+  EXPECT_EQ(node.Code(R"({"collMod": "d", "cappedMax": 1})"), 0);
+  node.Run(R"({"insert": "d", "documents": [{"_id": 3}]})");
+  EXPECT_EQ(node.Batch(R"({"find": "d"})"), R"([{"_id":3}])");
+  EXPECT_EQ(node.Code(R"({"collMod": "d", "cappedSize": 0})"), 2);
+}
+
+TEST(CollMod, AnIndexBecomesUnique) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": 1}, {"_id": 2, "a": 1}]})");
+  node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}]})");
+  constexpr std::string_view kUnique =
+      R"({"collMod": "c", "index": {"name": "a_1", "unique": true}})";
+  EXPECT_EQ(node.Code(kUnique), 72);
+  EXPECT_EQ(node.Json(R"({"collMod": "c", "index": {"name": "a_1", "prepareUnique": true}})"),
+            R"({"prepareUnique_old":false,"prepareUnique_new":true,"ok":1.0})");
+  bson::Document third = node.Run(R"({"insert": "c", "documents": [{"_id": 3, "a": 1}]})");
+  EXPECT_EQ(third["n"].AsInt32(), 0);
+  bson::Document refused = node.Run(kUnique);
+  EXPECT_EQ(refused["code"].AsInt32(), 359);
+  EXPECT_EQ(bson::ToJson(refused["violations"]), R"([{"ids":[1,2]}])");
+  node.Run(R"({"delete": "c", "deletes": [{"q": {"_id": 2}, "limit": 1}]})");
+  EXPECT_EQ(node.Json(kUnique), R"({"unique_new":true,"ok":1.0})");
+  bson::Document again = node.Run(R"({"insert": "c", "documents": [{"_id": 2, "a": 1}]})");
+  EXPECT_EQ(again["n"].AsInt32(), 0);
+  EXPECT_EQ(
+      node.Code(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"b": 1}}}]})"), 0);
+  EXPECT_EQ(node.Batch(R"({"find": "c", "filter": {"a": 1}, "hint": "a_1"})"),
+            R"([{"_id":1,"a":1,"b":1}])");
+  bson::Document valid = node.Run(R"({"validate": "c"})");
+  EXPECT_TRUE(valid["valid"].AsBool());
+}
+
+}  // namespace
+}  // namespace quire::command

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/harness_test.h"
+
+namespace quire::command {
+namespace {
+
+// A client's session: adds its fields to commands given as JSON without their last brace.
+class Session {
+ public:
+  Session(Node* node, char id) : node_(*node), id_(id) {}
+
+  void Start() {
+    ++number_;
+    first_ = true;
+  }
+  bson::Document Run(std::string_view json, std::string_view database = "test") {
+    bson::Document reply = node_.Run(Fields(json), database);
+    first_ = false;
+    return reply;
+  }
+  int Code(std::string_view json, std::string_view database = "test") {
+    bson::Document reply = Run(json, database);
+    return reply["ok"].AsDouble() == 1 ? 0 : reply["code"].AsInt32();
+  }
+  int Commit() { return Code(R"({"commitTransaction": 1)", "admin"); }
+  int Abort() { return Code(R"({"abortTransaction": 1)", "admin"); }
+  std::string Lsid() const {
+    return std::string(R"({"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAA)") + id_ +
+           R"(A==", "subType": "04"}}})";
+  }
+
+ private:
+  std::string Fields(std::string_view json) const {
+    return std::string(json) + R"(, "lsid": )" + Lsid() + R"(, "txnNumber": {"$numberLong": ")" +
+           std::to_string(number_) + R"("}, "autocommit": false)" +
+           (first_ ? R"(, "startTransaction": true})" : "}");
+  }
+
+  Node& node_;
+  char id_;
+  int number_ = 0;
+  bool first_ = false;
+};
+
+TEST(Transaction, ACollectionItCreatesIsThereOnceItCommits) {
+  Node node;
+  Session session(&node, 'A');
+  session.Start();
+  ASSERT_EQ(session.Code(R"({"insert": "made", "documents": [{"_id": 1}])"), 0);
+  EXPECT_EQ(
+      session.Code(R"({"update": "made", "updates": [{"q": {"_id": 1}, "u": {"$set": {"a": 1}}}])"),
+      0);
+  bson::Document seen = session.Run(R"({"find": "made")");
+  EXPECT_EQ(bson::ToJson(seen["cursor"].AsDocument()["firstBatch"]), R"([{"_id":1,"a":1}])");
+  EXPECT_EQ(node.Batch(R"({"find": "made"})"), "[]");
+  EXPECT_EQ(node.Batch(R"({"listCollections": 1, "nameOnly": true})"), "[]");
+  ASSERT_EQ(session.Commit(), 0);
+  EXPECT_EQ(node.Batch(R"({"find": "made"})"), R"([{"_id":1,"a":1}])");
+  EXPECT_EQ(node.Json(R"({"count": "made"})"), R"({"n":1,"ok":1.0})");
+}
+
+TEST(Transaction, ACollectionItCreatesIsGoneWhenItAborts) {
+  Node node;
+  Session session(&node, 'A');
+  session.Start();
+  ASSERT_EQ(session.Code(R"({"create": "made", "validator": {"a": 1})"), 0);
+  ASSERT_EQ(session.Code(R"({"insert": "made", "documents": [{"a": 1}])"), 0);
+  ASSERT_EQ(session.Abort(), 0);
+  EXPECT_EQ(node.Batch(R"({"listCollections": 1, "nameOnly": true})"), "[]");
+  // The name is free again.
+  EXPECT_EQ(node.Code(R"({"insert": "made", "documents": [{"_id": 1}]})"), 0);
+}
+
+TEST(Transaction, IndexesAreMadeOnWhatItCreatedOnly) {
+  Node node;
+  node.Run(R"({"insert": "old", "documents": [{"_id": 1}]})");
+  constexpr std::string_view kIndex =
+      R"("indexes": [{"key": {"a": 1}, "name": "a_1", "unique": true}])";
+  Session session(&node, 'A');
+  session.Start();
+  EXPECT_EQ(session.Code(R"({"createIndexes": "old", )" + std::string(kIndex)), 263);
+  session.Start();
+  ASSERT_EQ(session.Code(R"({"createIndexes": "made", )" + std::string(kIndex)), 0);
+  ASSERT_EQ(session.Code(R"({"insert": "made", "documents": [{"_id": 1, "a": 1}])"), 0);
+  ASSERT_EQ(session.Commit(), 0);
+  bson::Document refused = node.Run(R"({"insert": "made", "documents": [{"_id": 2, "a": 1}]})");
+  EXPECT_EQ(refused["n"].AsInt32(), 0);
+}
+
+TEST(Transaction, TwoCannotCreateTheSame) {
+  Node node;
+  Session one(&node, 'A');
+  Session other(&node, 'B');
+  one.Start();
+  other.Start();
+  ASSERT_EQ(one.Code(R"({"insert": "made", "documents": [{"_id": 1}])"), 0);
+  bson::Document refused = other.Run(R"({"insert": "made", "documents": [{"_id": 2}])");
+  EXPECT_EQ(refused["code"].AsInt32(), 112);
+  EXPECT_EQ(bson::ToJson(refused["errorLabels"]), R"(["TransientTransactionError"])");
+  EXPECT_EQ(one.Commit(), 0);
+}
+
+TEST(Transaction, ACommitIsAnsweredAgainByTheStore) {
+  Node node;
+  Session session(&node, 'A');
+  session.Start();
+  ASSERT_EQ(session.Code(R"({"insert": "c", "documents": [{"_id": 1}])"), 0);
+  ASSERT_EQ(session.Commit(), 0);
+  EXPECT_EQ(session.Commit(), 0);
+  ASSERT_EQ(node.Code(R"({"endSessions": [)" + session.Lsid() + "]}"), 0);
+  EXPECT_EQ(session.Commit(), 0);
+  EXPECT_EQ(session.Abort(), 256);
+}
+
+TEST(Transaction, RefusesWhatItCannotIsolate) {
+  struct Case {
+    std::string_view command;
+    int code;
+  };
+  constexpr Case kCases[] = {
+      {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$collStats": {"count": {}}}])", 263},
+      {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$out": "d"}])", 263},
+      {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$merge": "d"}])", 263},
+      {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$indexStats": {}}])", 263},
+      {R"({"killCursors": "c", "cursors": [{"$numberLong": "1"}])", 263},
+      {R"({"count": "c")", 263},
+      {R"({"create": "v", "viewOn": "c", "pipeline": [])", 263},
+      {R"({"drop": "c")", 263},
+  };
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  Session session(&node, 'A');
+  for (const Case& c : kCases) {
+    session.Start();
+    EXPECT_EQ(session.Code(c.command), c.code) << c.command;
+  }
+}
+
+TEST(Transaction, HundredThousandDocuments) {
+  Node node;
+  Session session(&node, 'A');
+  session.Start();
+  constexpr int kBatches = 100;
+  constexpr int kBatch = 1000;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    std::string insert = R"({"insert": "c", "documents": [)";
+    for (int i = 0; i < kBatch; ++i) {
+      insert +=
+          (i == 0 ? R"({"_id": )" : R"(, {"_id": )") + std::to_string(batch * kBatch + i) + "}";
+    }
+    ASSERT_EQ(session.Code(insert + "]"), 0);
+  }
+  ASSERT_EQ(session.Commit(), 0);
+  EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":100000,"ok":1.0})");
+}
+
+}  // namespace
+}  // namespace quire::command
