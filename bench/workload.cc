@@ -331,6 +331,13 @@ int64_t AggregateDistinct(Connection& c) {
   return Aggregate(c, command);
 }
 
+int64_t MapReduce(Connection& c) {
+  static const std::string command =
+      R"({"mapReduce":"events","map":"function() { emit(this.path, this.bytes); }",)"
+      R"("reduce":"function(key, values) { return Array.sum(values); }","out":{"inline":1}})";
+  return RunJson(c.client.get(), kDatabase, command, &c.error) ? 1 : -1;
+}
+
 constexpr Workload kWorkloads[] = {
     {"ping", "the floor: driver, socket, dispatch", "events", nullptr, false, Ping},
     {"find-id", "find by _id, one document", "ycsb", nullptr, false, FindId},
@@ -383,6 +390,7 @@ constexpr Workload kWorkloads[] = {
      AggregateFacet},
     {"agg-distinct", "the distinct values of an indexed field", "events", nullptr, false,
      AggregateDistinct},
+    {"map-reduce", "bytes by path, in JavaScript", "events", nullptr, false, MapReduce},
 };
 
 bool Fill(mongoc_client_t* client, const char* name, int64_t size, Bson (*make)(int64_t),

@@ -31,6 +31,7 @@ quire_pkg(pcre2 libpcre2-8)
 quire_pkg(icu icu-i18n icu-uc)
 quire_pkg(openssl libssl libcrypto)
 quire_lib(stemmer stemmer)
+quire_pkg(mozjs mozjs-102)
 quire_lib(s2 s2 absl_raw_logging_internal)  # the latter: inlined only when optimised
 quire_pkg(yaml yaml-cpp)
 

@@ -47,6 +47,8 @@ LIBRARIES = {
     "unicode/": ["src/expr/", "src/auth/"],
     "s2/": ["src/expr/", "src/store/"],
     "libstemmer": ["src/expr/", "src/store/"],
+    "jsapi": ["src/js/"],
+    "jsfriendapi": ["src/js/"],
     "snappy": ["src/wire/"],
     "zlib": ["src/wire/"],
     "zstd": ["src/wire/"],

@@ -48,7 +48,9 @@ def tidy(path):
         return path, True, ""
     done = subprocess.run(
         [CLANG_TIDY, "--quiet", "-p", "build", "--extra-arg=-Wno-unknown-warning-option",
-         "--extra-arg=-Wno-align-mismatch", path],
+         "--extra-arg=-Wno-align-mismatch",
+         # Else its preprocessor of modules knows no builtins, and SpiderMonkey's headers give up.
+         "--extra-arg=-Xclang", "--extra-arg=-fno-cxx-modules", path],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if done.returncode == 0:
         open(mark, "w").close()

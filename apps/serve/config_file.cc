@@ -46,7 +46,8 @@ class Reader {
       return Status::Ok();
     }
     auto text = node.as<std::string>();
-    if (option->name == "nounixsocket") {  // the file says the opposite: enabled
+    if (option->name == "nounixsocket" || option->name == "noscripting") {
+      // The file says the opposite: enabled.
       text = node.as<bool>() ? "false" : "true";
     }
     if (option->name == "journal" && !node.as<bool>()) {

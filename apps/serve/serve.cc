@@ -15,6 +15,7 @@
 #include "command/command.h"
 #include "command/diagnostic.h"
 #include "engine/engine.h"
+#include "js/script.h"
 #include "kv/rocks/rocks_store.h"
 #include "serve/daemon.h"
 #include "serve/settings.h"
@@ -80,6 +81,7 @@ class Service {
       fprintf(stderr, "quire: %s\n", status.message().c_str());
       return kFailed;
     }
+    js::SetEnabled(!s_.no_scripting);
     if (Status status = OpenNode(); !status.ok()) {
       return Fail("STORAGE", "Failed to open the data", status, kStorageFailed);
     }

@@ -85,6 +85,8 @@ const std::array kOptions = {
     Option{kOther, "timeZoneInfo", 0, "FOLDER", &S::time_zone_info, 0, 0,
            "processManagement.timeZoneInfo",
            "Must exist; the time zones themselves are built in."},
+    Option{kOther, "noscripting", 0, "", &S::no_scripting, 0, 0, "security.javascriptEnabled",
+           "Refuse $where, $function, $accumulator and mapReduce."},
     Option{kOther, "help", 'h', "", &S::help, 0, 0, "", "Show this text."},
     Option{kOther, "version", 0, "", &S::version, 0, 0, "", "Show the version."},
 };
@@ -132,7 +134,7 @@ void AppendSetting(const Option& option, std::string_view name, const Settings& 
           out->End();
         } else if constexpr (std::is_same_v<decltype(member), int64_t S::*>) {
           out->Append(name, static_cast<int32_t>(value));
-        } else if (option.name == "nounixsocket") {
+        } else if (option.name == "nounixsocket" || option.name == "noscripting") {
           out->Append(name, false);
         } else {
           out->Append(name, value);

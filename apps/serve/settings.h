@@ -54,6 +54,7 @@ struct Settings {
   std::string authorization;
   std::string key_file;
   std::string time_zone_info;
+  bool no_scripting = false;
   std::vector<std::string> set_parameter;
   bool help = false;
   bool version = false;

@@ -158,7 +158,9 @@ Result<std::vector<bson::Document>> Filtered(std::vector<bson::Document> all, bs
     return all;
   }
   expr::Context context;
-  ASSIGN_OR_RETURN(auto match, expr::match::Filter::Parse(filter, &context));
+  expr::match::Allowed allowed = expr::match::Allowed::InMatchStage();
+  allowed.text = false;
+  ASSIGN_OR_RETURN(auto match, expr::match::Filter::Parse(filter, &context, allowed));
   std::vector<bson::Document> kept;
   for (bson::Document& document : all) {
     ASSIGN_OR_RETURN(bool matches, match->Matches(document));

@@ -124,6 +124,7 @@ std::span<const Row> StatisticsRows();   // collStats, dbStats, dataSize, valida
 std::span<const Row> ExplainRows();
 std::span<const Row> PlanCacheRows();
 std::span<const Row> AggregateRows();
+std::span<const Row> MapReduceRows();
 // Those about the server itself are in diagnostic.h.
 
 // Appends {cursor: {firstBatch, id, ns}} of a new cursor, keeping it when it is not exhausted.

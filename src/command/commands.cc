@@ -21,7 +21,7 @@ std::vector<const Row*> AllRows() {
         ServerStatusRows(),   ParameterRows(),   ReplicaSetRows(), OperationRows(),
         ControlRows(),        ProfileRows(),     TopRows(),        AuthenticationRows(),
         DefaultConcernRows(), UserRows(),        RoleRows(),       ClusterRows(),
-        DataHashRows(),       StableApiRows(),   ValidateRows()}) {
+        DataHashRows(),       StableApiRows(),   ValidateRows(),   MapReduceRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }

@@ -4,6 +4,7 @@
 #include "command/access.h"
 #include "command/command.h"
 #include "engine/aggregate.h"
+#include "engine/map_reduce.h"
 #include "engine/read.h"
 #include "request/crud.h"
 
@@ -123,6 +124,15 @@ Status RunExplain(Invocation& i) {
   std::string_view name = command.front().name();
   if (name == "aggregate") {
     return ExplainPipeline(i, command, verbosity);
+  }
+  if (name == "mapReduce" || name == "mapreduce") {
+    ASSIGN_OR_RETURN(auto request, request::MapReduceRequest::Parse(command));
+    RETURN_IF_ERROR(request::Namespace(i.database(), request.collection).status());
+    i.reply().Append("explainVersion", "1");
+    RETURN_IF_ERROR(
+        engine::ExplainMapReduce(i.operation, i.database(), request, verbosity, &i.reply()));
+    AppendServer(i, command);
+    return Status::Ok();
   }
   ASSIGN_OR_RETURN(auto collection_name, request::CollectionName(name, command));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection_name));

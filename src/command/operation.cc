@@ -195,7 +195,8 @@ bson::Document IdleThread(Commands& commands) {
 Status RunCurrentOp(Invocation& i) {
   bson::Document spec = FilterOf(i.body());
   expr::Context context;
-  ASSIGN_OR_RETURN(auto filter, expr::match::Filter::Parse(spec.view(), &context));
+  ASSIGN_OR_RETURN(auto filter, expr::match::Filter::Parse(spec.view(), &context,
+                                                           expr::match::Allowed::InMatchStage()));
   std::vector<bson::Document> all;
   bool truncate = Truthy(i.body()["$truncateOps"]);
   i.commands.operations().ForEach(

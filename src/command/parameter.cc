@@ -11,6 +11,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/diagnostic.h"
+#include "js/script.h"
 #include "plan/pipeline.h"
 #include "request/fields.h"
 
@@ -242,6 +243,12 @@ const Parameter kParameters[] = {
      },
      CheckInteger<1, INT64_MAX>,
      [](Commands& c, const bson::Value& v) { c.engine().stage_memory_bytes = IntegerOf(v); }},
+    {"jsHeapLimitMB", kAlways,
+     [](Commands&, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(js::HeapLimit()));
+     },
+     CheckInteger<10, 4095>,
+     [](Commands&, const bson::Value& v) { js::SetHeapLimit(IntegerOf(v)); }},
     {"localLogicalSessionTimeoutMinutes", kNever,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, static_cast<int32_t>(c.engine().options().session_timeout.count()));

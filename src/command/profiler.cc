@@ -168,8 +168,10 @@ Status RunProfile(Invocation& i) {
     return Status::Ok();
   }
   if (asked.filter.is_document()) {
-    ASSIGN_OR_RETURN(settings.filter,
-                     expr::match::Filter::Parse(asked.filter.AsDocument(), &FilterContext()));
+    expr::match::Allowed allowed;
+    allowed.where = allowed.scripts = false;
+    ASSIGN_OR_RETURN(settings.filter, expr::match::Filter::Parse(asked.filter.AsDocument(),
+                                                                 &FilterContext(), allowed));
   } else if (asked.filter.is_string()) {
     settings.filter = nullptr;
   }

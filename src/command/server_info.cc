@@ -21,6 +21,7 @@
 #include "command/access.h"
 #include "command/diagnostic.h"
 #include "command/login.h"
+#include "js/script.h"
 #include "request/fields.h"
 
 namespace quire::command {
@@ -74,7 +75,7 @@ Status RunBuildInfo(Invocation& i) {
       .BeginArray("modules")
       .End()
       .Append("allocator", "system")
-      .Append("javascriptEngine", "none")
+      .Append("javascriptEngine", js::Enabled() ? "mozjs" : "none")
       .Append("sysInfo", "deprecated")
       .BeginArray("versionArray");
   for (int part : kMongoVersionParts) {

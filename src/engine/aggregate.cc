@@ -130,11 +130,16 @@ Status ExplainAggregate(const Operation& operation, std::string_view database,
     run.KeepOperators();
   }
   RETURN_IF_ERROR(run.Open(operation, request.collation, request.let, request.hint));
+  return ExplainRun(operation, run, verbosity, reply);
+}
+
+Status ExplainRun(const Operation& operation, PipelineRun& run, std::string_view verbosity,
+                  bson::Builder* reply) {
   bool execute = verbosity != "queryPlanner" && !run.writes();
   if (execute) {
     RETURN_IF_ERROR(DrainWrites(operation, &run));
   }
-  std::string full = ns.database + "." + ns.collection;
+  std::string full = run.ns().database + "." + run.ns().collection;
   auto planner = [&] {
     reply->BeginDocument("queryPlanner").Append("namespace", full);
     run.query()->plan().ExplainPlanner(reply);

@@ -45,6 +45,7 @@ class Modifier {
     ASSIGN_OR_RETURN(collator_, CollatorOf(spec_.collation, collection));
     context_.collator = collator_.get();
     RETURN_IF_ERROR(FillContext(operation_, spec_.let, &context_));
+    context_.script_scope = spec_.scripts;
     if (spec_.update.missing()) {
       return Status::Ok();
     }

@@ -26,6 +26,7 @@ struct ModifySpec {
   bson::Value update;  // missing: remove
   bson::View constants;
   bson::View array_filters;
+  std::shared_ptr<const js::Scope> scripts;  // that its pipeline shares; null: one of its own
   bool upsert = false;
   bool multi = false;
   bool bypass_validation = false;

@@ -133,6 +133,7 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   }
   plan::PipelineOptions options;
   options.ns = ns_;
+  options.internal = internal_;
   ASSIGN_OR_RETURN(stages_, plan::ParsePipeline(pipeline_, options, &context_));
   RETURN_IF_ERROR(plan::RewriteStages(&stages_, &context_, rewrites_off_));
   txn_ = SessionTransaction(operation);

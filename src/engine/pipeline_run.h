@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/aggregate.h"
+#include "js/script.h"
 
 namespace quire::engine {
 
@@ -19,6 +20,11 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
               bool allow_disk_use, bool bypass_validation = false);
   ~PipelineRun() override;
 
+  // Makes it a command's own pipeline, whose scripts share `scope`. Before Open.
+  void UseScripts(js::ScopePtr scope) {
+    context_.script_scope = std::move(scope);
+    internal_ = true;
+  }
   // Parses, plans and builds. Nothing is read yet.
   Status Open(const Operation& operation, bson::View collation, bson::View let,
               const bson::Value& hint);
@@ -73,6 +79,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   const bool allow_disk_use_;
   const bool bypass_validation_;
   std::set<std::string> rewrites_off_;
+  bool internal_ = false;
   std::shared_ptr<const expr::Collator> collator_;
   expr::Context context_;
   bson::OwnedValue hint_;
@@ -85,6 +92,10 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   std::vector<const exec::Operator*> operators_;  // of the stages, when explained
   std::unique_ptr<exec::Operator> root_;
 };
+
+// Appends the fields of explain's reply of an open run.
+Status ExplainRun(const Operation& operation, PipelineRun& run, std::string_view verbosity,
+                  bson::Builder* reply);
 
 // The documents of a stage that only the engine knows ($indexStats, $collStats...).
 Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/stored_functions.h"
 #include "plan/planner.h"
 #include "request/crud.h"
 #include "request/dispatch.h"
@@ -70,6 +72,7 @@ class PlannedQuery {
   bson::Document max_;
   bson::OwnedValue hint_;
   std::shared_ptr<const expr::Collator> collator_;
+  std::optional<SystemJs> stored_functions_;
   expr::Context own_context_;
   const expr::Context* context_ = &own_context_;
   std::unique_ptr<expr::match::Filter> filter_;

@@ -12,6 +12,7 @@
 #include "engine/schema.h"
 #include "engine/write.h"
 #include "expr/agg/expression.h"
+#include "expr/script.h"
 
 namespace quire::engine {
 
@@ -304,6 +305,7 @@ class MergeSink : public plan::DocumentSink {
       case Matched::kPipeline: {
         ASSIGN_OR_RETURN(variables, Variables(document));
         spec.let = variables;
+        spec.scripts = expr::ScriptScope(context_);
         spec.update = bson::Value::Array(options_.pipeline);
         return UpdateByPipeline(operation, document, spec);
       }

@@ -132,7 +132,7 @@ Result<std::unique_ptr<WindowFunction>> ParseWindowFunction(const bson::Element&
       return row.parse({function, bounds, sort, context});
     }
   }
-  if (!expr::IsAccumulator(function.name())) {
+  if (!expr::IsAccumulator(function.name()) || function.name() == "$accumulator") {
     return Status(kFailedToParse, "Unrecognized window function, " + std::string(function.name()));
   }
   bool deviation = function.name() == "$stdDevPop" || function.name() == "$stdDevSamp";

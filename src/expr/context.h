@@ -3,11 +3,17 @@
 // The environment in which filters, expressions and updates of one operation are parsed and run.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "quire/bson.h"
+
+namespace quire::js {
+class Scope;
+class StoredFunctions;
+}  // namespace quire::js
 
 namespace quire::expr {
 
@@ -20,7 +26,9 @@ struct Context {
   bson::Timestamp cluster_time;        // $$CLUSTER_TIME
   // The command's `let`: names without "$$", values already evaluated.
   std::vector<std::pair<std::string, bson::OwnedValue>> let;
-  bool javascript = true;  // $where, $function, $accumulator are allowed
+  // What the operation's scripts share; made when the first of them is parsed (expr/script.h).
+  mutable std::shared_ptr<const js::Scope> script_scope;
+  const js::StoredFunctions* stored_functions = nullptr;  // for that scope; outlives this
 };
 
 // What is known of a row beside its document; read by {$meta: ...}.

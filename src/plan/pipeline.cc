@@ -66,7 +66,7 @@ Status CheckNamespace(const StageRow& row, const PipelineOptions& options) {
   return Status::Ok();
 }
 
-Result<const StageRow*> RowOf(const bson::Element& element) {
+Result<const StageRow*> RowOf(const bson::Element& element, bool internal) {
   if (element.type() != bson::Type::kDocument) {
     return Status(kTypeMismatch, "Each element of the 'pipeline' array must be an object");
   }
@@ -76,7 +76,7 @@ Result<const StageRow*> RowOf(const bson::Element& element) {
   }
   std::string name(spec.front().name());
   const StageRow* row = FindStage(name);
-  if (!row) {
+  if (!row || ((row->flags & kInternal) && !internal)) {
     return Status(40324, "Unrecognized pipeline stage name: '" + name + "'");
   }
   return row;
@@ -155,7 +155,7 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
   Stages stages;
   std::vector<const StageRow*> rows;
   for (const bson::Element& element : pipeline) {
-    ASSIGN_OR_RETURN(const StageRow* row, RowOf(element));
+    ASSIGN_OR_RETURN(const StageRow* row, RowOf(element, options.internal));
     rows.push_back(row);
     if (rows.size() > kMaxStages) {
       return Status(7749501, "Pipeline length must be no longer than 1000 stages");

@@ -12,6 +12,7 @@ constexpr uint32_t kSource = kFirst | kNotInFacet;
 constexpr uint32_t kWrites = kLast | kNotInFacet | kNotInLookup | kNotInUnion | kNotInView;
 
 constexpr StageRow kStages[] = {
+    {"$_internalMapReduce", ParseMapReduce, kInternal},
     {"$match", ParseMatch, 0},
     {"$project", ParseProject, 0},
     {"$addFields", ParseAddFields, 0},

@@ -37,6 +37,7 @@ struct PipelineOptions {
   PipelinePlace place = PipelinePlace::kTop;
   int depth = 0;          // of nested pipelines; at most 20
   bool in_facet = false;  // somewhere inside $facet
+  bool internal = false;  // written by a command: kInternal stages and $where are allowed
 };
 
 // What stages are parsed with; `context` outlives them.
@@ -90,6 +91,7 @@ enum StageFlags : uint32_t {
   kAdmin = 128,         // needs the database admin
   kTopOnly = 512,       // refused in every sub-pipeline (InvalidNamespace)
   kNoCollection = 256,  // may begin a pipeline of {aggregate: 1}
+  kInternal = 1024,     // unknown to users
 };
 
 struct StageRow {

@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 
@@ -152,6 +153,7 @@ Status Dispatcher::RunRow(size_t index, Call& call) {
                         std::chrono::milliseconds(call.generic.max_time_ms));
   }
   Operations::Registration registration(&operations_, &call, &call.op);
+  CurrentOpScope current(&call.op);
   return Invoke(index, call);
 }
 

@@ -43,6 +43,9 @@ Result<std::unique_ptr<Accumulator>> ParseTopN(const AccumulatorRow& row, const 
                                                ParseScope& scope);
 Result<std::unique_ptr<Accumulator>> ParsePercentile(const AccumulatorRow& row,
                                                      const Value& argument, ParseScope& scope);
+Result<std::unique_ptr<Accumulator>> ParseScriptAccumulator(const AccumulatorRow& row,
+                                                            const Value& argument,
+                                                            ParseScope& scope);
 
 std::unique_ptr<Accumulation> StartSum(const Expression& argument);
 std::unique_ptr<Accumulation> StartAvg(const Expression& argument);

@@ -11,6 +11,7 @@ namespace {
 
 // Every accumulator of $group.
 constexpr AccumulatorRow kRows[] = {
+    {"$accumulator", ParseScriptAccumulator},
     {"$addToSet", ParseUnary, StartAddToSet},
     {"$avg", ParseUnary, StartAvg},
     {"$bottom", ParseTopN},

@@ -52,6 +52,7 @@ struct ParseScope {
   // Above zero below operands that may never be asked for: a constant whose value is an error then
   // stays an expression that gives the error.
   int defer_errors = 0;
+  bool scripts = true;  // else $function is refused: 4660800
 };
 
 // Errors carry MongoDB's codes (16020 and friends, InvalidPipelineOperator for unknown ones).

@@ -137,6 +137,7 @@ Result<ExpressionPtr> ParseFilter(const Row& row, const Value& spec, ParseScope&
 Result<ExpressionPtr> ParseReduce(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParseLet(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParsePercentileCall(const Row& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseFunction(const Row& row, const Value& spec, ParseScope& scope);
 Result<ExpressionPtr> ParseSortArray(const Row& row, const Value& spec, ParseScope& scope);
 
 }  // namespace quire::expr::agg

@@ -244,6 +244,7 @@ const Row kRows[] = {
     Op("$binarySize", EvalBinarySize, 1),
     Op("$bsonSize", EvalBsonSize, 1),
     Own("$meta", ParseMeta),
+    Own("$function", ParseFunction),
     Own("$rand", ParseRand, EvalRand, 0, 0, nullptr, kVolatile),
     Op("$toHashedIndexKey", EvalToHashedIndexKey, 1),
 };

@@ -27,6 +27,7 @@ struct Allowed {
   bool json_schema = true;  // else QueryFeatureNotAllowed
   bool near = true;         // else near_error
   int near_error = 2;
+  bool scripts = true;  // $function in $expr, else 4660800
 
   static Allowed InValidator();
   static Allowed InMatchStage();

@@ -180,13 +180,13 @@ Status ParseOperators(std::string_view path, bson::View operators, const ParseSc
 // ------------------------------------------------------------------ Filter
 Allowed Allowed::InValidator() {
   Allowed allowed;
-  allowed.where = allowed.text = allowed.near = false;
+  allowed.where = allowed.text = allowed.near = allowed.scripts = false;
   return allowed;
 }
 
 Allowed Allowed::InMatchStage() {
   Allowed allowed;
-  allowed.near = false;
+  allowed.near = allowed.where = false;
   allowed.near_error = 5626500;
   return allowed;
 }

@@ -6,6 +6,7 @@
 #include "bson/number.h"
 #include "expr/match/parse_internal.h"
 #include "expr/match/special.h"
+#include "expr/script.h"
 
 namespace quire::expr::match {
 namespace {
@@ -61,6 +62,7 @@ Result<NodePtr> ParseExpr(const bson::Element& element, const ParseScope& scope)
   }
   agg::ParseScope expression_scope;
   expression_scope.context = scope.context;
+  expression_scope.scripts = scope.allowed.scripts;
   ASSIGN_OR_RETURN(auto expression, agg::ParseExpression(element.value(), expression_scope));
   return NodePtr(std::make_shared<ExprNode>(std::move(expression), scope.context));
 }
@@ -70,11 +72,14 @@ Result<NodePtr> ParseWhere(const bson::Element& element, const ParseScope& scope
     return Status(kBadValue, "$where is not allowed in this context");
   }
   RETURN_IF_ERROR(RequireTopLevel(element, scope));
-  if (element.type() != bson::Type::kString && element.type() != bson::Type::kCode &&
-      element.type() != bson::Type::kCodeWithScope) {
+  if (element.type() != bson::Type::kString && element.type() != bson::Type::kCode) {
     return Status(kBadValue, "$where got bad type");
   }
-  return Status(kBadValue, "no globalScriptEngine in $where parsing");
+  if (!js::Enabled()) {
+    return Status(kBadValue, "no globalScriptEngine in $where parsing");
+  }
+  return NodePtr(std::make_shared<WhereNode>(
+      js::Function(ScriptScope(*scope.context), std::string(element.value().AsString()))));
 }
 
 Result<NodePtr> ParseJsonSchema(const bson::Element& element, const ParseScope& scope) {

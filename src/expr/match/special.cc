@@ -24,6 +24,18 @@ bool ExprNode::Matches(bson::View document, MatchState& state) const {
   return agg::IsTrue(*value);
 }
 
+bool WhereNode::Matches(bson::View document, MatchState& state) const {
+  if (!state.error.ok()) {
+    return false;
+  }
+  Result<bool> truth = function_.Test(document);
+  if (!truth.ok()) {
+    state.error = truth.status();
+    return false;
+  }
+  return *truth;
+}
+
 bool SampleRateNode::Matches(bson::View, MatchState&) const {
   thread_local std::mt19937_64 random{std::random_device{}()};
   return std::uniform_real_distribution<double>(0, 1)(random) < rate_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conditions on the whole document: $expr, $sampleRate, $jsonSchema and $text.
+// Conditions on the whole document: $expr, $where, $sampleRate, $jsonSchema and $text.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "expr/match/node.h"
 #include "expr/schema/schema.h"
 #include "expr/text/text.h"
+#include "js/script.h"
 
 namespace quire::expr::match {
 
@@ -26,6 +27,20 @@ class ExprNode final : public Node {
  private:
   std::unique_ptr<agg::Expression> expression_;
   const Context* context_;
+};
+
+// {$where: <function>}: a script that is true of the document.
+class WhereNode final : public Node {
+ public:
+  explicit WhereNode(js::Function function) : Node(Kind::kWhere), function_(std::move(function)) {}
+  bool Matches(bson::View document, MatchState& state) const override;
+  bool MatchesValue(const bson::Value&, MatchState&) const override { return false; }
+  void Serialize(bson::Builder* out) const override {
+    out->Append("$where", bson::Value::Code(std::string_view(function_.source())));
+  }
+
+ private:
+  js::Function function_;
 };
 
 // {$sampleRate: 0.3}: true for that share of the documents, at random.

@@ -67,7 +67,9 @@ Status GraphLookupStage::ParseField(const bson::Element& field, const StageConte
                                std::string(bson::TypeName(value.type())));
     }
     restrict_ = bson::Document(value.AsDocument());
-    return expr::match::Filter::Parse(restrict_, context.context).status();
+    expr::match::Allowed allowed;
+    allowed.where = false;
+    return expr::match::Filter::Parse(restrict_, context.context, allowed).status();
   }
   if (name == "from" && value.is_document()) {
     ASSIGN_OR_RETURN(ns_, ParseFrom(value, "$graphLookup", context.options.ns));

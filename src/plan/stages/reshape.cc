@@ -184,9 +184,10 @@ class RedactStage : public Stage {
 
 Result<Stages> ParseMatch(const bson::Element& spec, const StageContext& context) {
   if (spec.type() == bson::Type::kDocument) {
-    RETURN_IF_ERROR(expr::match::Filter::Parse(spec.value().AsDocument(), context.context,
-                                               expr::match::Allowed::InMatchStage())
-                        .status());
+    expr::match::Allowed allowed = expr::match::Allowed::InMatchStage();
+    allowed.where = context.options.internal;
+    RETURN_IF_ERROR(
+        expr::match::Filter::Parse(spec.value().AsDocument(), context.context, allowed).status());
   }
   return MakeStage<MatchStage>(spec, context);
 }

@@ -32,6 +32,7 @@ ParseStageFunction ParseOut, ParseMerge;                           // sink.cc
 ParseStageFunction ParseSetWindowFields;                           // window.cc
 ParseStageFunction ParseDensify;                                   // densify.cc
 ParseStageFunction ParseFill;                                      // fill.cc
+ParseStageFunction ParseMapReduce;                                 // map_reduce.cc
 
 ParseStageFunction ParseUnsupported;  // source.cc: known by name, refused (40324)
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/current_op.h"
+
+namespace quire {
+
+namespace {
+thread_local OpContext* current = nullptr;
+}  // namespace
+
+OpContext* CurrentOp() { return current; }
+
+CurrentOpScope::CurrentOpScope(OpContext* op) : outer_(current) { current = op; }
+
+CurrentOpScope::~CurrentOpScope() { current = outer_; }
+
+}  // namespace quire

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expr/accumulate/reduce.h"
+
+#include <optional>
+
+#include "base/try.h"
+#include "expr/accumulate/accumulation_internal.h"
+
+namespace quire::expr {
+
+namespace {
+
+// A key's values are reduced when they are this many or take this many bytes.
+constexpr size_t kMaxValues = 2000;
+constexpr size_t kMaxBytes = size_t{1} << 20;
+
+class Reduction final : public Accumulation {
+ public:
+  Reduction(const js::Function& reduce, const Value& key) : reduce_(reduce), key_(key) { Clear(); }
+
+  Status Add(EvalContext& eval) override {
+    values_->Push(eval.root.AsDocument()["v"]);
+    if (values_->pushed() < kMaxValues && bytes_.size() < next_) {
+      return Status::Ok();
+    }
+    ASSIGN_OR_RETURN(Value reduced, Reduce(eval.arena));
+    bson::OwnedValue kept(reduced);
+    Clear();
+    values_->Push(kept.value());
+    // Values that do not shrink are not reduced again for each that comes.
+    next_ = std::max(kMaxBytes, 2 * bytes_.size());
+    return CheckMemory("mapReduce", bytes_.size());
+  }
+  Result<Value> Finish(Arena* arena) override { return Reduce(arena); }
+  size_t memory() const override { return sizeof *this + bytes_.capacity() + key_.memory(); }
+
+ private:
+  void Clear() {
+    values_.reset();
+    bytes_.clear();
+    values_.emplace(&bytes_);
+  }
+
+  Result<Value> Reduce(Arena* arena) {
+    std::string copy = bytes_;
+    copy.push_back('\0');
+    auto size = static_cast<uint32_t>(copy.size());
+    memcpy(copy.data(), &size, sizeof size);
+    bson::View list(arena->Adopt(std::move(copy)).data());
+    if (values_->pushed() == 1) {
+      return list.front().value();
+    }
+    Value arguments[] = {key_.value(), Value::Array(list)};
+    return reduce_.Call(Value(), arguments, arena);
+  }
+
+  const js::Function& reduce_;
+  bson::OwnedValue key_;
+  std::string bytes_;  // an array being written
+  std::optional<bson::Builder> values_;
+  size_t next_ = kMaxBytes;
+};
+
+class ReduceAccumulator final : public Accumulator {
+ public:
+  explicit ReduceAccumulator(js::Function reduce) : reduce_(std::move(reduce)) {}
+
+  Result<std::unique_ptr<Accumulation>> Start(EvalContext&, const Value& group) const override {
+    return std::unique_ptr<Accumulation>(std::make_unique<Reduction>(reduce_, group));
+  }
+  bool AddDependencies(std::set<std::string>* fields) const override {
+    fields->insert("v");
+    return true;
+  }
+  void Serialize(std::string_view name, bson::Builder* out) const override {
+    out->Append(name, Value::Code(std::string_view(reduce_.source())));
+  }
+
+ private:
+  const js::Function reduce_;
+};
+
+}  // namespace
+
+std::unique_ptr<Accumulator> MakeReduce(js::Function reduce) {
+  return std::make_unique<ReduceAccumulator>(std::move(reduce));
+}
+
+}  // namespace quire::expr

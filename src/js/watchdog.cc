@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <thread>
+
+#include "js/runtime_internal.h"
+#include "js/watchdog_internal.h"
+
+namespace quire::js {
+
+namespace {
+constexpr std::chrono::milliseconds kPeriod{10};
+// Periods without a script before it sleeps.
+constexpr int kPatience = 100;
+}  // namespace
+
+// Never destroyed: threads may still run scripts while the process ends.
+Watchdog& Watchdog::Get() {
+  static auto* const watchdog = new Watchdog();
+  return *watchdog;
+}
+
+Watchdog::Watchdog() {
+  std::thread([this] { Run(); }).detach();
+}
+
+void Watchdog::Add(Runtime* runtime) {
+  std::lock_guard lock(mutex_);
+  runtimes_.push_back(runtime);
+}
+
+void Watchdog::Remove(Runtime* runtime) {
+  std::lock_guard lock(mutex_);
+  std::erase(runtimes_, runtime);
+}
+
+void Watchdog::Wake() {
+  std::lock_guard lock(mutex_);
+  asleep_ = false;
+  wake_.notify_one();
+}
+
+bool Watchdog::AnyRunning() {
+  for (Runtime* runtime : runtimes_) {
+    if (runtime->running()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Watchdog::Run() {
+  std::unique_lock lock(mutex_);
+  int idle = 0;
+  while (true) {
+    wake_.wait_for(lock, kPeriod);
+    for (Runtime* runtime : runtimes_) {
+      if (runtime->running()) {
+        runtime->RequestCheck();
+        idle = 0;
+      }
+    }
+    if (++idle < kPatience) {
+      continue;
+    }
+    // A script that starts from here on sees asleep_; one that started before is seen here.
+    asleep_ = true;
+    if (AnyRunning()) {
+      asleep_ = false;
+    }
+    wake_.wait(lock, [this] { return !asleep_.load(); });
+    idle = 0;
+  }
+}
+
+}  // namespace quire::js

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asks the engines whose scripts run to check their limits, many times a second. Private to js.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+namespace quire::js {
+
+class Runtime;
+
+// One thread for the process, started with the first script; it sleeps while none runs.
+class Watchdog {
+ public:
+  static Watchdog& Get();
+
+  void Add(Runtime* runtime);
+  void Remove(Runtime* runtime);
+  // To be called once a runtime is running.
+  void Notice() {
+    if (asleep_.load()) {
+      Wake();
+    }
+  }
+
+ private:
+  Watchdog();
+  void Run();
+  void Wake();
+  bool AnyRunning();  // REQUIRES: mutex_ held
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Runtime*> runtimes_;  // protected by mutex_
+  std::atomic<bool> asleep_{false};
+};
+
+}  // namespace quire::js
