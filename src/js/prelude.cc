@@ -129,7 +129,7 @@ hidden(Array, {
     if (array.length === 0) return null;
     var total = array[0];
     for (var i = 1; i < array.length; ++i) total += array[i];
-    return typeof total === 'object' ? Number(total) : total;
+    return total;
   },
   avg(array) { return array.length === 0 ? null : Array.sum(array) / array.length; },
   stdDev(array) {

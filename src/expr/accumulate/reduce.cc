@@ -27,6 +27,7 @@ class Reduction final : public Accumulation {
     bson::OwnedValue kept(reduced);
     Clear();
     values_->Push(kept.value());
+    reduced_ = true;
     // Values that do not shrink are not reduced again for each that comes.
     next_ = std::max(kMaxBytes, 2 * bytes_.size());
     return CheckMemory("mapReduce", bytes_.size());
@@ -47,7 +48,7 @@ class Reduction final : public Accumulation {
     auto size = static_cast<uint32_t>(copy.size());
     memcpy(copy.data(), &size, sizeof size);
     bson::View list(arena->Adopt(std::move(copy)).data());
-    if (values_->pushed() == 1) {
+    if (reduced_ && values_->pushed() == 1) {
       return list.front().value();
     }
     Value arguments[] = {key_.value(), Value::Array(list)};
@@ -59,6 +60,7 @@ class Reduction final : public Accumulation {
   std::string bytes_;  // an array being written
   std::optional<bson::Builder> values_;
   size_t next_ = kMaxBytes;
+  bool reduced_ = false;  // the first of them is a result already
 };
 
 class ReduceAccumulator final : public Accumulator {

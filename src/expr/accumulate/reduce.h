@@ -10,8 +10,8 @@
 
 namespace quire::expr {
 
-// Takes the field `v` of each row of the key. A key with one value keeps it as it is; whenever many
-// have come together they are reduced to one.
+// Takes the field `v` of each row of the key. Whenever many have come together they are reduced to
+// one. A single value is reduced too, as by MongoDB.
 std::unique_ptr<Accumulator> MakeReduce(js::Function reduce);
 
 }  // namespace quire::expr
