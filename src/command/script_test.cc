@@ -49,10 +49,11 @@ TEST(Where, CallsStoredFunctions) {
 , "projection" : { "_id" : 1 }
 })"),
             R"([{"_id":2},{"_id":4}])");
-EXPECT_EQ(node.Json(R"({"mapReduce": "c", "map": "function() { if (big(this.v)) emit(1, this.v); }",
+  EXPECT_EQ(
+      node.Json(R"({"mapReduce": "c", "map": "function() { if (big(this.v)) emit(1, this.v); }",
                           "reduce": "function(k, v) { return Array.sum(v); }",
                           "out": {"inline": 1}})"),
-          R"({"results":[{"_id":1.0,"value":30.0}],"ok":1.0})");
+      R"({"results":[{"_id":1.0,"value":30.0}],"ok":1.0})");
 }
 
 struct CodeCase {
@@ -125,10 +126,10 @@ TEST(Scripts, CodesByCommand) {
       {R"({"mapReduce": "c", "map": "1", "reduce": "1", "out": {"inline": 1}, "jsMode": true,
            "verbose": true, "sort": {"_id": 1}, "limit": 2})",
        0},
-};
-for (const CodeCase& c : cases) {
-  EXPECT_EQ(node.Code(c.command), c.code) << c.command << node.Json(c.command);
-}
+  };
+  for (const CodeCase& c : cases) {
+    EXPECT_EQ(node.Code(c.command), c.code) << c.command << node.Json(c.command);
+  }
 }
 
 TEST(Scripts, SwitchedOff) {

@@ -10,13 +10,16 @@ Map::Map(std::unique_ptr<Operator> input, const js::Function* map)
     : Unary(std::move(input)), map_(*map) {}
 
 Status Map::Call(OpContext& op, bson::View document) {
-  size_t bytes = 0;
+  constexpr size_t kKept = 1 << 20;
+  if (pairs_.capacity() > kKept) {
+    pairs_ = std::string();
+  }
+  pairs_.clear();
+  next_ = 0;
   return map_.Emit(document, [&](const bson::Value& key, const bson::Value& value) {
-    std::string& pair = pairs_.emplace_back();
-    bson::Builder out(&pair);
+    bson::Builder out(&pairs_);
     out.Append("k", key).Append("v", value).Close();
-    bytes += pair.size();
-    if (bytes > op.memory_limit) {
+    if (pairs_.size() > op.memory_limit) {
       return Status(31392, "Size of emitted values exceeds the set size limit of " +
                                std::to_string(op.memory_limit) + " bytes");
     }
@@ -25,7 +28,7 @@ Status Map::Call(OpContext& op, bson::View document) {
 }
 
 Result<bool> Map::Produce(OpContext& op, Row* row) {
-  while (pairs_.empty()) {
+  while (next_ == pairs_.size()) {
     RETURN_IF_ERROR(op.CheckInterrupt());
     Row input;
     ASSIGN_OR_RETURN(bool more, input_->Next(op, &input));
@@ -34,10 +37,9 @@ Result<bool> Map::Produce(OpContext& op, Row* row) {
     }
     RETURN_IF_ERROR(Call(op, input.document));
   }
-  current_ = std::move(pairs_.front());
-  pairs_.pop_front();
   *row = Row();
-  row->document = bson::View(current_.data());
+  row->document = bson::View(pairs_.data() + next_);
+  next_ += row->document.size();
   return true;
 }
 

@@ -3,8 +3,8 @@
 // The map of mapReduce: a script turns each document into any number of pairs.
 #pragma once
 
-#include <deque>
 #include <memory>
+#include <string>
 
 #include "exec/unary.h"
 #include "js/script.h"
@@ -24,8 +24,8 @@ class Map final : public Unary {
   Status Call(OpContext& op, bson::View document);
 
   const js::Function& map_;
-  std::deque<std::string> pairs_;  // emitted by the last document, not yet given out
-  std::string current_;
+  std::string pairs_;  // what the last document emitted, one after the other
+  size_t next_ = 0;    // where the first begins that was not given out
 };
 
 }  // namespace quire::exec

@@ -4,6 +4,7 @@
 #include <js/ContextOptions.h>
 #include <js/ErrorReport.h>
 #include <js/Exception.h>
+#include <js/GCAPI.h>
 #include <js/Initialization.h>
 #include <js/Interrupt.h>
 #include <js/Stack.h>
@@ -32,6 +33,13 @@ std::atomic<int64_t> heap_limit{kDefaultHeapLimit};
 
 // Realms one thread keeps: more than one operation's only while cursors are open.
 constexpr size_t kMaxRealms = 8;
+// Bytes one thread keeps between operations.
+constexpr double kKeptBytes = 8 << 20;
+// Megabytes allocated before the collector looks at a realm: its heap, and what is outside of it.
+constexpr uint32_t kHeapThreshold = 10;
+constexpr uint32_t kOutsideThreshold = 16;
+// Of an error's stack.
+constexpr size_t kMaxStackText = 1000;
 
 thread_local std::unique_ptr<Runtime> current;
 
@@ -116,6 +124,8 @@ Result<std::unique_ptr<Runtime>> Runtime::Make() {
   JS_SetContextPrivate(cx, runtime.get());
   Watchdog::Get().Add(runtime.get());
   JS_SetNativeStackQuota(cx, StackQuota());
+  JS_SetGCParameter(cx, JSGC_ALLOCATION_THRESHOLD, kHeapThreshold);
+  JS_SetGCParameter(cx, JSGC_MALLOC_THRESHOLD_BASE, kOutsideThreshold);
   JS::ContextOptionsRef(cx).setWasm(false).setAsmJS(false);
   JS::SetLargeArrayBuffersEnabled(false);
   if (!::js::UseInternalJobQueues(cx) || !InitLibrary(cx) ||
@@ -158,8 +168,13 @@ void Runtime::Forget(uint64_t scope_id) {
 }
 
 void Runtime::Drop(uint64_t scope_id) {
-  if (std::erase_if(realms_, [&](const auto& realm) { return realm->scope_id == scope_id; }) > 0) {
-    JS_MaybeGC(cx_);
+  if (std::erase_if(realms_, [&](const auto& realm) { return realm->scope_id == scope_id; }) == 0) {
+    return;
+  }
+  // What the operation left behind is given back at once, unless it is little.
+  if (HeldBytes() > kKeptBytes) {
+    JS::PrepareForFullGC(cx_);
+    JS::NonIncrementalGC(cx_, JS::GCOptions::Shrink, JS::GCReason::API);
   }
 }
 
@@ -259,10 +274,11 @@ Status Runtime::TakeError() {
   }
   if (JS::RootedObject stack(cx_, thrown.stack()); stack != nullptr) {
     JS::RootedString text(cx_);
-    message += " :\n";
-    if (!JS::BuildStackString(cx_, nullptr, stack, &text) || !AppendText(cx_, text, &message)) {
+    std::string lines;
+    if (!JS::BuildStackString(cx_, nullptr, stack, &text) || !AppendText(cx_, text, &lines)) {
       JS_ClearPendingException(cx_);
     }
+    message += " :\n" + lines.substr(0, kMaxStackText);
   }
   return {kJSInterpreterFailure, std::move(message)};
 }
@@ -282,25 +298,25 @@ bool Runtime::OnInterrupt(JSContext* cx) {
   return runtime.Stop(std::move(status));
 }
 
-// The collector limits its own heap; the buffers of strings and arrays are outside of it.
-Status Runtime::CheckMemory() {
-  auto held = [&] {
-    JSAutoRealm in(cx_, parser_->global);
-    JS::RootedObject info(cx_, *memory_);
-    JS::RootedValue value(cx_);
-    double bytes = 0;
-    for (const char* name : {"gcBytes", "mallocBytes"}) {
-      if (JS_GetProperty(cx_, info, name, &value) && value.isNumber()) {
-        bytes += value.toNumber();
-      }
+double Runtime::HeldBytes() {
+  JSAutoRealm in(cx_, parser_->global);
+  JS::RootedObject info(cx_, *memory_);
+  JS::RootedValue value(cx_);
+  double bytes = 0;
+  for (const char* name : {"gcBytes", "mallocBytes"}) {
+    if (JS_GetProperty(cx_, info, name, &value) && value.isNumber()) {
+      bytes += value.toNumber();
     }
-    return bytes;
-  };
-  if (held() <= HeapBytes()) {
+  }
+  return bytes;
+}
+
+Status Runtime::CheckMemory() {
+  if (HeldBytes() <= HeapBytes()) {
     return Status::Ok();
   }
   JS_GC(cx_);
-  if (held() <= HeapBytes()) {
+  if (HeldBytes() <= HeapBytes()) {
     return Status::Ok();
   }
   return {kJSInterpreterFailure, "out of memory"};

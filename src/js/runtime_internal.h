@@ -107,6 +107,8 @@ class Runtime {
   explicit Runtime(JSContext* cx) : cx_(cx) {}
   static Result<std::unique_ptr<Runtime>> Make();
   static bool OnInterrupt(JSContext* cx);
+  // In the collector's heap, and outside of it: the buffers of strings and arrays.
+  double HeldBytes();
   Status CheckMemory();
   Status Fill(const Scope& scope);
   bool DefineGlobal(std::string_view name, const bson::Value& value);
