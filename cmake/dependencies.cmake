@@ -34,12 +34,6 @@ quire_lib(stemmer stemmer)
 quire_pkg(mozjs mozjs-102)
 quire_lib(s2 s2 absl_raw_logging_internal)  # the latter: inlined only when optimised
 quire_pkg(yaml yaml-cpp)
-
-# Only benchmarks and tests use it: without it they are left out.
-pkg_check_modules(PKG_mongoc QUIET IMPORTED_TARGET libmongoc-1.0)
-if(PKG_mongoc_FOUND)
-  add_library(mongoc INTERFACE)
-  target_link_libraries(mongoc INTERFACE PkgConfig::PKG_mongoc)
-  # bson_t is over-aligned, which templates over it ignore.
-  target_compile_options(mongoc INTERFACE -Wno-ignored-attributes)
-endif()
+quire_pkg(mongoc libmongoc-1.0)
+# bson_t is over-aligned, which templates over it ignore.
+target_compile_options(mongoc INTERFACE -Wno-ignored-attributes)

@@ -12,9 +12,10 @@ target_compile_features(quire_shared INTERFACE cxx_std_20)
 target_include_directories(quire_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # Everything the public headers declare, whether or not another layer uses it.
 target_link_options(quire_shared PRIVATE
-  -Wl,--whole-archive $<TARGET_FILE:quire_api> $<TARGET_FILE:quire_bson> $<TARGET_FILE:quire_base>
+  -Wl,--whole-archive $<TARGET_FILE:quire_patterns> $<TARGET_FILE:quire_api>
+  $<TARGET_FILE:quire_bson> $<TARGET_FILE:quire_base>
   -Wl,--no-whole-archive -Wl,-Bsymbolic-functions)
-target_link_libraries(quire_shared PRIVATE quire_api)
+target_link_libraries(quire_shared PRIVATE quire_patterns)
 
 install(TARGETS quire_shared EXPORT quire-targets DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET quire)

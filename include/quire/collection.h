@@ -28,7 +28,7 @@ using Pipeline = std::vector<bson::Document>;
 // returns the first such error, and Status::extra() is the whole reply: n, writeErrors...
 class Collection {
  public:
-  Collection(std::shared_ptr<api::Embedded> engine, std::string database, std::string name);
+  Collection(std::shared_ptr<api::Door> engine, std::string database, std::string name);
 
   const std::string& name() const { return name_; }
   const std::string& database() const { return database_; }
@@ -99,7 +99,7 @@ class Collection {
   Result<int64_t> Delete(bson::View filter, int32_t limit, const DeleteOptions& options);
   Result<std::optional<bson::Document>> FindAndModify(const FindAndModifyCall& call);
 
-  std::shared_ptr<api::Embedded> engine_;
+  std::shared_ptr<api::Door> engine_;
   std::string database_;
   std::string name_;
 };

@@ -14,7 +14,7 @@ namespace quire {
 
 class Session;
 namespace api {
-class Embedded;
+class Door;
 }
 
 // Movable; used by one thread at a time. Destroying it before its end frees what it holds inside
@@ -44,13 +44,13 @@ class Cursor {
   friend class Collection;
   friend class Database;
   // `reply` is the reply of a command that opens a cursor, with its first batch.
-  Cursor(std::shared_ptr<api::Embedded> engine, std::string database, bson::Document reply,
+  Cursor(std::shared_ptr<api::Door> engine, std::string database, bson::Document reply,
          int32_t batch_size, Session* session);
   bool FetchBatch();
   void TakeBatch(bson::Document reply, const char* field);
   void Close();
 
-  std::shared_ptr<api::Embedded> engine_;
+  std::shared_ptr<api::Door> engine_;
   std::string database_;
   std::string collection_;
   int32_t batch_size_;

@@ -20,7 +20,7 @@ namespace quire {
 // of its collections does.
 class Database {
  public:
-  Database(std::shared_ptr<api::Embedded> engine, std::string name);
+  Database(std::shared_ptr<api::Door> engine, std::string name);
 
   const std::string& name() const { return name_; }
 
@@ -44,7 +44,7 @@ class Database {
   Status Drop();
 
  private:
-  std::shared_ptr<api::Embedded> engine_;
+  std::shared_ptr<api::Door> engine_;
   std::string name_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Quire as a library: a document database inside the process.
+// Quire as a library: a document database inside the process, or at a mongodb:// address.
 //
 //   auto client = quire::Open("data");
 //   if (!client.ok()) ...                                      // client.status().ToString()
@@ -26,11 +26,12 @@
 
 namespace quire {
 
-// An open folder (or memory). Cheap to copy; safe for concurrent use. Databases, collections,
-// cursors and sessions keep it open: the folder is closed when the last of them is gone.
+// An open folder, a database in memory, or a server elsewhere. Cheap to copy; safe for concurrent
+// use. Databases, collections, cursors and sessions keep it open: the folder is closed when the
+// last of them is gone.
 class Client {
  public:
-  explicit Client(std::shared_ptr<api::Embedded> engine);
+  explicit Client(std::shared_ptr<api::Door> engine);
 
   Database GetDatabase(std::string_view name) const;
   Result<std::vector<std::string>> ListDatabaseNames();
@@ -38,7 +39,7 @@ class Client {
   Result<Session> StartSession();
 
  private:
-  std::shared_ptr<api::Embedded> engine_;
+  std::shared_ptr<api::Door> engine_;
 };
 
 // Opens the folder of `options`, recovering what was acknowledged before a crash. A folder is open
@@ -48,5 +49,9 @@ Result<Client> Open(const OpenOptions& options);
 Result<Client> Open(std::string_view path);
 // A fresh, empty database in memory.
 Result<Client> OpenInMemory();
+// The server or cluster at a mongodb:// address (MongoDB's connection string, with its options):
+// any that speaks MongoDB's protocol. The same calls give the same answers there. Errors:
+// FailedToParse (the address), HostUnreachable; every later call may return the latter too.
+Result<Client> Connect(std::string_view uri);
 
 }  // namespace quire

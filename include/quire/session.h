@@ -12,7 +12,7 @@
 namespace quire {
 
 namespace api {
-class Embedded;
+class Door;
 }
 
 // Movable; used by one thread at a time. Ends when destroyed: an open transaction is rolled back.
@@ -23,7 +23,7 @@ class Embedded;
 //   });
 class Session {
  public:
-  explicit Session(std::shared_ptr<api::Embedded> engine);
+  explicit Session(std::shared_ptr<api::Door> engine);
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
@@ -46,16 +46,17 @@ class Session {
 
   // Runs `body` in a transaction and commits it. An error of `body` aborts and is returned, but for
   // a write conflict with another transaction: then everything is run again, for up to two minutes.
-  Status WithTransaction(const std::function<Status()>& body);
+  // A commit whose outcome is unknown is repeated. `options` as in StartTransaction.
+  Status WithTransaction(const std::function<Status()>& body, bson::View options = {});
 
  private:
-  friend class api::Embedded;
+  friend class api::Door;
   // Adds the fields that place a command in this session and its transaction.
   void AppendTo(bson::Builder* command);
   enum class State { kNone, kStarting, kRunning };
   Status Finish(const char* command);
 
-  std::shared_ptr<api::Embedded> engine_;
+  std::shared_ptr<api::Door> engine_;
   bson::Document id_;       // {id: <UUID>}
   bson::Document options_;  // of the open transaction
   int64_t transaction_number_ = 0;

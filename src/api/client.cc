@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "api/embedded.h"
+#include "api/door.h"
 #include "base/try.h"
 #include "quire/quire.h"
 
 namespace quire {
 
-Client::Client(std::shared_ptr<api::Embedded> engine) : engine_(std::move(engine)) {}
+Client::Client(std::shared_ptr<api::Door> engine) : engine_(std::move(engine)) {}
 
 Database Client::GetDatabase(std::string_view name) const {
   return Database(engine_, std::string(name));

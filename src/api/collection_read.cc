@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "api/arguments.h"
-#include "api/embedded.h"
+#include "api/door.h"
 #include "base/try.h"
 #include "quire/collection.h"
 
@@ -28,8 +28,7 @@ void AppendFind(bson::Builder* out, bson::View filter, const FindOptions& option
 
 }  // namespace
 
-Collection::Collection(std::shared_ptr<api::Embedded> engine, std::string database,
-                       std::string name)
+Collection::Collection(std::shared_ptr<api::Door> engine, std::string database, std::string name)
     : engine_(std::move(engine)), database_(std::move(database)), name_(std::move(name)) {}
 
 Result<Cursor> Collection::Find(bson::View filter, const FindOptions& options) {

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "api/arguments.h"
-#include "api/embedded.h"
+#include "api/door.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "quire/collection.h"
@@ -11,9 +11,9 @@ namespace quire {
 
 namespace {
 
-// What one command may carry, as over the wire.
+// What one command may carry: its documents fit into its body, for a server elsewhere.
 constexpr size_t kMaxBatchDocuments = 100'000;
-constexpr size_t kMaxBatchBytes = 48'000'000;
+constexpr size_t kMaxBatchBytes = 16'000'000;
 
 // "a_1_b_-1"
 std::string IndexName(bson::View keys) {
@@ -70,11 +70,13 @@ Result<InsertResult> Collection::InsertMany(const std::vector<bson::Document>& d
   size_t next = 0;
   do {
     request::Sequence batch{"documents", {}};
-    for (size_t bytes = 0; next < documents.size() && bytes < kMaxBatchBytes &&
-                           batch.documents.size() < kMaxBatchDocuments;
+    for (size_t bytes = 0; next < documents.size() && batch.documents.size() < kMaxBatchDocuments;
          ++next) {
-      batch.documents.emplace_back(documents[next]);
       bytes += documents[next].bytes().size();
+      if (bytes > kMaxBatchBytes && !batch.documents.empty()) {
+        break;
+      }
+      batch.documents.emplace_back(documents[next]);
     }
     bson::Builder command;
     command.Append("insert", name_).Append("ordered", options.ordered);

@@ -3,11 +3,11 @@
 
 #include <utility>
 
-#include "api/embedded.h"
+#include "api/door.h"
 
 namespace quire {
 
-Cursor::Cursor(std::shared_ptr<api::Embedded> engine, std::string database, bson::Document reply,
+Cursor::Cursor(std::shared_ptr<api::Door> engine, std::string database, bson::Document reply,
                int32_t batch_size, Session* session)
     : engine_(std::move(engine)),
       database_(std::move(database)),

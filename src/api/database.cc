@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "api/arguments.h"
-#include "api/embedded.h"
+#include "api/door.h"
 #include "base/try.h"
 
 namespace quire {
 
-Database::Database(std::shared_ptr<api::Embedded> engine, std::string name)
+Database::Database(std::shared_ptr<api::Door> engine, std::string name)
     : engine_(std::move(engine)), name_(std::move(name)) {}
 
 Collection Database::GetCollection(std::string_view name) const {

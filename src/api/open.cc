@@ -3,7 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "api/embedded.h"
+#include "api/door.h"
+#include "api/remote.h"
 #include "base/try.h"
 #include "command/command.h"
 #include "engine/engine.h"
@@ -23,11 +24,20 @@ Result<Client> Open(const OpenOptions& options) {
   command::ServerInfo info;
   info.data_path = options.path;
   auto commands = std::make_unique<command::Commands>(engine.get(), std::move(info));
-  return Client(std::make_shared<api::Embedded>(std::move(commands), std::move(engine)));
+  return Client(std::make_shared<api::Door>(std::move(commands), std::move(engine)));
 }
 
 Result<Client> Open(std::string_view path) { return Open(OpenOptions{.path = std::string(path)}); }
 
 Result<Client> OpenInMemory() { return Open(OpenOptions{}); }
+
+Result<Client> Connect(std::string_view uri) {
+  ASSIGN_OR_RETURN(auto remote, api::MakeRemote(std::string(uri)));
+  Client client(std::make_shared<api::Door>(std::move(remote)));
+  bson::Builder builder;
+  bson::Document ping = builder.Append("ping", 1).Finish();
+  RETURN_IF_ERROR(client.GetDatabase("admin").RunCommand(ping).status());
+  return client;
+}
 
 }  // namespace quire

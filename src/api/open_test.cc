@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library on a real engine, in memory and in a folder.
+// The library on a real engine: in memory, in a folder, and at the address of a server.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "quire/quire.h"
+#include "served/served.h"
 
 namespace quire {
 namespace {
@@ -24,19 +25,22 @@ std::vector<std::string> Texts(Cursor cursor) {
   return texts;
 }
 
-class OpenTest : public ::testing::Test {
+enum class Place { kEmbedded, kServed };
+
+class OpenTest : public ::testing::TestWithParam<Place> {
  protected:
   void SetUp() override {
-    auto opened = OpenInMemory();
+    auto opened = GetParam() == Place::kEmbedded ? OpenInMemory() : Connect(served::Address());
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
     client_.emplace(*std::move(opened));
+    ASSERT_TRUE(client_->GetDatabase("app").Drop().ok());
   }
   Collection Coll(std::string_view name) { return client_->GetDatabase("app").GetCollection(name); }
 
   std::optional<Client> client_;
 };
 
-TEST_F(OpenTest, WritesAndReads) {
+TEST_P(OpenTest, WritesAndReads) {
   Collection c = Coll("c");
   ASSERT_TRUE(c.InsertMany({Json(R"({"_id": 1, "a": 1})"), Json(R"({"_id": 2, "a": 2})")}).ok());
   bson::Document two = Json(R"({"_id": 2})");
@@ -52,7 +56,7 @@ TEST_F(OpenTest, WritesAndReads) {
   EXPECT_EQ(*c.Count(), 0);
 }
 
-TEST_F(OpenTest, CursorsGoOverManyBatches) {
+TEST_P(OpenTest, CursorsGoOverManyBatches) {
   Collection c = Coll("c");
   std::vector<bson::Document> documents;
   for (int i = 0; i < 1000; ++i) {
@@ -65,7 +69,7 @@ TEST_F(OpenTest, CursorsGoOverManyBatches) {
   EXPECT_EQ(Texts(*std::move(cursor)).size(), 1000u);
 }
 
-TEST_F(OpenTest, DuplicateKeyIsTheError) {
+TEST_P(OpenTest, DuplicateKeyIsTheError) {
   Collection c = Coll("c");
   bson::Document one = Json(R"({"_id": 1})");
   ASSERT_TRUE(c.InsertOne(one).ok());
@@ -73,7 +77,7 @@ TEST_F(OpenTest, DuplicateKeyIsTheError) {
   EXPECT_EQ(again.status().code_name(), "DuplicateKey");
 }
 
-TEST_F(OpenTest, IndexesAndNames) {
+TEST_P(OpenTest, IndexesAndNames) {
   Collection c = Coll("c");
   bson::Document keys = Json(R"({"a": 1, "b": -1})");
   bson::Document unique = Json(R"({"unique": true})");
@@ -87,7 +91,7 @@ TEST_F(OpenTest, IndexesAndNames) {
   EXPECT_TRUE(c.Drop().ok());
 }
 
-TEST_F(OpenTest, TransactionsCommitAndAbort) {
+TEST_P(OpenTest, TransactionsCommitAndAbort) {
   Collection c = Coll("c");
   ASSERT_TRUE(c.InsertOne(bson::View()).ok());
   auto session = client_->StartSession();
@@ -103,7 +107,7 @@ TEST_F(OpenTest, TransactionsCommitAndAbort) {
   EXPECT_EQ(*c.Count(), 2);
 }
 
-TEST_F(OpenTest, ManyThreadsAtOnce) {
+TEST_P(OpenTest, ManyThreadsAtOnce) {
   Collection c = Coll("c");
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -120,6 +124,79 @@ TEST_F(OpenTest, ManyThreadsAtOnce) {
     thread.join();
   }
   EXPECT_EQ(*c.Count(), 400);
+}
+
+TEST_P(OpenTest, ErrorsCarryTheirCodeAndLabels) {
+  Collection c = Coll("c");
+  bson::Document one = Json(R"({"_id": 1})");
+  ASSERT_TRUE(c.InsertOne(one).ok());
+  bson::Document nonsense = Json(R"({"a": {"$nope": 1}})");
+  EXPECT_EQ(c.Find(nonsense).status().code_name(), "BadValue");
+  auto session = client_->StartSession();
+  ASSERT_TRUE(session->StartTransaction().ok());
+  bson::Document set = Json(R"({"$set": {"a": 1}})");
+  ASSERT_TRUE(c.UpdateOne(one, set, {.session = &*session}).ok());
+  auto other = client_->StartSession();
+  ASSERT_TRUE(other->StartTransaction().ok());
+  auto conflict = c.UpdateOne(one, set, {.session = &*other});
+  EXPECT_EQ(conflict.status().code_name(), "WriteConflict");
+  EXPECT_NE(bson::ToJson(bson::View(conflict.status().extra().data())).find("TransientTransaction"),
+            std::string::npos);
+  EXPECT_TRUE(session->CommitTransaction().ok());
+}
+
+TEST_P(OpenTest, TransactionOptionsAreSent) {
+  Collection c = Coll("c");
+  ASSERT_TRUE(client_->GetDatabase("app").CreateCollection("c").ok());
+  auto session = client_->StartSession();
+  bson::Document options =
+      Json(R"({"readConcern": {"level": "snapshot"}, "writeConcern": {"w": "majority"}})");
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(session->StartTransaction(options).ok());
+    ASSERT_TRUE(c.InsertOne(bson::View(), {.session = &*session}).ok());
+    Status committed = session->CommitTransaction();
+    EXPECT_TRUE(committed.ok()) << committed.ToString();
+  }
+  EXPECT_EQ(*c.Count(), 3);
+}
+
+TEST_P(OpenTest, LargeBatchesAreSplit) {
+  Collection c = Coll("c");
+  const std::string filler(3'000'000, 'x');
+  std::vector<bson::Document> documents;
+  for (int i = 0; i < 7; ++i) {
+    bson::Builder b;
+    documents.push_back(b.Append("_id", i).Append("filler", filler).Finish());
+  }
+  auto inserted = c.InsertMany(documents);
+  ASSERT_TRUE(inserted.ok()) << inserted.status().ToString();
+  EXPECT_EQ(inserted->inserted, 7);
+}
+
+TEST_P(OpenTest, ManyCursorsStayOpenSideBySide) {
+  Collection c = Coll("c");
+  std::vector<bson::Document> documents(300);
+  ASSERT_TRUE(c.InsertMany(documents).ok());
+  std::vector<Cursor> cursors;
+  for (int i = 0; i < 20; ++i) {
+    auto cursor = c.Find({}, {.batch_size = 10});
+    ASSERT_TRUE(cursor.ok());
+    cursors.push_back(*std::move(cursor));
+  }
+  for (size_t i = 0; i < cursors.size(); i += 2) {  // the others are abandoned
+    EXPECT_EQ(Texts(std::move(cursors[i])).size(), 300u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, OpenTest, ::testing::Values(Place::kEmbedded, Place::kServed),
+                         [](const auto& place) {
+                           return place.param == Place::kEmbedded ? "Embedded" : "Served";
+                         });
+
+TEST(ConnectTest, BadAddressesAreErrors) {
+  EXPECT_EQ(Connect("http://x").status().code_name(), "FailedToParse");
+  EXPECT_EQ(Connect("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100").status().code_name(),
+            "HostUnreachable");
 }
 
 TEST(OpenFolderTest, KeepsDataAndIsOpenOnce) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "api/embedded.h"
+#include "api/door.h"
 #include "base/error_codes.h"
 
 namespace quire {
@@ -48,7 +48,7 @@ bool HasLabel(const Status& status, std::string_view label) {
 
 }  // namespace
 
-Session::Session(std::shared_ptr<api::Embedded> engine)
+Session::Session(std::shared_ptr<api::Door> engine)
     : engine_(std::move(engine)), id_(NewSessionId()) {}
 
 Session::Session(Session&&) noexcept = default;
@@ -117,15 +117,18 @@ Status Session::CommitTransaction() { return Finish("commitTransaction"); }
 
 Status Session::AbortTransaction() { return Finish("abortTransaction"); }
 
-Status Session::WithTransaction(const std::function<Status()>& body) {
+Status Session::WithTransaction(const std::function<Status()>& body, bson::View options) {
   const auto deadline = std::chrono::steady_clock::now() + kRetryFor;
   for (;;) {
-    if (Status status = StartTransaction(); !status.ok()) {
+    if (Status status = StartTransaction(options); !status.ok()) {
       return status;
     }
     Status status = body();
     if (status.ok()) {
-      status = CommitTransaction();
+      do {
+        status = CommitTransaction();
+      } while (HasLabel(status, "UnknownTransactionCommitResult") &&
+               std::chrono::steady_clock::now() < deadline);
     } else if (state_ != State::kNone) {
       (void)AbortTransaction();
     }

@@ -17,14 +17,13 @@
 namespace quire::api {
 
 // Safe for concurrent use.
-class Embedded {
+class Door {
  public:
   // `engine` is whatever the handler needs to outlive it.
-  explicit Embedded(std::unique_ptr<request::Handler> handler,
-                    std::shared_ptr<void> engine = nullptr);
-  Embedded(const Embedded&) = delete;
-  Embedded& operator=(const Embedded&) = delete;
-  ~Embedded();
+  explicit Door(std::unique_ptr<request::Handler> handler, std::shared_ptr<void> engine = nullptr);
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+  ~Door();
 
   // Finishes `command` with the session's fields and $db and runs it. The reply, or its error when
   // it is one. `sequences` are arguments given beside the body.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/embedded.h"
+#include "api/door.h"
 
 #include <string>
 #include <utility>
@@ -61,16 +61,16 @@ Status StatusOfReply(bson::View reply) {
   return fields.empty() ? status : status.WithExtra(std::move(fields).TakeBytes());
 }
 
-Embedded::Embedded(std::unique_ptr<request::Handler> handler, std::shared_ptr<void> engine)
+Door::Door(std::unique_ptr<request::Handler> handler, std::shared_ptr<void> engine)
     : engine_(std::move(engine)), handler_(std::move(handler)) {}
 
-Embedded::~Embedded() {
+Door::~Door() {
   for (auto& client : idle_) {
     handler_->Disconnected(*client);
   }
 }
 
-std::unique_ptr<request::Client> Embedded::TakeClient() {
+std::unique_ptr<request::Client> Door::TakeClient() {
   std::lock_guard lock(mutex_);
   if (idle_.empty()) {
     return std::make_unique<request::Client>();
@@ -80,13 +80,13 @@ std::unique_ptr<request::Client> Embedded::TakeClient() {
   return client;
 }
 
-void Embedded::GiveBack(std::unique_ptr<request::Client> client) {
+void Door::GiveBack(std::unique_ptr<request::Client> client) {
   std::lock_guard lock(mutex_);
   idle_.push_back(std::move(client));
 }
 
-Result<bson::Document> Embedded::Run(std::string_view database, bson::Builder* command,
-                                     Session* session, std::vector<request::Sequence> sequences) {
+Result<bson::Document> Door::Run(std::string_view database, bson::Builder* command,
+                                 Session* session, std::vector<request::Sequence> sequences) {
   if (session != nullptr) {
     session->AppendTo(command);
   }
@@ -107,9 +107,8 @@ Result<bson::Document> Embedded::Run(std::string_view database, bson::Builder* c
   return reply;
 }
 
-Result<bson::Document> Embedded::RunWrite(std::string_view database, bson::Builder* command,
-                                          Session* session,
-                                          std::vector<request::Sequence> sequences) {
+Result<bson::Document> Door::RunWrite(std::string_view database, bson::Builder* command,
+                                      Session* session, std::vector<request::Sequence> sequences) {
   ASSIGN_OR_RETURN(bson::Document reply, Run(database, command, session, std::move(sequences)));
   RETURN_IF_ERROR(WriteError(reply));
   return reply;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the typed calls send and how they read replies, against a handler that plays a script.
-#include "api/embedded.h"
+#include "api/door.h"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class Script : public request::Handler {
   Log* log_;
 };
 
-class EmbeddedTest : public ::testing::Test {
+class DoorTest : public ::testing::Test {
  protected:
   Document Batch(const char* field, int64_t id, std::vector<int> ids) {
     Builder b;
@@ -63,11 +63,11 @@ class EmbeddedTest : public ::testing::Test {
   }
 
   Script::Log log_;
-  std::shared_ptr<Embedded> engine_ = std::make_shared<Embedded>(std::make_unique<Script>(&log_));
+  std::shared_ptr<Door> engine_ = std::make_shared<Door>(std::make_unique<Script>(&log_));
   Collection people_{engine_, "app", "people"};
 };
 
-TEST_F(EmbeddedTest, FindReadsEveryBatch) {
+TEST_F(DoorTest, FindReadsEveryBatch) {
   log_.replies = {};
   log_.replies.push_back(Batch("firstBatch", 7, {1, 2}));
   log_.replies.push_back(Batch("nextBatch", 7, {}));
@@ -90,14 +90,14 @@ TEST_F(EmbeddedTest, FindReadsEveryBatch) {
   EXPECT_EQ(log_.commands[1]["collection"].AsString(), "people");
 }
 
-TEST_F(EmbeddedTest, AbandonedCursorIsKilled) {
+TEST_F(DoorTest, AbandonedCursorIsKilled) {
   log_.replies.push_back(Batch("firstBatch", 9, {1}));
   { auto cursor = people_.Find(); }
   ASSERT_EQ(log_.commands.size(), 2u);
   EXPECT_EQ(log_.commands[1].view().front().name(), "killCursors");
 }
 
-TEST_F(EmbeddedTest, CursorKeepsTheErrorOfGetMore) {
+TEST_F(DoorTest, CursorKeepsTheErrorOfGetMore) {
   log_.replies.push_back(Batch("firstBatch", 9, {}));
   Builder error;
   error.Append("ok", 0.0).Append("code", 43).Append("errmsg", "gone");
@@ -108,7 +108,7 @@ TEST_F(EmbeddedTest, CursorKeepsTheErrorOfGetMore) {
   EXPECT_EQ(cursor->status().code_name(), "CursorNotFound");
 }
 
-TEST_F(EmbeddedTest, InsertOneMakesAnIdAndPutsItFirst) {
+TEST_F(DoorTest, InsertOneMakesAnIdAndPutsItFirst) {
   auto id = people_.InsertOne(View(), {.durability = Durability::kDisk});
   ASSERT_TRUE(id.ok());
   EXPECT_EQ(id->type(), bson::Type::kObjectId);
@@ -116,7 +116,7 @@ TEST_F(EmbeddedTest, InsertOneMakesAnIdAndPutsItFirst) {
   EXPECT_TRUE(log_.commands[0]["writeConcern"].AsDocument()["j"].AsBool());
 }
 
-TEST_F(EmbeddedTest, WriteErrorsBecomeTheStatus) {
+TEST_F(DoorTest, WriteErrorsBecomeTheStatus) {
   Builder reply;
   reply.Append("n", 1).BeginArray("writeErrors").PushDocument();
   reply.Append("index", 1).Append("code", 11000).Append("errmsg", "twice").End().End();
@@ -129,7 +129,7 @@ TEST_F(EmbeddedTest, WriteErrorsBecomeTheStatus) {
   EXPECT_EQ(View(result.status().extra().data())["n"].AsInt32(), 1);
 }
 
-TEST_F(EmbeddedTest, UpsertIsNotAMatch) {
+TEST_F(DoorTest, UpsertIsNotAMatch) {
   Builder reply;
   reply.Append("n", 1).BeginArray("upserted").PushDocument();
   reply.Append("index", 0).Append("_id", 5).End().End().Append("nModified", 0).Append("ok", 1.0);
@@ -140,7 +140,7 @@ TEST_F(EmbeddedTest, UpsertIsNotAMatch) {
   EXPECT_EQ(result->upserted_id.value().AsInt32(), 5);
 }
 
-TEST_F(EmbeddedTest, TransactionFieldsFollowTheFirstCall) {
+TEST_F(DoorTest, TransactionFieldsFollowTheFirstCall) {
   Session session(engine_);
   ASSERT_TRUE(session.StartTransaction().ok());
   ASSERT_TRUE(people_.DeleteOne(View(), {.session = &session}).ok());
@@ -157,7 +157,7 @@ TEST_F(EmbeddedTest, TransactionFieldsFollowTheFirstCall) {
   }
 }
 
-TEST_F(EmbeddedTest, WithTransactionRunsAgainAfterAConflict) {
+TEST_F(DoorTest, WithTransactionRunsAgainAfterAConflict) {
   Session session(engine_);
   Builder labels;
   labels.BeginArray("errorLabels").Push("TransientTransactionError").End();
@@ -173,7 +173,7 @@ TEST_F(EmbeddedTest, WithTransactionRunsAgainAfterAConflict) {
   EXPECT_EQ(session.WithTransaction([] { return Status(2, "bad"); }).code(), 2);
 }
 
-TEST_F(EmbeddedTest, ErrorRepliesKeepTheirFurtherFields) {
+TEST_F(DoorTest, ErrorRepliesKeepTheirFurtherFields) {
   Builder reply;
   reply.Append("ok", 0.0).Append("errmsg", "no").Append("code", 121).Append("codeName", "x");
   reply.BeginDocument("errInfo").Append("a", 1).End();

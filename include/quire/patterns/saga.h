@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One change to several documents, with single-document atomicity only: all of it happens or none,
+// whoever crashes, however late anyone's write arrives.
+//
+// A record of the whole goes through new -> commit -> done or new -> rollback -> rolled_back. Every
+// participant is prepared (what it gives is taken away, what it gets is not given yet), then the
+// record's state decides, then every participant is retired (gets what it gets) or rolled back.
+// A participant keeps the ids of pending records in `txns`, and in `voided` the ids whose late
+// writes it must refuse.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quire/patterns/error.h"
+#include "quire/patterns/store.h"
+
+namespace quire::patterns {
+
+// A document that takes part. The updates hold operators; those on `txns` and `voided` are added.
+struct Participant {
+  std::string collection;
+  bson::OwnedValue id;
+  bson::Document guard;                // must hold for prepare, beside the _id
+  bson::Document prepare;              // takes what this one gives
+  bson::Document retire;               // gives what this one gets
+  bson::Document rollback;             // undoes prepare
+  Error absent = Error::kNotFound;     // when there is no such document
+  Error refused = Error::kContention;  // when the guard does not hold
+};
+
+struct SagaOptions {
+  std::string name;     // of the operation in crash points: "transfers.transfer"
+  std::string records;  // the collection of the records
+  // The participants of a record, always the same ones in the same order.
+  std::function<std::vector<Participant>(bson::View record)> plan;
+};
+
+// Safe for concurrent use.
+class Saga {
+ public:
+  Saga(Store store, SagaOptions options);
+
+  // Carries the record out: `fields` are its fields but state and ts, with `_id`. A record of that
+  // _id that exists is gone on with, or its outcome returned; with other fields it is
+  // IdempotencyKeyReuse. Returns the record as it was done, or the error that rolled it back
+  // (an Error of a participant, TransactionExpired). Any other error (HostUnreachable...) leaves
+  // the outcome open: call again with the same _id, or let Cleanup decide.
+  Result<bson::Document> Run(const bson::Document& fields) const;
+
+  // Finishes what was committed, undoes what was not within `max_time` of its start, and goes on
+  // with what was being undone. Any number may run at once.
+  Result<JobReport> Cleanup(std::chrono::milliseconds max_time) const;
+
+  // Forgets records that ended `retention` ago. No write of theirs may still be on its way.
+  Result<JobReport> Purge(std::chrono::milliseconds retention) const;
+
+ private:
+  enum class Prepared { kYes, kDecided };
+  Result<bson::Document> Attempt(const bson::Document& record) const;
+  Result<bson::Document> Continue(const bson::Document& fields) const;
+  Result<bson::Document> Conclude(const bson::OwnedValue& id) const;
+  Result<Prepared> Prepare(const bson::OwnedValue& record_id, const Participant& part) const;
+  Result<bson::Document> Commit(const bson::OwnedValue& id) const;
+  Result<bson::Document> Retire(const bson::Document& record) const;
+  Result<bson::Document> GiveUp(const bson::OwnedValue& id, const Status& why) const;
+  Status Rollback(const bson::Document& record) const;
+  Status RollbackPart(const bson::OwnedValue& record_id, const Participant& part) const;
+  Status After(int step) const { return store_.seams().After(options_.name, step); }
+
+  Store store_;
+  SagaOptions options_;
+};
+
+}  // namespace quire::patterns

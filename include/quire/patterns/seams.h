@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a system takes from outside: time, ids, chance, and, for tests, crashes and faults.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "quire/bson.h"
+#include "quire/status.h"
+
+namespace quire::patterns {
+
+// All are safe for concurrent use.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual bson::Date Now() = 0;
+  static Clock* System();
+};
+
+class IdSource {
+ public:
+  virtual ~IdSource() = default;
+  virtual bson::ObjectId Next() = 0;
+  static IdSource* System();
+};
+
+class RandomSource {
+ public:
+  virtual ~RandomSource() = default;
+  // Uniform in [0, 1).
+  virtual double Next() = 0;
+  static RandomSource* System();
+};
+
+// Called after every step of an operation with the step's name, "system.operation.cN".
+class CrashHook {
+ public:
+  virtual ~CrashHook() = default;
+  // False: the operation ends here with Crashed, as if its process had died. What runs inside the
+  // call happens while this client is paused.
+  virtual bool After(std::string_view point) = 0;
+};
+
+// Called around every write that a system sends.
+class FaultHook {
+ public:
+  enum class Fault {
+    kNone,
+    kFailBefore,  // the write is not applied; the caller gets HostUnreachable
+    kLoseAnswer,  // it is applied; the caller gets HostUnreachable all the same
+  };
+  virtual ~FaultHook() = default;
+  // What runs inside the call happens before the (delayed) write.
+  virtual Fault BeforeWrite() = 0;
+};
+
+// Borrowed: they outlive the systems that use them.
+struct Seams {
+  Clock* clock = Clock::System();
+  IdSource* ids = IdSource::System();
+  RandomSource* random = RandomSource::System();
+  CrashHook* crash = nullptr;
+  FaultHook* faults = nullptr;
+
+  // Crashed when the hook says so. A step that is one of several takes its number apart.
+  Status After(std::string_view point) const;
+  Status After(std::string_view operation, int step) const;
+};
+
+// What a background job did.
+struct JobReport {
+  int64_t examined = 0;
+  int64_t changed = 0;
+  int64_t skipped = 0;
+  int64_t errors = 0;
+
+  JobReport& operator+=(const JobReport& other);
+};
+
+// How a system makes changes to several documents: by single-document steps that a clean-up job can
+// finish or undo, or in one multi-document transaction.
+enum class Backend { kCompensating, kTransactional };
+
+}  // namespace quire::patterns

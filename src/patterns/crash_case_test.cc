@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The standard crash test, which the systems' tests run on their operations.
+#include "patterns/test_world.h"
+
+namespace quire::patterns {
+
+namespace {
+
+void Settle(const CrashCase& test, World* world) {
+  test.settle(world);
+  test.always(world);
+  test.settled(world);
+}
+
+// The points and the number of writes of a run without faults.
+struct Course {
+  std::vector<std::string> points;
+  int writes = 0;
+};
+
+Course Record(Place place, const CrashCase& test) {
+  World world(place);
+  TestCrash crash;
+  TestFaults faults;
+  test.setup(&world);
+  (void)test.operation(&world, world.seams(&crash, &faults));
+  Settle(test, &world);
+  return {crash.seen, faults.writes};
+}
+
+void RunAtPoint(Place place, const CrashCase& test, const std::string& point, bool late) {
+  SCOPED_TRACE((late ? "late after " : "crash after ") + point);
+  World world(place);
+  TestCrash crash;
+  crash.at = point;
+  crash.action = [&] {
+    test.always(&world);
+    if (late) {
+      Settle(test, &world);
+    }
+    return late;
+  };
+  test.setup(&world);
+  Status status = test.operation(&world, world.seams(&crash));
+  EXPECT_TRUE(crash.fired);
+  EXPECT_TRUE(late || Is(status, Error::kCrashed)) << status.ToString();
+  test.always(&world);
+  Settle(test, &world);
+}
+
+void RunWithFault(Place place, const CrashCase& test, int write, FaultHook::Fault fault) {
+  SCOPED_TRACE("write " + std::to_string(write) + " fault " +
+               std::to_string(static_cast<int>(fault)));
+  World world(place);
+  TestFaults faults;
+  faults.at = write;
+  faults.fault = fault;
+  if (fault == FaultHook::Fault::kNone) {  // only late
+    faults.before = [&] { Settle(test, &world); };
+  }
+  test.setup(&world);
+  (void)test.operation(&world, world.seams(nullptr, &faults));
+  test.always(&world);
+  Settle(test, &world);
+}
+
+}  // namespace
+
+int RunCrashCase(Place place, const CrashCase& test) {
+  const Course course = Record(place, test);
+  int runs = 1;
+  for (const std::string& point : course.points) {
+    RunAtPoint(place, test, point, false);
+    RunAtPoint(place, test, point, true);
+    runs += 2;
+  }
+  for (int write = 1; write <= course.writes; ++write) {
+    for (auto fault :
+         {FaultHook::Fault::kNone, FaultHook::Fault::kFailBefore, FaultHook::Fault::kLoseAnswer}) {
+      RunWithFault(place, test, write, fault);
+      ++runs;
+    }
+  }
+  return runs;
+}
+
+Explained Explain(const Store& store, const bson::Document& find) {
+  auto reply = store.Run(Doc("explain", find, "verbosity", "executionStats"));
+  EXPECT_TRUE(reply.ok()) << reply.status().ToString();
+  if (!reply.ok()) {
+    return {};
+  }
+  Explained result;
+  result.plan = bson::ToJson(At(*reply, "queryPlanner.winningPlan"));
+  result.keys = IntegerAt(*reply, "executionStats.totalKeysExamined");
+  result.documents = IntegerAt(*reply, "executionStats.totalDocsExamined");
+  result.returned = IntegerAt(*reply, "executionStats.nReturned");
+  return result;
+}
+
+}  // namespace quire::patterns

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/error.h"
+
+namespace quire::patterns {
+
+namespace {
+
+struct Row {
+  Error error;
+  std::string_view name;
+};
+
+constexpr Row kRows[] = {
+    {Error::kCrashed, "Crashed"},
+    {Error::kNotFound, "NotFound"},
+    {Error::kInvalidName, "InvalidName"},
+    {Error::kBadCursor, "BadCursor"},
+    {Error::kIdempotencyKeyReuse, "IdempotencyKeyReuse"},
+    {Error::kContention, "Contention"},
+    {Error::kLeaseLost, "LeaseLost"},
+    {Error::kInvalidAmount, "InvalidAmount"},
+    {Error::kSameAccount, "SameAccount"},
+    {Error::kUnknownAccount, "UnknownAccount"},
+    {Error::kInsufficientFunds, "InsufficientFunds"},
+    {Error::kTransactionExpired, "TransactionExpired"},
+    {Error::kOrderNotFound, "OrderNotFound"},
+    {Error::kPriceChanged, "PriceChanged"},
+    {Error::kUnknownType, "UnknownType"},
+    {Error::kMissingField, "MissingField"},
+    {Error::kWrongType, "WrongType"},
+    {Error::kNameClash, "NameClash"},
+    {Error::kUnknownMigration, "UnknownMigration"},
+};
+
+}  // namespace
+
+Status MakeError(Error error, std::string_view detail) {
+  for (const Row& row : kRows) {
+    if (row.error == error) {
+      return Status(static_cast<int>(error), std::string(row.name) + ": " + std::string(detail));
+    }
+  }
+  return Status(static_cast<int>(error), std::string(detail));
+}
+
+bool Is(const Status& status, Error error) { return status.code() == static_cast<int>(error); }
+
+std::string ErrorName(const Status& status) {
+  for (const Row& row : kRows) {
+    if (Is(status, row.error)) {
+      return std::string(row.name);
+    }
+  }
+  return status.code_name();
+}
+
+Error ErrorOfName(std::string_view name) {
+  for (const Row& row : kRows) {
+    if (row.name == name) {
+      return row.error;
+    }
+  }
+  return Error{};
+}
+
+}  // namespace quire::patterns

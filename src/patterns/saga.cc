@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/saga.h"
+
+#include <utility>
+
+#include "base/try.h"
+#include "patterns/doc.h"
+
+namespace quire::patterns {
+
+namespace {
+
+using bson::Document;
+using bson::OwnedValue;
+
+OwnedValue IdOf(const Document& record) { return OwnedValue(record["_id"]); }
+
+bool Resumed(const Document& record) { return record.view().Has("resumed"); }
+
+// The fields of a record that its caller gave.
+bool SameFields(const Document& record, const Document& fields) {
+  for (const bson::Element& field : fields.view()) {
+    if (!record[field.name()].BinaryEquals(field.value())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The filter of a participant that has nothing of the record yet and does not refuse it.
+Document UntouchedBy(const OwnedValue& record_id, const Participant& part) {
+  bson::Builder filter;
+  filter.Append("_id", part.id.value()).AppendFields(part.guard);
+  filter.Append("txns", Doc("$ne", record_id)).Append("voided", Doc("$ne", record_id));
+  return filter.Finish();
+}
+
+// The error that a rolled back record tells its caller.
+Status Outcome(const Document& record) {
+  std::string_view name = TextAt(record, "error");
+  Error error = ErrorOfName(name);
+  return MakeError(error == Error{} ? Error::kTransactionExpired : error, "rolled back");
+}
+
+}  // namespace
+
+Saga::Saga(Store store, SagaOptions options)
+    : store_(std::move(store)), options_(std::move(options)) {}
+
+Result<Document> Saga::Run(const Document& fields) const {
+  bson::Builder builder;
+  builder.AppendFields(fields).Append("state", "new").Append("ts", store_.Now());
+  Document record = builder.Finish();
+  Status inserted = store_.Insert(options_.records, record);
+  if (IsDuplicateKey(inserted)) {
+    return Continue(fields);
+  }
+  RETURN_IF_ERROR(inserted);
+  RETURN_IF_ERROR(After(1));
+  return Attempt(record);
+}
+
+// The mark `resumed` comes before any further prepare: who commits sees it, and leaves tombstones
+// against prepares of the other attempt that are still on their way.
+Result<Document> Saga::Continue(const Document& fields) const {
+  OwnedValue id = IdOf(fields);
+  ASSIGN_OR_RETURN(auto found, store_.FindOne(options_.records, Doc("_id", id)));
+  if (!found) {
+    return MakeError(Error::kTransactionExpired, "its record was purged");
+  }
+  if (!SameFields(*found, fields)) {
+    return MakeError(Error::kIdempotencyKeyReuse, "the key belongs to another request");
+  }
+  ASSIGN_OR_RETURN(auto resumed,
+                   store_.FindAndUpdate(options_.records, Doc("_id", id, "state", "new"),
+                                        Doc("$set", Doc("resumed", true))));
+  return resumed ? Attempt(*resumed) : Conclude(id);
+}
+
+// From the state that others decided to the end.
+Result<Document> Saga::Conclude(const OwnedValue& id) const {
+  ASSIGN_OR_RETURN(auto record, store_.FindOne(options_.records, Doc("_id", id)));
+  std::string_view state = record ? TextAt(*record, "state") : "";
+  if (state == "commit") {
+    return Retire(*record);
+  }
+  if (state == "done") {
+    return *std::move(record);
+  }
+  if (state == "rollback") {
+    RETURN_IF_ERROR(Rollback(*record));
+  }
+  return record ? Outcome(*record) : MakeError(Error::kTransactionExpired, "purged");
+}
+
+Result<Document> Saga::Attempt(const Document& record) const {
+  OwnedValue id = IdOf(record);
+  const std::vector<Participant> parts = options_.plan(record);
+  int step = 1;
+  for (const Participant& part : parts) {
+    Result<Prepared> prepared = Prepare(id, part);
+    if (!prepared.ok()) {
+      return ErrorOfName(ErrorName(prepared.status())) == Error{}
+                 ? Result<Document>(prepared.status())
+                 : GiveUp(id, prepared.status());
+    }
+    if (*prepared == Prepared::kDecided) {
+      return Conclude(id);
+    }
+    RETURN_IF_ERROR(After(++step));
+  }
+  return Commit(id);
+}
+
+// Reads the participant before the record: while the record is still new nobody has retired it, so
+// an untouched participant means that its guard failed.
+Result<Saga::Prepared> Saga::Prepare(const OwnedValue& record_id, const Participant& part) const {
+  Document update = MergeUpdates(part.prepare, Doc("$push", Doc("txns", record_id)));
+  ASSIGN_OR_RETURN(int64_t matched,
+                   store_.UpdateOne(part.collection, UntouchedBy(record_id, part), update));
+  if (matched == 1) {
+    return Prepared::kYes;
+  }
+  ASSIGN_OR_RETURN(auto found, store_.FindOne(part.collection, Doc("_id", part.id)));
+  if (found && Holds((*found)["txns"], record_id.value())) {
+    return Prepared::kYes;
+  }
+  ASSIGN_OR_RETURN(auto record, store_.FindOne(options_.records, Doc("_id", record_id)));
+  if (!record || TextAt(*record, "state") != "new") {
+    return Prepared::kDecided;
+  }
+  if (!found) {
+    return MakeError(part.absent, "no document " + bson::ToJson(part.id.value()));
+  }
+  if (Holds((*found)["voided"], record_id.value())) {
+    return MakeError(Error::kTransactionExpired, "it was rolled back meanwhile");
+  }
+  return MakeError(part.refused, "the guard failed on " + bson::ToJson(part.id.value()));
+}
+
+Result<Document> Saga::Commit(const OwnedValue& id) const {
+  ASSIGN_OR_RETURN(auto committed,
+                   store_.FindAndUpdate(options_.records, Doc("_id", id, "state", "new"),
+                                        Doc("$set", Doc("state", "commit"))));
+  if (!committed) {
+    return Conclude(id);
+  }
+  const int parts = static_cast<int>(options_.plan(*committed).size());
+  RETURN_IF_ERROR(After(2 + parts));
+  return Retire(*committed);
+}
+
+Result<Document> Saga::Retire(const Document& record) const {
+  OwnedValue id = IdOf(record);
+  const std::vector<Participant> parts = options_.plan(record);
+  int step = 2 + static_cast<int>(parts.size());
+  Document finish = Doc("$pull", Doc("txns", id));
+  if (Resumed(record)) {
+    finish = MergeUpdates(finish, Doc("$addToSet", Doc("voided", id)));
+  }
+  for (const Participant& part : parts) {
+    RETURN_IF_ERROR(store_
+                        .UpdateOne(part.collection, Doc("_id", part.id, "txns", id),
+                                   MergeUpdates(part.retire, finish))
+                        .status());
+    RETURN_IF_ERROR(After(++step));
+  }
+  ASSIGN_OR_RETURN(auto done,
+                   store_.FindAndUpdate(options_.records, Doc("_id", id, "state", "commit"),
+                                        Doc("$set", Doc("state", "done", "ended", store_.Now()))));
+  RETURN_IF_ERROR(After(++step));
+  return done ? *std::move(done) : record;
+}
+
+Result<Document> Saga::GiveUp(const OwnedValue& id, const Status& why) const {
+  ASSIGN_OR_RETURN(
+      auto record,
+      store_.FindAndUpdate(options_.records, Doc("_id", id, "state", "new"),
+                           Doc("$set", Doc("state", "rollback", "error", ErrorName(why)))));
+  if (!record) {
+    return Conclude(id);
+  }
+  RETURN_IF_ERROR(store_.seams().After(options_.name + "_rollback", 1));
+  RETURN_IF_ERROR(Rollback(*record));
+  return why;
+}
+
+Status Saga::Rollback(const Document& record) const {
+  OwnedValue id = IdOf(record);
+  const std::string point = options_.name + "_rollback";
+  int step = 1;
+  for (const Participant& part : options_.plan(record)) {
+    RETURN_IF_ERROR(RollbackPart(id, part));
+    RETURN_IF_ERROR(store_.seams().After(point, ++step));
+  }
+  RETURN_IF_ERROR(store_
+                      .UpdateOne(options_.records, Doc("_id", id, "state", "rollback"),
+                                 Doc("$set", Doc("state", "rolled_back", "ended", store_.Now())))
+                      .status());
+  return store_.seams().After(point, ++step);
+}
+
+// A prepare of a late client may come between the two writes: then neither matches, and the loop
+// takes it back.
+Status Saga::RollbackPart(const OwnedValue& record_id, const Participant& part) const {
+  const Document undo = MergeUpdates(
+      part.rollback, Doc("$pull", Doc("txns", record_id), "$addToSet", Doc("voided", record_id)));
+  const Document refuse = Doc("$addToSet", Doc("voided", record_id));
+  for (;;) {
+    ASSIGN_OR_RETURN(
+        int64_t undone,
+        store_.UpdateOne(part.collection, Doc("_id", part.id, "txns", record_id), undo));
+    if (undone == 1) {
+      return Status::Ok();
+    }
+    ASSIGN_OR_RETURN(int64_t refused,
+                     store_.UpdateOne(part.collection,
+                                      Doc("_id", part.id, "txns", Doc("$ne", record_id)), refuse));
+    if (refused == 1) {
+      return Status::Ok();
+    }
+    ASSIGN_OR_RETURN(auto found, store_.FindOne(part.collection, Doc("_id", part.id)));
+    if (!found) {
+      return Status::Ok();
+    }
+  }
+}
+
+Result<JobReport> Saga::Cleanup(std::chrono::milliseconds max_time) const {
+  JobReport report;
+  auto each = [&](const Document& filter, const auto& work) -> Status {
+    ASSIGN_OR_RETURN(auto records, store_.Find(options_.records, filter));
+    for (const Document& record : records) {
+      report.examined += 1;
+      Status status = work(record);
+      if (Is(status, Error::kCrashed)) {
+        return status;
+      }
+      (status.ok() ? report.changed : report.errors) += 1;
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(each(Doc("state", "commit"),
+                       [&](const Document& record) { return Retire(record).status(); }));
+  RETURN_IF_ERROR(each(
+      Doc("state", "new", "ts", Doc("$lt", store_.Ago(max_time))), [&](const Document& record) {
+        return store_
+            .UpdateOne(options_.records, Doc("_id", record["_id"], "state", "new"),
+                       Doc("$set", Doc("state", "rollback", "error", "TransactionExpired")))
+            .status();
+      }));
+  RETURN_IF_ERROR(
+      each(Doc("state", "rollback"), [&](const Document& record) { return Rollback(record); }));
+  return report;
+}
+
+Result<JobReport> Saga::Purge(std::chrono::milliseconds retention) const {
+  JobReport report;
+  for (const char* state : {"rolled_back", "done"}) {
+    // `ts` is indexed and never later than `ended`, which decides.
+    const bson::Date before = store_.Ago(retention);
+    ASSIGN_OR_RETURN(auto records,
+                     store_.Find(options_.records, Doc("state", state, "ts", Doc("$lt", before),
+                                                       "ended", Doc("$lt", before))));
+    for (const Document& record : records) {
+      report.examined += 1;
+      OwnedValue id = IdOf(record);
+      int step = 0;
+      for (const Participant& part : options_.plan(record)) {
+        RETURN_IF_ERROR(
+            store_.UpdateOne(part.collection, Doc("_id", part.id), Doc("$pull", Doc("voided", id)))
+                .status());
+        RETURN_IF_ERROR(store_.seams().After(options_.name + "_purge", ++step));
+      }
+      ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(options_.records, Doc("_id", id)));
+      RETURN_IF_ERROR(store_.seams().After(options_.name + "_purge", ++step));
+      report.changed += deleted;
+    }
+  }
+  return report;
+}
+
+}  // namespace quire::patterns

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/store.h"
+
+#include <utility>
+
+#include "base/try.h"
+#include "patterns/doc.h"
+
+namespace quire::patterns {
+
+namespace {
+
+constexpr int kHostUnreachable = 6;
+constexpr int kNamespaceNotFound = 26;
+constexpr int kDuplicateKey = 11000;
+
+std::string IndexTitle(const IndexSpec& index) {
+  return std::string(index.collection) + " " + std::string(index.keys);
+}
+
+// Whether a listed index has the same fields in the same order and directions, and is unique when
+// that is asked.
+bool Serves(bson::View listed, const bson::Document& keys, bool unique) {
+  bson::Value found = listed["key"];
+  if (!found.is_document() ||
+      (unique && !(listed["unique"].type() == bson::Type::kBool && listed["unique"].AsBool()))) {
+    return false;
+  }
+  return bson::ToJson(found.AsDocument()) == bson::ToJson(keys.view());
+}
+
+}  // namespace
+
+bool IsDuplicateKey(const Status& status) { return status.code() == kDuplicateKey; }
+
+Store::Store(Client client, std::string_view database, const Seams& seams)
+    : client_(std::move(client)), database_(client_.GetDatabase(database)), seams_(seams) {}
+
+template <typename Write>
+auto Store::Send(const Write& write) const -> decltype(write()) {
+  FaultHook::Fault fault =
+      seams_.faults != nullptr ? seams_.faults->BeforeWrite() : FaultHook::Fault::kNone;
+  if (fault == FaultHook::Fault::kFailBefore) {
+    return Status(kHostUnreachable, "the write was not sent");
+  }
+  auto result = write();
+  if (fault == FaultHook::Fault::kLoseAnswer) {
+    return Status(kHostUnreachable, "the answer was lost");
+  }
+  return result;
+}
+
+Result<std::optional<bson::Document>> Store::FindOne(std::string_view collection,
+                                                     const bson::Document& filter,
+                                                     FindOptions options) const {
+  options.session = session_;
+  return In(collection).FindOne(filter, options);
+}
+
+Result<std::vector<bson::Document>> Store::Find(std::string_view collection,
+                                                const bson::Document& filter,
+                                                FindOptions options) const {
+  options.session = session_;
+  ASSIGN_OR_RETURN(Cursor cursor, In(collection).Find(filter, options));
+  std::vector<bson::Document> found;
+  while (cursor.Next()) {
+    found.emplace_back(cursor.current());
+  }
+  RETURN_IF_ERROR(cursor.status());
+  return found;
+}
+
+Result<std::vector<bson::Document>> Store::Aggregate(std::string_view collection,
+                                                     const Pipeline& pipeline) const {
+  ASSIGN_OR_RETURN(Cursor cursor, In(collection).Aggregate(pipeline, {.session = session_}));
+  std::vector<bson::Document> found;
+  while (cursor.Next()) {
+    found.emplace_back(cursor.current());
+  }
+  RETURN_IF_ERROR(cursor.status());
+  return found;
+}
+
+Result<int64_t> Store::Count(std::string_view collection, const bson::Document& filter) const {
+  return In(collection).Count(filter, {.session = session_});
+}
+
+Result<bson::Document> Store::Run(const bson::Document& command) const {
+  return Database(database_).RunCommand(command, session_);
+}
+
+Status Store::Insert(std::string_view collection, const bson::Document& document) const {
+  return Send([&] { return In(collection).InsertOne(document, {.session = session_}).status(); });
+}
+
+Result<int64_t> Store::UpdateOne(std::string_view collection, const bson::Document& filter,
+                                 const bson::Document& update, bool upsert) const {
+  return Send([&]() -> Result<int64_t> {
+    ASSIGN_OR_RETURN(
+        UpdateResult result,
+        In(collection).UpdateOne(filter, update.view(), {.upsert = upsert, .session = session_}));
+    return result.matched + (result.upserted_id.missing() ? 0 : 1);
+  });
+}
+
+Result<int64_t> Store::UpdateMany(std::string_view collection, const bson::Document& filter,
+                                  const bson::Document& update) const {
+  return Send([&]() -> Result<int64_t> {
+    ASSIGN_OR_RETURN(UpdateResult result,
+                     In(collection).UpdateMany(filter, update.view(), {.session = session_}));
+    return result.modified;
+  });
+}
+
+Result<std::optional<bson::Document>> Store::FindAndUpdate(std::string_view collection,
+                                                           const bson::Document& filter,
+                                                           const bson::Document& update,
+                                                           bool upsert) const {
+  return Send([&] {
+    return In(collection)
+        .FindOneAndUpdate(filter, update,
+                          {.upsert = upsert, .return_new = true, .session = session_});
+  });
+}
+
+Result<int64_t> Store::DeleteOne(std::string_view collection, const bson::Document& filter) const {
+  return Send([&] { return In(collection).DeleteOne(filter, {.session = session_}); });
+}
+
+Result<int64_t> Store::DeleteMany(std::string_view collection, const bson::Document& filter) const {
+  return Send([&] { return In(collection).DeleteMany(filter, {.session = session_}); });
+}
+
+Status Store::Transact(const std::function<Status(const Store&)>& body) const {
+  Client client = client_;
+  ASSIGN_OR_RETURN(Session session, client.StartSession());
+  Store inside = *this;
+  inside.session_ = &session;
+  bson::Document options =
+      Doc("readConcern", Doc("level", "snapshot"), "writeConcern", Doc("w", "majority"));
+  return session.WithTransaction([&] { return body(inside); }, options);
+}
+
+Status Store::CreateIndexes(const std::vector<IndexSpec>& indexes) const {
+  for (const IndexSpec& index : indexes) {
+    ASSIGN_OR_RETURN(bson::Document keys, bson::Document::FromJson(index.keys));
+    bson::Document options = index.unique ? Doc("unique", true) : Doc();
+    RETURN_IF_ERROR(
+        In(index.collection).CreateIndex(keys, options).status().WithPrefix(IndexTitle(index)));
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<std::string>> Store::MissingIndexes(
+    const std::vector<IndexSpec>& indexes) const {
+  std::vector<std::string> missing;
+  for (const IndexSpec& index : indexes) {
+    ASSIGN_OR_RETURN(bson::Document keys, bson::Document::FromJson(index.keys));
+    bool found = false;
+    auto listed = In(index.collection).ListIndexes();
+    if (!listed.ok() && listed.status().code() != kNamespaceNotFound) {
+      return listed.status();
+    }
+    while (listed.ok() && listed->Next()) {
+      found = found || Serves(listed->current(), keys, index.unique);
+    }
+    if (!found) {
+      missing.push_back(IndexTitle(index));
+    }
+  }
+  return missing;
+}
+
+}  // namespace quire::patterns

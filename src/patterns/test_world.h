@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of the systems share: a database in either place, time that stands still, hooks
+// that crash or pause a client, and the standard crash test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "patterns/doc.h"
+#include "quire/patterns/error.h"
+#include "quire/patterns/store.h"
+#include "quire/quire.h"
+#include "served/served.h"
+
+namespace quire::patterns {
+
+enum class Place { kEmbedded, kServed };
+
+inline std::string PlaceName(Place place) {
+  return place == Place::kEmbedded ? "Embedded" : "Served";
+}
+
+// One client per place for the whole program; every world has a database of its own in it.
+inline Client ClientOf(Place place) {
+  if (place == Place::kEmbedded) {
+    static Result<Client> embedded = OpenInMemory();
+    EXPECT_TRUE(embedded.ok()) << embedded.status().ToString();
+    return *embedded;
+  }
+  static Result<Client> served = Connect(served::Address());
+  EXPECT_TRUE(served.ok()) << served.status().ToString();
+  return *served;
+}
+
+class TestClock : public Clock {
+ public:
+  bson::Date Now() override { return bson::Date{millis_.load()}; }
+  void Advance(std::chrono::milliseconds by) { millis_ += by.count(); }
+
+ private:
+  std::atomic<int64_t> millis_{1'600'000'000'000};
+};
+
+// Runs `action` once, after the point of that name: it returns whether the client lives on.
+// Without a name it only notes the points passed.
+class TestCrash : public CrashHook {
+ public:
+  bool After(std::string_view point) override {
+    seen.emplace_back(point);
+    if (fired || point != at) {
+      return true;
+    }
+    fired = true;
+    return action();
+  }
+
+  std::vector<std::string> seen;
+  std::string at;
+  std::function<bool()> action = [] { return false; };
+  bool fired = false;
+};
+
+// Gives the write number `at` (from 1) the fault, after running `before`.
+class TestFaults : public FaultHook {
+ public:
+  Fault BeforeWrite() override {
+    if (++writes != at) {
+      return Fault::kNone;
+    }
+    if (before) {
+      before();
+    }
+    return fault;
+  }
+
+  int at = 0;
+  Fault fault = Fault::kNone;
+  std::function<void()> before;
+  int writes = 0;
+};
+
+struct World {
+  explicit World(Place place)
+      : client(ClientOf(place)),
+        database("w" + std::to_string(++next)),
+        store(client, database, Seams{.clock = &clock}) {}
+  ~World() { EXPECT_TRUE(client.GetDatabase(database).Drop().ok()); }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Seams seams(CrashHook* crash = nullptr, FaultHook* faults = nullptr) {
+    return Seams{.clock = &clock, .crash = crash, .faults = faults};
+  }
+
+  static inline std::atomic<int> next{0};
+  Client client;
+  std::string database;
+  TestClock clock;
+  Store store;  // for looking
+};
+
+// A scenario of the standard crash test. Each run gets a world of its own.
+struct CrashCase {
+  std::function<void(World*)> setup;
+  // The operation under test, by a client with these seams. Its status may be any.
+  std::function<Status(World*, const Seams&)> operation;
+  // Lets enough time pass and runs the jobs until they change nothing.
+  std::function<void(World*)> settle;
+  // Must hold at every instant, and once everything is settled.
+  std::function<void(World*)> always;
+  std::function<void(World*)> settled;
+};
+
+// Crashes the client after every step; pauses it there until the jobs have settled everything and
+// lets it go on (a late writer); fails and loses the answer of every write. Returns how many runs
+// that were.
+int RunCrashCase(Place place, const CrashCase& test);
+
+// The winning plan of a find, by explain: "IXSCAN", "FETCH" ... as text; and what it examined.
+struct Explained {
+  std::string plan;
+  int64_t keys = 0;
+  int64_t documents = 0;
+  int64_t returned = 0;
+};
+Explained Explain(const Store& store, const bson::Document& find);
+
+}  // namespace quire::patterns
