@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A contact book in two models: the numbers inside the contact, or in documents of their own. Both
+// give the same answers.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quire/patterns/error.h"
+#include "quire/patterns/store.h"
+
+namespace quire::patterns {
+
+enum class ContactModel { kEmbedded, kReferenced };
+
+struct ContactsOptions {
+  ContactModel model = ContactModel::kEmbedded;
+  Backend backend = Backend::kCompensating;  // of Delete in the referenced model
+  Seams seams = {};
+};
+
+struct Contact {
+  std::string id;
+  std::string name;
+  std::string zip_code;
+  std::vector<std::string> numbers;  // sorted, each once
+};
+
+// Documents: embedded contacts {_id, name, zip_code, numbers: [...]}; referenced contacts {_id,
+// name, zip_code} and numbers {_id, contact_id, number, at}. Ids are never used again after a
+// contact was deleted. Safe for concurrent use.
+class Contacts {
+ public:
+  Contacts(const Client& client, std::string_view database, ContactsOptions options = {});
+
+  std::vector<IndexSpec> Indexes() const;
+  std::vector<ShardKeySpec> ShardKeys() const;
+  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
+  Result<std::vector<std::string>> MissingIndexes() const {
+    return store_.MissingIndexes(Indexes());
+  }
+
+  // Without numbers. Error: DuplicateKey.
+  Status Create(std::string_view id, std::string_view name, std::string_view zip_code) const;
+  // Error: NotFound.
+  Result<Contact> Get(std::string_view id) const;
+  // The contacts with that number, by id.
+  Result<std::vector<Contact>> FindByNumber(std::string_view number) const;
+  // A number that is there already stays once; one that is not there is removed without error.
+  // Error: NotFound (no such contact).
+  Status AddNumber(std::string_view id, std::string_view number) const;
+  Status RemoveNumber(std::string_view id, std::string_view number) const;
+  // Error: NotFound.
+  Status Delete(std::string_view id) const;
+
+  // Deletes numbers older than `grace` whose contact is gone: what crashed deletions left, which no
+  // reader sees. Nothing to do in the embedded model.
+  Result<JobReport> SweepOrphans(std::chrono::milliseconds grace) const;
+
+ private:
+  bool embedded() const { return options_.model == ContactModel::kEmbedded; }
+  Result<std::vector<Contact>> WithNumbers(const std::vector<bson::Document>& found) const;
+  Status RequireContact(std::string_view id) const;
+  Status DeleteSteps(const Store& store, std::string_view id) const;
+
+  ContactsOptions options_;
+  Store store_;
+};
+
+}  // namespace quire::patterns

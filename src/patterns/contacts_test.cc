@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/contacts.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "patterns/test_world.h"
+#include "quire/patterns/advice.h"
+
+namespace quire::patterns {
+namespace {
+
+using bson::Document;
+using std::chrono::minutes;
+
+struct Design {
+  ContactModel model;
+  Backend backend;
+};
+constexpr Design kDesigns[] = {{ContactModel::kEmbedded, Backend::kCompensating},
+                               {ContactModel::kReferenced, Backend::kCompensating},
+                               {ContactModel::kReferenced, Backend::kTransactional}};
+
+Contacts BookOf(World* world, const Design& design, const Seams& seams) {
+  return Contacts(world->client, world->database,
+                  {.model = design.model, .backend = design.backend, .seams = seams});
+}
+Contacts BookOf(World* world, const Design& design) {
+  return BookOf(world, design, world->seams());
+}
+
+std::string TextOf(const Result<Contact>& contact) {
+  if (!contact.ok()) {
+    return ErrorName(contact.status());
+  }
+  std::string text = contact->id + "/" + contact->name + "/" + contact->zip_code;
+  for (const std::string& number : contact->numbers) {
+    text += " " + number;
+  }
+  return text;
+}
+
+class ContactsTest : public ::testing::TestWithParam<Place> {};
+
+TEST_P(ContactsTest, KeepsZeroesAndNumbers) {
+  for (const Design& design : kDesigns) {
+    World world(GetParam());
+    Contacts book = BookOf(&world, design);
+    EXPECT_EQ(book.MissingIndexes()->size(), book.Indexes().size());
+    ASSERT_TRUE(book.CreateIndexes().ok());
+    EXPECT_TRUE(book.MissingIndexes()->empty());
+    ASSERT_TRUE(book.Create("3", "Jenny", "01209").ok());
+    EXPECT_EQ(book.Create("3", "Other", "1").code_name(), "DuplicateKey");
+    for (const char* number : {"867-5309", "555-1212", "867-5309"}) {
+      ASSERT_TRUE(book.AddNumber("3", number).ok());
+    }
+    EXPECT_EQ(TextOf(book.Get("3")), "3/Jenny/01209 555-1212 867-5309");
+    EXPECT_EQ(book.FindByNumber("867-5309")->size(), 1u);
+    EXPECT_TRUE(book.FindByNumber("0")->empty());
+    EXPECT_TRUE(Is(book.AddNumber("4", "1"), Error::kNotFound));
+    EXPECT_TRUE(Is(book.RemoveNumber("4", "1"), Error::kNotFound));
+    EXPECT_TRUE(Is(book.Delete("4"), Error::kNotFound));
+    EXPECT_TRUE(book.RemoveNumber("3", "555-1212").ok());
+    EXPECT_TRUE(book.Delete("3").ok());
+    EXPECT_EQ(TextOf(book.Get("3")), "NotFound");
+    EXPECT_TRUE(book.FindByNumber("867-5309")->empty());
+  }
+}
+
+// The same random history on each design gives the same answers.
+TEST_P(ContactsTest, ModelsAgree) {
+  std::vector<std::string> answers;
+  for (const Design& design : kDesigns) {
+    World world(GetParam());
+    Contacts book = BookOf(&world, design);
+    ASSERT_TRUE(book.CreateIndexes().ok());
+    std::mt19937 random(7);
+    std::string answer;
+    int created = 0;
+    for (int i = 0; i < 150; ++i) {
+      const std::string id = std::to_string(random() % (created + 1));
+      const std::string number = "n" + std::to_string(random() % 5);
+      Status status;
+      switch (random() % 8) {
+        case 0:
+        case 1:
+          status = book.Create(std::to_string(created++), "c", "0");
+          break;
+        case 2:
+          status = book.RemoveNumber(id, number);
+          break;
+        case 3:
+          status = book.Delete(id);
+          break;
+        default:
+          status = book.AddNumber(id, number);
+      }
+      answer += ErrorName(status) + " " + TextOf(book.Get(id));
+      auto found = book.FindByNumber(number);
+      ASSERT_TRUE(found.ok());
+      for (const Contact& contact : *found) {
+        answer += ";" + TextOf(contact);
+      }
+      answer += "\n";
+    }
+    answers.push_back(answer);
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+  EXPECT_EQ(answers[0], answers[2]);
+}
+
+TEST_P(ContactsTest, CrashedDeletionsLeaveNothingToSee) {
+  for (const Design& design : kDesigns) {
+    CrashCase test;
+    test.setup = [&](World* world) {
+      Contacts book = BookOf(world, design);
+      ASSERT_TRUE(book.CreateIndexes().ok());
+      ASSERT_TRUE(book.Create("1", "a", "0").ok());
+      ASSERT_TRUE(book.Create("2", "b", "0").ok());
+      ASSERT_TRUE(book.AddNumber("1", "n").ok());
+      ASSERT_TRUE(book.AddNumber("2", "n").ok());
+    };
+    test.operation = [&](World* world, const Seams& seams) {
+      Status status = BookOf(world, design, seams).AddNumber("1", "m");
+      return status.ok() ? BookOf(world, design, seams).Delete("1") : status;
+    };
+    test.settle = [&](World* world) {
+      world->clock.Advance(minutes(10));
+      EXPECT_TRUE(BookOf(world, design).SweepOrphans(minutes(5)).ok());
+      EXPECT_EQ(BookOf(world, design).SweepOrphans(minutes(5))->changed, 0);
+    };
+    test.always = [&](World* world) {
+      Contacts book = BookOf(world, design);
+      EXPECT_EQ(TextOf(book.Get("2")), "2/b/0 n");
+      const bool alive = book.Get("1").ok();
+      EXPECT_EQ(book.FindByNumber("n")->size(), alive ? 2u : 1u);
+    };
+    test.settled = [&](World* world) {
+      auto numbers = world->store.Find("numbers", Doc());
+      ASSERT_TRUE(numbers.ok());
+      for (const Document& number : *numbers) {
+        EXPECT_TRUE(BookOf(world, design).Get(TextAt(number, "contact_id")).ok());
+      }
+    };
+    EXPECT_GE(RunCrashCase(GetParam(), test), 8);
+  }
+}
+
+TEST_P(ContactsTest, YoungOrphansAreLeft) {
+  World world(GetParam());
+  Contacts book = BookOf(&world, kDesigns[1]);
+  ASSERT_TRUE(book.Create("1", "a", "0").ok());
+  ASSERT_TRUE(book.AddNumber("1", "n").ok());
+  TestCrash crash;
+  crash.at = "contacts.delete.c1";
+  EXPECT_TRUE(Is(BookOf(&world, kDesigns[1], world.seams(&crash)).Delete("1"), Error::kCrashed));
+  EXPECT_EQ(book.SweepOrphans(minutes(5))->skipped, 1);
+  world.clock.Advance(minutes(6));
+  EXPECT_EQ(book.SweepOrphans(minutes(5))->changed, 1);
+}
+
+TEST_P(ContactsTest, ManyThreadsAddAndRemove) {
+  for (const Design& design : kDesigns) {
+    World world(GetParam());
+    Contacts book = BookOf(&world, design);
+    ASSERT_TRUE(book.CreateIndexes().ok());
+    ASSERT_TRUE(book.Create("1", "a", "0").ok());
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&book] {
+        for (int i = 0; i < 10; ++i) {
+          EXPECT_TRUE(book.AddNumber("1", "n" + std::to_string(i)).ok());
+          EXPECT_TRUE(book.RemoveNumber("1", "n" + std::to_string(i / 2)).ok());
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    EXPECT_EQ(TextOf(book.Get("1")), "1/a/0 n5 n6 n7 n8 n9");
+  }
+}
+
+TEST_P(ContactsTest, NoCollectionScans) {
+  for (const Design& design : kDesigns) {
+    World world(GetParam());
+    Contacts book = BookOf(&world, design);
+    ASSERT_TRUE(book.CreateIndexes().ok());
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE(book.Create(std::to_string(i), "a", "0").ok());
+      ASSERT_TRUE(book.AddNumber(std::to_string(i), "n" + std::to_string(i % 2)).ok());
+    }
+    std::vector<Document> finds = {Doc("find", "contacts", "filter", Doc("numbers", "n1"))};
+    if (design.model == ContactModel::kReferenced) {
+      finds = {Doc("find", "numbers", "filter", Doc("number", "n1")),
+               Doc("find", "numbers", "filter", Doc("contact_id", "1"), "sort",
+                   Doc("contact_id", 1, "number", 1))};
+    }
+    for (const Document& find : finds) {
+      Explained explained = Explain(world.store, find);
+      EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
+      EXPECT_EQ(explained.plan.find("\"SORT\""), std::string::npos) << explained.plan;
+      EXPECT_LE(explained.keys, explained.returned + 1);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, ContactsTest, ::testing::Values(Place::kEmbedded, Place::kServed),
+                         [](const auto& place) { return PlaceName(place.param); });
+
+TEST(AdviseTest, FollowsTheRules) {
+  struct {
+    const char* what;
+    ModelFacts facts;
+    ModelChoice choice;
+  } const kRows[] = {
+      {"a few read together", {.max_children = 5}, ModelChoice::kEmbed},
+      {"unbounded", {.unbounded = true, .changed_atomically = true}, ModelChoice::kReference},
+      {"at the limit", {.max_children = 1000}, ModelChoice::kEmbed},
+      {"above the limit", {.max_children = 1001}, ModelChoice::kReference},
+      {"large", {.max_children = 11, .child_bytes = 100'000}, ModelChoice::kReference},
+      {"queried alone", {.max_children = 5, .queried_alone = true}, ModelChoice::kReference},
+      {"atomic", {.max_children = 5, .changed_atomically = true}, ModelChoice::kEmbed},
+      {"many to many", {.max_children = 5, .parents_per_child = 3}, ModelChoice::kEmbedIds},
+      {"busy", {.max_children = 5, .updates_per_second = 500}, ModelChoice::kReference},
+      {"nothing known", {.read_together = false}, ModelChoice::kEmbed},
+  };
+  for (const auto& row : kRows) {
+    ModelAdvice advice = Advise(row.facts);
+    EXPECT_EQ(advice.choice, row.choice) << row.what;
+    EXPECT_FALSE(advice.reasons.empty()) << row.what;
+  }
+  EXPECT_EQ(Advise({.unbounded = true, .changed_atomically = true}).reasons.size(), 3u);
+}
+
+}  // namespace
+}  // namespace quire::patterns

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/nodes.h"
+
+#include <utility>
+
+#include "base/try.h"
+#include "patterns/doc.h"
+
+namespace quire::patterns {
+
+namespace {
+
+using bson::Document;
+
+constexpr char kNodes[] = "nodes";
+
+bool SameType(bson::Type given, bson::Type wanted) {
+  auto whole = [](bson::Type type) {
+    return type == bson::Type::kInt32 || type == bson::Type::kInt64;
+  };
+  return given == wanted || (whole(given) && whole(wanted));
+}
+
+Status CheckField(bson::View node, const std::string& name, bson::Type type) {
+  bson::Value value = node[name];
+  if (value.missing()) {
+    return MakeError(Error::kMissingField, name);
+  }
+  if (!SameType(value.type(), type)) {
+    return MakeError(Error::kWrongType, name + " is " + std::string(bson::TypeName(value.type())) +
+                                            ", not " + std::string(bson::TypeName(type)));
+  }
+  return Status::Ok();
+}
+
+Document WithDefaults(const Document& node, const NodeType& type) {
+  bson::Builder out;
+  out.AppendFields(node);
+  for (const bson::Element& field : type.defaults.view()) {
+    if (!node.view().Has(field.name())) {
+      out.Append(field);
+    }
+  }
+  return out.Finish();
+}
+
+}  // namespace
+
+Nodes::Nodes(const Client& client, std::string_view database, const Seams& seams)
+    : store_(client, database, seams) {}
+
+const std::vector<IndexSpec>& Nodes::Indexes() {
+  static const std::vector<IndexSpec> kIndexes = {{kNodes, R"({"url": 1})", true},
+                                                  {kNodes, R"({"type": 1, "_id": 1})"}};
+  return kIndexes;
+}
+
+const std::vector<ShardKeySpec>& Nodes::ShardKeys() {
+  static const std::vector<ShardKeySpec> kKeys = {{kNodes, R"({"url": 1})"}};
+  return kKeys;
+}
+
+void Nodes::Register(std::string_view type, NodeType definition) {
+  types_.insert_or_assign(std::string(type), std::move(definition));
+}
+
+Result<const NodeType*> Nodes::TypeOf(bson::View node) const {
+  auto found = types_.find(TextAt(node, "type"));
+  if (found == types_.end()) {
+    return MakeError(Error::kUnknownType, bson::ToJson(node["type"]));
+  }
+  return &found->second;
+}
+
+Result<bson::OwnedValue> Nodes::Insert(const Document& node) const {
+  ASSIGN_OR_RETURN(const NodeType* type, TypeOf(node));
+  for (const char* common : {"url", "title"}) {
+    RETURN_IF_ERROR(CheckField(node, common, bson::Type::kString));
+  }
+  for (const auto& [name, wanted] : type->required) {
+    RETURN_IF_ERROR(CheckField(node, name, wanted));
+  }
+  if (type->validate) {
+    RETURN_IF_ERROR(type->validate(node));
+  }
+  bson::Builder out;
+  bson::OwnedValue id(node.view().Has("_id") ? node["_id"]
+                                             : bson::Value(store_.seams().ids->Next()));
+  out.Append("_id", id.value());
+  for (const bson::Element& field : node.view()) {
+    if (field.name() != "_id" && field.name() != "schema_version") {
+      out.Append(field);
+    }
+  }
+  out.Append("schema_version", type->schema_version);
+  RETURN_IF_ERROR(store_.Insert(kNodes, out.Finish()));
+  return id;
+}
+
+Result<std::vector<Document>> Nodes::Find(const Document& filter, FindOptions options) const {
+  ASSIGN_OR_RETURN(auto found, store_.Find(kNodes, filter, std::move(options)));
+  for (Document& node : found) {
+    if (auto type = TypeOf(node); type.ok()) {
+      node = WithDefaults(node, **type);
+    }
+  }
+  return found;
+}
+
+Result<Document> Nodes::Load(const bson::Value& id) const {
+  ASSIGN_OR_RETURN(auto found, store_.FindOne(kNodes, Doc("_id", id)));
+  if (!found) {
+    return MakeError(Error::kNotFound, bson::ToJson(id));
+  }
+  ASSIGN_OR_RETURN(const NodeType* type, TypeOf(*found));
+  return WithDefaults(*found, *type);
+}
+
+}  // namespace quire::patterns
