@@ -30,6 +30,14 @@ constexpr Row kRows[] = {
     {Error::kWrongType, "WrongType"},
     {Error::kNameClash, "NameClash"},
     {Error::kUnknownMigration, "UnknownMigration"},
+    {Error::kBadTime, "BadTime"},
+    {Error::kBadStatus, "BadStatus"},
+    {Error::kBadQuote, "BadQuote"},
+    {Error::kTooFewFields, "TooFewFields"},
+    {Error::kBadColumnCount, "BadColumnCount"},
+    {Error::kBadNumber, "BadNumber"},
+    {Error::kBadTimestamp, "BadTimestamp"},
+    {Error::kAppliedButNotConfirmed, "AppliedButNotConfirmed"},
 };
 
 }  // namespace

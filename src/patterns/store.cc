@@ -89,6 +89,10 @@ Result<bson::Document> Store::Run(const bson::Document& command) const {
   return Database(database_).RunCommand(command, session_);
 }
 
+Result<bson::Document> Store::RunWrite(const bson::Document& command) const {
+  return Send([&] { return Run(command); });
+}
+
 Status Store::Insert(std::string_view collection, const bson::Document& document) const {
   return Send([&] { return In(collection).InsertOne(document, {.session = session_}).status(); });
 }
@@ -144,7 +148,14 @@ Status Store::Transact(const std::function<Status(const Store&)>& body) const {
 Status Store::CreateIndexes(const std::vector<IndexSpec>& indexes) const {
   for (const IndexSpec& index : indexes) {
     ASSIGN_OR_RETURN(bson::Document keys, bson::Document::FromJson(index.keys));
-    bson::Document options = index.unique ? Doc("unique", true) : Doc();
+    bson::Builder given;
+    if (index.unique) {
+      given.Append("unique", true);
+    }
+    if (index.expire_after_seconds >= 0) {
+      given.Append("expireAfterSeconds", index.expire_after_seconds);
+    }
+    bson::Document options = given.Finish();
     RETURN_IF_ERROR(
         In(index.collection).CreateIndex(keys, options).status().WithPrefix(IndexTitle(index)));
   }

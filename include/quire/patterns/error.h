@@ -34,6 +34,15 @@ enum class Error : int {
   kWrongType,
   kNameClash,
   kUnknownMigration,
+  // Event log.
+  kBadTime = 910300,
+  kBadStatus,
+  kBadQuote,
+  kTooFewFields,
+  kBadColumnCount,
+  kBadNumber,
+  kBadTimestamp,
+  kAppliedButNotConfirmed,  // stored, but not with the write concern asked for
 };
 
 // An error with that code; its message starts with the name.

@@ -20,6 +20,7 @@ struct IndexSpec {
   std::string_view collection;
   std::string_view keys;
   bool unique = false;
+  int64_t expire_after_seconds = -1;  // below 0: documents do not expire
 };
 
 // How a system's collection is to be spread over shards.
@@ -52,6 +53,8 @@ class Store {
                                                 const Pipeline& pipeline) const;
   Result<int64_t> Count(std::string_view collection, const bson::Document& filter) const;
   Result<bson::Document> Run(const bson::Document& command) const;
+  // A command that writes: its reply, writeErrors and all.
+  Result<bson::Document> RunWrite(const bson::Document& command) const;
 
   Status Insert(std::string_view collection, const bson::Document& document) const;
   // How many documents matched: 0 when the guard in the filter failed. With `upsert` a document

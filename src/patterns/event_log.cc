@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/event_log.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "base/try.h"
+#include "patterns/doc.h"
+#include "patterns/event_units.h"
+
+namespace quire::patterns {
+
+namespace {
+
+using bson::Document;
+
+constexpr bson::Date kEver{std::numeric_limits<int64_t>::min()};
+constexpr bson::Date kNever{std::numeric_limits<int64_t>::max()};
+constexpr size_t kMaxBatchDocuments = 100'000;
+constexpr size_t kMaxBatchBytes = 15'000'000;
+constexpr size_t kImportLines = 1000;
+
+uint64_t Mixed(uint64_t h) {
+  h ^= h >> 33;
+  h *= 0xff51afd7ed558ccdULL;
+  h ^= h >> 33;
+  h *= 0xc4ceb9fe1a85ec53ULL;
+  return h ^ h >> 33;
+}
+
+// FNV-1a with a seed, mixed.
+uint64_t Hash(std::string_view bytes, uint64_t seed) {
+  uint64_t h = 14695981039346656037ULL ^ Mixed(seed);
+  for (char c : bytes) {
+    h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  }
+  return Mixed(h);
+}
+
+std::string LineId(std::string_view source, int64_t line, std::string_view text) {
+  const std::string whole =
+      std::string(source) + '\0' + std::to_string(line) + '\0' + std::string(text);
+  const uint64_t parts[] = {Hash(whole, 1), Hash(whole, 2)};
+  return std::string(reinterpret_cast<const char*>(parts), sizeof parts);
+}
+
+Result<Document> ParseLine(std::string_view line, ImportOptions::Format format) {
+  return format == ImportOptions::Format::kApache ? ParseApacheLine(line)
+                                                  : ParseMonitorCsvLine(line);
+}
+
+bson::Date TimeOf(bson::View event) {
+  bson::Value time = event["time"];
+  if (time.missing()) {
+    time = event["GeneratedOn"];
+  }
+  return time.type() == bson::Type::kDate ? time.AsDate() : kEver;
+}
+
+// After the document at (time, id) within [from, to).
+Document Interval(const Document& equality, bson::Date from, bson::Date to, bson::View after) {
+  bson::Builder filter;
+  filter.AppendFields(equality);
+  const bson::Date start = after.empty() ? from : after["time"].AsDate();
+  if (start.millis != kEver.millis || to.millis != kNever.millis) {
+    filter.BeginDocument("time");
+    if (start.millis != kEver.millis) {
+      filter.Append("$gte", start);
+    }
+    if (to.millis != kNever.millis) {
+      filter.Append("$lt", to);
+    }
+    filter.End();
+  }
+  if (!after.empty()) {
+    Put(&filter, "$or", List(Doc("time", Doc("$gt", start)), Doc("_id", Doc("$gt", after["_id"]))));
+  }
+  return filter.Finish();
+}
+
+}  // namespace
+
+// Events of one collection, by their place in the caller's list.
+struct EventLog::Batch {
+  Unit unit;
+  std::vector<size_t> indexes;
+  size_t bytes = 0;
+};
+
+EventLog::EventLog(const Client& client, std::string_view database, EventLogOptions options)
+    : options_(std::move(options)),
+      store_(client, database, options_.seams),
+      units_(std::make_unique<Units>(client, std::string(database), options_)) {}
+
+EventLog::~EventLog() = default;
+
+std::vector<IndexSpec> EventLog::Indexes() const { return units_->Indexes({"", "events", {}, {}}); }
+
+const std::vector<ShardKeySpec>& EventLog::ShardKeys() {
+  static const std::vector<ShardKeySpec> kKeys = {{"events", R"({"path": 1, "ssk": 1})"}};
+  return kKeys;
+}
+
+Status EventLog::CreateIndexes() const { return units_->Prepare(units_->For(store_.Now())); }
+
+Result<std::vector<std::string>> EventLog::MissingIndexes() const {
+  const Unit unit = units_->For(store_.Now());
+  return units_->In(unit).MissingIndexes(units_->Indexes(unit));
+}
+
+// With an _id, its hash, and the fields of the profile.
+Document EventLog::Shaped(const Document& event) const {
+  bson::Builder out;
+  bson::OwnedValue id(event.view().Has("_id") ? event["_id"]
+                                              : bson::Value(store_.seams().ids->Next()));
+  std::string encoded;
+  id.value().AppendTo(&encoded);
+  out.Append("_id", id.value());
+  for (const bson::Element& field : event.view()) {
+    const std::string_view name = field.name();
+    const bool minimal = name == "host" || name == "time" || name == "path" || name == "referrer" ||
+                         name == "user_agent";
+    const bool raw = name == "time" || name == "line";
+    const bool kept = options_.profile == Profile::kFull      ? name != "line"
+                      : options_.profile == Profile::kMinimal ? minimal
+                                                              : raw;
+    if (kept && name != "_id" && name != "ssk") {
+      out.Append(field);
+    }
+  }
+  if (!event.view().Has("time") && event.view().Has("GeneratedOn")) {
+    out.Append("time", event["GeneratedOn"]);
+  }
+  out.Append("ssk", static_cast<int64_t>(Hash(encoded, 3)));
+  return out.Finish();
+}
+
+Result<InsertReport> EventLog::InsertMany(const std::vector<Document>& events, bool ordered,
+                                          const Document& concern) const {
+  InsertReport report;
+  std::vector<Document> shaped;
+  std::vector<Batch> batches;
+  std::map<Unit, size_t> open;  // the batch that takes a unit's next event
+  for (size_t i = 0; i < events.size(); ++i) {
+    shaped.push_back(Shaped(events[i]));
+    const bson::Date time = TimeOf(events[i]);
+    if (time.millis == kEver.millis) {
+      return MakeError(Error::kBadTime, "event " + std::to_string(i) + " has no time");
+    }
+    Unit unit = units_->For(time);
+    if (units_->Expired(unit, time)) {
+      report.dropped_late += 1;
+      continue;
+    }
+    auto found = open.find(unit);
+    const bool fits = found != open.end() && (!ordered || found->second + 1 == batches.size()) &&
+                      batches[found->second].indexes.size() < kMaxBatchDocuments &&
+                      batches[found->second].bytes + shaped[i].bytes().size() < kMaxBatchBytes;
+    if (!fits) {
+      batches.push_back({unit, {}, 0});
+      found = open.insert_or_assign(unit, batches.size() - 1).first;
+    }
+    Batch& batch = batches[found->second];
+    batch.indexes.push_back(i);
+    batch.bytes += shaped[i].bytes().size();
+  }
+  for (const Batch& batch : batches) {
+    RETURN_IF_ERROR(Send(batch, shaped, ordered, concern, &report));
+    if (ordered && !report.errors.empty()) {
+      break;
+    }
+  }
+  return report;
+}
+
+Status EventLog::Send(const Batch& batch, const std::vector<Document>& events, bool ordered,
+                      const Document& concern, InsertReport* report) const {
+  RETURN_IF_ERROR(units_->Prepare(batch.unit));
+  bson::Builder command;
+  command.Append("insert", batch.unit.collection).Append("ordered", ordered);
+  if (!concern.empty()) {
+    command.Append("writeConcern", concern);
+  }
+  command.BeginArray("documents");
+  for (size_t index : batch.indexes) {
+    command.Push(events[index]);
+  }
+  command.End();
+  ASSIGN_OR_RETURN(Document reply, units_->In(batch.unit).RunWrite(command.Finish()));
+  if (concern.view().Has("w") && concern["w"].is_number() && IntegerAt(concern, "w") == 0) {
+    return Status::Ok();
+  }
+  report->inserted += IntegerAt(reply, "n");
+  if (bson::Value errors = reply["writeErrors"]; errors.is_array()) {
+    for (const bson::Element& element : errors.AsArray()) {
+      bson::View error = element.value().AsDocument();
+      report->errors.push_back({batch.indexes.at(static_cast<size_t>(IntegerAt(error, "index"))),
+                                static_cast<int>(IntegerAt(error, "code")),
+                                std::string(TextAt(error, "errmsg"))});
+    }
+  }
+  if (bson::Value unmet = reply["writeConcernError"]; unmet.is_document()) {
+    report->confirmation =
+        MakeError(Error::kAppliedButNotConfirmed, TextAt(unmet.AsDocument(), "errmsg"));
+  }
+  return Status::Ok();
+}
+
+Result<ImportReport> EventLog::Import(std::string_view source, std::istream* stream,
+                                      const ImportOptions& options) const {
+  ImportReport report;
+  report.resume_offset = options.offset;
+  report.resume_line = options.line;
+  stream->clear();
+  stream->seekg(options.offset);
+  std::string line;
+  bool more = true;
+  while (more) {
+    std::vector<Document> events;
+    ImportReport next = report;
+    while (events.size() < kImportLines &&
+           (more = static_cast<bool>(std::getline(*stream, line)))) {
+      const bool whole = !stream->eof();  // ended by its newline
+      if (!whole && !options.final) {
+        more = false;
+        break;
+      }
+      next.lines += 1;
+      next.resume_line += 1;
+      next.resume_offset += static_cast<int64_t>(line.size()) + (whole ? 1 : 0);
+      if (line.ends_with('\r')) {
+        line.pop_back();
+      }
+      Result<Document> event = ParseLine(line, options.format);
+      if (!event.ok()) {
+        next.rejected.push_back({next.resume_line, event.status().message()});
+        continue;
+      }
+      const std::string id = LineId(source, next.resume_line, line);
+      bson::Builder with_id;
+      with_id.Append("_id", bson::Value::Binary(id, 0)).AppendFields(*event);
+      if (options_.profile == Profile::kRaw) {
+        with_id.Append("line", line);
+      }
+      events.push_back(with_id.Finish());
+    }
+    ASSIGN_OR_RETURN(InsertReport stored, InsertMany(events));
+    RETURN_IF_ERROR(store_.seams().After("event_log.import.c1"));
+    next.inserted += stored.inserted;
+    next.dropped_late += stored.dropped_late;
+    for (const InsertError& error : stored.errors) {
+      Status status(error.code, error.message);
+      if (!IsDuplicateKey(status)) {
+        return status;
+      }
+      next.duplicates += 1;
+    }
+    report = std::move(next);
+  }
+  return report;
+}
+
+Result<Page> EventLog::Query(const Document& equality, bson::Date from, bson::Date to,
+                             const PageRequest& page) const {
+  Document after;
+  if (!page.after.empty()) {
+    ASSIGN_OR_RETURN(after, DecodePageEnd(page.after, {"time", "_id"}));
+    if (after["time"].type() != bson::Type::kDate) {
+      return MakeError(Error::kBadCursor, page.after);
+    }
+  }
+  if (options_.retention == Retention::kTtl) {  // the background deletes late
+    from.millis = std::max(from.millis, store_.Ago(options_.horizon).millis + 1);
+  }
+  Page result;
+  const bson::Date start = after.empty() ? from : after["time"].AsDate();
+  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(start, to));
+  for (const Unit& unit : units) {
+    const int64_t room = page.limit - static_cast<int64_t>(result.documents.size());
+    if (room <= 0) {
+      break;
+    }
+    ASSIGN_OR_RETURN(auto found,
+                     units_->In(unit).Find(unit.collection, Interval(equality, from, to, after),
+                                           {.sort = Doc("time", 1, "_id", 1), .limit = room}));
+    std::move(found.begin(), found.end(), std::back_inserter(result.documents));
+  }
+  if (static_cast<int64_t>(result.documents.size()) == page.limit && page.limit > 0) {
+    const Document& last = result.documents.back();
+    result.next = EncodePageEnd(Doc("time", last["time"], "_id", last["_id"]));
+  }
+  return result;
+}
+
+Result<Page> EventLog::ByPath(std::string_view path, const PageRequest& page) const {
+  return Query(Doc("path", path), kEver, kNever, page);
+}
+
+Result<Page> EventLog::ByTime(bson::Date from, bson::Date to, const PageRequest& page) const {
+  return Query(Doc(), from, to, page);
+}
+
+Result<Page> EventLog::ByHost(std::string_view host, bson::Date from, bson::Date to,
+                              const PageRequest& page) const {
+  return Query(Doc("host", host), from, to, page);
+}
+
+Result<std::vector<DailyHits>> EventLog::CountByDayAndPath(bson::Date from, bson::Date to) const {
+  const Pipeline pipeline = {
+      Doc("$match", Doc("time", Doc("$gte", from, "$lt", to))),
+      Doc("$project", Doc("_id", 0, "path", 1, "time", 1)),
+      Doc("$group", Doc("_id",
+                        Doc("path", "$path", "y", Doc("$year", "$time"), "m",
+                            Doc("$month", "$time"), "d", Doc("$dayOfMonth", "$time")),
+                        "hits", Doc("$sum", int64_t{1}))),
+      Doc("$sort", Doc("_id", 1))};
+  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(from, to));
+  std::vector<DailyHits> hits;
+  for (const Unit& unit : units) {
+    ASSIGN_OR_RETURN(auto groups, units_->In(unit).Aggregate(unit.collection, pipeline));
+    for (const Document& group : groups) {
+      hits.push_back({std::string(TextAt(group, "_id.path")),
+                      static_cast<int32_t>(IntegerAt(group, "_id.y")),
+                      static_cast<int32_t>(IntegerAt(group, "_id.m")),
+                      static_cast<int32_t>(IntegerAt(group, "_id.d")), IntegerAt(group, "hits")});
+    }
+  }
+  std::sort(hits.begin(), hits.end(), [](const DailyHits& a, const DailyHits& b) {
+    return std::tie(a.path, a.year, a.month, a.day) < std::tie(b.path, b.year, b.month, b.day);
+  });
+  return hits;
+}
+
+Result<JobReport> EventLog::DropExpired() const {
+  JobReport report;
+  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
+  const bool rotated = options_.retention == Retention::kDailyCollections ||
+                       options_.retention == Retention::kMonthlyDatabases;
+  for (const Unit& unit : units) {
+    report.examined += 1;
+    if (!rotated || !units_->Expired(unit, unit.from)) {
+      report.skipped += 1;
+      continue;
+    }
+    RETURN_IF_ERROR(units_->Drop(unit));
+    RETURN_IF_ERROR(store_.seams().After("event_log.drop.c1"));
+    report.changed += 1;
+  }
+  return report;
+}
+
+Result<std::vector<std::pair<std::string, int64_t>>> EventLog::IndexSizes() const {
+  std::map<std::string, int64_t> sizes;
+  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
+  for (const Unit& unit : units) {
+    ASSIGN_OR_RETURN(Document stats, units_->In(unit).Run(Doc("collStats", unit.collection)));
+    bson::Value indexes = stats["indexSizes"];
+    if (!indexes.is_document()) {
+      continue;
+    }
+    for (const bson::Element& index : indexes.AsDocument()) {
+      sizes[std::string(index.name())] += IntegerAt(indexes.AsDocument(), index.name());
+    }
+  }
+  return std::vector<std::pair<std::string, int64_t>>(sizes.begin(), sizes.end());
+}
+
+}  // namespace quire::patterns

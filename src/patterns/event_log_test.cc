@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/event_log.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "patterns/test_world.h"
+#include "quire/patterns/buckets.h"
+#include "quire/patterns/index_advice.h"
+
+namespace quire::patterns {
+namespace {
+
+using bson::Date;
+using bson::Document;
+using std::chrono::hours;
+
+constexpr Retention kRetentions[] = {Retention::kCapped, Retention::kTtl,
+                                     Retention::kDailyCollections, Retention::kMonthlyDatabases};
+constexpr int64_t kHour = 3'600'000;
+constexpr int64_t kDay = 24 * kHour;
+
+EventLog LogOf(World* world, Retention retention, const Seams& seams) {
+  return EventLog(world->client, world->database,
+                  {.retention = retention, .horizon = hours(24 * 60), .seams = seams});
+}
+EventLog LogOf(World* world, Retention retention) {
+  return LogOf(world, retention, world->seams());
+}
+
+// Event `i` of a history over some days before now.
+Document EventOf(World* world, int i) {
+  const std::string host = "h" + std::to_string(i % 3);
+  const std::string path = "/p" + std::to_string(i % 4);
+  return Doc("_id", i, "host", host, "path", path, "time",
+             Date{world->clock.Now().millis - i * 7 * kHour});
+}
+
+std::vector<Document> EventsOf(World* world, int n) {
+  std::vector<Document> events;
+  for (int i = 0; i < n; ++i) {
+    events.push_back(EventOf(world, i));
+  }
+  return events;
+}
+
+std::vector<int64_t> Ids(const std::vector<Document>& documents) {
+  std::vector<int64_t> ids;
+  for (const Document& document : documents) {
+    ids.push_back(IntegerAt(document, "_id"));
+  }
+  return ids;
+}
+
+std::string LinesOf(int n) {
+  std::string text;
+  for (int i = 0; i < n; ++i) {
+    text += i % 5 == 4 ? "nonsense\n"
+                       : "h" + std::to_string(i) +
+                             " - - [12/Sep/2020:10:00:00 +0000] \"GET /x HTTP/1.1\" 200 1\r\n";
+  }
+  return text;
+}
+
+// The databases of a rotated log.
+void DropMonths(World* world) {
+  const std::vector<std::string> names = *world->client.ListDatabaseNames();
+  for (const std::string& name : names) {
+    if (name.starts_with(world->database + "_")) {
+      EXPECT_TRUE(world->client.GetDatabase(name).Drop().ok());
+    }
+  }
+}
+
+class EventLogTest : public ::testing::TestWithParam<Place> {};
+
+TEST_P(EventLogTest, QueriesPageAlikeInEveryRetention) {
+  for (Retention retention : kRetentions) {
+    World world(GetParam());
+    EventLog log = LogOf(&world, retention);
+    auto report = log.InsertMany(EventsOf(&world, 60));
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(report->inserted, 60);
+    EXPECT_TRUE(log.MissingIndexes()->empty());
+
+    const int64_t now = world.clock.Now().millis;
+    const Date from{now - 10 * kDay};
+    const Date to{now - kDay};
+    std::vector<int64_t> expected;
+    for (int i = 59; i >= 0; --i) {
+      const int64_t time = now - i * 7 * kHour;
+      if (i % 3 == 1 && time >= from.millis && time < to.millis) {
+        expected.push_back(i);
+      }
+    }
+    std::vector<int64_t> found;
+    PageRequest request{.limit = 4};
+    do {
+      auto page = log.ByHost("h1", from, to, request);
+      ASSERT_TRUE(page.ok()) << page.status().ToString();
+      std::vector<int64_t> ids = Ids(page->documents);
+      found.insert(found.end(), ids.begin(), ids.end());
+      request.after = page->next;
+    } while (!request.after.empty());
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(log.ByPath("/p2", {.limit = 100})->documents.size(), 15u);
+    EXPECT_EQ(log.ByTime(from, to, {.limit = 1000})->documents.size(), 31u);
+    EXPECT_TRUE(Is(log.ByTime(from, to, {.after = "xyz"}).status(), Error::kBadCursor));
+    int64_t hits = 0;
+    const std::vector<DailyHits> rows = *log.CountByDayAndPath(from, to);
+    for (const DailyHits& row : rows) {
+      hits += row.hits;
+    }
+    EXPECT_EQ(hits, 31);
+    EXPECT_GE(log.IndexSizes()->size(), 4u);
+    DropMonths(&world);
+  }
+}
+
+TEST_P(EventLogTest, BulksReportEveryError) {
+  World world(GetParam());
+  EventLog log = LogOf(&world, Retention::kTtl);
+  std::vector<Document> events = EventsOf(&world, 5);
+  events[2] = events[0];
+  auto ordered = log.InsertMany(events, true);
+  ASSERT_TRUE(ordered.ok());
+  EXPECT_EQ(ordered->inserted, 2);
+  ASSERT_EQ(ordered->errors.size(), 1u);
+  EXPECT_EQ(ordered->errors[0].index, 2u);
+  EXPECT_EQ(ordered->errors[0].code, 11000);
+  auto unordered = log.InsertMany(events, false);
+  EXPECT_EQ(unordered->inserted, 2);
+  EXPECT_EQ(unordered->errors.size(), 3u);
+  EXPECT_TRUE(log.InsertMany(events, false, Doc("w", 0))->errors.empty());
+  EXPECT_TRUE(Is(log.InsertMany({Doc("host", "x")}).status(), Error::kBadTime));
+  EXPECT_TRUE(log.InsertMany({Doc("time", world.clock.Now())}, true, Doc("w", "majority"))
+                  ->confirmation.ok());
+}
+
+TEST_P(EventLogTest, OrderedBulksStopAcrossUnits) {
+  World world(GetParam());
+  EventLog log = LogOf(&world, Retention::kDailyCollections);
+  std::vector<Document> events = EventsOf(&world, 12);
+  events[7] = events[6];
+  auto report = log.InsertMany(events, true);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->inserted, 7);
+  ASSERT_EQ(report->errors.size(), 1u);
+  EXPECT_EQ(report->errors[0].index, 7u);
+}
+
+TEST_P(EventLogTest, ImportsEachLineOnce) {
+  World world(GetParam());
+  EventLog log = LogOf(&world, Retention::kDailyCollections);
+  std::stringstream file(LinesOf(20) + "unfinished");
+  auto first = log.Import("f", &file, {});
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  EXPECT_EQ(first->lines, 20);
+  EXPECT_EQ(first->inserted, 16);
+  EXPECT_EQ(first->rejected.size(), 4u);
+  EXPECT_EQ(first->rejected[0].line, 5);
+  EXPECT_EQ(first->resume_offset, static_cast<int64_t>(LinesOf(20).size()));
+  auto again = log.Import("f", &file, {});
+  EXPECT_EQ(again->inserted, 0);
+  EXPECT_EQ(again->duplicates, 16);
+  auto rest = log.Import(
+      "f", &file, {.offset = first->resume_offset, .line = first->resume_line, .final = true});
+  EXPECT_EQ(rest->lines, 1);
+  EXPECT_EQ(rest->rejected.at(0).line, 21);
+  auto other = log.Import("g", &file, {});
+  EXPECT_EQ(other->inserted, 16);
+}
+
+TEST_P(EventLogTest, ImportSurvivesEveryCrash) {
+  CrashCase test;
+  const std::string text = LinesOf(12);
+  auto import = [&text](World* world, const Seams& seams) {
+    std::stringstream file(text);
+    return LogOf(world, Retention::kDailyCollections, seams).Import("f", &file, {}).status();
+  };
+  auto stored = [](World* world) {
+    return LogOf(world, Retention::kDailyCollections)
+        .ByPath("/x", {.limit = 1000})
+        ->documents.size();
+  };
+  test.setup = [](World*) {};
+  test.operation = import;
+  test.settle = [&](World* world) { EXPECT_TRUE(import(world, world->seams()).ok()); };
+  test.always = [&](World* world) { EXPECT_LE(stored(world), 10u); };
+  test.settled = [&](World* world) { EXPECT_EQ(stored(world), 10u); };
+  EXPECT_GE(RunCrashCase(GetParam(), test), 6);
+}
+
+TEST_P(EventLogTest, RotationDropsWholeUnits) {
+  for (Retention retention : {Retention::kDailyCollections, Retention::kMonthlyDatabases}) {
+    World world(GetParam());
+    EventLog log = LogOf(&world, retention);
+    ASSERT_EQ(log.InsertMany(EventsOf(&world, 60))->inserted, 60);
+    EXPECT_EQ(log.DropExpired()->changed, 0);
+    world.clock.Advance(hours(24 * 50));
+    auto dropped = log.DropExpired();
+    ASSERT_TRUE(dropped.ok()) << dropped.status().ToString();
+    EXPECT_GT(dropped->changed, 0);
+    EXPECT_EQ(log.DropExpired()->changed, 0);
+    auto left = log.ByTime(Date{0}, Date{INT64_MAX}, {.limit = 1000});
+    ASSERT_TRUE(left.ok());
+    EXPECT_LT(left->documents.size(), 60u);
+    // What belongs to a dropped unit is not stored again.
+    const Document late = Doc("time", Date{world.clock.Now().millis - 100 * kDay});
+    EXPECT_EQ(log.InsertMany({late})->dropped_late, 1);
+    EXPECT_EQ(log.ByTime(Date{0}, Date{INT64_MAX}, {.limit = 1000})->documents.size(),
+              left->documents.size());
+    DropMonths(&world);
+  }
+}
+
+TEST_P(EventLogTest, CappedKeepsTheNewest) {
+  World world(GetParam());
+  EventLog log(world.client, world.database,
+               {.retention = Retention::kCapped, .capped_documents = 10, .seams = world.seams()});
+  ASSERT_EQ(log.InsertMany(EventsOf(&world, 25), true)->inserted, 25);
+  auto kept = world.store.Find("events", Doc());
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(Ids(*kept), (std::vector<int64_t>{15, 16, 17, 18, 19, 20, 21, 22, 23, 24}));
+}
+
+TEST_P(EventLogTest, ManyWritersFirstUseOfAUnit) {
+  World world(GetParam());
+  EventLog log = LogOf(&world, Retention::kDailyCollections);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 10; ++i) {
+        auto report = log.InsertMany({Doc("_id", t * 100 + i, "path", "/c", "time",
+                                          Date{world.clock.Now().millis - i * kDay})});
+        EXPECT_TRUE(report.ok() && report->inserted == 1) << report.status().ToString();
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(log.ByPath("/c", {.limit = 100})->documents.size(), 40u);
+}
+
+TEST_P(EventLogTest, ProfilesKeepWhatTheySay) {
+  struct {
+    Profile profile;
+    const char* fields;
+  } const kRows[] = {{Profile::kMinimal, "_id host time path referrer user_agent ssk "},
+                     {Profile::kRaw, "_id time line ssk "}};
+  for (const auto& row : kRows) {
+    World world(GetParam());
+    EventLog log(world.client, world.database,
+                 {.retention = Retention::kTtl, .profile = row.profile, .seams = world.seams()});
+    std::stringstream file(LinesOf(1));
+    ASSERT_EQ(log.Import("f", &file, {})->inserted, 1);
+    std::string fields;
+    auto stored = world.store.FindOne("events", Doc());
+    ASSERT_TRUE(stored.ok() && *stored);
+    for (const bson::Element& field : (*stored)->view()) {
+      fields += std::string(field.name()) + " ";
+    }
+    EXPECT_EQ(fields, row.fields);
+  }
+}
+
+TEST_P(EventLogTest, IndexesAreComparedAndUsed) {
+  World world(GetParam());
+  EventLog log = LogOf(&world, Retention::kTtl);
+  ASSERT_EQ(log.InsertMany(EventsOf(&world, 60))->inserted, 60);
+  const Date from{world.clock.Now().millis - 10 * kDay};
+  const Document filter = Doc("host", "h1", "time", Doc("$gte", from));
+  auto trials =
+      CompareIndexes(world.client, world.database, "events", filter, Doc("time", 1),
+                     {R"({"time": 1, "host": 1})", R"({"host": 1, "time": 1})", R"({"host": 1})"});
+  ASSERT_TRUE(trials.ok()) << trials.status().ToString();
+  EXPECT_EQ((*trials)[0].keys, R"({"host":1,"time":1})");
+  EXPECT_LE((*trials)[0].keys_examined, (*trials)[0].returned + 1);
+  EXPECT_TRUE((*trials)[2].sorts_in_memory);
+  EXPECT_EQ((*trials)[2].keys, R"({"host":1})");
+  EXPECT_EQ(log.Indexes().size(), 4u);  // the trials' are gone again
+  EXPECT_EQ(*world.store.MissingIndexes({{"events", R"({"host": 1})"}}),
+            std::vector<std::string>{R"(events {"host": 1})"});
+  const Document sort = Doc("time", 1, "_id", 1);
+  for (const Document& query :
+       {filter, Doc("path", "/p1"), Doc("time", Doc("$gte", from)),
+        Doc("host", "h1", "time", Doc("$gte", from), "$or",
+            List(Doc("time", Doc("$gt", from)), Doc("_id", Doc("$gt", 1))))}) {
+    Explained explained =
+        Explain(world.store, Doc("find", "events", "filter", query, "sort", sort));
+    EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
+    EXPECT_EQ(explained.plan.find("\"SORT\""), std::string::npos) << explained.plan;
+    EXPECT_LE(explained.keys, explained.returned + 1) << explained.plan;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, EventLogTest, ::testing::Values(Place::kEmbedded, Place::kServed),
+                         [](const auto& place) { return PlaceName(place.param); });
+
+TEST(IndexAdviceTest, EqualitySortRange) {
+  IndexAdvice advice = AdviseIndex({"host"}, {"-time"}, {"time", "status"});
+  EXPECT_EQ(bson::ToJson(advice.keys.view()), R"({"host":1,"time":-1,"status":1})");
+  EXPECT_EQ(advice.warnings.size(), 2u);
+  EXPECT_TRUE(AdviseIndex({"a", "a"}, {"b"}, {"b"}).warnings.empty());
+}
+
+}  // namespace
+}  // namespace quire::patterns

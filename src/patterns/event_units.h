@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The collections an event log is spread over: one, or one per day or month.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "quire/patterns/event_log.h"
+
+namespace quire::patterns {
+
+// A collection of events and the interval [from, to) of the times in it.
+struct EventLog::Unit {
+  std::string database;
+  std::string collection;
+  bson::Date from;
+  bson::Date to;
+
+  bool operator<(const Unit& other) const {
+    return std::tie(database, collection) < std::tie(other.database, other.collection);
+  }
+};
+
+// Safe for concurrent use.
+class EventLog::Units {
+ public:
+  Units(Client client, std::string database, const EventLogOptions& options);
+
+  std::vector<IndexSpec> Indexes(const Unit& unit) const;
+
+  // Where an event of that time belongs.
+  Unit For(bson::Date time) const;
+  // Whether events of the unit (or, in one collection, of that time) are not kept any more.
+  bool Expired(const Unit& unit, bson::Date time) const;
+  // Makes the collection and its indexes the first time it is used.
+  Status Prepare(const Unit& unit);
+  // Those that exist and overlap [from, to), in the order of time.
+  Result<std::vector<Unit>> Existing(bson::Date from, bson::Date to) const;
+  Status Drop(const Unit& unit);
+  Store In(const Unit& unit) const { return Store(client_, unit.database, options_.seams); }
+
+ private:
+  Result<std::vector<std::string>> Names() const;
+
+  Client client_;
+  const std::string database_;
+  const EventLogOptions options_;
+  std::mutex mutex_;
+  std::set<Unit> prepared_;  // guarded by mutex_
+};
+
+}  // namespace quire::patterns
