@@ -130,7 +130,7 @@ def check_header(path):
     """Compiles the header alone; only its syntax and names, no code."""
     compiled = subprocess.run(
         ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-ignored-attributes",
-         "-Iinclude", "-Isrc", *DRIVER, "-x", "c++", "-include", path, "/dev/null"],
+         "-Iinclude", "-Isrc", "-Itests", *DRIVER, "-x", "c++", "-include", path, "/dev/null"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if compiled.returncode != 0:
         yield f"{path}: does not compile alone\n{compiled.stdout}"
