@@ -38,6 +38,7 @@ constexpr Row kRows[] = {
     {Error::kBadNumber, "BadNumber"},
     {Error::kBadTimestamp, "BadTimestamp"},
     {Error::kAppliedButNotConfirmed, "AppliedButNotConfirmed"},
+    {Error::kStaleBatch, "StaleBatch"},
 };
 
 }  // namespace

@@ -43,6 +43,8 @@ enum class Error : int {
   kBadNumber,
   kBadTimestamp,
   kAppliedButNotConfirmed,  // stored, but not with the write concern asked for
+  // Reports.
+  kStaleBatch = 910400,  // too old to know whether it was counted
 };
 
 // An error with that code; its message starts with the name.

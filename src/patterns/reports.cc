@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/reports.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/try.h"
+#include "patterns/doc.h"
+
+namespace quire::patterns {
+
+namespace {
+
+using bson::Date;
+using bson::Document;
+
+constexpr char kDaily[] = "stats.daily";
+constexpr char kMonthly[] = "stats.monthly";
+constexpr int32_t kKeptBatches = 1000;
+constexpr int kAttempts = 5;
+
+Status CheckNames(std::string_view site, std::string_view page) {
+  if (site.empty() || site.find('/') != std::string_view::npos) {
+    return MakeError(Error::kInvalidName, site);
+  }
+  return page.starts_with('/') ? Status::Ok() : MakeError(Error::kInvalidName, page);
+}
+
+int64_t DaysBetween(Date from, Date to) { return (to.millis - from.millis) / 86'400'000; }
+
+// FNV-1a: the same stripe for a batch in every process.
+uint64_t HashOf(std::string_view text) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  }
+  return hash;
+}
+
+}  // namespace
+
+// The document that a count belongs to.
+struct Reports::Target {
+  std::string_view collection;
+  std::string id;
+  Document metadata;  // as the dotted equalities of a filter
+
+  bool operator<(const Target& other) const {
+    return std::tie(collection, id) < std::tie(other.collection, other.id);
+  }
+};
+
+Reports::Reports(const Client& client, std::string_view database, ReportsOptions options)
+    : options_(std::move(options)), store_(client, database, options_.seams) {}
+
+const std::vector<IndexSpec>& Reports::Indexes() {
+  static constexpr char kKeys[] = R"({"metadata.site": 1, "metadata.page": 1, "metadata.date": 1})";
+  static const std::vector<IndexSpec> kIndexes = {{kDaily, kKeys}, {kMonthly, kKeys}};
+  return kIndexes;
+}
+
+const std::vector<ShardKeySpec>& Reports::ShardKeys() {
+  static constexpr char kKeys[] = R"({"metadata.site": 1, "metadata.page": 1, "metadata.date": 1})";
+  static const std::vector<ShardKeySpec> kShards = {{kDaily, kKeys}, {kMonthly, kKeys}};
+  return kShards;
+}
+
+Reports::Target Reports::TargetOf(Date time, std::string_view site, std::string_view page,
+                                  bool monthly, int32_t stripe) const {
+  std::string id =
+      (monthly ? MonthKey(time) : DayKey(time)) + "/" + std::string(site) + std::string(page);
+  if (options_.stripes > 1) {
+    id += "#" + std::to_string(stripe);
+  }
+  const Date date = BucketStart(time, monthly ? Level::kMonth : Level::kDay);
+  return {monthly ? kMonthly : kDaily, std::move(id),
+          Doc("metadata.site", site, "metadata.page", page, "metadata.date", date)};
+}
+
+std::string Reports::MinuteSlot(const CivilTime& at) const {
+  if (options_.layout == ReportLayout::kFlat) {
+    return "minute." + std::to_string(at.hour * 60 + at.minute);
+  }
+  return "minute." + std::to_string(at.hour) + "." + std::to_string(at.minute);
+}
+
+std::map<std::string, int64_t> Reports::DailyCounts(const Hit& hit) const {
+  const CivilTime at = ToCivil(hit.time);
+  std::map<std::string, int64_t> counts = {{"hourly." + std::to_string(at.hour), hit.count},
+                                           {MinuteSlot(at), hit.count}};
+  if (!split()) {
+    counts.emplace("daily", hit.count);
+  }
+  return counts;
+}
+
+// A document that exists already though its upsert found none: made by another upsert, or marked
+// with this batch.
+Status Reports::Add(const Target& target, const std::map<std::string, int64_t>& counts,
+                    std::string_view batch) const {
+  bson::Builder filter;
+  filter.Append("_id", target.id).AppendFields(target.metadata);
+  bson::Builder increments;
+  for (const auto& [path, count] : counts) {
+    increments.Append(path, count);
+  }
+  Document update = Doc("$inc", increments.Finish());
+  if (!batch.empty()) {
+    filter.Append("batches", Doc("$ne", batch));
+    update = MergeUpdates(
+        update, Doc("$push", Doc("batches", Doc("$each", List(batch), "$slice", -kKeptBatches))));
+  }
+  const Document guarded = filter.Finish();
+  for (int i = 0; i < kAttempts; ++i) {
+    Status status = store_.UpdateOne(target.collection, guarded, update, true).status();
+    if (!IsDuplicateKey(status)) {
+      return status;
+    }
+    if (!batch.empty()) {
+      ASSIGN_OR_RETURN(auto found,
+                       store_.FindOne(target.collection, Doc("_id", target.id, "batches", batch),
+                                      {.projection = Doc("_id", 1)}));
+      if (found) {
+        return Status::Ok();
+      }
+    }
+  }
+  return MakeError(Error::kContention, target.id);
+}
+
+Status Reports::LogHit(const Hit& hit) const {
+  RETURN_IF_ERROR(CheckNames(hit.site, hit.page));
+  if (options_.expected_hits_per_day > 0 &&
+      store_.seams().random->Next() * static_cast<double>(options_.expected_hits_per_day) < 1.0) {
+    RETURN_IF_ERROR(Preallocate(NextBucket(hit.time, Level::kDay), hit.site, hit.page));
+  }
+  const int32_t stripe =
+      options_.stripes > 1 ? static_cast<int32_t>(store_.seams().random->Next() * options_.stripes)
+                           : 0;
+  RETURN_IF_ERROR(Add(TargetOf(hit.time, hit.site, hit.page, false, stripe), DailyCounts(hit), ""));
+  RETURN_IF_ERROR(store_.seams().After("reports.log_hit.c1"));
+  if (!split()) {
+    return Status::Ok();
+  }
+  RETURN_IF_ERROR(Add(TargetOf(hit.time, hit.site, hit.page, true, stripe),
+                      {{"daily." + std::to_string(ToCivil(hit.time).day), hit.count}}, ""));
+  return store_.seams().After("reports.log_hit.c2");
+}
+
+Status Reports::LogBatch(std::string_view batch, Date made, const std::vector<Hit>& hits) const {
+  if (batch.empty()) {
+    return MakeError(Error::kInvalidName, "a batch has an id");
+  }
+  if (made.millis < store_.Ago(options_.batch_retention).millis) {
+    return MakeError(Error::kStaleBatch, batch);
+  }
+  const auto stripe =
+      static_cast<int32_t>(HashOf(batch) % static_cast<uint64_t>(std::max(options_.stripes, 1)));
+  std::map<Target, std::map<std::string, int64_t>> sums;
+  for (const Hit& hit : hits) {
+    RETURN_IF_ERROR(CheckNames(hit.site, hit.page));
+    auto& daily = sums[TargetOf(hit.time, hit.site, hit.page, false, stripe)];
+    for (const auto& [path, count] : DailyCounts(hit)) {
+      daily[path] += count;
+    }
+    if (split()) {
+      sums[TargetOf(hit.time, hit.site, hit.page, true, stripe)]
+          ["daily." + std::to_string(ToCivil(hit.time).day)] += hit.count;
+    }
+  }
+  int step = 0;
+  for (const auto& [target, counts] : sums) {
+    RETURN_IF_ERROR(Add(target, counts, batch));
+    RETURN_IF_ERROR(store_.seams().After("reports.log_batch", ++step));
+  }
+  return Status::Ok();
+}
+
+Document Reports::Zeros(bool monthly, Date date) const {
+  bson::Builder zeros;
+  if (monthly) {
+    const int64_t days = DaysBetween(date, NextBucket(date, Level::kMonth));
+    for (int64_t day = 1; day <= days; ++day) {
+      zeros.Append("daily." + std::to_string(day), int64_t{0});
+    }
+    return zeros.Finish();
+  }
+  if (!split()) {
+    zeros.Append("daily", int64_t{0});
+  }
+  for (CivilTime at; at.hour < 24; ++at.hour) {
+    zeros.Append("hourly." + std::to_string(at.hour), int64_t{0});
+    for (at.minute = 0; at.minute < 60; ++at.minute) {
+      zeros.Append(MinuteSlot(at), int64_t{0});
+    }
+  }
+  return zeros.Finish();
+}
+
+Status Reports::Preallocate(Date day, std::string_view site, std::string_view page) const {
+  RETURN_IF_ERROR(CheckNames(site, page));
+  for (int32_t stripe = 0; stripe < std::max(options_.stripes, 1); ++stripe) {
+    for (bool monthly : {false, true}) {
+      if (monthly && !split()) {
+        continue;
+      }
+      const Target target = TargetOf(day, site, page, monthly, stripe);
+      bson::Builder filter;
+      filter.Append("_id", target.id).AppendFields(target.metadata);
+      const Date start = BucketStart(day, monthly ? Level::kMonth : Level::kDay);
+      Status status = store_
+                          .UpdateOne(target.collection, filter.Finish(),
+                                     Doc("$setOnInsert", Zeros(monthly, start)), true)
+                          .status();
+      if (!IsDuplicateKey(status)) {
+        RETURN_IF_ERROR(status);
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<ReportPoint>> Reports::Series(std::string_view site, std::string_view page,
+                                                 Date from, Date to, Level level) const {
+  RETURN_IF_ERROR(CheckNames(site, page));
+  const bool monthly = split() && level == Level::kDay;
+  const Date first = BucketStart(from, monthly ? Level::kMonth : Level::kDay);
+  ASSIGN_OR_RETURN(auto documents, store_.Find(monthly ? kMonthly : kDaily,
+                                               Doc("metadata.site", site, "metadata.page", page,
+                                                   "metadata.date", Doc("$gte", first, "$lt", to)),
+                                               {.sort = Doc("metadata.date", 1)}));
+  std::map<int64_t, std::vector<const Document*>> by_date;  // several with stripes
+  for (const Document& document : documents) {
+    by_date[At(document, "metadata.date").AsDate().millis].push_back(&document);
+  }
+  std::vector<ReportPoint> points;
+  for (Date at = BucketStart(from, level); at.millis < to.millis; at = NextBucket(at, level)) {
+    const CivilTime civil = ToCivil(at);
+    const std::string slot = monthly                 ? "daily." + std::to_string(civil.day)
+                             : level == Level::kDay  ? "daily"
+                             : level == Level::kHour ? "hourly." + std::to_string(civil.hour)
+                                                     : MinuteSlot(civil);
+    ReportPoint point{at, 0};
+    for (const Document* document :
+         by_date[BucketStart(at, monthly ? Level::kMonth : Level::kDay).millis]) {
+      point.hits += IntegerAt(*document, slot);
+    }
+    points.push_back(point);
+  }
+  return points;
+}
+
+// The batches of the days count as batches of the month, or a repeat would count them twice there.
+Status Reports::RebuildMonth(Date month, std::string_view site, std::string_view page) const {
+  RETURN_IF_ERROR(CheckNames(site, page));
+  const Date start = BucketStart(month, Level::kMonth);
+  const Date end = NextBucket(month, Level::kMonth);
+  for (int32_t stripe = 0; split() && stripe < std::max(options_.stripes, 1); ++stripe) {
+    bson::Builder days;
+    std::vector<bson::OwnedValue> batches;
+    for (Date day = start; day.millis < end.millis; day = NextBucket(day, Level::kDay)) {
+      const Target target = TargetOf(day, site, page, false, stripe);
+      ASSIGN_OR_RETURN(auto found, store_.FindOne(kDaily, Doc("_id", target.id)));
+      int64_t sum = 0;
+      for (int hour = 0; found && hour < 24; ++hour) {
+        sum += IntegerAt(*found, "hourly." + std::to_string(hour));
+      }
+      days.Append("daily." + std::to_string(ToCivil(day).day), sum);
+      if (found && (*found)["batches"].is_array()) {
+        for (const bson::Element& batch : (*found)["batches"].AsArray()) {
+          batches.emplace_back(batch.value());
+        }
+      }
+    }
+    const Target target = TargetOf(start, site, page, true, stripe);
+    bson::Builder filter;
+    filter.Append("_id", target.id).AppendFields(target.metadata);
+    Document update = Doc("$set", days.Finish());
+    if (!batches.empty()) {
+      update =
+          MergeUpdates(update, Doc("$addToSet", Doc("batches", Doc("$each", ListOf(batches)))));
+    }
+    RETURN_IF_ERROR(store_.UpdateOne(kMonthly, filter.Finish(), update, true).status());
+    RETURN_IF_ERROR(store_.seams().After("reports.rebuild_month", stripe + 1));
+  }
+  return Status::Ok();
+}
+
+}  // namespace quire::patterns

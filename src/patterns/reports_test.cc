@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/reports.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "patterns/test_world.h"
+
+namespace quire::patterns {
+namespace {
+
+using bson::Date;
+using bson::Document;
+
+constexpr ReportLayout kLayouts[] = {ReportLayout::kFlat, ReportLayout::kHierarchical,
+                                     ReportLayout::kSplit};
+constexpr int64_t kHour = 3'600'000;
+constexpr int64_t kDay = 24 * kHour;
+
+Reports ReportsOf(World* world, ReportLayout layout, const Seams& seams, int32_t stripes = 1) {
+  return Reports(world->client, world->database,
+                 {.layout = layout, .stripes = stripes, .seams = seams});
+}
+Reports ReportsOf(World* world, ReportLayout layout, int32_t stripes = 1) {
+  return ReportsOf(world, layout, world->seams(), stripes);
+}
+
+int64_t Sum(const std::vector<ReportPoint>& points) {
+  int64_t sum = 0;
+  for (const ReportPoint& point : points) {
+    sum += point.hits;
+  }
+  return sum;
+}
+
+std::vector<Hit> RandomHits(int n) {
+  std::mt19937 random(11);
+  const int64_t start = ToDate({2024, 1, 30, 0, 0, 0}).millis;
+  std::vector<Hit> hits;
+  for (int i = 0; i < n; ++i) {
+    hits.push_back({Date{start + static_cast<int64_t>(random() % (3 * kDay))}, "s", "/p",
+                    static_cast<int64_t>(random() % 3 + 1)});
+  }
+  return hits;
+}
+
+class ReportsTest : public ::testing::TestWithParam<Place> {};
+
+TEST_P(ReportsTest, DocumentsAreAsDescribed) {
+  const Hit hit{ToDate({2000, 10, 10, 23, 59, 30}), "site-1", "/apache_pb.gif", 1};
+  const char* const kMinutes[] = {R"("minute":{"1439":1})", R"("minute":{"23":{"59":1}})",
+                                  R"("minute":{"23":{"59":1}})"};
+  for (ReportLayout layout : kLayouts) {
+    World world(GetParam());
+    Reports reports = ReportsOf(&world, layout);
+    ASSERT_TRUE(reports.LogHit(hit).ok());
+    auto daily = world.store.FindOne("stats.daily", Doc("_id", "20001010/site-1/apache_pb.gif"));
+    ASSERT_TRUE(daily.ok() && *daily);
+    const std::string text = bson::ToJson((*daily)->view());
+    EXPECT_NE(text.find(kMinutes[static_cast<int>(layout)]), std::string::npos) << text;
+    EXPECT_EQ(IntegerAt(**daily, "hourly.23"), 1);
+    EXPECT_EQ(At(**daily, "metadata.date").AsDate().millis, ToDate({2000, 10, 10, 0, 0, 0}).millis);
+    EXPECT_EQ((*daily)->view().Has("daily"), layout != ReportLayout::kSplit);
+    auto monthly = world.store.FindOne("stats.monthly", Doc("_id", "200010/site-1/apache_pb.gif"));
+    ASSERT_EQ(monthly->has_value(), layout == ReportLayout::kSplit);
+    EXPECT_TRUE(!*monthly || IntegerAt(**monthly, "daily.10") == 1);
+    auto half_hours = reports.Series("site-1", "/apache_pb.gif", ToDate({2000, 10, 10, 23, 30, 0}),
+                                     ToDate({2000, 10, 11, 0, 30, 0}), Level::kMinute);
+    EXPECT_EQ(half_hours->size(), 60u);
+    EXPECT_EQ((*half_hours)[29].hits, 1);
+  }
+}
+
+TEST_P(ReportsTest, LayoutsGiveEqualSeries) {
+  const Date from = ToDate({2024, 1, 29, 0, 0, 0});
+  const Date to = ToDate({2024, 2, 3, 0, 0, 0});
+  const std::vector<Hit> hits = RandomHits(60);
+  int64_t total = 0;
+  for (const Hit& hit : hits) {
+    total += hit.count;
+  }
+  for (Level level : {Level::kMinute, Level::kHour, Level::kDay}) {
+    std::vector<std::vector<int64_t>> series;
+    for (ReportLayout layout : kLayouts) {
+      for (int32_t stripes : {1, 3}) {
+        World world(GetParam());
+        Reports reports = ReportsOf(&world, layout, stripes);
+        ASSERT_TRUE(reports.CreateIndexes().ok());
+        ASSERT_TRUE(reports.Preallocate(ToDate({2024, 1, 31, 5, 0, 0}), "s", "/p").ok());
+        for (size_t i = 0; i < hits.size(); ++i) {
+          Status status =
+              i % 2 == 0 ? reports.LogHit(hits[i])
+                         : reports.LogBatch("b" + std::to_string(i), world.clock.Now(), {hits[i]});
+          ASSERT_TRUE(status.ok()) << status.ToString();
+        }
+        ASSERT_TRUE(reports.Preallocate(ToDate({2024, 1, 31, 5, 0, 0}), "s", "/p").ok());
+        ASSERT_TRUE(reports.RebuildMonth(from, "s", "/p").ok());
+        auto points = reports.Series("s", "/p", from, to, level);
+        ASSERT_TRUE(points.ok()) << points.status().ToString();
+        EXPECT_EQ(Sum(*points), total);
+        series.emplace_back();
+        for (const ReportPoint& point : *points) {
+          series.back().push_back(point.hits);
+        }
+        EXPECT_EQ(series.back(), series.front());
+      }
+    }
+  }
+}
+
+TEST_P(ReportsTest, BatchesCountOnceThroughEveryCrash) {
+  const std::vector<Hit> hits = RandomHits(5);
+  int64_t total = 0;
+  for (const Hit& hit : hits) {
+    total += hit.count;
+  }
+  for (ReportLayout layout : kLayouts) {
+    CrashCase test;
+    auto log = [&](World* world, const Seams& seams) {
+      return ReportsOf(world, layout, seams).LogBatch("b", Date{1'600'000'000'000}, hits);
+    };
+    auto sum = [&](World* world, Level level) {
+      return Sum(*ReportsOf(world, layout)
+                      .Series("s", "/p", ToDate({2024, 1, 1, 0, 0, 0}),
+                              ToDate({2024, 3, 1, 0, 0, 0}), level));
+    };
+    test.setup = [&](World* world) { ASSERT_TRUE(ReportsOf(world, layout).CreateIndexes().ok()); };
+    test.operation = log;
+    test.settle = [&](World* world) {
+      EXPECT_TRUE(
+          ReportsOf(world, layout).RebuildMonth(ToDate({2024, 1, 1, 0, 0, 0}), "s", "/p").ok());
+      EXPECT_TRUE(log(world, world->seams()).ok());
+    };
+    test.always = [&](World* world) { EXPECT_LE(sum(world, Level::kHour), total); };
+    test.settled = [&](World* world) {
+      for (Level level : {Level::kHour, Level::kDay}) {
+        EXPECT_EQ(sum(world, level), total);
+      }
+    };
+    EXPECT_GE(RunCrashCase(GetParam(), test), 10);
+  }
+}
+
+TEST_P(ReportsTest, PlainHitsAreRepairedFromTheDays) {
+  World world(GetParam());
+  TestCrash crash;
+  crash.at = "reports.log_hit.c1";
+  const Hit hit{ToDate({2024, 1, 31, 12, 0, 0}), "s", "/p", 5};
+  EXPECT_TRUE(Is(ReportsOf(&world, ReportLayout::kSplit, world.seams(&crash)).LogHit(hit),
+                 Error::kCrashed));
+  Reports reports = ReportsOf(&world, ReportLayout::kSplit);
+  const Date from = ToDate({2024, 1, 1, 0, 0, 0});
+  const Date to = ToDate({2024, 2, 1, 0, 0, 0});
+  EXPECT_EQ(Sum(*reports.Series("s", "/p", from, to, Level::kDay)), 0);
+  ASSERT_TRUE(reports.RebuildMonth(from, "s", "/p").ok());
+  auto days = reports.Series("s", "/p", from, to, Level::kDay);
+  EXPECT_EQ(days->size(), 31u);
+  EXPECT_EQ(days->back().hits, 5);
+}
+
+// Always draws the same number.
+class FixedRandom : public RandomSource {
+ public:
+  double Next() override { return 0.0005; }
+};
+
+TEST_P(ReportsTest, HitsPreallocateTheNextDay) {
+  World world(GetParam());
+  FixedRandom random;
+  Seams seams = world.seams();
+  seams.random = &random;
+  const Hit hit{ToDate({2024, 1, 31, 12, 0, 0}), "s", "/p", 1};
+  for (auto [expected, made] : {std::pair{10'000, 1}, std::pair{1000, 3}}) {
+    Reports reports(
+        world.client, world.database,
+        {.layout = ReportLayout::kSplit, .expected_hits_per_day = expected, .seams = seams});
+    ASSERT_TRUE(reports.LogHit(hit).ok());
+    EXPECT_EQ(
+        *world.store.Count("stats.daily", Doc()) + *world.store.Count("stats.monthly", Doc()) - 1,
+        made);
+  }
+  auto february = world.store.FindOne("stats.monthly", Doc("_id", "202402/s/p"));
+  ASSERT_TRUE(february.ok() && *february);
+  EXPECT_EQ(At(**february, "daily").AsDocument().Count(), 29u);
+}
+
+TEST_P(ReportsTest, ManyThreadsLoseNothing) {
+  for (ReportLayout layout : kLayouts) {
+    World world(GetParam());
+    Reports reports = ReportsOf(&world, layout);
+    ASSERT_TRUE(reports.CreateIndexes().ok());
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 10; ++i) {
+          const Hit hit{ToDate({2024, 1, 1, i, 0, 0}), "s", "/p", 1};
+          Status status = reports.LogHit(hit);
+          EXPECT_TRUE(status.ok()) << status.ToString();
+          // Every thread sends the same batches.
+          status = reports.LogBatch("b" + std::to_string(i), world.clock.Now(), {hit});
+          EXPECT_TRUE(status.ok()) << t << status.ToString();
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    for (Level level : {Level::kHour, Level::kDay}) {
+      EXPECT_EQ(Sum(*reports.Series("s", "/p", ToDate({2024, 1, 1, 0, 0, 0}),
+                                    ToDate({2024, 1, 2, 0, 0, 0}), level)),
+                50);
+    }
+  }
+}
+
+TEST_P(ReportsTest, NamesBatchesAndIndexes) {
+  World world(GetParam());
+  Reports reports = ReportsOf(&world, ReportLayout::kSplit);
+  EXPECT_EQ(reports.MissingIndexes()->size(), 2u);
+  ASSERT_TRUE(reports.CreateIndexes().ok());
+  const Date now = world.clock.Now();
+  EXPECT_TRUE(Is(reports.LogHit({now, "a/b", "/p", 1}), Error::kInvalidName));
+  EXPECT_TRUE(Is(reports.LogHit({now, "", "/p", 1}), Error::kInvalidName));
+  EXPECT_TRUE(Is(reports.LogHit({now, "a", "p", 1}), Error::kInvalidName));
+  EXPECT_TRUE(Is(reports.LogBatch("", now, {}), Error::kInvalidName));
+  EXPECT_TRUE(Is(reports.LogBatch("b", Date{now.millis - 2 * kHour}, {{now, "a", "/p", 1}}),
+                 Error::kStaleBatch));
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(reports.LogHit({Date{now.millis - i * kDay}, "a", "/p", 1}).ok());
+  }
+  Explained explained =
+      Explain(world.store, Doc("find", "stats.daily", "filter",
+                               Doc("metadata.site", "a", "metadata.page", "/p", "metadata.date",
+                                   Doc("$gte", Date{now.millis - 3 * kDay}, "$lt", now)),
+                               "sort", Doc("metadata.date", 1)));
+  EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
+  EXPECT_EQ(explained.plan.find("\"SORT\""), std::string::npos) << explained.plan;
+  EXPECT_LE(explained.keys, explained.returned + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, ReportsTest, ::testing::Values(Place::kEmbedded, Place::kServed),
+                         [](const auto& place) { return PlaceName(place.param); });
+
+}  // namespace
+}  // namespace quire::patterns
