@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Raw events rolled up by user into hours, days, weeks, months and years.
+#pragma once
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "quire/patterns/buckets.h"
+#include "quire/patterns/error.h"
+#include "quire/patterns/store.h"
+
+namespace quire::patterns {
+
+struct RollupsOptions {
+  // Events younger than this (by ingestion) wait for the next run: longer than any commit takes.
+  std::chrono::milliseconds delay = std::chrono::seconds(60);
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
+  WeekStart week = WeekStart::kSunday;
+  std::string worker = "worker";  // a name of its own for every worker
+  Seams seams = {};
+};
+
+struct RollupEvent {
+  std::string user;
+  bson::Date time;
+  double length = 0;
+};
+
+struct RollupValue {
+  bson::Date start;
+  double total = 0;
+  int64_t count = 0;
+  double mean = 0;  // total / count
+  double min = 0;
+  double max = 0;
+};
+
+// Documents: events {_id, userid, ts, length, ing}; stats.hourly, .daily, .weekly, .monthly and
+// .yearly {_id: {u, d}, value: {total, count, mean, min, max, ts}, token}; my_sequence {_id, inc};
+// jobs (see lease.h). Every level is computed anew from all of its inputs and replaced, never added
+// to: runs may be repeated, crash and overlap. Raw events are kept for longer than events may be
+// late: an hour computed anew counts those that are still there. Safe for concurrent use.
+class Rollups {
+ public:
+  Rollups(const Client& client, std::string_view database, RollupsOptions options = {});
+
+  static const std::vector<IndexSpec>& Indexes();
+  static const std::vector<ShardKeySpec>& ShardKeys();
+  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
+  Result<std::vector<std::string>> MissingIndexes() const {
+    return store_.MissingIndexes(Indexes());
+  }
+
+  Status Record(const RollupEvent& event) const;
+
+  // k consecutive numbers that nobody else gets: the first of them. Crashes leave gaps.
+  // REQUIRES: k > 0.
+  Result<int64_t> ReserveIds(std::string_view sequence, int64_t k) const;
+
+  // Rolls up what was recorded since the last run, up to `delay` ago. Does nothing while another
+  // worker holds the job (skipped is 1). Error: LeaseLost.
+  Result<JobReport> Run() const;
+
+  // Computes every level of [from, to) anew, also what a run has missed. Errors and skips as Run.
+  Result<JobReport> Repair(bson::Date from, bson::Date to) const;
+
+  // In the order of time; intervals without events are left out. REQUIRES: level is not kMinute.
+  Result<std::vector<RollupValue>> Query(std::string_view user, Level level, bson::Date from,
+                                         bson::Date to) const;
+
+ private:
+  using Dirty = std::set<std::pair<std::string, int64_t>>;  // user, start of the interval
+  Result<JobReport> Cascade(const Dirty& hours, int64_t token) const;
+  Dirty Raised(const Dirty& below, Level level) const;
+  Status Recompute(const std::string& user, bson::Date start, Level level, int64_t token) const;
+  Result<Dirty> DirtyHours(const bson::Document& filter) const;
+
+  RollupsOptions options_;
+  Store store_;
+};
+
+}  // namespace quire::patterns

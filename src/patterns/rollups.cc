@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/rollups.h"
+
+#include <utility>
+
+#include "base/try.h"
+#include "patterns/doc.h"
+#include "quire/patterns/lease.h"
+
+namespace quire::patterns {
+
+namespace {
+
+using bson::Date;
+using bson::Document;
+
+constexpr char kEvents[] = "events";
+constexpr char kSequences[] = "my_sequence";
+constexpr char kJob[] = "rollups";
+
+// A level, where it is kept and what it is computed from, lowest first.
+struct Row {
+  Level level;
+  const char* collection;
+  Level from;
+  const char* from_collection;
+};
+constexpr Row kRows[] = {
+    {Level::kHour, "stats.hourly", Level::kMinute, kEvents},
+    {Level::kDay, "stats.daily", Level::kHour, "stats.hourly"},
+    {Level::kWeek, "stats.weekly", Level::kDay, "stats.daily"},
+    {Level::kMonth, "stats.monthly", Level::kDay, "stats.daily"},
+    {Level::kYear, "stats.yearly", Level::kMonth, "stats.monthly"},
+};
+
+const Row& RowOf(Level level) {
+  for (const Row& row : kRows) {
+    if (row.level == level) {
+      return row;
+    }
+  }
+  return kRows[0];
+}
+
+// One group over the inputs of an interval: the sums of events, or of the level below.
+Pipeline SumOf(const Row& row, const std::string& user, Date from, Date to) {
+  const bool raw = row.level == Level::kHour;
+  const Document interval = Doc("$gte", from, "$lt", to);
+  const std::string field = raw ? "$length" : "$value.";
+  auto of = [&](const char* name) { return raw ? field : field + name; };
+  return {Doc("$match",
+              raw ? Doc("userid", user, "ts", interval) : Doc("_id.u", user, "_id.d", interval)),
+          Doc("$group", Doc("_id", bson::Value::Null(), "total", Doc("$sum", of("total")), "count",
+                            raw ? Doc("$sum", int64_t{1}) : Doc("$sum", "$value.count"), "min",
+                            Doc("$min", of("min")), "max", Doc("$max", of("max"))))};
+}
+
+double DoubleAt(bson::View document, std::string_view path) {
+  bson::Value value = At(document, path);
+  return value.type() == bson::Type::kDouble ? value.AsDouble()
+                                             : static_cast<double>(IntegerAt(document, path));
+}
+
+}  // namespace
+
+Rollups::Rollups(const Client& client, std::string_view database, RollupsOptions options)
+    : options_(std::move(options)), store_(client, database, options_.seams) {}
+
+const std::vector<IndexSpec>& Rollups::Indexes() {
+  static const std::vector<IndexSpec> kIndexes = [] {
+    std::vector<IndexSpec> indexes = {{kEvents, R"({"ing": 1})"},
+                                      {kEvents, R"({"userid": 1, "ts": 1})"},
+                                      {kEvents, R"({"ts": 1})"}};
+    for (const Row& row : kRows) {
+      indexes.push_back({row.collection, R"({"_id.u": 1, "_id.d": 1})"});
+    }
+    return indexes;
+  }();
+  return kIndexes;
+}
+
+const std::vector<ShardKeySpec>& Rollups::ShardKeys() {
+  static const std::vector<ShardKeySpec> kKeys = [] {
+    std::vector<ShardKeySpec> keys = {{kEvents, R"({"userid": 1, "ts": 1})"}};
+    for (const Row& row : kRows) {
+      keys.push_back({row.collection, R"({"_id.u": 1, "_id.d": 1})"});
+    }
+    return keys;
+  }();
+  return kKeys;
+}
+
+Status Rollups::Record(const RollupEvent& event) const {
+  return store_.Insert(kEvents, Doc("_id", store_.seams().ids->Next(), "userid", event.user, "ts",
+                                    event.time, "length", event.length, "ing", store_.Now()));
+}
+
+Result<int64_t> Rollups::ReserveIds(std::string_view sequence, int64_t k) const {
+  for (;;) {
+    auto taken =
+        store_.FindAndUpdate(kSequences, Doc("_id", sequence), Doc("$inc", Doc("inc", k)), true);
+    if (IsDuplicateKey(taken.status())) {  // another made it first
+      continue;
+    }
+    RETURN_IF_ERROR(taken.status());
+    return IntegerAt(**taken, "inc") - k;
+  }
+}
+
+Result<Rollups::Dirty> Rollups::DirtyHours(const Document& filter) const {
+  const Pipeline pipeline = {
+      Doc("$match", filter),
+      Doc("$group", Doc("_id", Doc("u", "$userid", "d",
+                                   Doc("$dateTrunc", Doc("date", "$ts", "unit", "hour")))))};
+  ASSIGN_OR_RETURN(auto groups, store_.Aggregate(kEvents, pipeline));
+  Dirty hours;
+  for (const Document& group : groups) {
+    hours.emplace(TextAt(group, "_id.u"), At(group, "_id.d").AsDate().millis);
+  }
+  return hours;
+}
+
+Rollups::Dirty Rollups::Raised(const Dirty& below, Level level) const {
+  Dirty raised;
+  for (const auto& [user, start] : below) {
+    raised.emplace(user, BucketStart(Date{start}, level, options_.week).millis);
+  }
+  return raised;
+}
+
+// The token in the filter keeps out the write of a worker that computed it before another, with a
+// later turn, saw more events.
+Status Rollups::Recompute(const std::string& user, Date start, Level level, int64_t token) const {
+  const Row& row = RowOf(level);
+  const Date end = NextBucket(start, level, options_.week);
+  const Document id = Doc("u", user, "d", start);
+  const Document mine = Doc("_id", id, "token", Doc("$lte", token));
+  ASSIGN_OR_RETURN(auto sums, store_.Aggregate(row.from_collection, SumOf(row, user, start, end)));
+  if (sums.empty()) {
+    return store_.DeleteOne(row.collection, mine).status();
+  }
+  const Document& sum = sums.front();
+  const double mean = DoubleAt(sum, "total") / static_cast<double>(IntegerAt(sum, "count"));
+  const Document value = Doc("total", sum["total"], "count", IntegerAt(sum, "count"), "mean", mean,
+                             "min", sum["min"], "max", sum["max"], "ts", store_.Now());
+  const Document update = Doc("$set", Doc("value", value, "token", token));
+  Status status = store_.UpdateOne(row.collection, mine, update, true).status();
+  if (!IsDuplicateKey(status)) {
+    return status;
+  }
+  ASSIGN_OR_RETURN(int64_t matched, store_.UpdateOne(row.collection, mine, update));
+  return matched == 1 ? Status::Ok() : MakeError(Error::kLeaseLost, "a later turn wrote it");
+}
+
+Result<JobReport> Rollups::Cascade(const Dirty& hours, int64_t token) const {
+  JobReport report;
+  int step = 1;
+  for (const Row& row : kRows) {
+    const Dirty dirty = Raised(hours, row.level);
+    for (const auto& [user, start] : dirty) {
+      report.examined += 1;
+      RETURN_IF_ERROR(Recompute(user, Date{start}, row.level, token));
+      report.changed += 1;
+    }
+    RETURN_IF_ERROR(store_.seams().After("rollups.run", ++step));
+  }
+  return report;
+}
+
+Result<JobReport> Rollups::Run() const {
+  Lease lease(store_, kJob, options_.worker, options_.lease);
+  ASSIGN_OR_RETURN(auto state, lease.Acquire());
+  if (!state) {
+    return JobReport{.skipped = 1};
+  }
+  RETURN_IF_ERROR(store_.seams().After("rollups.run.c1"));
+  const Date cutoff = store_.Ago(options_.delay);
+  bson::Value last = (*state)["last_run"];
+  const Document window = last.missing() ? Doc("$lt", cutoff) : Doc("$gte", last, "$lt", cutoff);
+  ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ing", window)));
+  ASSIGN_OR_RETURN(JobReport report, Cascade(hours, lease.token()));
+  RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff)));
+  RETURN_IF_ERROR(store_.seams().After("rollups.run.c7"));
+  RETURN_IF_ERROR(lease.Release());
+  return report;
+}
+
+Result<JobReport> Rollups::Repair(Date from, Date to) const {
+  Lease lease(store_, kJob, options_.worker, options_.lease);
+  ASSIGN_OR_RETURN(auto state, lease.Acquire());
+  if (!state) {
+    return JobReport{.skipped = 1};
+  }
+  const Date first = BucketStart(from, Level::kHour);
+  ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ts", Doc("$gte", first, "$lt", to))));
+  ASSIGN_OR_RETURN(JobReport report, Cascade(hours, lease.token()));
+  RETURN_IF_ERROR(lease.Release());
+  return report;
+}
+
+Result<std::vector<RollupValue>> Rollups::Query(std::string_view user, Level level, Date from,
+                                                Date to) const {
+  ASSIGN_OR_RETURN(auto found,
+                   store_.Find(RowOf(level).collection,
+                               Doc("_id.u", user, "_id.d", Doc("$gte", from, "$lt", to)),
+                               {.sort = Doc("_id.u", 1, "_id.d", 1)}));
+  std::vector<RollupValue> values;
+  for (const Document& one : found) {
+    values.push_back({At(one, "_id.d").AsDate(), DoubleAt(one, "value.total"),
+                      IntegerAt(one, "value.count"), DoubleAt(one, "value.mean"),
+                      DoubleAt(one, "value.min"), DoubleAt(one, "value.max")});
+  }
+  return values;
+}
+
+}  // namespace quire::patterns

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/rollups.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "patterns/test_world.h"
+#include "quire/patterns/lease.h"
+
+namespace quire::patterns {
+namespace {
+
+using bson::Date;
+using bson::Document;
+using std::chrono::minutes;
+
+constexpr Level kLevels[] = {Level::kHour, Level::kDay, Level::kWeek, Level::kMonth, Level::kYear};
+constexpr Date kFrom{0};
+constexpr Date kTo{4'000'000'000'000};
+
+Rollups RollupsOf(World* world, const Seams& seams, const std::string& worker = "jobs") {
+  return Rollups(world->client, world->database, {.worker = worker, .seams = seams});
+}
+Rollups RollupsOf(World* world) { return RollupsOf(world, world->seams()); }
+
+std::vector<RollupEvent> RandomEvents(int n, unsigned seed) {
+  std::mt19937 random(seed);
+  const int64_t start = ToDate({2023, 12, 30, 0, 0, 0}).millis;
+  std::vector<RollupEvent> events;
+  for (int i = 0; i < n; ++i) {
+    events.push_back({"u" + std::to_string(random() % 2),
+                      Date{start + static_cast<int64_t>(random() % 20) * 10'800'000},
+                      static_cast<double>(random() % 100)});
+  }
+  return events;
+}
+
+// Every level against direct sums of the raw events.
+void ExpectExact(World* world) {
+  auto events = world->store.Find("events", Doc());
+  ASSERT_TRUE(events.ok());
+  for (Level level : kLevels) {
+    std::map<std::pair<std::string, int64_t>, std::pair<double, int64_t>> expected;
+    for (const Document& event : *events) {
+      auto& sum = expected[{std::string(TextAt(event, "userid")),
+                            BucketStart(event["ts"].AsDate(), level).millis}];
+      sum.first += event["length"].AsDouble();
+      sum.second += 1;
+    }
+    std::map<std::pair<std::string, int64_t>, std::pair<double, int64_t>> found;
+    for (const char* user : {"u0", "u1", "rick"}) {
+      auto values = RollupsOf(world).Query(user, level, kFrom, kTo);
+      ASSERT_TRUE(values.ok()) << values.status().ToString();
+      for (const RollupValue& value : *values) {
+        found[{user, value.start.millis}] = {value.total, value.count};
+        EXPECT_DOUBLE_EQ(value.mean, value.total / static_cast<double>(value.count));
+        EXPECT_LE(value.min, value.mean);
+        EXPECT_GE(value.max, value.mean);
+      }
+    }
+    EXPECT_EQ(found, expected) << static_cast<int>(level);
+  }
+}
+
+void RecordAll(World* world, const std::vector<RollupEvent>& events) {
+  for (const RollupEvent& event : events) {
+    ASSERT_TRUE(RollupsOf(world).Record(event).ok());
+  }
+}
+
+class RollupsTest : public ::testing::TestWithParam<Place> {
+ protected:
+  World world_{GetParam()};
+};
+
+TEST_P(RollupsTest, LevelsOfOneEvent) {
+  Rollups rollups = RollupsOf(&world_);
+  EXPECT_EQ(rollups.MissingIndexes()->size(), 8u);
+  ASSERT_TRUE(rollups.CreateIndexes().ok());
+  ASSERT_TRUE(rollups.Record({"rick", ToDate({2010, 10, 10, 14, 17, 22}), 95}).ok());
+  EXPECT_EQ(rollups.Run()->changed, 0);  // too young
+  world_.clock.Advance(minutes(2));
+  EXPECT_EQ(rollups.Run()->changed, 5);
+  const CivilTime starts[] = {{2010, 10, 10, 14, 0, 0},
+                              {2010, 10, 10, 0, 0, 0},
+                              {2010, 10, 10, 0, 0, 0},
+                              {2010, 10, 1, 0, 0, 0},
+                              {2010, 1, 1, 0, 0, 0}};
+  for (size_t i = 0; i < std::size(kLevels); ++i) {
+    auto values = rollups.Query("rick", kLevels[i], kFrom, kTo);
+    ASSERT_EQ(values->size(), 1u);
+    EXPECT_EQ(values->front().start.millis, ToDate(starts[i]).millis);
+    EXPECT_EQ(values->front().total, 95);
+  }
+  ExpectExact(&world_);
+}
+
+TEST_P(RollupsTest, AGrowingHourIsNotCountedTwice) {
+  Rollups rollups = RollupsOf(&world_);
+  const Date hour = ToDate({2024, 1, 1, 10, 0, 0});
+  for (int sessions : {10, 5}) {
+    for (int i = 0; i < sessions; ++i) {
+      ASSERT_TRUE(rollups.Record({"rick", Date{hour.millis + i}, 1}).ok());
+    }
+    world_.clock.Advance(minutes(2));
+    ASSERT_TRUE(rollups.Run().ok());
+    ASSERT_TRUE(rollups.Run().ok());
+  }
+  EXPECT_EQ(rollups.Query("rick", Level::kDay, kFrom, kTo)->front().count, 15);
+  ExpectExact(&world_);
+}
+
+TEST_P(RollupsTest, LateAndRepeatedRunsStayExact) {
+  ASSERT_TRUE(RollupsOf(&world_).CreateIndexes().ok());
+  for (unsigned round = 0; round < 4; ++round) {
+    RecordAll(&world_, RandomEvents(12, round));  // any order, often of hours done before
+    world_.clock.Advance(minutes(3));
+    ASSERT_TRUE(RollupsOf(&world_).Run().ok());
+    ExpectExact(&world_);
+  }
+  ASSERT_TRUE(world_.store.DeleteMany("stats.daily", Doc()).ok());
+  ASSERT_TRUE(RollupsOf(&world_).Repair(kFrom, kTo).ok());
+  ExpectExact(&world_);
+}
+
+TEST_P(RollupsTest, SurvivesEveryCrash) {
+  CrashCase test;
+  test.setup = [](World* world) {
+    ASSERT_TRUE(RollupsOf(world).CreateIndexes().ok());
+    RecordAll(world, RandomEvents(3, 1));
+    world->clock.Advance(minutes(2));
+    ASSERT_TRUE(RollupsOf(world).Run().ok());
+    RecordAll(world, RandomEvents(2, 2));
+    world->clock.Advance(minutes(2));
+  };
+  test.operation = [](World* world, const Seams& seams) {
+    return RollupsOf(world, seams, "crashing").Run().status();
+  };
+  test.settle = [](World* world) {
+    world->clock.Advance(minutes(10));  // past the lease
+    auto report = RollupsOf(world).Run();
+    EXPECT_TRUE(report.ok() && report->skipped == 0) << report.status().ToString();
+  };
+  test.always = [](World*) {};
+  test.settled = ExpectExact;
+  EXPECT_GE(RunCrashCase(GetParam(), test), 30);
+}
+
+// A worker is paused before each of its writes while events arrive and another worker runs.
+TEST_P(RollupsTest, APausedWorkerDoesNotPutBackOldSums) {
+  for (int write = 1; write <= 8; ++write) {
+    World world(GetParam());
+    ASSERT_TRUE(RollupsOf(&world).CreateIndexes().ok());
+    RecordAll(&world, {{"u0", ToDate({2024, 1, 1, 10, 0, 0}), 5}});
+    world.clock.Advance(minutes(2));
+    TestFaults faults;
+    faults.at = write;
+    faults.before = [&] {
+      RecordAll(&world, {{"u0", ToDate({2024, 1, 1, 10, 30, 0}), 7}});
+      world.clock.Advance(minutes(10));
+      EXPECT_EQ(RollupsOf(&world).Run()->skipped, 0);
+    };
+    auto report = RollupsOf(&world, world.seams(nullptr, &faults), "slow").Run();
+    EXPECT_TRUE(report.ok() || Is(report.status(), Error::kLeaseLost))
+        << report.status().ToString();
+    ASSERT_GE(faults.writes, write);
+    ExpectExact(&world);
+  }
+}
+
+TEST_P(RollupsTest, WorkersSideBySide) {
+  ASSERT_TRUE(RollupsOf(&world_).CreateIndexes().ok());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([this, t] {
+      for (int i = 0; i < 5; ++i) {
+        RecordAll(&world_, RandomEvents(4, static_cast<unsigned>(t * 10 + i)));
+        world_.clock.Advance(minutes(1));
+        auto report = RollupsOf(&world_, world_.seams(), "w" + std::to_string(t)).Run();
+        EXPECT_TRUE(report.ok() || Is(report.status(), Error::kLeaseLost))
+            << report.status().ToString();
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  world_.clock.Advance(minutes(10));
+  ASSERT_TRUE(RollupsOf(&world_).Run().ok());
+  ExpectExact(&world_);
+}
+
+TEST_P(RollupsTest, ReservedIdsAreDisjoint) {
+  Rollups rollups = RollupsOf(&world_);
+  EXPECT_EQ(*rollups.ReserveIds("s", 100), 0);
+  EXPECT_EQ(*rollups.ReserveIds("s", 50), 100);
+  std::mutex mutex;
+  std::set<int64_t> firsts;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) {
+        auto first = rollups.ReserveIds("t", 3);
+        ASSERT_TRUE(first.ok());
+        std::lock_guard lock(mutex);
+        EXPECT_TRUE(firsts.insert(*first).second);
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(*firsts.rbegin(), 39 * 3);
+}
+
+TEST_P(RollupsTest, LeasesKeepOthersOut) {
+  Lease mine(world_.store, "job", "me", minutes(5));
+  Lease other(world_.store, "job", "you", minutes(5));
+  ASSERT_TRUE(mine.Acquire()->has_value());
+  EXPECT_FALSE(other.Acquire()->has_value());
+  ASSERT_TRUE(mine.Save(Doc("at", 1)).ok());
+  ASSERT_TRUE(mine.Acquire()->has_value());  // again, by the same owner
+  EXPECT_EQ(mine.token(), 2);
+  world_.clock.Advance(minutes(6));
+  auto state = other.Acquire();
+  ASSERT_TRUE(state.ok() && *state);
+  EXPECT_EQ(IntegerAt(**state, "at"), 1);
+  EXPECT_TRUE(Is(mine.Save(Doc("at", 2)), Error::kLeaseLost));
+  EXPECT_TRUE(mine.Release().ok());
+  EXPECT_FALSE(mine.Acquire()->has_value());
+  EXPECT_TRUE(other.Release().ok());
+  EXPECT_TRUE(mine.Acquire()->has_value());
+}
+
+TEST_P(RollupsTest, NoCollectionScans) {
+  ASSERT_TRUE(RollupsOf(&world_).CreateIndexes().ok());
+  RecordAll(&world_, RandomEvents(20, 5));
+  world_.clock.Advance(minutes(2));
+  ASSERT_TRUE(RollupsOf(&world_).Run().ok());
+  const Document interval = Doc("$gte", kFrom, "$lt", kTo);
+  for (const Document& find :
+       {Doc("find", "events", "filter", Doc("userid", "u0", "ts", interval)),
+        Doc("find", "events", "filter", Doc("ing", interval)),
+        Doc("find", "events", "filter", Doc("ts", interval)),
+        Doc("find", "stats.daily", "filter", Doc("_id.u", "u0", "_id.d", interval), "sort",
+            Doc("_id.u", 1, "_id.d", 1))}) {
+    Explained explained = Explain(world_.store, find);
+    EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
+    EXPECT_EQ(explained.plan.find("\"SORT\""), std::string::npos) << explained.plan;
+    EXPECT_LE(explained.keys, explained.returned + 1) << explained.plan;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, RollupsTest, ::testing::Values(Place::kEmbedded, Place::kServed),
+                         [](const auto& place) { return PlaceName(place.param); });
+
+}  // namespace
+}  // namespace quire::patterns
