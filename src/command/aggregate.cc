@@ -61,6 +61,30 @@ Status CheckStagesInTransaction(bson::View pipeline) {
   return Status::Ok();
 }
 
+// What a change stream asks of the command around it.
+Status CheckStream(const Invocation& i, bson::View pipeline) {
+  if (pipeline.empty() || pipeline.front().type() != bson::Type::kDocument) {
+    return Status::Ok();
+  }
+  bson::Element stage = pipeline.front().value().AsDocument().Find("$changeStream");
+  if (!stage.present()) {
+    return Status::Ok();
+  }
+  std::string_view level = i.call.generic.read_concern_level;
+  if (!level.empty() && level != "majority") {
+    return {kInvalidOptions,
+            "$changeStream cannot be used with a readConcern level other than 'majority', found: " +
+                std::string(level)};
+  }
+  bson::Value strict = i.call.body["apiStrict"];
+  if (strict.type() == bson::Type::kBool && strict.AsBool() && stage.value().is_document() &&
+      stage.value().AsDocument().Has("showExpandedEvents")) {
+    return {kAPIStrictError,
+            "BSON field 'showExpandedEvents' of $changeStream is not part of API Version 1"};
+  }
+  return Status::Ok();
+}
+
 Status RunAggregate(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(i.body()));
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
@@ -80,10 +104,14 @@ Status RunAggregate(Invocation& i) {
   if (request.explain && i.body().Has("writeConcern")) {
     return {kFailedToParse, "Aggregation explain does not support the 'writeConcern' option"};
   }
+  RETURN_IF_ERROR(CheckStream(i, request.pipeline.view));
   if (request.explain) {
     return ExplainPipeline(i, i.body(), "queryPlanner");
   }
   ASSIGN_OR_RETURN(auto cursor, engine::Aggregate(i.operation, i.database(), request));
+  if (Writes(request.pipeline.view)) {
+    i.call.operation_time = i.engine.clock().Now();
+  }
   return AppendFirstBatch(i, std::move(cursor), request.batch_size, false);
 }
 

@@ -205,7 +205,8 @@ Result<std::optional<int64_t>> ReadBatchSize(const std::optional<bson::View>& cu
 
 bson::Document CollectionEntry(const store::CollectionInfo& info, bool name_only) {
   bson::Builder out;
-  out.Append("name", info.name).Append("type", info.is_view() ? "view" : "collection");
+  out.Append("name", info.name)
+      .Append("type", info.is_view() && !info.is_oplog ? "view" : "collection");
   if (name_only) {
     return out.Finish();
   }
@@ -244,7 +245,7 @@ Status RunListCollections(Invocation& i) {
       continue;
     }
     all.push_back(CollectionEntry(*info, f.name_only));
-    has_views = has_views || info->is_view();
+    has_views = has_views || (info->is_view() && !info->is_oplog);
   }
   if (has_views) {
     all.push_back(SystemViewsEntry(f.name_only));

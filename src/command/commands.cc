@@ -150,6 +150,8 @@ Status Commands::CheckWritesAllowed(request::Call& call) {
 }
 
 Status Commands::Invoke(size_t index, request::Call& call) {
+  // What a read sees holds everything up to here.
+  call.operation_time = engine_.log().Visible();
   RETURN_IF_ERROR(CheckTransactionUse(call));
   if (info_.access_control) {
     engine::Operation operation{engine_, call.op};
@@ -202,7 +204,7 @@ Status Commands::Invoke(size_t index, request::Call& call) {
     return Labelled(status, call, operation.in_transaction);
   }
   if (call.command.flags & request::kWrite) {
-    engine_.clock().Tick();
+    call.operation_time = engine_.clock().Now();
     if (call.database == "admin") {
       accounts_version.fetch_add(1);  // the write may have been to users or roles
     }
@@ -224,7 +226,7 @@ void Commands::FinishReply(const request::Call* call, bson::Builder* reply) {
       .Append("keyId", int64_t{0})
       .End()
       .End()
-      .Append("operationTime", now);
+      .Append("operationTime", call != nullptr ? call->operation_time : engine_.log().Visible());
 }
 
 void Commands::Finished(const request::Call& call, const Status& status,

@@ -195,7 +195,7 @@ void AppendOpTime(bson::Builder& reply, std::string_view name, bson::Timestamp t
 
 void AppendMember(Invocation& i, std::string_view primary_field) {
   std::string me = ReachedAs(i);
-  bson::Timestamp time = i.engine.clock().Now();
+  bson::Timestamp time = i.engine.log().Visible();
   bson::Date date{int64_t{time.seconds} * 1000};
   i.reply()
       .BeginDocument("topologyVersion")

@@ -90,7 +90,7 @@ Status RunGetMore(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::GetMoreRequest::Parse(i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
   engine::CursorTable& table = i.engine.cursors();
-  ASSIGN_OR_RETURN(auto found, table.Pin(request.cursor_id));
+  ASSIGN_OR_RETURN(auto found, table.Pin(request.cursor_id, &i.op()));
   Pinned cursor(&table, std::move(found));
   if (cursor->ns != ns) {
     return {kUnauthorized, "Requested getMore on namespace '" + ns +

@@ -61,7 +61,7 @@ Status RunGetConfig(Invocation& i) {
 
 Status RunGetStatus(Invocation& i) {
   bson::Builder& reply = i.reply();
-  bson::Timestamp time = i.engine.clock().Now();
+  bson::Timestamp time = i.engine.log().Visible();
   bson::Date date{int64_t{time.seconds} * 1000};
   reply.Append("set", i.commands.info().set_name)
       .Append("date", WallClock())

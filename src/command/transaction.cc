@@ -39,7 +39,7 @@ Status RunCommit(Invocation& i) {
   RETURN_IF_ERROR(CheckEndFields(i));
   RETURN_IF_ERROR(RequireTransaction(i));
   RETURN_IF_ERROR(i.operation.session->Commit(i.operation.durability));
-  i.engine.clock().Tick();
+  i.call.operation_time = i.engine.clock().Now();
   AppendWriteConcernError(i.call.generic.write_concern, &i.reply());
   return Status::Ok();
 }

@@ -63,7 +63,7 @@ Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns
                     "View " + std::string(ns) + " has a collation other than that of " + at);
     }
     first = false;
-    if (info == nullptr || !info->is_view()) {
+    if (info == nullptr || !info->is_view() || info->is_oplog) {
       resolved.lists_views = ReadsAsView(info.get(), at);
       resolved.collection = std::move(info);
       return resolved;
@@ -98,6 +98,8 @@ Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::strin
     RETURN_IF_ERROR(DrainWrites(operation, run.get()));
     cursor->exhausted = true;
   }
+  cursor->tailable = run->is_stream();
+  cursor->await_data = run->is_stream();
   cursor->source = std::move(run);
   return cursor;
 }

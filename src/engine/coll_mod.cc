@@ -234,7 +234,16 @@ Status ModifyIndex(const Operation& operation, const store::CollectionInfo& coll
   if (f.unique) {
     RETURN_IF_ERROR(SetUnique(operation, collection, *index, f, dry_run, &changed, reply));
   }
-  return operation.engine.catalog().SetIndexSpec(collection.ns(), index->name, changed,
+  bson::Builder logged;
+  logged.BeginDocument("index").Append("name", index->name);
+  for (const bson::Element& e : spec) {
+    if (e.name() != "name" && e.name() != "keyPattern") {
+      logged.Append(e);
+    }
+  }
+  logged.End();
+  bson::Document command = logged.Finish();
+  return operation.engine.catalog().SetIndexSpec(collection.ns(), index->name, changed, command,
                                                  operation.durability);
 }
 
@@ -381,7 +390,14 @@ Status CollMod(const Operation& operation, const std::string& ns, bson::View com
     return Status::Ok();
   }
   ASSIGN_OR_RETURN(bson::Document options, ChangedOptions(*collection, f));
-  return operation.engine.catalog().SetOptions(ns, options, operation.durability);
+  bson::Builder logged;
+  for (const bson::Element& e : command) {
+    if (e.name() != "collMod" && e.name() != "index" && !request::IsGenericField(e.name())) {
+      logged.Append(e);
+    }
+  }
+  bson::Document changes = logged.Finish();
+  return operation.engine.catalog().SetOptions(ns, options, changes, operation.durability);
 }
 
 }  // namespace quire::engine

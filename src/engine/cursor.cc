@@ -29,6 +29,9 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
   int64_t count = 0;
   if (has_stash_ && !exhausted) {
     array->Push(stash_.view());
+    if (tailable) {
+      source->Returned(stash_);
+    }
     has_stash_ = false;
     ++count;
   }
@@ -37,7 +40,7 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
     RETURN_IF_ERROR(op.CheckInterrupt());
     ASSIGN_OR_RETURN(bool more, source->Next(op, &row));
     if (!more) {
-      exhausted = !tailable;
+      exhausted = !tailable || source->Ended();
       break;
     }
     if (count > 0 && array->size() - start + row.document.size() + 16 > kMaxBatchBytes) {
@@ -46,6 +49,9 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
       break;
     }
     array->Push(row.document);
+    if (tailable) {
+      source->Returned(row.document);
+    }
     ++count;
   }
   returned += count;
@@ -63,7 +69,7 @@ int64_t CursorTable::Add(std::shared_ptr<Cursor> cursor) {
   return id;
 }
 
-Result<std::shared_ptr<Cursor>> CursorTable::Pin(int64_t id) {
+Result<std::shared_ptr<Cursor>> CursorTable::Pin(int64_t id, OpContext* op) {
   std::lock_guard lock(mutex_);
   auto it = cursors_.find(id);
   if (it == cursors_.end()) {
@@ -74,12 +80,14 @@ Result<std::shared_ptr<Cursor>> CursorTable::Pin(int64_t id) {
     return Status(kCursorInUse, "cursor id " + std::to_string(id) + " is already in use");
   }
   it->second->pinned_ = true;
+  it->second->user_ = op;
   return it->second;
 }
 
 void CursorTable::Unpin(const std::shared_ptr<Cursor>& cursor) {
   std::lock_guard lock(mutex_);
   cursor->pinned_ = false;
+  cursor->user_ = nullptr;
   cursor->last_use_ = std::chrono::steady_clock::now();
   if (cursor->exhausted || cursor->killed_) {
     cursors_.erase(cursor->id_);
@@ -94,7 +102,9 @@ bool CursorTable::Kill(int64_t id) {
     return false;
   }
   it->second->killed_ = true;
-  if (!it->second->pinned_) {
+  if (it->second->pinned_) {
+    it->second->user_->Kill(kCursorKilled);
+  } else {
     dead = std::move(it->second);
     cursors_.erase(it);
   }
@@ -112,6 +122,7 @@ void CursorTable::KillIf(F matches) {
     }
     it->second->killed_ = true;
     if (it->second->pinned_) {
+      it->second->user_->Kill(kCursorKilled);
       ++it;
     } else {
       dead.push_back(std::move(it->second));

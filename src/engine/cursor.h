@@ -38,6 +38,10 @@ class RowSource {
   virtual exec::Counters Totals() const = 0;
   // Extra fields of the cursor document (postBatchResumeToken of a change stream).
   virtual void AppendFields(bson::Builder* cursor) const = 0;
+  // A tailable source that will give nothing more (an invalidated change stream).
+  virtual bool Ended() const { return false; }
+  // Told of each document of a tailable source that goes to the client.
+  virtual void Returned(bson::View) {}
 };
 
 class Cursor {
@@ -62,8 +66,9 @@ class Cursor {
  private:
   friend class CursorTable;
   int64_t id_ = 0;
-  bool pinned_ = false;  // protected by the table's mutex
-  bool killed_ = false;  // protected by the table's mutex
+  bool pinned_ = false;        // protected by the table's mutex
+  OpContext* user_ = nullptr;  // of the getMore that has it; protected by the table's mutex
+  bool killed_ = false;        // protected by the table's mutex
   std::chrono::steady_clock::time_point last_use_;
   bson::Document stash_;  // a row that did not fit
   bool has_stash_ = false;
@@ -74,8 +79,9 @@ class CursorTable {
  public:
   // Keeps the cursor and gives it an id.
   int64_t Add(std::shared_ptr<Cursor> cursor);
-  // Takes the cursor for exclusive use. CursorNotFound, or CursorInUse when a getMore runs.
-  Result<std::shared_ptr<Cursor>> Pin(int64_t id);
+  // Takes the cursor for exclusive use by `op`, which ends with CursorKilled when the cursor is
+  // killed meanwhile. CursorNotFound, or CursorInUse when a getMore runs.
+  Result<std::shared_ptr<Cursor>> Pin(int64_t id, OpContext* op);
   // Gives it back, or forgets it when exhausted or killed meanwhile.
   void Unpin(const std::shared_ptr<Cursor>& cursor);
 

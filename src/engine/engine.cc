@@ -45,7 +45,9 @@ Engine::~Engine() {
 
 void Engine::Background() {
   constexpr auto kForgetInterval = std::chrono::minutes(5);
+  constexpr auto kTrimInterval = std::chrono::seconds(10);
   auto last_ttl = std::chrono::steady_clock::now();
+  auto last_trim = last_ttl;
   auto last_forget = last_ttl;
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_; })) {
@@ -63,7 +65,24 @@ void Engine::Background() {
       }
       last_forget = now;
     }
+    if (now - last_trim >= kTrimInterval) {
+      TrimLog();
+      last_trim = now;
+    }
     lock.lock();
+  }
+}
+
+void Engine::TrimLog() {
+  bson::Timestamp before;
+  if (options_.log_age.count() > 0) {
+    auto oldest = std::chrono::system_clock::now() - options_.log_age;
+    before.seconds = static_cast<uint32_t>(
+        std::chrono::duration_cast<std::chrono::seconds>(oldest.time_since_epoch()).count());
+  }
+  Status trimmed = log().Trim(options_.log_bytes, before);
+  if (!trimmed.ok()) {
+    log::Warning("STORAGE", "The change log could not be trimmed", {{"error", trimmed.message()}});
   }
 }
 

@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "engine/cursor.h"
-#include "engine/logical_clock.h"
 #include "engine/session.h"
 #include "kv/kv.h"
 #include "store/catalog.h"
@@ -26,6 +25,9 @@ struct EngineOptions {
   std::chrono::minutes session_timeout = std::chrono::minutes(30);
   std::chrono::seconds transaction_lifetime = std::chrono::seconds(60);
   std::chrono::milliseconds ttl_interval = std::chrono::seconds(60);
+  // Bounds of the change log; 0: none.
+  uint64_t log_bytes = uint64_t{1} << 30;
+  std::chrono::hours log_age = std::chrono::hours(24 * 7);
 };
 
 // Safe for concurrent use.
@@ -41,7 +43,8 @@ class Engine {
   store::Catalog& catalog() { return *catalog_; }
   CursorTable& cursors() { return cursors_; }
   SessionTable& sessions() { return *sessions_; }
-  LogicalClock& clock() { return clock_; }
+  store::ChangeLog& log() { return catalog_->log(); }
+  store::LogicalClock& clock() { return log().clock(); }
   const EngineOptions& options() const { return options_; }
 
   // Counters for serverStatus.
@@ -73,6 +76,8 @@ class Engine {
 
   // Expires documents once, now. Used by the background job and by tests.
   void RunTtlPass();
+  // Brings the change log back within its bounds.
+  void TrimLog();
 
  private:
   Engine(std::unique_ptr<kv::Store> store, EngineOptions options);
@@ -81,7 +86,6 @@ class Engine {
   const EngineOptions options_;
   std::unique_ptr<kv::Store> store_;
   std::unique_ptr<store::Catalog> catalog_;
-  LogicalClock clock_;
   CursorTable cursors_;
   std::unique_ptr<SessionTable> sessions_;
 

@@ -206,8 +206,9 @@ class Modifier {
       RETURN_IF_ERROR(CheckValidator(info, after, &document));
     }
     ++result_.modified;
-    return store::Replace(txn, info, id, document, after,
-                          {.all = outcome.all, .paths = &outcome.touched});
+    return store::Replace(
+        txn, info, id, document, after,
+        {.all = outcome.all, .paths = &outcome.touched, .replacement = update_->is_replacement()});
   }
 
   Status Upsert(store::Transaction& txn, const store::CollectionInfo& info) {

@@ -50,6 +50,11 @@ class NestedRun : public exec::Operator {
   std::unique_ptr<exec::Operator> root;
 };
 
+bool StartsWithStream(bson::View pipeline) {
+  return !pipeline.empty() && pipeline.front().type() == bson::Type::kDocument &&
+         pipeline.front().value().AsDocument().Has("$changeStream");
+}
+
 bson::Document ArrayOf(const std::vector<bson::Document>& stages) {
   bson::Builder array;
   for (const bson::Document& stage : stages) {
@@ -113,6 +118,11 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   if (!ns_.collection.empty()) {
     ASSIGN_OR_RETURN(resolved, ResolveView(operation, FullName(ns_)));
   }
+  bool stream = StartsWithStream(pipeline_);
+  if (stream) {
+    RETURN_IF_ERROR(CheckStream(operation, resolved));
+    resolved = ResolvedView();  // a stream outlives its collection and does not take its collation
+  }
   collection_ = resolved.collection;
   if (!collation.empty()) {
     ASSIGN_OR_RETURN(collator_, expr::Collator::Parse(collation));
@@ -137,12 +147,17 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   ASSIGN_OR_RETURN(stages_, plan::ParsePipeline(pipeline_, options, &context_));
   RETURN_IF_ERROR(plan::RewriteStages(&stages_, &context_, rewrites_off_));
   txn_ = SessionTransaction(operation);
-  if (txn_ == nullptr) {
+  if (txn_ == nullptr && !stream) {  // an idle stream holds no snapshot
     ASSIGN_OR_RETURN(own_txn_, store::Transaction::Begin(engine_.store(), true));
     txn_ = own_txn_.get();
   }
   std::unique_ptr<exec::Operator> input;
-  if (resolved.lists_views && !plan::StartsWithSource(stages_)) {
+  if (collection_ != nullptr && collection_->is_oplog) {
+    auto oplog = std::make_unique<OplogRows>(engine_, OplogStart(pipeline_), backwards_);
+    oplog_ = oplog.get();
+    input = std::move(oplog);
+    collection_ = nullptr;
+  } else if (resolved.lists_views && !plan::StartsWithSource(stages_)) {
     input = std::make_unique<ListRows>(ViewDefinitions(operation, ns_.database));
   } else if (!plan::StartsWithSource(stages_)) {
     ASSIGN_OR_RETURN(query_,
@@ -151,6 +166,20 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   }
   ASSIGN_OR_RETURN(root_, plan::BuildStages(operation.op, stages_, std::move(input), *this,
                                             explain_ ? &operators_ : nullptr));
+  if (stream && stages_.back()->name() == "$changeStreamSplitLargeEvent") {
+    splitter_ = std::make_unique<EventSplitter>();
+  }
+  return Status::Ok();
+}
+
+Status PipelineRun::CheckStream(const Operation& operation, const ResolvedView& resolved) {
+  if (operation.in_transaction) {
+    return {kOperationNotSupportedInTransaction, "$changeStream cannot be used in a transaction"};
+  }
+  if (resolved.is_view) {
+    return {kCommandNotSupportedOnView,
+            "$changeStream cannot be opened on a view: " + FullName(ns_)};
+  }
   return Status::Ok();
 }
 
@@ -182,9 +211,32 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   return PlannedQuery::Make(operation, parts, txn_);
 }
 
+Result<bool> PipelineRun::NextEvent(OpContext& op, exec::Row* row) {
+  if (splitter_ != nullptr && splitter_->Next(row)) {
+    return true;
+  }
+  ASSIGN_OR_RETURN(bool more, root_->Next(op, row));
+  if (!more) {
+    return false;
+  }
+  bson::Value id = row->document["_id"];
+  if (!id.is_document() || id.AsDocument().bytes() != stream_->last_id().bytes()) {
+    return Status(kChangeStreamFatalError,
+                  "Encountered an event whose _id field, which contains the resume token, was "
+                  "modified by the pipeline. Modifying the _id field of an event makes it "
+                  "impossible to resume the stream from that point. Only transformations that "
+                  "retain the unmodified _id field are allowed.");
+  }
+  if (splitter_ != nullptr) {
+    RETURN_IF_ERROR(splitter_->Split(row, stream_->fragments_to_skip()));
+  }
+  stream_->FragmentsSkipped();
+  return true;
+}
+
 Result<bool> PipelineRun::Next(OpContext& op, exec::Row* row) {
   constexpr uint32_t kMaxDocument = (16 << 20) + (16 << 10);  // room around a stored document
-  ASSIGN_OR_RETURN(bool more, root_->Next(op, row));
+  ASSIGN_OR_RETURN(bool more, is_stream() ? NextEvent(op, row) : root_->Next(op, row));
   if (more && row->document.size() > kMaxDocument) {
     return Status(kBSONObjectTooLarge, "BSONObj size: " + std::to_string(row->document.size()) +
                                            " is invalid. Size must be between 0 and " +
@@ -195,7 +247,21 @@ Result<bool> PipelineRun::Next(OpContext& op, exec::Row* row) {
 
 Status PipelineRun::Refresh(OpContext&) { return Status::Ok(); }
 
-void PipelineRun::Await(OpContext&, std::chrono::steady_clock::time_point) {}
+void PipelineRun::Await(OpContext& op, std::chrono::steady_clock::time_point deadline) {
+  if (is_stream()) {
+    stream_->Await(op, deadline);
+  } else if (oplog_ != nullptr) {
+    oplog_->Await(op, deadline);
+  }
+}
+
+bool PipelineRun::Ended() const { return is_stream() && stream_->ended(); }
+
+void PipelineRun::Returned(bson::View document) {
+  if (is_stream()) {
+    stream_->Returned(document);
+  }
+}
 
 Status PipelineRun::Check() const {
   if (collection_ != nullptr && collection_->state->dropped) {
@@ -213,7 +279,11 @@ exec::Counters PipelineRun::Totals() const {
   return query_ != nullptr ? query_->plan().Totals() : exec::Counters();
 }
 
-void PipelineRun::AppendFields(bson::Builder*) const {}
+void PipelineRun::AppendFields(bson::Builder* cursor) const {
+  if (is_stream()) {
+    stream_->AppendResumeToken(cursor);
+  }
+}
 
 Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
                                                                   const plan::Namespace& ns,
@@ -221,6 +291,9 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
                                                                   const expr::Context& context) {
   Operation operation = MakeOperation(op);
   ASSIGN_OR_RETURN(ResolvedView resolved, ResolveView(operation, FullName(ns)));
+  if (resolved.collection != nullptr && resolved.collection->is_oplog) {
+    return Status(kIllegalOperation, "The oplog can only be read on its own");
+  }
   auto nested = std::make_unique<NestedRun>();
   if (!resolved.stages.empty()) {
     bson::Document view_pipeline = ArrayOf(resolved.stages);
@@ -263,6 +336,13 @@ bool PipelineRun::HasIndexOn(const plan::Namespace& ns, std::string_view path) {
 Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenSource(OpContext& op,
                                                                 std::string_view stage,
                                                                 const bson::Value& spec) {
+  if (stage == "$changeStream") {
+    ASSIGN_OR_RETURN(StreamSpec parsed,
+                     StreamSpec::Parse(ns_, spec.AsDocument(), engine_.log().Visible()));
+    auto stream = std::make_unique<ChangeStream>(engine_, std::move(parsed));
+    stream_ = stream.get();
+    return std::unique_ptr<exec::Operator>(std::move(stream));
+  }
   Operation operation = MakeOperation(op);
   // The indexes and plans of a view are those of what it is on; its statistics are its own.
   bool of_collection = collection_ != nullptr && stage != "$collStats";

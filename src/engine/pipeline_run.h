@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "engine/aggregate.h"
+#include "engine/change_stream.h"
+#include "engine/oplog.h"
+#include "engine/split_event.h"
 #include "js/script.h"
 
 namespace quire::engine {
@@ -37,6 +40,8 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   std::string PlanSummary() const override;
   exec::Counters Totals() const override;
   void AppendFields(bson::Builder* cursor) const override;
+  bool Ended() const override;
+  void Returned(bson::View document) override;
 
   // PipelineEnvironment
   const expr::Context& context() const override { return context_; }
@@ -56,6 +61,10 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   void KeepOperators() { explain_ = true; }
   const std::vector<const exec::Operator*>& operators() const { return operators_; }
 
+  // For a pipeline on the oplog: newest first. Before Open.
+  void ReadBackwards() { backwards_ = true; }
+  // Whether it is a change stream.
+  bool is_stream() const { return stream_ != nullptr; }
   bool writes() const { return plan::EndsWithSink(stages_); }
   const plan::Stages& stages() const { return stages_; }
   const PlannedQuery* query() const { return query_.get(); }
@@ -65,6 +74,8 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
 
  private:
   Operation MakeOperation(OpContext& op) const;
+  Status CheckStream(const Operation& operation, const ResolvedView& resolved);
+  Result<bool> NextEvent(OpContext& op, exec::Row* row);
   Result<std::unique_ptr<PlannedQuery>> PlanLeading(const Operation& operation,
                                                     const store::CollectionPtr& collection,
                                                     plan::Stages* stages,
@@ -91,6 +102,10 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   bool explain_ = false;
   std::vector<const exec::Operator*> operators_;  // of the stages, when explained
   std::unique_ptr<exec::Operator> root_;
+  OplogRows* oplog_ = nullptr;  // at the bottom of root_ when that is what it reads
+  bool backwards_ = false;
+  ChangeStream* stream_ = nullptr;  // at the bottom of root_; null when it is none
+  std::unique_ptr<EventSplitter> splitter_;
 };
 
 // Appends the fields of explain's reply of an open run.

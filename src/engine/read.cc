@@ -9,6 +9,7 @@
 #include "bson/compare.h"
 #include "bson/number.h"
 #include "engine/aggregate.h"
+#include "engine/oplog.h"
 
 namespace quire::engine {
 
@@ -275,18 +276,14 @@ bson::Document StageOf(std::string_view name, const bson::Value& argument) {
   return stage.Finish();
 }
 
-// A find on a view: its parts become stages after the view's own.
-Result<std::shared_ptr<Cursor>> FindOnView(const Operation& operation, const std::string& ns,
-                                           const request::FindRequest& request) {
-  if (request.tailable || request.return_key || request.show_record_id || !request.min.empty() ||
-      !request.max.empty()) {
-    return Status(kInvalidPipelineOperator, "Option not supported on views: " + ns);
-  }
+}  // namespace
+
+std::vector<bson::Document> StagesOf(const request::FindRequest& request) {
   std::vector<bson::Document> stages;
   if (!request.filter.empty()) {
     stages.push_back(StageOf("$match", bson::Value(request.filter)));
   }
-  if (!request.sort.empty()) {
+  if (!request.sort.empty() && !request.sort.Has("$natural")) {
     stages.push_back(StageOf("$sort", bson::Value(request.sort)));
   }
   if (request.skip > 0) {
@@ -298,7 +295,19 @@ Result<std::shared_ptr<Cursor>> FindOnView(const Operation& operation, const std
   if (!request.projection.empty()) {
     stages.push_back(StageOf("$project", bson::Value(request.projection)));
   }
-  return ReadView(operation, ns, stages, request.collation, request.let);
+  return stages;
+}
+
+namespace {
+
+// A find on a view: its parts become stages after the view's own.
+Result<std::shared_ptr<Cursor>> FindOnView(const Operation& operation, const std::string& ns,
+                                           const request::FindRequest& request) {
+  if (request.tailable || request.return_key || request.show_record_id || !request.min.empty() ||
+      !request.max.empty()) {
+    return Status(kInvalidPipelineOperator, "Option not supported on views: " + ns);
+  }
+  return ReadView(operation, ns, StagesOf(request), request.collation, request.let);
 }
 
 void Summarise(const PlannedQuery& query, request::OpSummary* summary) {
@@ -339,6 +348,9 @@ PlannedQuery::Parts FindParts(const request::FindRequest& request,
 Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
                                      const request::FindRequest& request) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
+  if (collection != nullptr && collection->is_oplog) {
+    return FindInOplog(operation, request);
+  }
   if (ReadsAsView(collection.get(), ns)) {
     return FindOnView(operation, ns, request);
   }

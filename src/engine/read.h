@@ -96,6 +96,9 @@ store::Transaction* SessionTransaction(const Operation& operation);
 Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
                                      const request::FindRequest& request);
 
+// A find on a view as stages; a sort by $natural is left out.
+std::vector<bson::Document> StagesOf(const request::FindRequest& request);
+
 // The parts of a find, for explain.
 PlannedQuery::Parts FindParts(const request::FindRequest& request, store::CollectionPtr collection);
 

@@ -117,6 +117,7 @@ Status Session::Commit(kv::Durability durability) {
     stored.Append("t", txn_number_).Append("c", true).Append("d", Now());
     RETURN_IF_ERROR(txn_->kv().Put(AnswerKey(lsid, kCommitRecord), stored.Finish().bytes()));
   }
+  txn_->SetTransaction(lsid, txn_number_);
   Status committed = txn_->Commit(durability);
   Release();
   state_ = committed.ok() ? State::kCommitted : State::kAborted;

@@ -123,7 +123,8 @@ Status CheckId(const bson::Value& id) {
       return {kInvalidIdField, "The '_id' value cannot be of type undefined"};
     case bson::Type::kDocument:
       for (const bson::Element& e : id.AsDocument()) {
-        if (e.name().starts_with('$')) {
+        bool reference = e.name() == "$ref" || e.name() == "$id" || e.name() == "$db";
+        if (e.name().starts_with('$') && !reference) {
           return {kDollarPrefixedFieldName,
                   "_id fields may not contain '$'-prefixed fields: " + std::string(e.name()) +
                       " is not valid for storage."};

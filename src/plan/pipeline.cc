@@ -144,6 +144,30 @@ Status CheckPosition(const std::vector<const StageRow*>& rows) {
   return Status::Ok();
 }
 
+// What may follow $changeStream: stages that look at one event at a time.
+Status CheckChangeStream(const std::vector<const StageRow*>& rows, bson::View pipeline) {
+  constexpr std::string_view kSplit = "$changeStreamSplitLargeEvent";
+  bool stream = !rows.empty() && rows[0]->name == "$changeStream";
+  size_t i = 0;
+  for (const bson::Element& element : pipeline) {
+    const StageRow& row = *rows[i++];
+    if (row.name == kSplit && !stream) {
+      return Status(kIllegalOperation,
+                    std::string(kSplit) + " can only be used in a $changeStream pipeline");
+    }
+    if (row.name == kSplit && i < rows.size()) {
+      return Status(7182802, std::string(kSplit) + " must be the last stage in the pipeline");
+    }
+    bson::Value spec = element.value().AsDocument().front().value();
+    bool sorts = row.name == "$fill" && spec.is_document() && spec.AsDocument().Has("sortBy");
+    if (stream && (!(row.flags & kInStream) || sorts)) {
+      return Status(kIllegalOperation,
+                    std::string(row.name) + " is not permitted in a $changeStream pipeline");
+    }
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options,
@@ -169,6 +193,7 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
     }
   }
   RETURN_IF_ERROR(CheckPosition(rows));
+  RETURN_IF_ERROR(CheckChangeStream(rows, pipeline));
   RETURN_IF_ERROR(CheckText(stages));
   if (options.place == PipelinePlace::kTop) {
     RETURN_IF_ERROR(CheckSortMeta(stages));

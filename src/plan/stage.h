@@ -92,6 +92,7 @@ enum StageFlags : uint32_t {
   kTopOnly = 512,       // refused in every sub-pipeline (InvalidNamespace)
   kNoCollection = 256,  // may begin a pipeline of {aggregate: 1}
   kInternal = 1024,     // unknown to users
+  kInStream = 2048,     // may be part of a $changeStream pipeline
 };
 
 struct StageRow {

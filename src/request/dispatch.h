@@ -64,6 +64,7 @@ struct Call {
   bson::Builder& reply;  // without "ok": the dispatcher adds it
   Outcome& outcome;
   OpSummary summary;
+  bson::Timestamp operation_time;  // the reply's operationTime
 };
 
 // A running operation as currentOp shows it. Valid while Operations' lock is held.

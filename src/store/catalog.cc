@@ -8,6 +8,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "store/closed.h"
+#include "store/log_commands.h"
 #include "store/multikey.h"
 #include "store/special_keys.h"
 
@@ -23,6 +24,12 @@ int64_t NowMillis() {
 
 Status NotFound(std::string_view ns) {
   return {kNamespaceNotFound, "ns not found: " + std::string(ns)};
+}
+
+Status CheckNotOplog(const CollectionInfo& info) {
+  return info.is_oplog
+             ? Status(kIllegalOperation, "can't change or drop the live oplog: " + info.ns())
+             : Status::Ok();
 }
 
 int64_t NumberOr(const bson::Value& value, int64_t fallback) {
@@ -101,6 +108,7 @@ std::vector<std::string> CatalogSnapshot::Databases() const {
 
 Result<std::unique_ptr<Catalog>> Catalog::Open(kv::Store* store) {
   std::unique_ptr<Catalog> catalog(new Catalog(store));
+  RETURN_IF_ERROR(catalog->log_.Open());
   RETURN_IF_ERROR(catalog->Load());
   return catalog;
 }
@@ -143,6 +151,7 @@ Status Catalog::Load() {
   for (const auto& info : found) {
     RETURN_IF_ERROR(ReadRuntimeState(info.get()));
   }
+  found.push_back(OplogInfo());
   Publish({}, found);
   return Status::Ok();
 }
@@ -182,6 +191,10 @@ Result<std::shared_ptr<CollectionInfo>> Catalog::ReadEntry(std::string_view ns, 
   if (bson::Value action = options["validationAction"]; action.is_string()) {
     info->validate_warn = action.AsString() == "warn";
   }
+  if (bson::Value images = options["changeStreamPreAndPostImages"]; images.is_document()) {
+    info->keep_images = TrueOr(images.AsDocument()["enabled"], false);
+  }
+  SetLog(info.get());
   if (!info->view_on.empty()) {
     return info;
   }
@@ -197,6 +210,19 @@ Result<std::shared_ptr<CollectionInfo>> Catalog::ReadEntry(std::string_view ns, 
     info->indexes.push_back(std::move(index));
     NoteTable(index_table);
   }
+  return info;
+}
+
+void Catalog::SetLog(CollectionInfo* info) {
+  info->log = info->view_on.empty() && IsLogged(info->database, info->name) ? &log_ : nullptr;
+}
+
+std::shared_ptr<CollectionInfo> Catalog::OplogInfo() {
+  auto info = std::make_shared<CollectionInfo>();
+  info->database = "local";
+  info->name = "oplog.rs";
+  info->is_oplog = true;
+  info->options = bson::Builder().Append("capped", true).Append("autoIndexId", false).Finish();
   return info;
 }
 
@@ -364,6 +390,8 @@ std::shared_ptr<CollectionInfo> Catalog::CopyOf(const CollectionInfo& info) {
   copy->context = info.context;
   copy->validate_existing_only_if_valid = info.validate_existing_only_if_valid;
   copy->validate_warn = info.validate_warn;
+  copy->keep_images = info.keep_images;
+  copy->log = info.log;
   if (info.validator) {
     // Parsed once already, so this cannot fail.
     copy->validator =
@@ -433,7 +461,9 @@ Result<CollectionPtr> Catalog::Create(std::string_view database, std::string_vie
   ASSIGN_OR_RETURN(auto info, ReadEntry(ns, document));
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   RETURN_IF_ERROR(txn->Put(MetaKey('C', ns), document.bytes()));
-  RETURN_IF_ERROR(txn->Commit(durability));
+  ChangeBuffer changes;
+  LogCreate(*info, &changes);
+  RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({}, {info});
   return CollectionPtr(info);
 }
@@ -461,11 +491,14 @@ Status Catalog::Drop(std::string_view ns, kv::Durability durability) {
   if (info == nullptr) {
     return NotFound(ns);
   }
+  RETURN_IF_ERROR(CheckNotOplog(*info));
   Closed closed(*info);
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   RETURN_IF_ERROR(txn->Delete(MetaKey('C', ns)));
   RETURN_IF_ERROR(MarkDropped(*txn, *info));
-  RETURN_IF_ERROR(txn->Commit(durability));
+  ChangeBuffer changes;
+  LogDrop(*info, &changes);
+  RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({std::string(ns)}, {});
   Retire(*info);
   return Status::Ok();
@@ -479,14 +512,18 @@ Status Catalog::DropDatabase(std::string_view database, kv::Durability durabilit
   }
   std::vector<std::unique_ptr<Closed>> closed;
   std::vector<std::string> removed;
+  ChangeBuffer changes;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   for (const CollectionPtr& info : all) {
+    RETURN_IF_ERROR(CheckNotOplog(*info));
     closed.push_back(std::make_unique<Closed>(*info));
     removed.push_back(info->ns());
     RETURN_IF_ERROR(txn->Delete(MetaKey('C', info->ns())));
     RETURN_IF_ERROR(MarkDropped(*txn, *info));
+    LogDrop(*info, &changes);
   }
-  RETURN_IF_ERROR(txn->Commit(durability));
+  LogDropDatabase(database, &changes);
+  RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish(removed, {});
   for (const CollectionPtr& info : all) {
     Retire(*info);
@@ -501,7 +538,11 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
   if (source == nullptr) {
     return {kNamespaceNotFound, "Source collection " + std::string(from) + " does not exist"};
   }
+  RETURN_IF_ERROR(CheckNotOplog(*source));
   CollectionPtr target = Find(to);
+  if (target != nullptr) {
+    RETURN_IF_ERROR(CheckNotOplog(*target));
+  }
   if (target != nullptr && !drop_target) {
     return {kNamespaceExists, "target namespace exists"};
   }
@@ -522,9 +563,12 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
   size_t dot = to.find('.');
   moved->database = to.substr(0, dot);
   moved->name = to.substr(dot + 1);
+  SetLog(moved.get());
   RETURN_IF_ERROR(txn->Delete(MetaKey('C', from)));
   RETURN_IF_ERROR(PutEntry(*txn, *moved));
-  RETURN_IF_ERROR(txn->Commit(durability));
+  ChangeBuffer changes;
+  LogRename(*source, *moved, target.get(), &changes);
+  RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({std::string(from)}, {moved});
   if (target != nullptr) {
     Retire(*target);
@@ -532,12 +576,14 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
   return Status::Ok();
 }
 
-Status Catalog::SetOptions(std::string_view ns, bson::View options, kv::Durability durability) {
+Status Catalog::SetOptions(std::string_view ns, bson::View options, bson::View command,
+                           kv::Durability durability) {
   std::lock_guard lock(change_mutex_);
   CollectionPtr info = Find(ns);
   if (info == nullptr) {
     return NotFound(ns);
   }
+  RETURN_IF_ERROR(CheckNotOplog(*info));
   Closed closed(*info);
   bson::Builder entry;
   entry.Append("uuid",
@@ -551,13 +597,15 @@ Status Catalog::SetOptions(std::string_view ns, bson::View options, kv::Durabili
   changed->building = info->building;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   RETURN_IF_ERROR(PutEntry(*txn, *changed));
-  RETURN_IF_ERROR(txn->Commit(durability));
+  ChangeBuffer changes;
+  LogModify(*info, command, nullptr, &changes);
+  RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({}, {changed});
   return Status::Ok();
 }
 
 Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, bson::View spec,
-                             kv::Durability durability) {
+                             bson::View command, kv::Durability durability) {
   std::lock_guard lock(change_mutex_);
   CollectionPtr info = Find(ns);
   const IndexInfo* old = info ? info->FindIndex(index_name) : nullptr;
@@ -581,7 +629,9 @@ Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, b
   }
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   RETURN_IF_ERROR(PutEntry(*txn, *changed));
-  RETURN_IF_ERROR(txn->Commit(durability));
+  ChangeBuffer changes;
+  LogModify(*info, command, old, &changes);
+  RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({}, {changed});
   return Status::Ok();
 }

@@ -29,6 +29,7 @@
 #include "quire/bson.h"
 #include "store/array_paths.h"
 #include "store/build_table.h"
+#include "store/change_log.h"
 #include "store/collection_state.h"
 #include "store/index_keys.h"
 #include "store/layout.h"
@@ -117,6 +118,10 @@ struct CollectionInfo {
   std::unique_ptr<expr::match::Filter> validator;
   bool validate_existing_only_if_valid = false;  // validationLevel: moderate
   bool validate_warn = false;                    // validationAction: warn
+  bool keep_images = false;                      // changeStreamPreAndPostImages
+
+  ChangeLog* log = nullptr;  // told of every change; null for collections the log leaves out
+  bool is_oplog = false;     // local.oplog.rs: the change log seen as a view
 
   std::string ns() const { return database + "." + name; }
   bool is_view() const { return table == nullptr; }
@@ -161,10 +166,12 @@ class Catalog {
   Status DropDatabase(std::string_view database, kv::Durability durability);
   Status Rename(std::string_view from, std::string_view to, bool drop_target,
                 kv::Durability durability);
-  Status SetOptions(std::string_view ns, bson::View options, kv::Durability durability);
-  // Replaces the stored spec of one index (collMod).
+  // `command` is what the change log is told (collMod without its first field).
+  Status SetOptions(std::string_view ns, bson::View options, bson::View command,
+                    kv::Durability durability);
+  // Replaces the stored spec of one index (collMod); `command` as above.
   Status SetIndexSpec(std::string_view ns, std::string_view index_name, bson::View spec,
-                      kv::Durability durability);
+                      bson::View command, kv::Durability durability);
   // Builds the indexes over the present documents, while these are read and written, then publishes
   // them. BackgroundOperationInProgressForNamespace while another build of the collection is under
   // way, or when one has just made an index of that name.
@@ -180,11 +187,12 @@ class Catalog {
   Status Truncate(std::string_view ns, kv::Durability durability);
 
   kv::Store& store() { return *store_; }
+  ChangeLog& log() { return log_; }
 
  private:
   friend class TableGuard;
   friend class PendingCollection;
-  explicit Catalog(kv::Store* store) : store_(store) {}
+  explicit Catalog(kv::Store* store) : store_(store), log_(store) {}
 
   Status Load();
   Result<std::shared_ptr<CollectionInfo>> ReadEntry(std::string_view ns, bson::View entry);
@@ -205,6 +213,10 @@ class Catalog {
   Status CheckReserved(std::string_view ns) const;
   Status PutEntry(kv::Txn& txn, const CollectionInfo& info);
   static Status MarkDropped(kv::Txn& txn, const CollectionInfo& info);
+  // Sets what depends on the collection's name: whether the change log is told.
+  void SetLog(CollectionInfo* info);
+  // The entry of local.oplog.rs.
+  static std::shared_ptr<CollectionInfo> OplogInfo();
   // Publishes a snapshot with `removed` gone and `added` there.
   void Publish(const std::vector<std::string>& removed,
                const std::vector<std::shared_ptr<CollectionInfo>>& added);
@@ -219,6 +231,7 @@ class Catalog {
   std::shared_ptr<CollectionInfo> CopyOf(const CollectionInfo& info);
 
   kv::Store* const store_;
+  ChangeLog log_;
   std::mutex change_mutex_;  // one change at a time; taken before any collection's gate
   std::atomic<TableId> next_table_{1};
   std::mutex publish_mutex_;  // one snapshot at a time is made from the one before

@@ -189,6 +189,20 @@ bool MayChange(const IndexInfo& index, const Touched& touched) {
   return false;
 }
 
+// Removes the document and its index entries.
+Status Erase(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
+  IndexKeySet keys;
+  for (const auto& index : info.indexes) {
+    RETURN_IF_ERROR(DeleteEntries(txn, *index, id, document, &keys));
+  }
+  for (const auto& index : info.building) {
+    RETURN_IF_ERROR(DeleteEntries(txn, *index, id, document, &keys));
+  }
+  RETURN_IF_ERROR(txn.kv().Delete(RecordKey(info.table->id, id)));
+  txn.Count(info.state, -1, -static_cast<int64_t>(document.size()));
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status PutMultikeyMarks(kv::Txn& txn, const IndexInfo& index, uint64_t steps,
@@ -256,6 +270,9 @@ Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson:
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
   }
   RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes()));
+  if (info.log != nullptr) {
+    txn.changes(*info.log).Insert(info, document);
+  }
   txn.Count(info.state, 1, document.size());
   return Status::Ok();
 }
@@ -280,21 +297,18 @@ Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::
     RETURN_IF_ERROR(change(*index));
   }
   RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), after.bytes()));
+  if (info.log != nullptr) {
+    txn.changes(*info.log).Update(info, before, after, touched);
+  }
   txn.Count(info.state, 0, static_cast<int64_t>(after.size()) - before.size());
   return Status::Ok();
 }
 
 Status Remove(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
-  IndexKeySet keys;
-  for (const auto& index : info.indexes) {
-    RETURN_IF_ERROR(DeleteEntries(txn, *index, id, document, &keys));
+  if (info.log != nullptr) {
+    txn.changes(*info.log).Delete(info, document);
   }
-  for (const auto& index : info.building) {
-    RETURN_IF_ERROR(DeleteEntries(txn, *index, id, document, &keys));
-  }
-  RETURN_IF_ERROR(txn.kv().Delete(RecordKey(info.table->id, id)));
-  txn.Count(info.state, -1, -static_cast<int64_t>(document.size()));
-  return Status::Ok();
+  return Erase(txn, info, id, document);
 }
 
 Result<std::optional<RecordId>> FindById(Transaction& txn, const CollectionInfo& info,
@@ -350,7 +364,7 @@ Status TrimCapped(Transaction& txn, const CollectionInfo& info) {
     RecordId id = ReadRecordId(records->key().substr(4));
     bson::Document oldest{bson::View(records->value().data())};
     RETURN_IF_ERROR(ClaimRecord(txn, info, id));
-    RETURN_IF_ERROR(Remove(txn, info, id, oldest));
+    RETURN_IF_ERROR(Erase(txn, info, id, oldest));  // not an event
     --documents;
     bytes -= oldest.view().size();
   }

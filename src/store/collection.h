@@ -19,6 +19,7 @@ namespace quire::store {
 struct Touched {
   bool all = true;
   const std::set<std::string>* paths = nullptr;
+  bool replacement = false;  // the document was given whole: a change event says "replace"
 };
 
 // Every function below REQUIRES txn.Hold(info.state) to have been called and may return

@@ -9,6 +9,7 @@
 #include "store/closed.h"
 #include "store/collection.h"
 #include "store/index_build.h"
+#include "store/log_commands.h"
 
 namespace quire::store {
 
@@ -164,7 +165,9 @@ Status Catalog::PublishBuilt(const CollectionInfo& current, const Build& build,
     changed->indexes.push_back(std::move(index));
   }
   RETURN_IF_ERROR(PutEntry(*txn, *changed));
-  RETURN_IF_ERROR(txn->Commit(durability));
+  ChangeBuffer changes;
+  LogCreateIndexes(current, build.made, &changes);
+  RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   for (const auto& made : build.made) {
     made->table->dropped = false;
     made->state->persisted_steps = made->state->multikey_steps.load();
@@ -198,6 +201,7 @@ Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>&
   Closed closed(*info);
   auto changed = CopyOf(*info);
   std::vector<std::shared_ptr<const IndexInfo>> gone;
+  ChangeBuffer changes;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   for (const std::string& name : names) {
     auto named = [&](const auto& index) { return index->name == name; };
@@ -206,6 +210,7 @@ Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>&
       RETURN_IF_ERROR(txn->Put(MetaKey('D', (*it)->table->id), ""));
       gone.push_back(*it);
       changed->indexes.erase(it);
+      LogDropIndex(*info, *gone.back(), &changes);
     } else if (std::any_of(info->building.begin(), info->building.end(), named)) {
       // The indexes of one build come and go together.
       for (const auto& index : info->building) {
@@ -217,7 +222,7 @@ Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>&
     }
   }
   RETURN_IF_ERROR(PutEntry(*txn, *changed));
-  RETURN_IF_ERROR(txn->Commit(durability));
+  RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({}, {changed});
   for (const auto& index : gone) {
     index->table->dropped.store(true, std::memory_order_release);

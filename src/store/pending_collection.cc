@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "store/log_commands.h"
 
 namespace quire::store {
 
@@ -29,6 +30,9 @@ Result<std::unique_ptr<PendingCollection>> PendingCollection::Create(
   SetDropped(**pending->info_, true);
   RETURN_IF_ERROR(txn.kv().Put(MetaKey('C', ns), entry.bytes()));
   txn.MarkWrote();
+  if (const CollectionInfo& info = **pending->info_; info.log != nullptr) {
+    LogCreate(info, &txn.changes(*info.log));
+  }
   txn.OnCommit([&catalog, info = pending->info_] {
     SetDropped(**info, false);
     catalog.Publish({}, {*info});
@@ -40,9 +44,14 @@ PendingCollection::~PendingCollection() { catalog_->Unreserve(ns_); }
 
 Status PendingCollection::AddIndexes(Transaction& txn, const std::vector<NewIndex>& indexes) {
   auto changed = catalog_->CopyOf(**info_);
+  std::vector<std::shared_ptr<IndexInfo>> made;
   for (const NewIndex& index : indexes) {
-    ASSIGN_OR_RETURN(auto made, catalog_->MakeIndex(index.spec, catalog_->NewTable(), *changed));
-    changed->indexes.push_back(std::move(made));
+    ASSIGN_OR_RETURN(auto one, catalog_->MakeIndex(index.spec, catalog_->NewTable(), *changed));
+    changed->indexes.push_back(one);
+    made.push_back(std::move(one));
+  }
+  if (changed->log != nullptr) {
+    LogCreateIndexes(*changed, made, &txn.changes(*changed->log));
   }
   SetDropped(*changed, true);
   RETURN_IF_ERROR(catalog_->PutEntry(txn.kv(), *changed));

@@ -45,7 +45,7 @@ Status Transaction::Hold(const std::shared_ptr<CollectionState>& state) {
 void Transaction::Count(const std::shared_ptr<CollectionState>& state, int64_t documents,
                         int64_t bytes) {
   wrote_ = true;
-  if (savepoints_.empty() || deltas_.size() > savepoints_.back().first) {
+  if (savepoints_.empty() || deltas_.size() > savepoints_.back().deltas) {
     if (!deltas_.empty() && deltas_.back().state == state) {
       deltas_.back().documents += documents;
       deltas_.back().bytes += bytes;
@@ -77,13 +77,14 @@ int64_t Transaction::PendingBytes(const CollectionState& state) const {
 
 void Transaction::SetSavepoint() {
   kv_->SetSavepoint();
-  savepoints_.emplace_back(deltas_.size(), on_commit_.size());
+  savepoints_.push_back({deltas_.size(), on_commit_.size(), changes_.mark()});
 }
 
 Status Transaction::RollbackToSavepoint() {
   assert(!savepoints_.empty());
-  deltas_.resize(savepoints_.back().first);
-  on_commit_.resize(savepoints_.back().second);
+  deltas_.resize(savepoints_.back().deltas);
+  on_commit_.resize(savepoints_.back().on_commit);
+  changes_.RollBack(savepoints_.back().changes);
   savepoints_.pop_back();
   return kv_->RollbackToSavepoint();
 }
@@ -115,7 +116,8 @@ Status Transaction::Commit(kv::Durability durability) {
       RETURN_IF_ERROR(kv_->Add(MetaKey('b', sum.state->table), sum.bytes));
     }
   }
-  Status committed = kv_->Commit(durability);
+  Status committed =
+      log_ != nullptr ? log_->Commit(*kv_, changes_, durability) : kv_->Commit(durability);
   if (committed.ok()) {
     for (const Delta& sum : sums) {
       sum.state->documents += sum.documents;

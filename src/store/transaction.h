@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kv/kv.h"
+#include "store/change_log.h"
 #include "store/collection_state.h"
 
 namespace quire::store {
@@ -40,6 +41,16 @@ class Transaction {
   // Run after a successful commit, in order.
   void OnCommit(std::function<void()> action) { on_commit_.push_back(std::move(action)); }
 
+  // What the change log is told when this commits: noted here by whoever changes a document.
+  ChangeBuffer& changes(ChangeLog& log) {
+    log_ = &log;
+    return changes_;
+  }
+  // The changes are those of this multi-document transaction.
+  void SetTransaction(std::string_view lsid, int64_t txn_number) {
+    changes_.SetTransaction(lsid, txn_number);
+  }
+
   // Undo support within the transaction; nests.
   void SetSavepoint();
   Status RollbackToSavepoint();
@@ -64,8 +75,15 @@ class Transaction {
   bool wrote_ = false;
   std::vector<std::shared_ptr<CollectionState>> held_;
   std::vector<Delta> deltas_;
-  std::vector<std::pair<size_t, size_t>> savepoints_;  // sizes of deltas_ and on_commit_
+  struct Savepoint {
+    size_t deltas;
+    size_t on_commit;
+    ChangeBuffer::Mark changes;
+  };
+  std::vector<Savepoint> savepoints_;
   std::vector<std::function<void()>> on_commit_;
+  ChangeLog* log_ = nullptr;
+  ChangeBuffer changes_;
 };
 
 }  // namespace quire::store

@@ -50,8 +50,25 @@ class SourceStage : public Stage {
   }
 };
 
+// Only marks the pipeline: events are split once the whole pipeline has made them, by the engine.
+class SplitLargeEventStage : public Stage {
+ public:
+  using Stage::Stage;
+  Status Parse(const StageContext&) {
+    return spec().is_document() && spec().AsDocument().empty()
+               ? Status::Ok()
+               : Status(7182800, "$changeStreamSplitLargeEvent spec should be an empty object");
+  }
+  Result<OperatorPtr> Build(OpContext&, OperatorPtr input, PipelineEnvironment&) const override {
+    return input;
+  }
+};
+
 }  // namespace
 
+Result<Stages> ParseSplitLargeEvent(const bson::Element& spec, const StageContext& context) {
+  return MakeStage<SplitLargeEventStage>(spec, context);
+}
 Result<Stages> ParseDocuments(const bson::Element& spec, const StageContext& context) {
   return MakeStage<DocumentsStage>(spec, context);
 }

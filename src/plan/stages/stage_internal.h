@@ -34,7 +34,8 @@ ParseStageFunction ParseDensify;                                   // densify.cc
 ParseStageFunction ParseFill;                                      // fill.cc
 ParseStageFunction ParseMapReduce;                                 // map_reduce.cc
 
-ParseStageFunction ParseUnsupported;  // source.cc: known by name, refused (40324)
+ParseStageFunction ParseSplitLargeEvent;  // source.cc
+ParseStageFunction ParseUnsupported;      // source.cc: known by name, refused (40324)
 
 // Makes an S from the stage's field and lets it parse itself.
 template <typename S>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The node's logical time: what operationTime and $clusterTime carry and change events are
-// ordered by. Never goes back, also when the wall clock does.
+// The node's logical time: what operationTime and $clusterTime carry and the change log is ordered
+// by. Never goes back, also when the wall clock does.
 #pragma once
 
 #include <atomic>
@@ -10,28 +10,35 @@
 
 #include "quire/bson.h"
 
-namespace quire::engine {
+namespace quire::store {
+
+inline uint64_t PackTime(bson::Timestamp time) {
+  return (static_cast<uint64_t>(time.seconds) << 32) | time.increment;
+}
+inline bson::Timestamp UnpackTime(uint64_t bits) {
+  return {static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(bits)};
+}
 
 // Safe for concurrent use.
 class LogicalClock {
  public:
-  // A time later than every one handed out before.
-  bson::Timestamp Tick() {
+  // A time later than every one handed out before. With `count`, the first of that many.
+  bson::Timestamp Tick(uint64_t count = 1) {
     uint64_t wall = WallSeconds() << 32 | 1;
     uint64_t now = time_.load(std::memory_order_relaxed);
-    uint64_t next;
+    uint64_t first;
     do {
-      next = now + 1 > wall ? now + 1 : wall;
-    } while (!time_.compare_exchange_weak(now, next, std::memory_order_acq_rel));
-    return Unpack(next);
+      first = now + 1 > wall ? now + 1 : wall;
+    } while (!time_.compare_exchange_weak(now, first + count - 1, std::memory_order_acq_rel));
+    return UnpackTime(first);
   }
 
   // The latest time handed out.
-  bson::Timestamp Now() const { return Unpack(time_.load(std::memory_order_acquire)); }
+  bson::Timestamp Now() const { return UnpackTime(time_.load(std::memory_order_acquire)); }
 
   // Makes later times later than `seen` (read back from the store, or sent by a client).
   void Advance(bson::Timestamp seen) {
-    uint64_t at_least = (static_cast<uint64_t>(seen.seconds) << 32) | seen.increment;
+    uint64_t at_least = PackTime(seen);
     uint64_t now = time_.load(std::memory_order_relaxed);
     while (now < at_least && !time_.compare_exchange_weak(now, at_least)) {
     }
@@ -43,11 +50,8 @@ class LogicalClock {
                                      std::chrono::system_clock::now().time_since_epoch())
                                      .count());
   }
-  static bson::Timestamp Unpack(uint64_t bits) {
-    return {static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(bits)};
-  }
 
   std::atomic<uint64_t> time_{WallSeconds() << 32 | 1};
 };
 
-}  // namespace quire::engine
+}  // namespace quire::store

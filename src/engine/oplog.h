@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// local.oplog.rs: the change log in the shape of MongoDB's oplog, for tools that tail it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "exec/operator.h"
+#include "request/crud.h"
+#include "store/change_log.h"
+
+namespace quire::engine {
+
+// Where a reader of these stages may begin: the least `ts` that the first $match lets through.
+bson::Timestamp OplogStart(bson::View pipeline);
+
+// The entries from a time on, oldest or newest first. A multi-document transaction is one entry
+// (applyOps), or several with the same time when it is large. Reading forwards, Next gives false
+// when there is nothing now; the next call looks again.
+class OplogRows final : public exec::Operator {
+ public:
+  OplogRows(Engine& engine, bson::Timestamp from, bool backwards);
+
+  Result<bool> Next(OpContext& op, exec::Row* row) override;
+  void Await(OpContext& op, std::chrono::steady_clock::time_point deadline);
+
+ private:
+  Result<bool> NextForwards();
+  Result<bool> NextBackwards();
+
+  Engine& engine_;
+  uint64_t from_;
+  const bool backwards_;
+  std::unique_ptr<store::ChangeReader> reader_;
+  std::string before_;                 // backwards: the key of the group read last
+  std::vector<bson::Document> group_;  // backwards: its entries, oldest first
+  bson::Document entry_;
+};
+
+// A find on local.oplog.rs, tailable or not.
+Result<std::shared_ptr<Cursor>> FindInOplog(const Operation& operation,
+                                            const request::FindRequest& request);
+
+}  // namespace quire::engine

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/change_buffer.h"
+
+#include <cstring>
+
+#include "expr/update/diff.h"
+#include "store/catalog.h"
+#include "store/collection.h"
+
+namespace quire::store {
+
+namespace {
+
+constexpr size_t kGroupBytes = size_t{1} << 20;
+
+template <typename T>
+void AppendNumber(T value, std::string* out) {
+  char bytes[sizeof value];
+  memcpy(bytes, &value, sizeof value);
+  out->append(bytes, sizeof value);
+}
+
+std::string_view UuidOf(const CollectionInfo& info) {
+  return {reinterpret_cast<const char*>(info.uuid.data()), info.uuid.size()};
+}
+
+void AppendKey(bson::View document, std::string* out) {
+  bson::Builder key(out);
+  key.Append("_id", document["_id"]);
+  key.Close();
+}
+
+}  // namespace
+
+void ChangeBuffer::Begin() {
+  if (groups_.empty() || ops_.size() - groups_.back().start > kGroupBytes) {
+    groups_.push_back({count_, ops_.size()});
+    uuid_.clear();
+  }
+  ++count_;
+}
+
+void ChangeBuffer::Collection(std::string_view ns, std::string_view uuid) {
+  ops_.push_back('C');
+  ops_.append(uuid);
+  AppendNumber(static_cast<uint32_t>(ns.size()), &ops_);
+  ops_.append(ns);
+  uuid_ = uuid;
+}
+
+void ChangeBuffer::BeginOn(char kind, const CollectionInfo& info) {
+  Begin();
+  if (uuid_ != UuidOf(info)) {
+    Collection(info.ns(), UuidOf(info));
+  }
+  ops_.push_back(kind);
+}
+
+void ChangeBuffer::Insert(const CollectionInfo& info, bson::View document) {
+  BeginOn('i', info);
+  Bytes(document);
+}
+
+void ChangeBuffer::Update(const CollectionInfo& info, bson::View before, bson::View after,
+                          const Touched& touched) {
+  bson::Document diff;
+  bool whole = touched.replacement;
+  if (!whole) {
+    diff = touched.all || touched.paths == nullptr
+               ? expr::update::Diff(before, after)
+               : expr::update::DiffAt(before, after, *touched.paths);
+    whole = touched.all && diff.view().size() >= after.size();
+  }
+  if (whole) {
+    BeginOn('r', info);
+    ops_.push_back(static_cast<char>(info.keep_images ? kBefore : 0));
+    Bytes(after);
+  } else {
+    BeginOn('u', info);
+    ops_.push_back(static_cast<char>(info.keep_images ? kBefore | kAfter : 0));
+    AppendKey(after, &ops_);
+    Bytes(diff);
+  }
+  if (info.keep_images) {
+    Bytes(before);
+    if (!whole) {
+      Bytes(after);
+    }
+  }
+}
+
+void ChangeBuffer::Delete(const CollectionInfo& info, bson::View document) {
+  BeginOn('d', info);
+  ops_.push_back(static_cast<char>(info.keep_images ? kBefore : 0));
+  AppendKey(document, &ops_);
+  if (info.keep_images) {
+    Bytes(document);
+  }
+}
+
+void ChangeBuffer::Command(std::string_view ns, std::string_view uuid, bson::View o,
+                           bson::View o2) {
+  Begin();
+  Collection(ns, uuid);
+  uuid_.clear();  // a command may change what the name stands for
+  ops_.push_back('c');
+  bson::Builder command(&ops_);
+  command.Append("o", o);
+  if (!o2.empty()) {
+    command.Append("o2", o2);
+  }
+  command.Close();
+}
+
+void ChangeBuffer::Noop(bson::View o) {
+  Begin();
+  ops_.push_back('n');
+  bson::Builder object(&ops_);
+  object.Append("o", o);
+  object.Close();
+}
+
+void ChangeBuffer::SetTransaction(std::string_view lsid, int64_t txn_number) {
+  in_transaction_ = true;
+  lsid_ = lsid;
+  lsid_.resize(kSessionIdSize);
+  txn_number_ = txn_number;
+}
+
+void ChangeBuffer::RollBack(const Mark& mark) {
+  ops_.resize(mark.bytes);
+  count_ = mark.count;
+  groups_.resize(mark.groups);
+  uuid_.clear();
+}
+
+std::string ChangeBuffer::GroupBytes(size_t i, int64_t wall_millis) const {
+  size_t start = groups_[i].start;
+  size_t end = i + 1 < groups_.size() ? groups_[i + 1].start : ops_.size();
+  uint32_t after = i + 1 < groups_.size() ? groups_[i + 1].first : count_;
+  std::string bytes;
+  bytes.reserve(end - start + kHeaderSize + kSessionIdSize + 8);
+  bytes.push_back(kVersion);
+  bytes.push_back(static_cast<char>(in_transaction_ ? kInTransaction : 0));
+  AppendNumber(after - groups_[i].first, &bytes);
+  AppendNumber(wall_millis, &bytes);
+  if (in_transaction_) {
+    bytes.append(lsid_);
+    AppendNumber(txn_number_, &bytes);
+  }
+  bytes.append(ops_, start, end - start);
+  return bytes;
+}
+
+}  // namespace quire::store
