@@ -147,7 +147,11 @@ class Service {
     options.ephemeral = s_.ephemeral;
     options.cache_bytes = static_cast<uint64_t>(s_.cache_size_gb * (uint64_t{1} << 30));
     ASSIGN_OR_RETURN(auto store, kv::OpenRocks(options));
-    ASSIGN_OR_RETURN(node_.engine, engine::Engine::Open(std::move(store), {}));
+    engine::EngineOptions engine_options;
+    engine_options.log_bytes =
+        engine::LogBytes(static_cast<uint64_t>(s_.oplog_size_mb) << 20, s_.ephemeral);
+    engine_options.log_age = std::chrono::hours(s_.oplog_max_hours);
+    ASSIGN_OR_RETURN(node_.engine, engine::Engine::Open(std::move(store), engine_options));
     command::ServerInfo info;
     info.set_name = s_.repl_set;
     info.arguments = argv_;

@@ -23,6 +23,8 @@ struct Settings {
   std::string dbpath;
   bool ephemeral = false;
   double cache_size_gb = 0;
+  int64_t oplog_size_mb = 0;
+  int64_t oplog_max_hours = 7 * 24;
   std::string storage_engine = "wiredTiger";
   bool journal = false;
   // Network.

@@ -50,6 +50,10 @@ class Collection {
 
   Result<Cursor> Aggregate(const Pipeline& pipeline, const AggregateOptions& options = {});
 
+  // The changes from now on (or from where `options` say), through `pipeline`. Waiting for them
+  // takes no lock; the cursor outlives the collection.
+  Result<Cursor> Watch(const Pipeline& pipeline = {}, const WatchOptions& options = {});
+
   // How many documents match. Without a filter this takes the same time for any size.
   Result<int64_t> Count(bson::View filter = {}, const CountOptions& options = {});
 

@@ -40,6 +40,9 @@ class Database {
   // A pipeline that starts without a collection ($documents, $currentOp...).
   Result<Cursor> Aggregate(const Pipeline& pipeline, const AggregateOptions& options = {});
 
+  // The changes of all its collections, as Collection::Watch.
+  Result<Cursor> Watch(const Pipeline& pipeline = {}, const WatchOptions& options = {});
+
   // Removes every collection.
   Status Drop();
 

@@ -21,6 +21,8 @@ struct OpenOptions {
   std::string path;
   // Memory for caches and write buffers together. 0: a share of the machine's memory.
   uint64_t cache_bytes = 0;
+  // Bound of the change log that Watch reads. 0: 1 GB in a folder, 64 MB in memory.
+  uint64_t change_log_bytes = 0;
 };
 
 // When a write is acknowledged. What was acknowledged survives a kill of the process in any case.
@@ -52,6 +54,18 @@ struct AggregateOptions {
   bson::OwnedValue hint{};
   int32_t batch_size = 0;
   Session* session = nullptr;
+  bson::Document extra{};
+};
+
+// What a change stream shows and where it begins (at most one of the last three; none: now).
+struct WatchOptions {
+  std::string full_document{};      // of updates: "updateLookup", "whenAvailable", "required"
+  std::string document_before{};    // "whenAvailable", "required"
+  bool expanded_events = false;     // also created collections, indexes...
+  bson::Document resume_after{};    // a token: Cursor::resume_token()
+  bson::Document start_after{};     // the same, also that of an invalidate event
+  bson::Timestamp start_at_time{};  // an operationTime
+  int32_t batch_size = 0;
   bson::Document extra{};
 };
 

@@ -38,6 +38,9 @@ class Client {
 
   Result<Session> StartSession();
 
+  // The changes of all databases, as Collection::Watch.
+  Result<Cursor> Watch(const Pipeline& pipeline = {}, const WatchOptions& options = {});
+
  private:
   std::shared_ptr<api::Door> engine_;
 };

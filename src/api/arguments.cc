@@ -64,4 +64,35 @@ void AppendAggregate(bson::Builder* out, const Pipeline& pipeline,
   out->AppendFields(options.extra);
 }
 
+void AppendWatch(bson::Builder* out, const Pipeline& pipeline, const WatchOptions& options,
+                 bool whole_node) {
+  bson::Builder stream;
+  stream.BeginDocument("$changeStream");
+  if (whole_node) {
+    stream.Append("allChangesForCluster", true);
+  }
+  if (!options.full_document.empty()) {
+    stream.Append("fullDocument", options.full_document);
+  }
+  if (!options.document_before.empty()) {
+    stream.Append("fullDocumentBeforeChange", options.document_before);
+  }
+  if (options.expanded_events) {
+    stream.Append("showExpandedEvents", true);
+  }
+  AppendGiven(&stream, "resumeAfter", options.resume_after);
+  AppendGiven(&stream, "startAfter", options.start_after);
+  if (options.start_at_time != bson::Timestamp()) {
+    stream.Append("startAtOperationTime", options.start_at_time);
+  }
+  stream.End();
+  Pipeline stages;
+  stages.push_back(stream.Finish());
+  stages.insert(stages.end(), pipeline.begin(), pipeline.end());
+  AggregateOptions aggregate;
+  aggregate.batch_size = options.batch_size;
+  aggregate.extra = options.extra;
+  AppendAggregate(out, stages, aggregate);
+}
+
 }  // namespace quire::api

@@ -31,4 +31,8 @@ void AppendCommandExtra(bson::Builder* out, const bson::Document& extra);
 // Everything of an aggregate command behind its collection.
 void AppendAggregate(bson::Builder* out, const Pipeline& pipeline, const AggregateOptions& options);
 
+// The aggregate command, behind its collection, that opens a change stream.
+void AppendWatch(bson::Builder* out, const Pipeline& pipeline, const WatchOptions& options,
+                 bool whole_node);
+
 }  // namespace quire::api

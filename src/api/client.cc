@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "api/arguments.h"
 #include "api/door.h"
 #include "base/try.h"
 #include "quire/quire.h"
@@ -25,5 +26,13 @@ Result<std::vector<std::string>> Client::ListDatabaseNames() {
 }
 
 Result<Session> Client::StartSession() { return Session(engine_); }
+
+Result<Cursor> Client::Watch(const Pipeline& pipeline, const WatchOptions& options) {
+  bson::Builder command;
+  command.Append("aggregate", 1);
+  api::AppendWatch(&command, pipeline, options, true);
+  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run("admin", &command, nullptr));
+  return Cursor(engine_, "admin", std::move(reply), options.batch_size, nullptr);
+}
 
 }  // namespace quire

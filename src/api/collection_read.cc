@@ -62,6 +62,14 @@ Result<Cursor> Collection::Aggregate(const Pipeline& pipeline, const AggregateOp
   return Cursor(engine_, database_, std::move(reply), options.batch_size, options.session);
 }
 
+Result<Cursor> Collection::Watch(const Pipeline& pipeline, const WatchOptions& options) {
+  bson::Builder command;
+  command.Append("aggregate", name_);
+  api::AppendWatch(&command, pipeline, options, false);
+  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run(database_, &command, nullptr));
+  return Cursor(engine_, database_, std::move(reply), options.batch_size, nullptr);
+}
+
 Result<int64_t> Collection::Count(bson::View filter, const CountOptions& options) {
   bson::Builder command;
   command.Append("count", name_).Append("query", filter);

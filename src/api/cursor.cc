@@ -58,16 +58,39 @@ bool Cursor::Next() {
       return false;
     }
   }
+  return Take();
+}
+
+bool Cursor::TryNext(std::chrono::milliseconds wait) {
+  if (at_ == end_ && (id_ == 0 || !FetchBatch(wait) || at_ == end_)) {
+    return false;
+  }
+  return Take();
+}
+
+bool Cursor::Take() {
   current_ = at_->value().AsDocument();
   ++at_;
   return true;
 }
 
-bool Cursor::FetchBatch() {
+bson::Document Cursor::resume_token() const {
+  bson::Value after_batch = reply_["cursor"].AsDocument()["postBatchResumeToken"];
+  if (at_ == end_ && after_batch.is_document()) {
+    return bson::Document(after_batch.AsDocument());
+  }
+  bson::Value last = current_["_id"];
+  return last.is_document() ? bson::Document(last.AsDocument()) : bson::Document();
+}
+
+bool Cursor::FetchBatch(std::chrono::milliseconds wait) {
   bson::Builder command;
   command.Append("getMore", id_).Append("collection", collection_);
   if (batch_size_ > 0) {
     command.Append("batchSize", batch_size_);
+  }
+  if (wait.count() > 0) {
+    command.Append("maxTimeMS", static_cast<int64_t>(wait.count()));
   }
   auto reply = engine_->Run(database_, &command, session_);
   if (!reply.ok()) {

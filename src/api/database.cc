@@ -49,6 +49,14 @@ Result<Cursor> Database::Aggregate(const Pipeline& pipeline, const AggregateOpti
   return Cursor(engine_, name_, std::move(reply), options.batch_size, options.session);
 }
 
+Result<Cursor> Database::Watch(const Pipeline& pipeline, const WatchOptions& options) {
+  bson::Builder command;
+  command.Append("aggregate", 1);
+  api::AppendWatch(&command, pipeline, options, false);
+  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run(name_, &command, nullptr));
+  return Cursor(engine_, name_, std::move(reply), options.batch_size, nullptr);
+}
+
 Status Database::Drop() {
   bson::Builder command;
   command.Append("dropDatabase", 1);

@@ -19,8 +19,10 @@ Result<Client> Open(const OpenOptions& options) {
   storage.ephemeral = options.path.empty();
   storage.cache_bytes = options.cache_bytes;
   ASSIGN_OR_RETURN(auto store, kv::OpenRocks(storage));
+  engine::EngineOptions engine_options;
+  engine_options.log_bytes = engine::LogBytes(options.change_log_bytes, storage.ephemeral);
   ASSIGN_OR_RETURN(std::shared_ptr<engine::Engine> engine,
-                   engine::Engine::Open(std::move(store), {}));
+                   engine::Engine::Open(std::move(store), engine_options));
   command::ServerInfo info;
   info.data_path = options.path;
   auto commands = std::make_unique<command::Commands>(engine.get(), std::move(info));

@@ -56,6 +56,50 @@ TEST_P(OpenTest, WritesAndReads) {
   EXPECT_EQ(*c.Count(), 0);
 }
 
+TEST_P(OpenTest, WatchesChangesAndResumes) {
+  Collection c = Coll("c");
+  auto stream = c.Watch({}, {.full_document = "updateLookup"});
+  ASSERT_TRUE(stream.ok()) << stream.status().ToString();
+  EXPECT_FALSE(stream->TryNext(std::chrono::milliseconds(1)));
+  EXPECT_TRUE(stream->open());
+  std::thread writer([&] {
+    ASSERT_TRUE(c.InsertMany({Json(R"({"_id": 1})"), Json(R"({"_id": 2})")}).ok());
+    bson::Document one = Json(R"({"_id": 1})");
+    bson::Document set = Json(R"({"$set": {"a": 5}})");
+    ASSERT_TRUE(c.UpdateOne(one, set).ok());
+  });
+  std::vector<std::string> types;
+  bson::Document after_first;
+  while (types.size() < 3 && stream->Next()) {
+    types.emplace_back(stream->current()["operationType"].AsString());
+    if (types.size() == 1) {
+      after_first = bson::Document(stream->current()["_id"].AsDocument());
+    }
+  }
+  writer.join();
+  EXPECT_EQ(types, (std::vector<std::string>{"insert", "insert", "update"}));
+  EXPECT_EQ(bson::ToJson(stream->current()["fullDocument"]), R"({"_id":1,"a":5})");
+
+  auto resumed = client_->GetDatabase("app").Watch({}, {.resume_after = after_first});
+  ASSERT_TRUE(resumed.ok()) << resumed.status().ToString();
+  ASSERT_TRUE(resumed->Next());
+  EXPECT_EQ(bson::ToJson(resumed->current()["documentKey"]), R"({"_id":2})");
+  ASSERT_TRUE(resumed->Next());
+  EXPECT_FALSE(resumed->TryNext(std::chrono::milliseconds(1)));
+
+  auto later = client_->Watch({}, {.resume_after = resumed->resume_token()});
+  ASSERT_TRUE(later.ok()) << later.status().ToString();
+  EXPECT_FALSE(later->TryNext(std::chrono::milliseconds(1)));
+  ASSERT_TRUE(c.Drop().ok());
+  ASSERT_TRUE(stream->Next());
+  EXPECT_EQ(stream->current()["operationType"].AsString(), "drop");
+  ASSERT_TRUE(stream->Next());
+  EXPECT_EQ(stream->current()["operationType"].AsString(), "invalidate");
+  EXPECT_FALSE(stream->Next());
+  EXPECT_TRUE(stream->status().ok());
+  EXPECT_FALSE(stream->open());
+}
+
 TEST_P(OpenTest, CursorsGoOverManyBatches) {
   Collection c = Coll("c");
   std::vector<bson::Document> documents;

@@ -239,6 +239,24 @@ void AppendRepl(Invocation& i) {
       .Append("primary", me)
       .Append("me", me)
       .Append("rbid", 1);
+  bson::Timestamp time = i.engine.log().Visible();
+  bson::Date date{int64_t{time.seconds} * 1000};
+  i.reply().BeginDocument("lastWrite");
+  for (auto [name, date_name] :
+       {std::pair("opTime", "lastWriteDate"), std::pair("majorityOpTime", "majorityWriteDate")}) {
+    i.reply().BeginDocument(name).Append("ts", time).Append("t", int64_t{1}).End();
+    i.reply().Append(date_name, date);
+  }
+  i.reply().End();
+}
+
+void AppendOplog(Invocation& i) {
+  store::ChangeLog& log = i.engine.log();
+  i.reply()
+      .Append("latestOptime", log.Visible())
+      .Append("earliestOptime", log.First())
+      .Append("sizeBytes", static_cast<int64_t>(log.ApproximateSize()))
+      .Append("maxSizeBytes", static_cast<int64_t>(i.engine.options().log_bytes));
 }
 
 void AppendSecurity(Invocation& i) {
@@ -301,6 +319,7 @@ constexpr Section kSections[] = {
     {"mirroredReads", AppendMirroredReads, true},
     {"network", AppendNetwork},
     {"opLatencies", AppendOpLatencies},
+    {"oplog", AppendOplog, true},
     {"opcounters", AppendOpCounters},
     {"opcountersRepl", AppendOpCountersRepl},
     {"repl", AppendRepl},

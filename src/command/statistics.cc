@@ -65,7 +65,7 @@ Status RunCollStats(Invocation& i) {
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
   ASSIGN_OR_RETURN(int64_t scale, ReadScale(i, "collStats"));
   store::CollectionPtr info = i.engine.catalog().Find(ns);
-  if (info != nullptr && info->is_view()) {
+  if (info != nullptr && info->is_view() && !info->is_oplog) {
     return {kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection"};
   }
   i.reply().Append("ns", ns);
@@ -85,6 +85,11 @@ Status RunDbStats(Invocation& i) {
   int64_t indexes = 0;
   int64_t index_bytes = 0;
   for (const auto& info : i.engine.catalog().snapshot()->InDatabase(i.database())) {
+    if (info->is_oplog) {
+      ++collections;
+      stored += static_cast<int64_t>(i.engine.log().ApproximateSize());
+      continue;
+    }
     if (info->is_view()) {
       collections += views == 0 ? 1 : 0;  // system.views, where MongoDB keeps them
       ++views;

@@ -30,6 +30,11 @@ struct EngineOptions {
   std::chrono::hours log_age = std::chrono::hours(24 * 7);
 };
 
+// The bound of the change log: `wanted`, or what suits when that is 0.
+constexpr uint64_t LogBytes(uint64_t wanted, bool in_memory) {
+  return wanted != 0 ? wanted : uint64_t{in_memory ? 64U : 1024U} << 20;
+}
+
 // Safe for concurrent use.
 class Engine {
  public:

@@ -26,6 +26,16 @@ void AppendStorageStats(Engine& engine, const store::CollectionInfo* collection,
     out->Append("scaleFactor", static_cast<int32_t>(scale));
     return;
   }
+  if (collection->is_oplog) {
+    auto size = static_cast<int64_t>(engine.log().ApproximateSize());
+    AppendInteger(out, "size", size / scale);
+    AppendInteger(out, "storageSize", size / scale);
+    out->Append("capped", true).Append("max", int64_t{-1});
+    AppendInteger(out, "maxSize", static_cast<int64_t>(engine.options().log_bytes) / scale);
+    out->Append("nindexes", 0).Append("totalIndexSize", 0);
+    out->Append("scaleFactor", static_cast<int32_t>(scale));
+    return;
+  }
   int64_t documents = collection->state->documents;
   int64_t bytes = collection->state->bytes;
   int64_t stored = StoredBytes(engine, collection->table->id);

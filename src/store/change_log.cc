@@ -57,6 +57,7 @@ Status ChangeLog::Open() {
   clock_.Advance(Visible());
   ASSIGN_OR_RETURN(reader, ChangeReader::Open(*store_, *this, {}));
   ASSIGN_OR_RETURN(bool any, reader->Next(&change));
+  first_ = any ? PackTime(change.time) : last;
   oldest_ = any && change.kind != 'n' ? PackTime(change.time) : 0;
   return Status::Ok();
 }
@@ -68,7 +69,9 @@ Status ChangeLog::WriteFirstEntry() {
   bson::Document first = o.Finish();
   buffer.Noop(first);
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
-  return Commit(*txn, buffer, kv::Durability::kProcess);
+  RETURN_IF_ERROR(Commit(*txn, buffer, kv::Durability::kProcess));
+  first_ = visible_.load();
+  return Status::Ok();
 }
 
 Status ChangeLog::Commit(kv::Txn& txn, const ChangeBuffer& buffer, kv::Durability durability) {
@@ -131,7 +134,8 @@ void ChangeLog::Await(OpContext& op, bson::Timestamp seen,
   --waiting_;
 }
 
-uint64_t ChangeLog::ApproximateSize() { return store_->ApproximateSize(RangeFrom(0)); }
+// What was cut may lie on disk for a while: it does not count.
+uint64_t ChangeLog::ApproximateSize() { return store_->ApproximateSize(RangeFrom(first_.load())); }
 
 Status ChangeLog::Trim(uint64_t max_bytes, bson::Timestamp before) {
   ASSIGN_OR_RETURN(auto reader, ChangeReader::Open(*store_, *this, {}));
@@ -166,6 +170,7 @@ Status ChangeLog::Trim(uint64_t max_bytes, bson::Timestamp before) {
     return Status::Ok();
   }
   oldest_.store(cut, std::memory_order_release);
+  first_.store(cut, std::memory_order_release);
   return store_->DeleteRange({KeyOf(0, 0), KeyOf(cut, 0)});
 }
 

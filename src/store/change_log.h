@@ -48,6 +48,8 @@ class ChangeLog {
   bson::Timestamp Visible() const { return UnpackTime(visible_.load(std::memory_order_acquire)); }
   // Changes before this time may be gone; zero while none is.
   bson::Timestamp Oldest() const { return UnpackTime(oldest_.load(std::memory_order_acquire)); }
+  // The time of the first entry there is.
+  bson::Timestamp First() const { return UnpackTime(first_.load(std::memory_order_acquire)); }
   // Waits until something after `seen` is visible, `op` is killed or `deadline` passes.
   void Await(OpContext& op, bson::Timestamp seen, std::chrono::steady_clock::time_point deadline);
 
@@ -75,6 +77,7 @@ class ChangeLog {
   LogicalClock clock_;
   std::atomic<uint64_t> visible_{0};
   std::atomic<uint64_t> oldest_{0};
+  std::atomic<uint64_t> first_{0};
   std::mutex mutex_;
   std::deque<InFlight> in_flight_;  // protected by mutex_: by time
   std::condition_variable grown_;

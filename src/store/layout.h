@@ -9,6 +9,7 @@
 //   <0> 'M' <table> <255> <path>              empty: the wildcard index met arrays there
 //   <0> 'n' <table> / <0> 'b' <table>         counters (kv.h): documents and bytes of a collection
 //   <0> 'S' <session id> <statement>          answer of a retryable write; statement -1: a commit
+//   <0> 'L' <time> <index>                    group of the change log (change_buffer.h)
 //   <table> <record id>                       document
 //   <table> <index key> <record id>           type bits               (plain index)
 //   <table> <index key>                       record id, type bits    (unique index)
