@@ -219,6 +219,7 @@ void Commands::FinishReply(const request::Call* call, bson::Builder* reply) {
   }
   static constexpr char kNoHash[20] = {};
   bson::Timestamp now = engine_.clock().Now();
+  bool ran = call != nullptr && call->operation_time != bson::Timestamp();
   reply->BeginDocument("$clusterTime")
       .Append("clusterTime", now)
       .BeginDocument("signature")
@@ -226,7 +227,7 @@ void Commands::FinishReply(const request::Call* call, bson::Builder* reply) {
       .Append("keyId", int64_t{0})
       .End()
       .End()
-      .Append("operationTime", call != nullptr ? call->operation_time : engine_.log().Visible());
+      .Append("operationTime", ran ? call->operation_time : engine_.log().Visible());
 }
 
 void Commands::Finished(const request::Call& call, const Status& status,
