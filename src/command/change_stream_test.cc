@@ -360,8 +360,6 @@ TEST(Oplog, IsReadableAndReadOnly) {
     int code;
   };
   const Case kCases[] = {
-      {R"({"insert": "oplog.rs", "documents": [{"a": 1}]})", 166},
-      {R"({"delete": "oplog.rs", "deletes": [{"q": {}, "limit": 0}]})", 166},
       {R"({"drop": "oplog.rs"})", 20},
       {R"({"createIndexes": "oplog.rs", "indexes": [{"key": {"a": 1}, "name": "a"}]})", 166},
       {R"({"count": "oplog.rs"})", 0},
@@ -372,6 +370,10 @@ TEST(Oplog, IsReadableAndReadOnly) {
   };
   for (const Case& c : kCases) {
     EXPECT_EQ(node.Code(c.command, "local"), c.code) << c.command;
+  }
+  for (const char* write : {R"({"insert": "oplog.rs", "documents": [{"a": 1}]})",
+                            R"({"delete": "oplog.rs", "deletes": [{"q": {}, "limit": 0}]})"}) {
+    EXPECT_NE(node.Json(write, "local").find(R"("code":166)"), std::string::npos) << write;
   }
 }
 
