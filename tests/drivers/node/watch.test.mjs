@@ -56,15 +56,17 @@ test('events of a collection', async () => {
   await stream.close();
 });
 
-test('for await ends with the invalidation', async () => {
+test('dropping the collection ends its stream', async () => {
   const things = db.collection('things');
   await things.insertOne({_id: 0});
   const {operationTime} = await db.command({insert: 'things', documents: [{_id: 1}]});
   await things.insertOne({_id: 2});
   await things.drop();
   const kinds = [];
-  for await (const event of things.watch([], {startAtOperationTime: operationTime})) kinds.push(event.operationType);
+  const stream = things.watch([], {startAtOperationTime: operationTime});
+  for (let i = 0; i < 4; ++i) kinds.push((await stream.next()).operationType);
   assert.deepEqual(kinds, ['insert', 'insert', 'drop', 'invalidate']);
+  await assert.rejects(stream.next(), /closed/);
 });
 
 test('a stream goes on after a restart of the server', async () => {
