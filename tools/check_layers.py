@@ -63,9 +63,9 @@ LIBRARIES = {
     "gmock/": ["_test.", "/test_", "tests/"],
 }
 
-# Where the driver's headers are: api, tests and bench use them.
-DRIVER = subprocess.run(["pkg-config", "--cflags", "libmongoc-1.0"], stdout=subprocess.PIPE,
-                        text=True).stdout.split()
+# Where the headers of the driver and of SpiderMonkey are: api, tests, bench and js use them.
+FLAGS = subprocess.run(["pkg-config", "--cflags", "libmongoc-1.0", "mozjs-102"],
+                       stdout=subprocess.PIPE, text=True).stdout.split()
 
 MAX_LINES = 800
 REFUSED_NAMES = re.compile(r"(^|_)(util|utils|common|misc|helper|helpers)(_|$)")
@@ -130,7 +130,7 @@ def check_header(path):
     """Compiles the header alone; only its syntax and names, no code."""
     compiled = subprocess.run(
         ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-ignored-attributes",
-         "-Iinclude", "-Isrc", "-Itests", *DRIVER, "-x", "c++", "-include", path, "/dev/null"],
+         "-Iinclude", "-Isrc", "-Itests", *FLAGS, "-x", "c++", "-include", path, "/dev/null"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if compiled.returncode != 0:
         yield f"{path}: does not compile alone\n{compiled.stdout}"

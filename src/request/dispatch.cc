@@ -100,9 +100,17 @@ Outcome Dispatcher::Run(Client& client, const Request& request, std::string* rep
   Status status;
   {
     bson::Builder out(reply);
-    Call call{
-        op,  client,  request, *commands_[row->second], request.body, request.database, Generic{},
-        out, outcome, {}, {}};
+    Call call{op,
+              client,
+              request,
+              *commands_[row->second],
+              request.body,
+              request.database,
+              Generic{},
+              out,
+              outcome,
+              {},
+              {}};
     auto started = std::chrono::steady_clock::now();
     try {
       status = RunRow(row->second, call);
