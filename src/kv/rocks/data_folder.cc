@@ -83,11 +83,11 @@ Status CheckVersion(const std::string& path) {
                                           std::to_string(kFormatVersion));
   }
   if (version < kFormatVersion) {
-    return Status(kUnsupportedFormat, "The data folder " + path + " has format " +
-                                          std::to_string(version) +
-                                          ", made by an older Quire; this one reads format " +
-                                          std::to_string(kFormatVersion) +
-                                          ". Export the data with the older one first");
+    return Status(kUnsupportedFormat,
+                  "The data folder " + path + " has format " + std::to_string(version) +
+                      ", made by an older Quire; this one reads format " +
+                      std::to_string(kFormatVersion) +
+                      ". Copy the data from the older one with mongodump or a driver");
   }
   return Status::Ok();
 }

@@ -12,7 +12,8 @@
 
 namespace quire::kv {
 
-// DO NOT CHANGE without reading older formats too: the number in the QUIRE file.
+// The number in the QUIRE file: raised with every change of what is stored. Folders of another
+// number are refused.
 constexpr int kFormatVersion = 2;
 
 // An opened folder, locked until destroyed.

@@ -139,15 +139,17 @@ TEST(RocksStore, LogsAndHiddenFilesDoNotMakeAFolderForeign) {
   EXPECT_TRUE(OpenAt(folder.path()).ok());
 }
 
-TEST(RocksStore, ANewerFormatIsRefusedAndLeftAlone) {
-  TempFolder folder;
-  WriteFile(folder.path() + "/QUIRE", "quire data folder\nformat 3\n");
-  auto before = Content(folder.path());
-  auto store = OpenAt(folder.path());
-  ASSERT_FALSE(store.ok());
-  EXPECT_EQ(store.status().code(), kUnsupportedFormat);
-  EXPECT_NE(store.status().message().find("format 3"), std::string::npos);
-  EXPECT_EQ(Content(folder.path()), before);
+TEST(RocksStore, AnotherFormatIsRefusedAndLeftAlone) {
+  for (const char* format : {"format 1", "format 3"}) {
+    TempFolder folder;
+    WriteFile(folder.path() + "/QUIRE", "quire data folder\n" + std::string(format) + "\n");
+    auto before = Content(folder.path());
+    auto store = OpenAt(folder.path());
+    ASSERT_FALSE(store.ok());
+    EXPECT_EQ(store.status().code(), kUnsupportedFormat);
+    EXPECT_NE(store.status().message().find(format), std::string::npos);
+    EXPECT_EQ(Content(folder.path()), before);
+  }
 }
 
 TEST(RocksStore, AnUnreadableVersionFileIsCorruption) {
