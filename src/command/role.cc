@@ -197,71 +197,80 @@ Status RunUpdateRole(Invocation& i) {
   return Save(i, name, parts);
 }
 
-Status RunGrantPrivileges(Invocation& i) {
+// `change` makes new parts of a role from its parts and the privileges given; they are stored.
+template <typename Change>
+Status ChangePrivileges(Invocation& i, Change change) {
   ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
   ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
   if (asked.privileges.view.empty()) {
-    return {kBadValue, "grantPrivilegesToRole requires a non-empty \"privileges\" array"};
+    return {kBadValue,
+            std::string(i.call.command.name) + " requires a non-empty \"privileges\" array"};
   }
   ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
-  ASSIGN_OR_RETURN(auth::Privileges more, ReadPrivileges(i, asked.privileges.view));
-  parts.privileges.Add(more);
+  ASSIGN_OR_RETURN(auth::Privileges given, ReadPrivileges(i, asked.privileges.view));
+  change(given, &parts);
   return Save(i, name, parts);
+}
+
+// The same with the roles given. `change` may refuse.
+template <typename Change>
+Status ChangeRoles(Invocation& i, Change change) {
+  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
+  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
+  if (asked.roles.view.empty()) {
+    return {kBadValue,
+            std::string(i.call.command.name) + " command requires a non-empty \"roles\" array"};
+  }
+  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
+  ASSIGN_OR_RETURN(std::vector<auth::RoleName> given, ReadRoles(i, asked.roles.view));
+  RETURN_IF_ERROR(change(name, given, &parts));
+  return Save(i, name, parts);
+}
+
+Status RunGrantPrivileges(Invocation& i) {
+  return ChangePrivileges(
+      i, [](const auth::Privileges& given, RoleParts* parts) { parts->privileges.Add(given); });
 }
 
 Status RunRevokePrivileges(Invocation& i) {
-  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
-  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
-  if (asked.privileges.view.empty()) {
-    return {kBadValue, "revokePrivilegesFromRole requires a non-empty \"privileges\" array"};
-  }
-  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
-  ASSIGN_OR_RETURN(auth::Privileges fewer, ReadPrivileges(i, asked.privileges.view));
-  auth::Privileges left;
-  for (const auth::Privilege& privilege : parts.privileges.all()) {
-    auth::ActionSet actions = privilege.actions;
-    for (const auth::Privilege& revoked : fewer.all()) {
-      if (revoked.resource == privilege.resource) {
-        actions &= ~revoked.actions;
+  return ChangePrivileges(i, [](const auth::Privileges& given, RoleParts* parts) {
+    auth::Privileges left;
+    for (const auth::Privilege& privilege : parts->privileges.all()) {
+      auth::ActionSet actions = privilege.actions;
+      for (const auth::Privilege& revoked : given.all()) {
+        if (revoked.resource == privilege.resource) {
+          actions &= ~revoked.actions;
+        }
+      }
+      if (actions.any()) {
+        left.Add(privilege.resource, actions);
       }
     }
-    if (actions.any()) {
-      left.Add(privilege.resource, actions);
-    }
-  }
-  parts.privileges = std::move(left);
-  return Save(i, name, parts);
+    parts->privileges = std::move(left);
+  });
 }
 
 Status RunGrantRoles(Invocation& i) {
-  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
-  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
-  if (asked.roles.view.empty()) {
-    return {kBadValue, "grantRolesToRole command requires a non-empty \"roles\" array"};
-  }
-  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
-  ASSIGN_OR_RETURN(std::vector<auth::RoleName> granted, ReadRoles(i, asked.roles.view));
-  RETURN_IF_ERROR(CheckNoCycle(i, name, granted));
-  for (const auth::RoleName& role : granted) {
-    if (std::find(parts.roles.begin(), parts.roles.end(), role) == parts.roles.end()) {
-      parts.roles.push_back(role);
+  return ChangeRoles(i, [&](const auth::RoleName& name, const std::vector<auth::RoleName>& given,
+                            RoleParts* parts) {
+    RETURN_IF_ERROR(CheckNoCycle(i, name, given));
+    for (const auth::RoleName& role : given) {
+      if (std::find(parts->roles.begin(), parts->roles.end(), role) == parts->roles.end()) {
+        parts->roles.push_back(role);
+      }
     }
-  }
-  return Save(i, name, parts);
+    return Status::Ok();
+  });
 }
 
 Status RunRevokeRoles(Invocation& i) {
-  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
-  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
-  if (asked.roles.view.empty()) {
-    return {kBadValue, "revokeRolesFromRole command requires a non-empty \"roles\" array"};
-  }
-  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
-  ASSIGN_OR_RETURN(std::vector<auth::RoleName> revoked, ReadRoles(i, asked.roles.view));
-  std::erase_if(parts.roles, [&](const auth::RoleName& role) {
-    return std::find(revoked.begin(), revoked.end(), role) != revoked.end();
+  return ChangeRoles(i, [](const auth::RoleName& /*name*/, const std::vector<auth::RoleName>& given,
+                           RoleParts* parts) {
+    std::erase_if(parts->roles, [&](const auth::RoleName& role) {
+      return std::find(given.begin(), given.end(), role) != given.end();
+    });
+    return Status::Ok();
   });
-  return Save(i, name, parts);
 }
 
 // Takes the role from every user and role of `ns` that has it.
