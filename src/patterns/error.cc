@@ -18,6 +18,8 @@ constexpr Row kRows[] = {
     {Error::kIdempotencyKeyReuse, "IdempotencyKeyReuse"},
     {Error::kContention, "Contention"},
     {Error::kLeaseLost, "LeaseLost"},
+    {Error::kConflict, "Conflict"},
+    {Error::kDocumentTooLarge, "DocumentTooLarge"},
     {Error::kInvalidAmount, "InvalidAmount"},
     {Error::kSameAccount, "SameAccount"},
     {Error::kUnknownAccount, "UnknownAccount"},
@@ -39,7 +41,37 @@ constexpr Row kRows[] = {
     {Error::kBadTimestamp, "BadTimestamp"},
     {Error::kAppliedButNotConfirmed, "AppliedButNotConfirmed"},
     {Error::kStaleBatch, "StaleBatch"},
+    {Error::kInvalidPrice, "InvalidPrice"},
+    {Error::kDuplicateSku, "DuplicateSku"},
+    {Error::kUnknownParent, "UnknownParent"},
+    {Error::kDuplicateSlug, "DuplicateSlug"},
+    {Error::kTooDeep, "TooDeep"},
+    {Error::kTreeBusy, "TreeBusy"},
+    {Error::kCycle, "CycleError"},
+    {Error::kNotEmpty, "NotEmpty"},
+    {Error::kInvalidQuantity, "InvalidQuantity"},
+    {Error::kUnknownSku, "UnknownSku"},
+    {Error::kInadequateInventory, "InadequateInventory"},
+    {Error::kCartInactive, "CartInactive"},
+    {Error::kEmptyCart, "EmptyCart"},
+    {Error::kLineUnavailable, "LineUnavailable"},
+    {Error::kPaymentFailed, "PaymentFailed"},
+    {Error::kPaymentPending, "PaymentPending"},
+    {Error::kFileNotFound, "FileNotFound"},
+    {Error::kChunkIsMissing, "ChunkIsMissing"},
+    {Error::kChunkIsWrongSize, "ChunkIsWrongSize"},
+    {Error::kExtraChunk, "ExtraChunk"},
+    {Error::kRevisionNotFound, "RevisionNotFound"},
+    {Error::kSlugTaken, "SlugTaken"},
+    {Error::kEditConflict, "ConflictError"},
+    {Error::kNoSuchDiscussion, "NoSuchDiscussion"},
+    {Error::kNoSuchComment, "NoSuchComment"},
+    {Error::kParentDeleted, "ParentDeleted"},
+    {Error::kTextTooLong, "TextTooLong"},
 };
+
+constexpr Error kOpen[] = {Error::kCrashed, Error::kContention, Error::kLeaseLost, Error::kTreeBusy,
+                           Error::kPaymentPending};
 
 }  // namespace
 
@@ -53,6 +85,15 @@ Status MakeError(Error error, std::string_view detail) {
 }
 
 bool Is(const Status& status, Error error) { return status.code() == static_cast<int>(error); }
+
+bool IsFinal(const Status& status) {
+  for (Error open : kOpen) {
+    if (Is(status, open)) {
+      return false;
+    }
+  }
+  return ErrorOfName(ErrorName(status)) != Error{};
+}
 
 std::string ErrorName(const Status& status) {
   for (const Row& row : kRows) {

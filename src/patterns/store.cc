@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "quire/patterns/error.h"
 
 namespace quire::patterns {
 
@@ -13,6 +14,20 @@ namespace {
 constexpr int kHostUnreachable = 6;
 constexpr int kNamespaceNotFound = 26;
 constexpr int kDuplicateKey = 11000;
+
+constexpr int kObjectTooLarge = 10334;
+constexpr int kResultTooLarge = 17419;
+
+// An error of a write with the systems' name for it.
+Status Named(const Status& status) {
+  return status.code() == kObjectTooLarge || status.code() == kResultTooLarge
+             ? MakeError(Error::kDocumentTooLarge, status.message())
+             : status;
+}
+template <typename T>
+Result<T> Named(Result<T> result) {
+  return result.ok() ? std::move(result) : Result<T>(Named(result.status()));
+}
 
 std::string IndexTitle(const IndexSpec& index) {
   return std::string(index.collection) + " " + std::string(index.keys);
@@ -43,7 +58,7 @@ auto Store::Send(const Write& write) const -> decltype(write()) {
   if (fault == FaultHook::Fault::kFailBefore) {
     return Status(kHostUnreachable, "the write was not sent");
   }
-  auto result = write();
+  auto result = Named(write());
   if (fault == FaultHook::Fault::kLoseAnswer) {
     return Status(kHostUnreachable, "the answer was lost");
   }

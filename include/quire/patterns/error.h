@@ -20,6 +20,8 @@ enum class Error : int {
   kIdempotencyKeyReuse,  // the key was used with other arguments
   kContention,           // others kept changing the document; nothing was done
   kLeaseLost,            // another worker took the job over
+  kConflict,             // the document is not the version the caller has seen
+  kDocumentTooLarge,     // it would exceed MongoDB's bound for one document; nothing changed
   // Transfers and orders.
   kInvalidAmount = 910100,
   kSameAccount,
@@ -45,12 +47,48 @@ enum class Error : int {
   kAppliedButNotConfirmed,  // stored, but not with the write concern asked for
   // Reports.
   kStaleBatch = 910400,  // too old to know whether it was counted
+  // Product catalog.
+  kInvalidPrice = 910500,
+  kDuplicateSku,
+  // Category hierarchy (TooDeep: comments, too).
+  kUnknownParent = 910600,
+  kDuplicateSlug,
+  kTooDeep,
+  kTreeBusy,  // another change of the tree is not finished
+  kCycle,
+  kNotEmpty,
+  // Inventory and carts.
+  kInvalidQuantity = 910700,
+  kUnknownSku,
+  kInadequateInventory,
+  kCartInactive,
+  kEmptyCart,
+  kLineUnavailable,
+  kPaymentFailed,
+  kPaymentPending,  // not known yet whether it was paid; Recover will find out
+  // GridFS and content management.
+  kFileNotFound = 910800,
+  kChunkIsMissing,
+  kChunkIsWrongSize,
+  kExtraChunk,
+  kRevisionNotFound,
+  kSlugTaken,
+  kEditConflict,  // extra() has the version that is stored
+  // Comments.
+  kNoSuchDiscussion = 910900,
+  kNoSuchComment,
+  kParentDeleted,
+  kTextTooLong,
 };
 
 // An error with that code; its message starts with the name.
 Status MakeError(Error error, std::string_view detail);
 
 bool Is(const Status& status, Error error);
+
+// Whether it is an answer to the call (InsufficientFunds...) that repeating would not change, as
+// opposed to one that leaves the outcome open.
+bool IsFinal(const Status& status);
 
 // "InsufficientFunds"; MongoDB's name for one of its own.
 std::string ErrorName(const Status& status);

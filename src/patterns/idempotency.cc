@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/idempotency.h"
+
+#include <utility>
+
+#include "base/try.h"
+#include "patterns/doc.h"
+
+namespace quire::patterns {
+
+namespace {
+
+using bson::Document;
+
+constexpr char kCalls[] = "idempotency";
+constexpr int32_t kKeptMarks = 100;
+
+// What a finished call told its first caller.
+Result<Document> OutcomeOf(const Document& call) {
+  bson::Value error = call["error"];
+  if (!error.is_document()) {
+    return Document(call["outcome"].AsDocument());
+  }
+  Status status = MakeError(ErrorOfName(TextAt(error.AsDocument(), "name")),
+                            TextAt(error.AsDocument(), "detail"));
+  bson::Value extra = error.AsDocument()["extra"];
+  return extra.is_document() ? status.WithExtra(std::string(extra.AsDocument().bytes())) : status;
+}
+
+bool Finished(const Document& call) {
+  return call.view().Has("outcome") || call.view().Has("error");
+}
+
+Document ErrorDocument(const Status& status) {
+  const std::string name = ErrorName(status);
+  std::string_view detail = status.message();
+  if (detail.starts_with(name + ": ")) {
+    detail.remove_prefix(name.size() + 2);
+  }
+  bson::Builder out;
+  out.Append("name", name).Append("detail", detail);
+  if (!status.extra().empty()) {
+    out.Append("extra", bson::View(status.extra().data()));
+  }
+  return out.Finish();
+}
+
+}  // namespace
+
+Idempotency::Idempotency(Store store, std::string system)
+    : store_(std::move(store)), system_(std::move(system)) {}
+
+IndexSpec Idempotency::Index() { return {kCalls, R"({"at": 1})"}; }
+
+ShardKeySpec Idempotency::ShardKey() { return {kCalls, R"({"_id": "hashed"})"}; }
+
+Result<Document> Idempotency::Once(
+    std::string_view operation, const CallKey& key, const Document& arguments,
+    const std::function<Result<Document>(const Claim&)>& body) const {
+  Claim claim{store_.seams().ids->Next()};
+  if (!key) {
+    return body(claim);
+  }
+  if (key->empty()) {
+    return MakeError(Error::kInvalidName, "an idempotency key is not empty");
+  }
+  claim.keyed = true;
+  const std::string id = system_ + "/" + *key;
+  Status inserted = store_.Insert(kCalls, Doc("_id", id, "call", operation, "args", arguments, "id",
+                                              claim.id, "at", store_.Now()));
+  if (IsDuplicateKey(inserted)) {
+    ASSIGN_OR_RETURN(auto call, store_.FindOne(kCalls, Doc("_id", id)));
+    if (!call) {
+      return MakeError(Error::kContention, "the key was just forgotten");
+    }
+    if (TextAt(*call, "call") != operation ||
+        !(*call)["args"].BinaryEquals(bson::Value(arguments.view()))) {
+      return MakeError(Error::kIdempotencyKeyReuse, *key);
+    }
+    if (Finished(*call)) {
+      return OutcomeOf(*call);
+    }
+    claim.id = (*call)["id"].AsObjectId();
+    claim.repeated = true;
+  } else {
+    RETURN_IF_ERROR(inserted);
+    RETURN_IF_ERROR(store_.seams().After(std::string(operation) + "_key", 1));
+  }
+  return Conclude(operation, id, body(claim));
+}
+
+// Who comes second returns what the first has kept.
+Result<Document> Idempotency::Conclude(std::string_view operation, const std::string& id,
+                                       const Result<Document>& done) const {
+  if (!done.ok() && !IsFinal(done.status())) {
+    return done.status();
+  }
+  const Document outcome =
+      done.ok() ? Doc("outcome", *done) : Doc("error", ErrorDocument(done.status()));
+  const Document open =
+      Doc("_id", id, "outcome", Doc("$exists", false), "error", Doc("$exists", false));
+  ASSIGN_OR_RETURN(int64_t kept, store_.UpdateOne(kCalls, open, Doc("$set", outcome)));
+  RETURN_IF_ERROR(store_.seams().After(std::string(operation) + "_key", 2));
+  if (kept == 1) {
+    return done;
+  }
+  ASSIGN_OR_RETURN(auto call, store_.FindOne(kCalls, Doc("_id", id)));
+  return call ? OutcomeOf(*call) : done;
+}
+
+Status Idempotency::DoOnce(std::string_view operation, const CallKey& key,
+                           const Document& arguments,
+                           const std::function<Status(const Claim&)>& body) const {
+  return Once(operation, key, arguments,
+              [&](const Claim& claim) -> Result<Document> {
+                RETURN_IF_ERROR(body(claim));
+                return Document();
+              })
+      .status();
+}
+
+Result<JobReport> Idempotency::Purge(std::chrono::milliseconds retention) const {
+  ASSIGN_OR_RETURN(int64_t deleted,
+                   store_.DeleteMany(kCalls, Doc("at", Doc("$lt", store_.Ago(retention)))));
+  return JobReport{.examined = deleted, .changed = deleted};
+}
+
+Document Unmarked(const Document& filter, const Claim& claim) {
+  if (!claim.keyed) {
+    return filter;
+  }
+  bson::Builder out;
+  out.AppendFields(filter).Append("marks", Doc("$ne", claim.id));
+  return out.Finish();
+}
+
+Document Marking(const Document& update, const Claim& claim) {
+  if (!claim.keyed) {
+    return update;
+  }
+  return MergeUpdates(
+      update, Doc("$push", Doc("marks", Doc("$each", List(claim.id), "$slice", -kKeptMarks))));
+}
+
+bool Marked(bson::View document, const Claim& claim) {
+  return claim.keyed && Holds(document["marks"], bson::Value(claim.id));
+}
+
+}  // namespace quire::patterns

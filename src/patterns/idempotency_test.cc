@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/idempotency.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/try.h"
+#include "patterns/test_world.h"
+
+namespace quire::patterns {
+namespace {
+
+using bson::Document;
+
+class IdempotencyTest : public ::testing::TestWithParam<Place> {
+ protected:
+  World world_{GetParam()};
+};
+
+// A call that adds n to the counter, once per key, and returns what it was told to.
+Result<Document> Add(const Store& store, const CallKey& key, int32_t n, const Status& refuse = {}) {
+  Idempotency calls(store, "test");
+  return calls.Once("test.add", key, Doc("n", n), [&](const Claim& claim) -> Result<Document> {
+    RETURN_IF_ERROR(refuse);
+    RETURN_IF_ERROR(store
+                        .UpdateOne("counters", Unmarked(Doc("_id", "c"), claim),
+                                   Marking(Doc("$inc", Doc("sum", n)), claim))
+                        .status());
+    RETURN_IF_ERROR(store.seams().After("test.add.c1"));
+    return Doc("added", n);
+  });
+}
+
+int64_t Sum(const Store& store) {
+  auto counter = store.FindOne("counters", Doc("_id", "c"));
+  return counter.ok() && *counter ? IntegerAt(**counter, "sum") : -1;
+}
+
+TEST_P(IdempotencyTest, AKeyStandsForOneCall) {
+  const Store& store = world_.store;
+  ASSERT_TRUE(store.Insert("counters", Doc("_id", "c", "sum", 0)).ok());
+  for (int i = 0; i < 3; ++i) {
+    auto added = Add(store, "k", 5);
+    ASSERT_TRUE(added.ok()) << added.status().ToString();
+    EXPECT_EQ(IntegerAt(*added, "added"), 5);
+    EXPECT_EQ(ErrorName(Add(store, "k", 6).status()), "IdempotencyKeyReuse");
+    EXPECT_TRUE(Add(store, std::nullopt, 1).ok());
+  }
+  EXPECT_EQ(Sum(store), 8);
+  EXPECT_EQ(ErrorName(Add(store, "", 1).status()), "InvalidName");
+  Idempotency calls(store, "test");
+  EXPECT_EQ(ErrorName(calls.DoOnce("test.other", "k", Doc("n", 5),
+                                   [](const Claim&) { return Status::Ok(); })),
+            "IdempotencyKeyReuse");
+  EXPECT_TRUE(Idempotency(store, "other")
+                  .DoOnce("test.other", "k", Doc(), [](const Claim&) { return Status::Ok(); })
+                  .ok());
+}
+
+TEST_P(IdempotencyTest, FinalErrorsAreKeptOthersLeaveItOpen) {
+  const Store& store = world_.store;
+  ASSERT_TRUE(store.Insert("counters", Doc("_id", "c", "sum", 0)).ok());
+  const Status conflict = MakeError(Error::kConflict, "rev 7").WithExtra(Doc("rev", 7).bytes());
+  EXPECT_FALSE(Add(store, "final", 1, conflict).ok());
+  Status again = Add(store, "final", 1).status();
+  EXPECT_EQ(again.message(), "Conflict: rev 7");
+  EXPECT_EQ(IntegerAt(bson::View(again.extra().data()), "rev"), 7);
+  EXPECT_FALSE(Add(store, "open", 1, Status(6, "unreachable")).ok());
+  EXPECT_FALSE(Add(store, "open", 1, MakeError(Error::kContention, "")).ok());
+  EXPECT_TRUE(Add(store, "open", 1).ok());
+  EXPECT_EQ(Sum(store), 1);
+}
+
+TEST_P(IdempotencyTest, RepeatedThroughEveryCrashItHappensOnce) {
+  CrashCase test;
+  test.setup = [](World* world) {
+    ASSERT_TRUE(world->store.Insert("counters", Doc("_id", "c", "sum", 0)).ok());
+  };
+  test.operation = [](World* world, const Seams& seams) {
+    Status first = Add(Store(world->client, world->database, seams), "k", 5).status();
+    EXPECT_TRUE(Add(world->store, "k", 5).ok());
+    EXPECT_EQ(Sum(world->store), 5);
+    return first;
+  };
+  test.settle = [](World* world) { EXPECT_TRUE(Add(world->store, "k", 5).ok()); };
+  test.always = [](World* world) { EXPECT_LE(Sum(world->store), 5); };
+  test.settled = [](World* world) { EXPECT_EQ(Sum(world->store), 5); };
+  EXPECT_GE(RunCrashCase(GetParam(), test), 15);
+}
+
+TEST_P(IdempotencyTest, ManyCallersAtOnce) {
+  ASSERT_TRUE(world_.store.Insert("counters", Doc("_id", "c", "sum", 0)).ok());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this] {
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_TRUE(Add(world_.store, "k" + std::to_string(i), 1).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(Sum(world_.store), 20);
+}
+
+TEST_P(IdempotencyTest, PurgeForgets) {
+  ASSERT_TRUE(world_.store.CreateIndexes({Idempotency::Index()}).ok());
+  Idempotency calls(world_.store, "test");
+  auto nothing = [](const Claim&) { return Status::Ok(); };
+  ASSERT_TRUE(calls.DoOnce("test.a", "k", Doc("n", 1), nothing).ok());
+  EXPECT_EQ(calls.Purge(std::chrono::hours(24))->changed, 0);
+  world_.clock.Advance(std::chrono::hours(25));
+  EXPECT_EQ(calls.Purge(std::chrono::hours(24))->changed, 1);
+  EXPECT_TRUE(calls.DoOnce("test.a", "k", Doc("n", 2), nothing).ok());
+  Explained explained = Explain(world_.store, Doc("find", "idempotency", "filter",
+                                                  Doc("at", Doc("$lt", world_.clock.Now()))));
+  EXPECT_NE(explained.plan.find("IXSCAN"), std::string::npos) << explained.plan;
+}
+
+// R11, for every system: the store names it.
+TEST_P(IdempotencyTest, TooLargeADocumentChangesNothing) {
+  const std::string half(9 << 20, 'x');
+  ASSERT_TRUE(world_.store.Insert("big", Doc("_id", 1, "a", List(half))).ok());
+  auto grown = world_.store.UpdateOne("big", Doc("_id", 1), Doc("$push", Doc("a", half)));
+  EXPECT_EQ(ErrorName(grown.status()), "DocumentTooLarge") << grown.status().ToString();
+  EXPECT_EQ((*world_.store.FindOne("big", Doc("_id", 1)))->view()["a"].AsArray().Count(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, IdempotencyTest,
+                         ::testing::Values(Place::kEmbedded, Place::kServed),
+                         [](const auto& place) { return PlaceName(place.param); });
+
+}  // namespace
+}  // namespace quire::patterns
