@@ -19,66 +19,66 @@ struct Course {
   int writes = 0;
 };
 
-Course Record(Place place, const CrashCase& test) {
-  World world(place);
+Course Record(World* world, const CrashCase& test) {
   TestCrash crash;
   TestFaults faults;
-  test.setup(&world);
-  (void)test.operation(&world, world.seams(&crash, &faults));
-  Settle(test, &world);
+  test.setup(world);
+  (void)test.operation(world, world->seams(&crash, &faults));
+  Settle(test, world);
   return {crash.seen, faults.writes};
 }
 
-void RunAtPoint(Place place, const CrashCase& test, const std::string& point, bool late) {
+void RunAtPoint(World* world, const CrashCase& test, const std::string& point, bool late) {
   SCOPED_TRACE((late ? "late after " : "crash after ") + point);
-  World world(place);
+  world->Clear();
   TestCrash crash;
   crash.at = point;
   crash.action = [&] {
-    test.always(&world);
+    test.always(world);
     if (late) {
-      Settle(test, &world);
+      Settle(test, world);
     }
     return late;
   };
-  test.setup(&world);
-  Status status = test.operation(&world, world.seams(&crash));
+  test.setup(world);
+  Status status = test.operation(world, world->seams(&crash));
   EXPECT_TRUE(crash.fired);
   EXPECT_TRUE(late || Is(status, Error::kCrashed)) << status.ToString();
-  test.always(&world);
-  Settle(test, &world);
+  test.always(world);
+  Settle(test, world);
 }
 
-void RunWithFault(Place place, const CrashCase& test, int write, FaultHook::Fault fault) {
+void RunWithFault(World* world, const CrashCase& test, int write, FaultHook::Fault fault) {
   SCOPED_TRACE("write " + std::to_string(write) + " fault " +
                std::to_string(static_cast<int>(fault)));
-  World world(place);
+  world->Clear();
   TestFaults faults;
   faults.at = write;
   faults.fault = fault;
   if (fault == FaultHook::Fault::kNone) {  // only late
-    faults.before = [&] { Settle(test, &world); };
+    faults.before = [&] { Settle(test, world); };
   }
-  test.setup(&world);
-  (void)test.operation(&world, world.seams(nullptr, &faults));
-  test.always(&world);
-  Settle(test, &world);
+  test.setup(world);
+  (void)test.operation(world, world->seams(nullptr, &faults));
+  test.always(world);
+  Settle(test, world);
 }
 
 }  // namespace
 
 int RunCrashCase(Place place, const CrashCase& test) {
-  const Course course = Record(place, test);
+  World world(place);
+  const Course course = Record(&world, test);
   int runs = 1;
   for (const std::string& point : course.points) {
-    RunAtPoint(place, test, point, false);
-    RunAtPoint(place, test, point, true);
+    RunAtPoint(&world, test, point, false);
+    RunAtPoint(&world, test, point, true);
     runs += 2;
   }
   for (int write = 1; write <= course.writes; ++write) {
     for (auto fault :
          {FaultHook::Fault::kNone, FaultHook::Fault::kFailBefore, FaultHook::Fault::kLoseAnswer}) {
-      RunWithFault(place, test, write, fault);
+      RunWithFault(&world, test, write, fault);
       ++runs;
     }
   }

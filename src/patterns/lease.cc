@@ -51,4 +51,17 @@ Status Lease::Release() {
       .status();
 }
 
+Result<JobReport> RunLeased(Lease lease, const std::function<Result<JobReport>()>& job) {
+  ASSIGN_OR_RETURN(auto state, lease.Acquire());
+  if (!state) {
+    return JobReport{.skipped = 1};
+  }
+  Result<JobReport> report = job();
+  if (Is(report.status(), Error::kCrashed)) {
+    return report;
+  }
+  RETURN_IF_ERROR(lease.Release());
+  return report;
+}
+
 }  // namespace quire::patterns

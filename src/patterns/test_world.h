@@ -43,9 +43,11 @@ class TestClock : public Clock {
  public:
   bson::Date Now() override { return bson::Date{millis_.load()}; }
   void Advance(std::chrono::milliseconds by) { millis_ += by.count(); }
+  void Reset() { millis_ = kStart; }
 
  private:
-  std::atomic<int64_t> millis_{1'600'000'000'000};
+  static constexpr int64_t kStart = 1'600'000'000'000;
+  std::atomic<int64_t> millis_{kStart};
 };
 
 // Runs `action` once, after the point of that name: it returns whether the client lives on.
@@ -99,6 +101,16 @@ struct World {
     return Seams{.clock = &clock, .crash = crash, .faults = faults};
   }
 
+  // Everything but the indexes is as in the beginning; faster than a new one.
+  void Clear() {
+    auto names = client.GetDatabase(database).ListCollectionNames();
+    EXPECT_TRUE(names.ok()) << names.status().ToString();
+    for (const std::string& name : *names) {
+      EXPECT_TRUE(store.DeleteMany(name, bson::Document()).ok());
+    }
+    clock.Reset();
+  }
+
   static inline std::atomic<int> next{0};
   Client client;
   std::string database;
@@ -106,7 +118,7 @@ struct World {
   Store store;  // for looking
 };
 
-// A scenario of the standard crash test. Each run gets a world of its own.
+// A scenario of the standard crash test. Each run finds its world without documents.
 struct CrashCase {
   std::function<void(World*)> setup;
   // The operation under test, by a client with these seams. Its status may be any.

@@ -79,6 +79,30 @@ enum class Error : int {
   kNoSuchComment,
   kParentDeleted,
   kTextTooLong,
+  // Online ad network.
+  kDuplicateAd = 911000,
+  kBudgetExhausted,
+  // Social network.
+  kNoSuchUser = 911100,
+  kSelfCircle,
+  kBlocked,
+  kForbidden,
+  // Social inbox.
+  kUnknownRecipient = 911200,
+  kNoRecipients,
+  kTooManyRecipients,
+  kMessageTooLarge,
+  // Role-playing game.
+  kNoSuchItem = 911300,
+  kNotHere,
+  kTooHeavy,
+  kNotAContainer,
+  kCycleError,
+  kWrongRegion,
+  kHandsFull,
+  kNoExit,
+  kBusy,
+  kNotForSale,
 };
 
 // An error with that code; its message starts with the name.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,5 +43,9 @@ class Lease {
   std::chrono::milliseconds length_;
   int64_t token_ = 0;
 };
+
+// Runs a job while holding its lease, and releases it. skipped is 1, and nothing was run, when
+// another worker holds it.
+Result<JobReport> RunLeased(Lease lease, const std::function<Result<JobReport>()>& job);
 
 }  // namespace quire::patterns
