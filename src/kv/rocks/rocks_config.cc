@@ -2,6 +2,7 @@
 #include "kv/rocks/rocks_config.h"
 
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_buffer_manager.h>
 #include <unistd.h>
@@ -63,12 +64,23 @@ void SetLevels(rocksdb::Options& options) {
   options.bytes_per_sync = kMiB;
 }
 
+// After a failed append the log is lost to RocksDB 7.8, but its own recovery may go on with it and
+// end the process at the next write. RocksDatabase recovers instead.
+class NoRecoveryOfTheLog final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status /*error*/,
+                            bool* auto_recovery) override {
+    *auto_recovery = *auto_recovery && reason != rocksdb::BackgroundErrorReason::kWriteCallback;
+  }
+};
+
 // After a crash: everything up to the first torn record. What was synced or acknowledged to have
 // reached the system stands before it; a log that lost its end while closed is an error.
 void SetLog(rocksdb::Options& options) {
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   options.track_and_verify_wals_in_manifest = true;
   options.manual_wal_flush = false;
+  options.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
 }
 
 void SetQuiet(rocksdb::Options& options) {

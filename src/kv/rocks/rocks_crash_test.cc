@@ -93,32 +93,41 @@ pid_t StartWriter(const std::string& folder, int start, int output) {
   return pid;
 }
 
-// Runs the writer until it is killed; what it acknowledged.
+// GoogleTest's greeting comes first; it ends with the line of the test that runs.
+size_t StartOfRecords(const std::string& output) {
+  const std::string_view greeting = "DISABLED_Writer\n";
+  size_t at = output.rfind(greeting);
+  return at == std::string::npos ? std::string::npos : at + greeting.size();
+}
+
+// Runs the writer until it is killed, so long after its first write; what it acknowledged.
 std::set<std::pair<int, int>> RunAndKill(const std::string& folder, int start, int milliseconds) {
   int fds[2];
   EXPECT_EQ(pipe2(fds, O_CLOEXEC), 0);
   pid_t pid = StartWriter(folder, start, fds[1]);
   close(fds[1]);
-  std::thread killer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-    kill(pid, SIGKILL);
-  });
+  std::thread killer;
   std::string output;
   char buffer[65536];
   for (ssize_t n; (n = read(fds[0], buffer, sizeof(buffer))) > 0;) {
     output.append(buffer, static_cast<size_t>(n));
+    if (!killer.joinable() && StartOfRecords(output) < output.size()) {
+      killer = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+        kill(pid, SIGKILL);
+      });
+    }
   }
   close(fds[0]);
-  killer.join();
+  if (killer.joinable()) {
+    killer.join();
+  }
   int status = 0;
   waitpid(pid, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 
-  // GoogleTest's greeting comes first; it ends with the line of the test that runs.
-  const std::string_view greeting = "DISABLED_Writer\n";
-  size_t at = output.rfind(greeting);
   std::set<std::pair<int, int>> acknowledged;
-  for (at = at == std::string::npos ? output.size() : at + greeting.size();
+  for (size_t at = std::min(StartOfRecords(output), output.size());
        at + sizeof(Acknowledged) <= output.size(); at += sizeof(Acknowledged)) {
     Acknowledged done;
     memcpy(&done, output.data() + at, sizeof(done));

@@ -1,14 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv/rocks/rocks_database.h"
 
+#include <rocksdb/transaction_log.h>
+
 #include <chrono>
+#include <string_view>
 
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "kv/rocks/rocks_config.h"
 #include "kv/rocks/rocks_status.h"
 
+#if defined(__SANITIZE_THREAD__)
+extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
+extern "C" void AnnotateIgnoreWritesBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreWritesEnd(const char* file, int line);
+#endif
+
 namespace quire::kv {
+namespace {
+
+// RocksDB lets one thread write the batches of others and hands them over by atomics that
+// ThreadSanitizer cannot see: the library is not instrumented, its memcpy calls are.
+class UnseenByThreadSanitizer {
+#if defined(__SANITIZE_THREAD__)
+ public:
+  UnseenByThreadSanitizer() {
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
+  ~UnseenByThreadSanitizer() {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  }
+  UnseenByThreadSanitizer(const UnseenByThreadSanitizer&) = delete;
+  UnseenByThreadSanitizer& operator=(const UnseenByThreadSanitizer&) = delete;
+#endif
+};
+
+}  // namespace
 
 Result<std::unique_ptr<RocksDatabase>> RocksDatabase::Open(const RocksOptions& options) {
   std::unique_ptr<RocksDatabase> database(new RocksDatabase);
@@ -32,10 +63,16 @@ Status RocksDatabase::Start(const RocksOptions& options) {
   }
   RocksConfig config = MakeRocksConfig(options.cache_bytes, memory_env_.get());
   options_ = config.options;
+  if (options.env != nullptr) {
+    options_.env = options.env;
+  }
   cache_ = config.cache;
   rocksdb::DB* db = nullptr;
   Status opened = FromRocks(rocksdb::DB::Open(options_, data_folder_, &db));
   db_.reset(db);
+  if (db != nullptr && !ephemeral_) {
+    budget_.Watch(db, data_folder_);
+  }
   return opened.WithPrefix("Cannot open the data folder " + options.path + ": ");
 }
 
@@ -45,34 +82,105 @@ RocksDatabase::~RocksDatabase() {
   }
 }
 
-Status RocksDatabase::Write(rocksdb::WriteBatch* batch, Durability durability) {
+template <typename Action>
+rocksdb::Status RocksDatabase::Guarded(Action write) {
+  if (log_.load(std::memory_order_acquire) != Log::kWhole && !Repair()) {
+    return Refusal();
+  }
+  writers_.Enter();
+  rocksdb::Status status;
+  if (log_.load(std::memory_order_acquire) == Log::kWhole) {
+    [[maybe_unused]] UnseenByThreadSanitizer unseen;
+    status = write();
+    if (status.IsIOError() || status.IsIncomplete()) {
+      const bool space = status.IsNoSpace() || status.IsIncomplete();
+      log_.store(space ? Log::kWithoutSpace : Log::kFailed, std::memory_order_release);
+    }
+  } else {
+    status = Refusal();
+  }
+  writers_.Leave();
+  return status;
+}
+
+rocksdb::Status RocksDatabase::Refusal() const {
+  return log_.load() == Log::kFailed
+             ? rocksdb::Status::IOError("An earlier write to the log failed")
+             : rocksdb::Status::NoSpace("The log waits for space");
+}
+
+Status RocksDatabase::Write(rocksdb::WriteBatch* batch, Durability durability, Purpose purpose) {
+  RETURN_IF_ERROR(budget_.Admit(batch->GetDataSize(), purpose));
   rocksdb::WriteOptions how;
   how.disableWAL = ephemeral_;
   how.sync = durability == Durability::kDisk && !ephemeral_;
   how.memtable_insert_hint_per_batch = true;  // batches are sorted
-  rocksdb::Status status = db_->Write(how, batch);
-  if (!status.ok() && TryResume()) {
-    status = db_->Write(how, batch);
-  }
-  return FromRocks(status);
+  return FromRocks(Guarded([&] { return db_->Write(how, batch); }));
 }
 
-bool RocksDatabase::TryResume() {
+Status RocksDatabase::Ingest(const std::vector<std::string>& files) {
+  rocksdb::IngestExternalFileOptions how;
+  how.move_files = true;
+  how.failed_move_fall_back_to_copy = true;
+  return FromRocks(Guarded([&] { return db_->IngestExternalFile(files, how); }));
+}
+
+Status RocksDatabase::Compact(const rocksdb::CompactRangeOptions& how, const rocksdb::Slice* begin,
+                              const rocksdb::Slice* end) {
+  // The flush that comes first, guarded; the long rest must not keep a repair waiting.
+  RETURN_IF_ERROR(FromRocks(Guarded([&] { return db_->Flush({}); })));
+  return FromRocks(db_->CompactRange(how, begin, end));
+}
+
+bool RocksDatabase::Repair() {
   using std::chrono::milliseconds;
   using std::chrono::steady_clock;
   int64_t now =
       std::chrono::duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
-  int64_t next = next_resume_.load();
-  if (now < next || !next_resume_.compare_exchange_strong(next, now + 1000)) {
+  int64_t next = next_repair_.load();
+  if (now < next || !next_repair_.compare_exchange_strong(next, now + 1000) ||
+      !budget_.Admit(0, Purpose::kKeep).ok()) {
     return false;
   }
-  return db_->Resume().ok();
+  writers_.Close();
+  const bool repaired = log_.load() == Log::kWhole || ReplaceLog().ok();
+  if (repaired) {
+    log_.store(Log::kWhole, std::memory_order_release);
+  }
+  writers_.Open();
+  return repaired;
+}
+
+// RocksDB 7.8 leaves its error state by a flush, and starts a new log with it only when there is
+// something to flush; a later write to the old log would end the process. So the log's number is
+// compared, and if need be something is put into the write buffer, past the log, and flushed.
+rocksdb::Status RocksDatabase::ReplaceLog() {
+  const uint64_t broken_log = LogNumber();
+  rocksdb::Status status = db_->Resume();
+  if (status.ok() && LogNumber() == broken_log) {
+    rocksdb::WriteOptions past_log;
+    past_log.disableWAL = true;
+    constexpr std::string_view kNoKey("\0", 1);
+    status = db_->Delete(past_log, {kNoKey.data(), kNoKey.size()});
+    if (status.ok()) {
+      status = db_->Resume();
+    }
+  }
+  if (status.ok() && LogNumber() == broken_log) {
+    return rocksdb::Status::IOError("the log was not replaced");
+  }
+  return status;
+}
+
+uint64_t RocksDatabase::LogNumber() const {
+  std::unique_ptr<rocksdb::LogFile> log;
+  return db_->GetCurrentWalFile(&log).ok() ? log->LogNumber() : 0;
 }
 
 Status RocksDatabase::Sync() {
   // A synced empty write, not FlushWAL: that one aborts the process after a failed log write.
   rocksdb::WriteBatch nothing;
-  return ephemeral_ ? Status::Ok() : Write(&nothing, Durability::kDisk);
+  return ephemeral_ ? Status::Ok() : Write(&nothing, Durability::kDisk, Purpose::kFree);
 }
 
 std::string RocksDatabase::NewLoadFile() {

@@ -13,11 +13,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/shared_gate.h"
 #include "kv/claim_table.h"
 #include "kv/kv.h"
 #include "kv/rocks/counter_stripes.h"
 #include "kv/rocks/data_folder.h"
+#include "kv/rocks/disk_budget.h"
 #include "kv/rocks/rocks_store.h"
 #include "quire/status.h"
 
@@ -39,18 +42,34 @@ class RocksDatabase {
   CounterStripes& counters() { return counters_; }
   const std::string& data_folder() const { return data_folder_; }
 
-  // Applies the batch atomically. After an earlier I/O error (a full disk) it first tries to bring
-  // the database back to work.
-  Status Write(rocksdb::WriteBatch* batch, Durability durability);
+  // Applies the batch atomically. OutOfDiskSpace without touching RocksDB while the disk is full or
+  // the log is broken; a broken log is replaced once there is space.
+  Status Write(rocksdb::WriteBatch* batch, Durability durability, Purpose purpose);
   Status Sync();
+  // Whether the disk has room for `bytes` written past the log.
+  Status Admit(uint64_t bytes) { return budget_.Admit(bytes, Purpose::kKeep); }
+  // Takes finished files of a loader in, all at once.
+  Status Ingest(const std::vector<std::string>& files);
+  Status Compact(const rocksdb::CompactRangeOptions& how, const rocksdb::Slice* begin,
+                 const rocksdb::Slice* end);
   // The name of a new file for a loader.
   std::string NewLoadFile();
 
  private:
   RocksDatabase() = default;
   Status Start(const RocksOptions& options);
-  // Tries, at most once a second, to leave the state in which RocksDB refuses writes.
-  bool TryResume();
+  // What RocksDB may be asked to write to. Only a whole log is written to.
+  enum class Log { kWhole, kWithoutSpace, kFailed };
+
+  // Runs `write` unless the log is broken; an I/O error of it breaks the log. Whether RocksDB lost
+  // its log or only a flush failed cannot be seen from outside: both count as broken.
+  template <typename Action>
+  rocksdb::Status Guarded(Action write);
+  rocksdb::Status Refusal() const;
+  // Tries, at most once a second, to replace the broken log; false while it is broken.
+  bool Repair();
+  rocksdb::Status ReplaceLog();
+  uint64_t LogNumber() const;
 
   DataFolder folder_;
   bool ephemeral_ = false;
@@ -62,7 +81,10 @@ class RocksDatabase {
   std::unique_ptr<rocksdb::DB> db_;
   ClaimTable claims_;
   CounterStripes counters_;
-  std::atomic<int64_t> next_resume_{0};
+  DiskBudget budget_;
+  SharedGate writers_;  // closed while the log is replaced
+  std::atomic<Log> log_{Log::kWhole};
+  std::atomic<int64_t> next_repair_{0};
   std::atomic<uint64_t> load_files_{0};
 };
 

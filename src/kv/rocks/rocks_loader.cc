@@ -4,6 +4,7 @@
 #include <rocksdb/sst_file_writer.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/try.h"
@@ -26,6 +27,7 @@ class RocksLoader final : public SortedLoader {
   RocksDatabase& database_;
   std::unique_ptr<rocksdb::SstFileWriter> writer_;
   std::vector<std::string> files_;
+  size_t unadmitted_ = 0;  // bytes added since the disk's room was last asked for
 };
 
 RocksLoader::~RocksLoader() {
@@ -41,6 +43,11 @@ Status RocksLoader::Add(std::string_view key, std::string_view value) {
                                                        database_.options());
     files_.push_back(database_.NewLoadFile());
     RETURN_IF_ERROR(FromRocks(writer_->Open(files_.back())));
+  }
+  unadmitted_ += key.size() + value.size();
+  constexpr size_t kAdmittedAtOnce = 1 << 20;
+  if (unadmitted_ > kAdmittedAtOnce) {
+    RETURN_IF_ERROR(database_.Admit(std::exchange(unadmitted_, 0)));
   }
   RETURN_IF_ERROR(FromRocks(writer_->Put({key.data(), key.size()}, {value.data(), value.size()})));
   constexpr uint64_t kFileBytes = uint64_t{128} << 20;
@@ -60,10 +67,7 @@ Status RocksLoader::Finish() {
   if (files_.empty()) {
     return Status::Ok();
   }
-  rocksdb::IngestExternalFileOptions how;
-  how.move_files = true;
-  how.failed_move_fall_back_to_copy = true;
-  return FromRocks(database_.db()->IngestExternalFile(files_, how));
+  return database_.Ingest(files_);
 }
 
 }  // namespace

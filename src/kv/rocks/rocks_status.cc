@@ -13,6 +13,8 @@ Status FromRocks(const rocksdb::Status& status) {
     return Status(kOutOfDiskSpace, "The disk is full: " + status.ToString());
   }
   switch (status.code()) {
+    case rocksdb::Status::kIncomplete:  // a write that waited for a flush, which then failed
+      return Status(kOutOfDiskSpace, "The write buffers are full: " + status.ToString());
     case rocksdb::Status::kBusy:
     case rocksdb::Status::kTimedOut:
     case rocksdb::Status::kTryAgain:

@@ -60,7 +60,7 @@ Status RocksStore::DeleteRange(const Range& range) {
   } else {
     rocksdb::WriteBatch batch;
     RETURN_IF_ERROR(FromRocks(batch.DeleteRange(range.begin, end)));
-    RETURN_IF_ERROR(database_->Write(&batch, Durability::kProcess));
+    RETURN_IF_ERROR(database_->Write(&batch, Durability::kProcess, Purpose::kFree));
   }
   database_->counters().Forget();
   return Status::Ok();
@@ -77,12 +77,12 @@ Status RocksStore::DeleteEach(const std::string& begin, const std::string& end) 
   for (entries->Seek(begin); entries->Valid(); entries->Next()) {
     RETURN_IF_ERROR(FromRocks(batch.Delete(entries->key())));
     if (batch.GetDataSize() > kBatchBytes) {
-      RETURN_IF_ERROR(database_->Write(&batch, Durability::kProcess));
+      RETURN_IF_ERROR(database_->Write(&batch, Durability::kProcess, Purpose::kFree));
       batch.Clear();
     }
   }
   RETURN_IF_ERROR(FromRocks(entries->status()));
-  return database_->Write(&batch, Durability::kProcess);
+  return database_->Write(&batch, Durability::kProcess, Purpose::kFree);
 }
 
 Status RocksStore::Compact(const Range& range) {
@@ -91,8 +91,8 @@ Status RocksStore::Compact(const Range& range) {
   how.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   const rocksdb::Slice begin = range.begin;
   const rocksdb::Slice end = range.end;
-  return FromRocks(database_->db()->CompactRange(how, range.begin.empty() ? nullptr : &begin,
-                                                 range.end.empty() ? nullptr : &end));
+  return database_->Compact(how, range.begin.empty() ? nullptr : &begin,
+                            range.end.empty() ? nullptr : &end);
 }
 
 uint64_t RocksStore::ApproximateSize(const Range& range) {

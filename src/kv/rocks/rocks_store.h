@@ -10,6 +10,10 @@
 #include "kv/kv.h"
 #include "quire/status.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace quire::kv {
 
 struct RocksOptions {
@@ -19,6 +23,8 @@ struct RocksOptions {
   bool ephemeral = false;
   // Bound of the block cache and the write buffers together; 0 chooses by the machine's memory.
   uint64_t cache_bytes = 0;
+  // The file system to use instead of the machine's (tests); outlives the store.
+  rocksdb::Env* env = nullptr;
 };
 
 // Opens or creates the store. Errors: DBPathInUse when another store has the folder open,

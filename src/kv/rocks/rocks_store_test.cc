@@ -273,6 +273,7 @@ TEST(RocksStatus, EveryErrorHasItsCode) {
       {rocksdb::Status::TryAgain(), kWriteConflict},
       {rocksdb::Status::NoSpace(), kOutOfDiskSpace},
       {rocksdb::Status::SpaceLimit(), kOutOfDiskSpace},
+      {rocksdb::Status::Incomplete(), kOutOfDiskSpace},
       {rocksdb::Status::Corruption(), kDataCorruptionDetected},
       {rocksdb::Status::IOError(), kInternalError},
       {rocksdb::Status::ShutdownInProgress(), kShutdownInProgress},

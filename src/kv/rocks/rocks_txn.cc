@@ -4,6 +4,7 @@
 #include <rocksdb/snapshot.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -191,6 +192,8 @@ class WriteTxn final : public Txn {
 
  private:
   Status Fill(rocksdb::WriteBatch* batch) const;
+  // Whether the transaction deletes and writes next to nothing.
+  Purpose purpose() const;
   // Adds the new values of a stripe's counters to the batch and writes it.
   Status WriteWithCounters(rocksdb::WriteBatch* batch, Durability durability);
 
@@ -258,10 +261,22 @@ Status WriteTxn::Fill(rocksdb::WriteBatch* batch) const {
   return Status::Ok();
 }
 
+Purpose WriteTxn::purpose() const {
+  constexpr size_t kNextToNothing = 16 << 10;
+  if (writes_.bytes() > kNextToNothing) {
+    return Purpose::kKeep;
+  }
+  const WriteSet::Map& writes = writes_.writes();
+  const bool deletes = std::any_of(writes.begin(), writes.end(), [](const auto& entry) {
+    return entry.second.kind == WriteSet::Kind::kDelete;
+  });
+  return deletes ? Purpose::kFree : Purpose::kKeep;
+}
+
 Status WriteTxn::WriteWithCounters(rocksdb::WriteBatch* batch, Durability durability) {
   CounterStripes::Lease stripe(database_.counters());
   RETURN_IF_ERROR(stripe.Apply(database_.db(), additions_, batch));
-  Status written = database_.Write(batch, durability);
+  Status written = database_.Write(batch, durability, purpose());
   stripe.Finish(written.ok());
   return written;
 }
@@ -273,7 +288,7 @@ Status WriteTxn::Commit(Durability durability) {
     rocksdb::WriteBatch batch(writes_.bytes() + kPerWrite * writes_.writes().size() +
                               kPerCounter * additions_.size());
     RETURN_IF_ERROR(Fill(&batch));
-    RETURN_IF_ERROR(additions_.empty() ? database_.Write(&batch, durability)
+    RETURN_IF_ERROR(additions_.empty() ? database_.Write(&batch, durability, purpose())
                                        : WriteWithCounters(&batch, durability));
   }
   claims_.Commit();
