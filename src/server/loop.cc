@@ -18,10 +18,7 @@ namespace {
 
 // Threads that may run at once before only blocked ones are made up for: enough to share a group
 // commit, few enough to not fight for the processors.
-int BaseThreads(int limit) {
-  int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return std::min(limit, std::max(8, 4 * processors));
-}
+int BaseThreads(int limit, int processors) { return std::min(limit, std::max(8, 4 * processors)); }
 
 }  // namespace
 
@@ -32,9 +29,10 @@ Loop::Loop(const Options& options, std::vector<Listener> listeners, int port,
       port_(port),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      base_threads_(BaseThreads(options.max_threads)) {
+      processors_(static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))),
+      base_threads_(BaseThreads(options.max_threads, processors_)) {
   shared_.handler = handler;
-  shared_.stay_limit = static_cast<int>(std::max(2U, std::thread::hardware_concurrency()));
+  shared_.stay_limit = std::max(2, processors_);
 }
 
 Loop::~Loop() { Stop(); }

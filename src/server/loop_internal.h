@@ -45,8 +45,11 @@ class Loop {
     std::thread thread;
     // Odd while it drives a connection; grows with every one.
     std::atomic<uint64_t> turns{0};
-    // Seen by the supervisor at its last short and long look.
+    // The thread's folder in /proc says what it does.
+    std::atomic<int> tid{0};
+    // Seen by the supervisor at its last short and long look, and at how many short ones in a row.
     uint64_t short_look = 0;
+    int same_looks = 0;
     uint64_t long_look = 0;
     // What it drives; may be closed by now unless connections_ knows it.
     std::atomic<Connection*> current{nullptr};
@@ -73,6 +76,7 @@ class Loop {
   void NoteStarvation();
   void FireTimers(Clock::time_point now, bool all);         // REQUIRES: mutex_ held
   void GrowPool();                                          // REQUIRES: mutex_ held
+  static bool GetsOn(Worker& worker);                       // REQUIRES: mutex_ held
   std::vector<std::shared_ptr<Connection>> FindVanished();  // REQUIRES: mutex_ held
   void JoinExited(std::unique_lock<std::mutex>& lock);
 
@@ -82,7 +86,8 @@ class Loop {
   const int port_;
   Fd epoll_;
   Fd stop_event_;
-  int base_threads_ = 0;
+  const int processors_;
+  const int base_threads_;
   Shared shared_;
   std::thread supervisor_;
   std::atomic<bool> starving_{false};  // the supervisor looks often

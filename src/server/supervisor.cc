@@ -2,11 +2,15 @@
 //
 // The supervisor: one thread that sleeps until a delayed reply is due, the pool may starve, or a
 // second has passed with connections open.
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <string_view>
 
 #include "base/log.h"
 #include "server/loop_internal.h"
@@ -17,10 +21,27 @@ namespace {
 constexpr auto kShortLook = std::chrono::milliseconds(1);
 constexpr auto kLongLook = std::chrono::seconds(1);
 constexpr int kCalmLooks = 100;
+// Short looks after which a command that keeps a processor busy should not keep others waiting.
+constexpr int kLongCommand = 20;
 
 bool Vanished(int fd) {
   pollfd look{fd, POLLRDHUP, 0};
   return poll(&look, 1, 0) > 0 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+// Whether the thread uses a processor or waits for one, and for nothing else.
+bool Runnable(int tid) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  char text[128];
+  ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text);
+  if (fd >= 0) {
+    close(fd);
+  }
+  std::string_view stat(text, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  size_t name_end = stat.rfind(')');  // "TID (NAME) STATE ..."
+  return name_end != std::string_view::npos && stat.substr(name_end).starts_with(") R");
 }
 
 // For a heap whose top is the soonest.
@@ -92,14 +113,21 @@ void Loop::NoteStarvation() {
   }
 }
 
-// A thread that drives the same connection as at the last look is taken for blocked; the others
-// are to be as many as the base of the pool while work waits.
+// A thread is taken for blocked when it drives the same connection as at the last look and waits
+// for something, or has done so for many looks. More threads than processors that get on would
+// only take time from each other.
+bool Loop::GetsOn(Worker& worker) {
+  uint64_t turns = worker.turns.load(std::memory_order_acquire);
+  bool same = (turns & 1) != 0 && turns == worker.short_look;
+  worker.short_look = turns;
+  worker.same_looks = same ? worker.same_looks + 1 : 0;
+  return !same || (worker.same_looks < kLongCommand && Runnable(worker.tid.load()));
+}
+
 void Loop::GrowPool() {
   int running = 0;
   for (Worker& worker : workers_) {
-    uint64_t turns = worker.turns.load(std::memory_order_acquire);
-    running += (turns & 1) != 0 && turns == worker.short_look ? 0 : 1;
-    worker.short_look = turns;
+    running += GetsOn(worker) ? 1 : 0;
   }
   pollfd ready{epoll_.get(), POLLIN, 0};
   if (shared_.idle_threads > 0 || poll(&ready, 1, 0) <= 0) {
@@ -109,7 +137,7 @@ void Loop::GrowPool() {
     return;
   }
   calm_looks_ = 0;
-  while (running < base_threads_ && AddWorker()) {
+  while (running < processors_ && AddWorker()) {
     ++running;
   }
 }

@@ -36,6 +36,7 @@ bool Loop::AddWorker() {
 
 void Loop::Work(Worker* worker) {
   pthread_setname_np(pthread_self(), "conn");
+  worker->tid = gettid();
   Scratch scratch;
   while (true) {
     epoll_event event{};
