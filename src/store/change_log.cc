@@ -171,7 +171,7 @@ Status ChangeLog::Trim(uint64_t max_bytes, bson::Timestamp before) {
   }
   oldest_.store(cut, std::memory_order_release);
   first_.store(cut, std::memory_order_release);
-  return store_->DeleteRange({KeyOf(0, 0), KeyOf(cut, 0)});
+  return store_->DeleteRange({MetaKey(kLogKind, ""), KeyOf(cut, 0)});
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "kv/rocks/insert_hints.h"
 
@@ -45,7 +46,7 @@ void SetTables(rocksdb::Options& options, const std::shared_ptr<rocksdb::Cache>&
 
 void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
                      const std::shared_ptr<rocksdb::Cache>& cache) {
-  options.write_buffer_size = std::clamp(cache_bytes / 8, 4 * kMiB, 32 * kMiB);
+  options.write_buffer_size = std::clamp(cache_bytes / 16, 4 * kMiB, 64 * kMiB);
   options.max_write_buffer_number = 3;
   options.arena_block_size = 256 << 10;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
@@ -56,7 +57,8 @@ void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
 }
 
 void SetLevels(rocksdb::Options& options) {
-  options.compression = rocksdb::kLZ4Compression;
+  // What is flushed is soon merged into the next level, which compresses it for good.
+  options.compression_per_level = {rocksdb::kNoCompression, rocksdb::kLZ4Compression};
   options.level_compaction_dynamic_level_bytes = true;
   options.target_file_size_base = 64 * kMiB;
   options.max_bytes_for_level_base = 256 * kMiB;
@@ -81,6 +83,9 @@ void SetLog(rocksdb::Options& options) {
   options.track_and_verify_wals_in_manifest = true;
   options.manual_wal_flush = false;
   options.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
+  // With few cores a waiting writer that yields takes the time of the one it waits for.
+  constexpr unsigned kFewCores = 4;
+  options.enable_write_thread_adaptive_yield = std::thread::hardware_concurrency() > kFewCores;
 }
 
 void SetQuiet(rocksdb::Options& options) {
@@ -117,7 +122,7 @@ RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env) {
   if (memory_env != nullptr) {
     options.env = memory_env;
     options.avoid_flush_during_shutdown = true;  // it would only be thrown away
-    options.compression = rocksdb::kNoCompression;
+    options.compression_per_level = {rocksdb::kNoCompression};
   }
   return config;
 }
