@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/ads.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "patterns/test_world.h"
+
+namespace quire::patterns {
+namespace {
+
+using bson::Document;
+using bson::ObjectId;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+class SeededRandom : public RandomSource {
+ public:
+  double Next() override { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
+
+ private:
+  std::mt19937 engine_{11};
+};
+
+AdNetwork NetworkOf(World* world, const Seams& seams) {
+  return AdNetwork(world->client, world->database, {.seams = seams});
+}
+AdNetwork NetworkOf(World* world) { return NetworkOf(world, world->seams()); }
+
+const Ad k23a{"mercedes:c1", "23a", 250, {"Car", "luxury"}};
+const Ad k23b{"mercedes:c1", "23b", 250, {"boat"}};
+const Ad k12{"bmw:c9", "12", 200, {"car", "performance", "CAR"}};
+
+void AddThree(World* world) {
+  AdNetwork network = NetworkOf(world);
+  ASSERT_TRUE(network.CreateIndexes().ok());
+  for (const Ad& ad : {k12, k23a, k23b}) {
+    ASSERT_TRUE(network.AddAd("cnn", "banner", ad).ok());
+  }
+}
+
+std::vector<std::string> Units(const Result<std::vector<ServedAd>>& served) {
+  EXPECT_TRUE(served.ok()) << served.status().ToString();
+  std::vector<std::string> units;
+  for (size_t i = 0; served.ok() && i < served->size(); ++i) {
+    units.push_back((*served)[i].ad.unit);
+  }
+  return units;
+}
+
+void ExpectSound(World* world) {
+  auto wrong = NetworkOf(world).CheckInvariants();
+  ASSERT_TRUE(wrong.ok()) << wrong.status().ToString();
+  EXPECT_TRUE(wrong->empty()) << wrong->front();
+}
+
+Campaign CarCampaign(World* world, int64_t budget) {
+  Campaign campaign{.id = "audi:c1",
+                    .begin = world->clock.Now(),
+                    .end = bson::Date{world->clock.Now().millis + 10 * 86'400'000},
+                    .daily_budget = budget};
+  campaign.zones["top.of$page"] = {.site = "cnn", .zone = "banner", .value = 300, .units = {"7"}};
+  campaign.zones["side"] = {.site = "cnn",
+                            .zone = "side",
+                            .pricing = CampaignZone::Pricing::kPerClick,
+                            .value = 40,
+                            .units = {"7", "8"}};
+  return campaign;
+}
+
+size_t PlacedAds(World* world) {
+  AdNetwork network = NetworkOf(world);
+  return network.Ads("cnn", "banner")->size() + network.Ads("cnn", "side")->size();
+}
+
+class AdsTest : public ::testing::TestWithParam<Place> {
+ protected:
+  World world_{GetParam()};
+};
+
+TEST_P(AdsTest, ZonesAreSortedAndHoldAnAdOnce) {
+  AddThree(&world_);
+  AdNetwork network = NetworkOf(&world_);
+  EXPECT_TRUE(Is(network.AddAd("cnn", "banner", k12), Error::kDuplicateAd));
+  EXPECT_TRUE(network.AddAd("cnn", "side", k12, "key").ok());
+  EXPECT_TRUE(network.AddAd("cnn", "side", k12, "key").ok());
+  EXPECT_TRUE(Is(network.AddAd("cnn", "side", k23a, "key"), Error::kIdempotencyKeyReuse));
+  EXPECT_TRUE(Is(network.AddAd("cnn", "side", {"nocolon", "1"}), Error::kInvalidName));
+  EXPECT_TRUE(Is(network.AddAd("cnn", "side", {":c", "1"}), Error::kInvalidName));
+  EXPECT_TRUE(Is(network.AddAd("cnn", "side", {"a:c", "", 1}), Error::kInvalidName));
+  EXPECT_TRUE(Is(network.AddAd("cnn", "side", {"a:c", "1", -1}), Error::kInvalidPrice));
+  EXPECT_TRUE(Is(network.AddAd("cnn", "side", {"a:c", "1", 1, {}, FrequencyCap{0, hours(1)}}),
+                 Error::kInvalidAmount));
+  EXPECT_TRUE(Is(network.AddAd("cnn", "side", {"a:c", "1", 1, {}, FrequencyCap{1, hours(9999)}}),
+                 Error::kInvalidAmount));
+  EXPECT_TRUE(network.UpdateEcpm("cnn", "banner", "bmw:c9", "12", 400).ok());
+  auto ads = network.Ads("cnn", "banner");
+  ASSERT_EQ(ads->size(), 3u);
+  EXPECT_EQ(ads->front().unit, "12");
+  EXPECT_EQ(ads->front().ecpm, 400);
+  EXPECT_TRUE(Is(network.UpdateEcpm("cnn", "banner", "x:y", "12", 1), Error::kNotFound));
+  EXPECT_TRUE(Is(network.UpdateEcpm("cnn", "none", "x:y", "12", 1), Error::kNotFound));
+  EXPECT_TRUE(Is(network.UpdateEcpm("cnn", "banner", "bmw:c9", "12", -1), Error::kInvalidPrice));
+  ExpectSound(&world_);
+}
+
+TEST_P(AdsTest, TheBestPaidWinWithinTheirCaps) {
+  AddThree(&world_);
+  AdNetwork network = NetworkOf(&world_);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NE(Units(network.ChooseAd("cnn", "banner")), std::vector<std::string>{"12"});
+  }
+  EXPECT_TRUE(Units(network.ChooseAd("cnn", "none")).empty());
+  EXPECT_TRUE(Units(network.ChooseAd("cnn", "none", "u")).empty());
+  const std::string first = Units(network.ChooseAd("cnn", "banner", "u")).at(0);
+  const std::string second = Units(network.ChooseAd("cnn", "banner", "u")).at(0);
+  EXPECT_EQ(std::set<std::string>({first, second}), std::set<std::string>({"23a", "23b"}));
+  EXPECT_EQ(Units(network.ChooseAd("cnn", "banner", "u")), std::vector<std::string>{"12"});
+  EXPECT_TRUE(Units(network.ChooseAd("cnn", "banner", "u")).empty());
+  EXPECT_EQ(Units(network.ChooseAd("cnn", "banner", "v")).size(), 1u);
+  world_.clock.Advance(hours(24) - seconds(1));
+  EXPECT_TRUE(Units(network.ChooseAd("cnn", "banner", "u")).empty());
+  world_.clock.Advance(seconds(1));
+  EXPECT_EQ(Units(network.ChooseAd("cnn", "banner", "u")).size(), 1u);
+  ExpectSound(&world_);
+  EXPECT_TRUE(network.Profile("u", "bmw")->impressions.at(0).unit == "12");
+  EXPECT_EQ(network.Profile("u", "mercedes")->impressions.size(), 3u);
+  EXPECT_TRUE(network.Profile("u", "nobody")->impressions.empty());
+}
+
+TEST_P(AdsTest, KeywordsWeighTheScore) {
+  AddThree(&world_);
+  AdNetwork network = NetworkOf(&world_);
+  const std::vector<std::string> words = {"car", "Luxury", "luxury"};
+  auto served = network.ChooseAds("cnn", "banner", "u", words, 5);
+  EXPECT_EQ(Units(served), (std::vector<std::string>{"23a", "12", "23b"}));
+  EXPECT_NEAR(served->at(0).score, 282.85, 0.01);
+  EXPECT_NEAR(served->at(1).score, 148.39, 0.01);
+  EXPECT_NEAR(served->at(2).score, 23.83, 0.01);
+  EXPECT_TRUE(Units(network.ChooseAds("cnn", "banner", "u", words, 5)).empty());
+  EXPECT_EQ(Units(network.ChooseAds("cnn", "banner", "v", words, 1)),
+            std::vector<std::string>{"23a"});
+  EXPECT_EQ(Units(network.ChooseAds("cnn", "banner", "v", {"car"}, 9, true)),
+            std::vector<std::string>{"12"});
+  EXPECT_TRUE(Units(network.ChooseAds("cnn", "banner", "w", {}, 9, true)).empty());
+  EXPECT_EQ(Units(network.ChooseAds("cnn", "banner", "", words, 2)),
+            (std::vector<std::string>{"23a", "12"}));
+  ExpectSound(&world_);
+}
+
+TEST_P(AdsTest, ChanceIsUniformInATie) {
+  SeededRandom random;
+  Seams seams = world_.seams();
+  seams.random = &random;
+  AddThree(&world_);
+  AdNetwork network = NetworkOf(&world_, seams);
+  ASSERT_TRUE(network.AddAd("cnn", "banner", {"audi:x", "9", 250}).ok());
+  std::map<std::string, int> drawn;
+  constexpr int kDraws = 600;
+  for (int i = 0; i < kDraws; ++i) {
+    drawn[Units(network.ChooseAd("cnn", "banner")).at(0)] += 1;
+  }
+  double chi_square = 0;
+  for (const char* unit : {"23a", "23b", "9"}) {
+    chi_square += std::pow(drawn[unit] - kDraws / 3.0, 2) / (kDraws / 3.0);
+  }
+  EXPECT_LT(chi_square, 13.8);  // two degrees of freedom, one in a thousand
+  EXPECT_EQ(drawn.count("12"), 0u);
+}
+
+// Against counting all shows, for caps that change size on the way.
+TEST_P(AdsTest, CapsAreExact) {
+  std::mt19937 random(5);
+  ASSERT_TRUE(NetworkOf(&world_).CreateIndexes().ok());
+  for (int shows = 1; shows <= 3; ++shows) {
+    const std::string user = "u" + std::to_string(shows);
+    const std::string zone = "z" + std::to_string(shows);
+    ASSERT_TRUE(
+        NetworkOf(&world_)
+            .AddAd("s", zone, {"a.b:c", "1." + zone, 1, {}, FrequencyCap{shows, seconds(10)}})
+            .ok());
+    std::vector<int64_t> times;
+    for (int i = 0; i < 60; ++i) {
+      world_.clock.Advance(std::chrono::milliseconds(1000 * (random() % 6)));
+      const int64_t now = world_.clock.Now().millis;
+      const auto recent =
+          std::count_if(times.begin(), times.end(), [&](int64_t t) { return t > now - 10'000; });
+      const bool shown = Units(NetworkOf(&world_).ChooseAd("s", zone, user)).size() == 1;
+      ASSERT_EQ(shown, recent < shows) << shows << " " << i;
+      if (shown) {
+        times.push_back(now);
+      }
+    }
+  }
+  ExpectSound(&world_);
+  ASSERT_TRUE(world_.store
+                  .UpdateOne("ad.zone", Doc("zone_id", "z3"),
+                             Doc("$set", Doc("ads.0.cap.n", 1, "ads.0.cap.window_s", 1000)))
+                  .ok());
+  EXPECT_TRUE(Units(NetworkOf(&world_).ChooseAd("s", "z3", "u3")).empty());
+  world_.clock.Advance(seconds(1000));
+  EXPECT_EQ(Units(NetworkOf(&world_).ChooseAd("s", "z3", "u3")).size(), 1u);
+  EXPECT_TRUE(Units(NetworkOf(&world_).ChooseAd("s", "z3", "u3")).empty());
+}
+
+TEST_P(AdsTest, AClickCountsOnce) {
+  AddThree(&world_);
+  AdNetwork network = NetworkOf(&world_);
+  const ObjectId shown = network.ChooseAd("cnn", "banner", "u")->at(0).impression;
+  world_.clock.Advance(seconds(3));
+  EXPECT_TRUE(network.Click("u", shown).ok());
+  EXPECT_TRUE(network.Click("u", shown).ok());
+  auto profile = network.Profile("u", "mercedes");
+  ASSERT_EQ(profile->clicks.size(), 1u);
+  EXPECT_EQ(profile->clicks[0].date, world_.clock.Now());
+  EXPECT_EQ(profile->clicks[0].site, "cnn");
+  EXPECT_TRUE(Is(network.Click("u", ObjectId()), Error::kNotFound));
+  EXPECT_TRUE(Is(network.Click("x", shown), Error::kNotFound));
+}
+
+TEST_P(AdsTest, CampaignsRunWithinTimeAndBudget) {
+  AddThree(&world_);
+  AdNetwork network = NetworkOf(&world_);
+  Campaign campaign = CarCampaign(&world_, 1000);
+  ASSERT_TRUE(network.CreateCampaign(campaign).ok());
+  EXPECT_TRUE(IsDuplicateKey(network.CreateCampaign(campaign)));
+  EXPECT_EQ(PlacedAds(&world_), 6u);
+  EXPECT_EQ(network.Ads("cnn", "side")->front().ecpm, 400);
+  EXPECT_EQ(Units(network.ChooseAd("cnn", "banner", "u")), std::vector<std::string>{"7"});
+
+  const bson::Date now = world_.clock.Now();
+  EXPECT_TRUE(network.Charge("audi:c1", now, 600, "k").ok());
+  EXPECT_TRUE(network.Charge("audi:c1", now, 600, "k").ok());
+  EXPECT_TRUE(network.Charge("audi:c1", now, 400).ok());
+  EXPECT_EQ(PlacedAds(&world_), 6u);
+  EXPECT_TRUE(Is(network.Charge("audi:c1", now, 1), Error::kBudgetExhausted));
+  EXPECT_EQ(PlacedAds(&world_), 3u);
+  EXPECT_TRUE(Is(network.Charge("audi:c1", now, 0), Error::kInvalidAmount));
+  EXPECT_TRUE(Is(network.Charge("none:c1", now, 1), Error::kNotFound));
+  EXPECT_EQ(network.EndCampaigns()->changed, 0);
+  world_.clock.Advance(hours(24));
+  EXPECT_EQ(network.EndCampaigns()->changed, 1);
+  EXPECT_EQ(PlacedAds(&world_), 6u);
+  EXPECT_TRUE(network.Charge("audi:c1", world_.clock.Now(), 1000).ok());
+  EXPECT_EQ(network.EndCampaigns()->changed, 1);  // spent to the last
+  EXPECT_EQ(PlacedAds(&world_), 3u);
+
+  EXPECT_TRUE(network.ActivateCampaign("audi:c1").ok());
+  EXPECT_TRUE(network.DeactivateCampaign("audi:c1").ok());
+  EXPECT_TRUE(network.DeactivateCampaign("audi:c1").ok());
+  world_.clock.Advance(hours(24));
+  EXPECT_EQ(network.EndCampaigns()->changed, 0);  // by hand: it stays so
+  EXPECT_TRUE(network.ActivateCampaign("audi:c1").ok());
+  EXPECT_EQ(PlacedAds(&world_), 6u);
+  world_.clock.Advance(hours(24 * 20));
+  EXPECT_TRUE(Units(network.ChooseAd("cnn", "side")).empty());  // over, though no job ran yet
+  EXPECT_EQ(network.EndCampaigns()->changed, 1);
+  EXPECT_EQ(PlacedAds(&world_), 3u);
+  EXPECT_TRUE(Is(network.ActivateCampaign("audi:c1"), Error::kNotFound));
+  EXPECT_TRUE(Is(network.ActivateCampaign("none:c1"), Error::kNotFound));
+
+  campaign.id = "late:c";
+  campaign.begin = {world_.clock.Now().millis + 1000};
+  campaign.end = {world_.clock.Now().millis + 5000};
+  ASSERT_TRUE(network.CreateCampaign(campaign).ok());
+  EXPECT_EQ(PlacedAds(&world_), 3u);
+  world_.clock.Advance(seconds(1));
+  EXPECT_EQ(network.EndCampaigns()->changed, 1);
+  EXPECT_EQ(PlacedAds(&world_), 6u);
+  ExpectSound(&world_);
+
+  campaign.id = "no-advertiser";
+  EXPECT_TRUE(Is(network.CreateCampaign(campaign), Error::kInvalidName));
+  campaign.end = campaign.begin;
+  EXPECT_TRUE(Is(network.CreateCampaign(campaign), Error::kInvalidAmount));
+}
+
+TEST_P(AdsTest, CountsPerDayZoneAndUnit) {
+  AdNetwork network = NetworkOf(&world_);
+  const bson::Date now = world_.clock.Now();
+  EXPECT_TRUE(network.Count("a:c", "z.1", "u$", now, {.impressions = 3}, "k").ok());
+  EXPECT_TRUE(network.Count("a:c", "z.1", "u$", now, {.impressions = 3}, "k").ok());
+  EXPECT_TRUE(network.Count("a:c", "z.1", "v", now, {1, 1, 1}).ok());
+  auto counts = network.Counts("a:c", "z.1", now);
+  ASSERT_EQ(counts->size(), 3u);
+  EXPECT_EQ((*counts)["total"].impressions, 4);
+  EXPECT_EQ((*counts)["u$"].impressions, 3);
+  EXPECT_EQ((*counts)["v"].conversions, 1);
+  EXPECT_TRUE(network.Counts("a:c", "z", now)->empty());
+  EXPECT_TRUE(Is(network.Count("a:c", "z", "total", now, {}), Error::kInvalidName));
+}
+
+TEST_P(AdsTest, ADeactivatedCampaignIsNotServedWhateverComesLate) {
+  AddThree(&world_);
+  AdNetwork network = NetworkOf(&world_);
+  EXPECT_TRUE(network.DeactivateCampaign("mercedes:c1").ok());
+  EXPECT_EQ(network.Ads("cnn", "banner")->size(), 1u);
+  EXPECT_TRUE(network.AddAd("cnn", "banner", k23a).ok());  // a client that did not know
+  EXPECT_EQ(Units(network.ChooseAd("cnn", "banner")), std::vector<std::string>{"12"});
+  EXPECT_EQ(network.EndCampaigns()->changed, 1);
+  EXPECT_EQ(network.Ads("cnn", "banner")->size(), 1u);
+}
+
+TEST_P(AdsTest, ProfilesAreTrimmed) {
+  AddThree(&world_);
+  AdNetwork network = NetworkOf(&world_);
+  for (const char* user : {"a", "b", "c"}) {
+    ASSERT_EQ(Units(network.ChooseAd("cnn", "banner", user)).size(), 1u);
+  }
+  world_.clock.Advance(hours(24 * 31));
+  ASSERT_EQ(Units(network.ChooseAds("cnn", "banner", "a", {"performance"}, 1)).size(), 1u);
+  EXPECT_EQ(network.TrimProfiles(2)->changed, 2);
+  EXPECT_EQ(network.TrimProfiles(2)->changed, 1);
+  EXPECT_EQ(network.TrimProfiles(2)->changed, 0);
+  EXPECT_EQ(network.Profile("a", "mercedes")->impressions.size() +
+                network.Profile("a", "bmw")->impressions.size(),
+            1u);
+  auto stored = world_.store.FindOne("ad.user", Doc("_id", "b"));
+  EXPECT_TRUE((**stored)["caps"].AsDocument().empty());
+  world_.clock.Advance(hours(24 * 60));
+  EXPECT_EQ(network.TrimProfiles(10)->changed, 2);  // b and c were not seen for 91 days
+  EXPECT_EQ(*world_.store.Count("ad.user", Doc()), 1);
+}
+
+TEST_P(AdsTest, SurvivesEveryCrashAndLateWrite) {
+  using Operation = std::function<Status(World*, const Seams&)>;
+  struct {
+    const char* name;
+    Operation run;
+    int min_runs;
+  } const kOperations[] = {
+      {"add",
+       [](World* world, const Seams& seams) {
+         Status first = NetworkOf(world, seams).AddAd("cnn", "banner", {"x:y", "1", 220}, "k");
+         Status again = NetworkOf(world).AddAd("cnn", "banner", {"x:y", "1", 220}, "k");
+         EXPECT_TRUE(again.ok()) << again.ToString();
+         return first;
+       },
+       10},
+      {"ecpm",
+       [](World* world, const Seams& seams) {
+         return NetworkOf(world, seams).UpdateEcpm("cnn", "banner", "bmw:c9", "12", 260);
+       },
+       5},
+      {"choose",
+       [](World* world, const Seams& seams) {
+         return NetworkOf(world, seams).ChooseAds("cnn", "banner", "u", {"car"}, 2).status();
+       },
+       9},
+      {"click",
+       [](World* world, const Seams& seams) {
+         auto shown = NetworkOf(world).ChooseAd("cnn", "banner", "u");
+         return shown->empty() ? Status::Ok()
+                               : NetworkOf(world, seams).Click("u", shown->at(0).impression);
+       },
+       5},
+      {"charge",
+       [](World* world, const Seams& seams) {
+         Status first = NetworkOf(world, seams).Charge("audi:c1", world->clock.Now(), 600, "k");
+         (void)NetworkOf(world).Charge("audi:c1", world->clock.Now(), 600, "k2");
+         return first;
+       },
+       8},
+      {"exhaust",
+       [](World* world, const Seams& seams) {
+         return NetworkOf(world, seams).Charge("audi:c1", world->clock.Now(), 2000);
+       },
+       8},
+      {"create",
+       [](World* world, const Seams& seams) {
+         Campaign other = CarCampaign(world, 10);
+         other.id = "other:c";
+         return NetworkOf(world, seams).CreateCampaign(other);
+       },
+       20},
+      {"deactivate",
+       [](World* world, const Seams& seams) {
+         return NetworkOf(world, seams).DeactivateCampaign("audi:c1");
+       },
+       8},
+      {"end",
+       [](World* world, const Seams& seams) {
+         world->clock.Advance(hours(24 * 10));
+         return NetworkOf(world, seams).EndCampaigns().status();
+       },
+       8},
+      {"trim",
+       [](World* world, const Seams& seams) {
+         EXPECT_TRUE(NetworkOf(world).ChooseAd("cnn", "banner", "u").ok());
+         world->clock.Advance(hours(24 * 60));
+         return NetworkOf(world, seams).TrimProfiles().status();
+       },
+       8},
+  };
+  for (const auto& operation : kOperations) {
+    SCOPED_TRACE(operation.name);
+    CrashCase test;
+    test.setup = [](World* world) {
+      AddThree(world);
+      ASSERT_TRUE(NetworkOf(world).CreateCampaign(CarCampaign(world, 1000)).ok());
+    };
+    test.operation = operation.run;
+    test.settle = [](World* world) {
+      world->clock.Advance(minutes(5));
+      for (int i = 0; i < 10; ++i) {
+        auto ended = NetworkOf(world).EndCampaigns();
+        auto trimmed = NetworkOf(world).TrimProfiles();
+        ASSERT_TRUE(ended.ok() && trimmed.ok()) << ended.status().ToString();
+        if (ended->changed + trimmed->changed == 0) {
+          return;
+        }
+      }
+      FAIL() << "the jobs never end";
+    };
+    test.always = ExpectSound;
+    // What zones hold is what the states say.
+    test.settled = [](World* world) {
+      auto campaigns = world->store.Find("campaign.metadata", Doc("zones", Doc("$exists", true)));
+      for (const Document& campaign : *campaigns) {
+        const int64_t zones =
+            *world->store.Count("ad.zone", Doc("ads.campaign_id", campaign["_id"]));
+        EXPECT_EQ(zones, TextAt(campaign, "state") == "active" ? 2 : 0)
+            << bson::ToJson(campaign.view());
+      }
+    };
+    EXPECT_GE(RunCrashCase(GetParam(), test), operation.min_runs);
+  }
+}
+
+TEST_P(AdsTest, ManyServersNeverExceedCapsOrBudgets) {
+  AddThree(&world_);
+  AdNetwork network = NetworkOf(&world_);
+  ASSERT_TRUE(
+      network.AddAd("cnn", "banner", {"a:c", "two", 250, {}, FrequencyCap{2, minutes(1)}}).ok());
+  ASSERT_TRUE(
+      network.AddAd("cnn", "banner", {"b:c", "three", 250, {}, FrequencyCap{3, minutes(5)}}).ok());
+  ASSERT_TRUE(network.CreateCampaign(CarCampaign(&world_, 100)).ok());
+  std::atomic<int> shown{0};
+  std::atomic<int64_t> charged{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      AdNetwork mine = NetworkOf(&world_);
+      for (int i = 0; i < 40; ++i) {
+        world_.clock.Advance(seconds(1));
+        auto served = mine.ChooseAd("cnn", "banner", "u" + std::to_string(i % 2));
+        EXPECT_TRUE(served.ok()) << served.status().ToString();
+        shown += static_cast<int>(served->size());
+        Status paid = mine.Charge("audi:c1", world_.clock.Now(), 1 + t);
+        EXPECT_TRUE(paid.ok() || Is(paid, Error::kBudgetExhausted)) << paid.ToString();
+        charged += paid.ok() ? 1 + t : 0;
+        if (i % 10 == 0) {
+          EXPECT_TRUE(mine.EndCampaigns().ok());
+          EXPECT_TRUE(mine.UpdateEcpm("cnn", "banner", "bmw:c9", "12", 100 + i + t).ok());
+          ExpectSound(&world_);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  ExpectSound(&world_);
+  EXPECT_GT(shown.load(), 6);
+  EXPECT_LE(charged.load(), 100);
+  EXPECT_GT(charged.load(), 90);
+  EXPECT_EQ(network.Ads("cnn", "side")->size(), 0u);  // it rests
+}
+
+TEST_P(AdsTest, QueriesUseTheIndexes) {
+  EXPECT_EQ(NetworkOf(&world_).MissingIndexes()->size(), AdNetwork::Indexes().size());
+  AddThree(&world_);
+  EXPECT_TRUE(NetworkOf(&world_).MissingIndexes()->empty());
+  EXPECT_EQ(AdNetwork::ShardKeys().size(), 5u);
+  for (int i = 0; i < 10; ++i) {
+    Campaign campaign = CarCampaign(&world_, 10);
+    campaign.id = "x:" + std::to_string(i);
+    ASSERT_TRUE(NetworkOf(&world_).CreateCampaign(campaign).ok());
+    ASSERT_TRUE(NetworkOf(&world_).ChooseAd("cnn", "banner", "u" + std::to_string(i)).ok());
+  }
+  const bson::Date now = world_.clock.Now();
+  const Document kFinds[] = {
+      Doc("find", "ad.zone", "filter", Doc("site_id", "cnn", "zone_id", "banner")),
+      Doc("find", "ad.zone", "filter", Doc("ads.campaign_id", "x:3")),
+      Doc("find", "ad.user", "filter", Doc("seen", Doc("$lt", now))),
+      Doc("find", "ad.user", "filter", Doc("_id", Doc("$gt", "u3")), "sort", Doc("_id", 1)),
+      Doc("find", "campaign.metadata", "filter", Doc("_id", Doc("$in", List("x:1", "x:2")))),
+      Doc("find", "campaign.metadata", "filter", Doc("state", "active", "end", Doc("$lte", now))),
+      Doc("find", "campaign.metadata", "filter",
+          Doc("state", "inactive", "reason", "scheduled", "begin", Doc("$lte", now), "end",
+              Doc("$gt", now))),
+      Doc("find", "campaign.metadata", "filter", Doc("changed", Doc("$gt", now))),
+  };
+  for (const Document& find : kFinds) {
+    Explained explained = Explain(world_.store, find);
+    EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
+    EXPECT_LE(explained.keys, explained.returned + 2) << explained.plan;  // $in: two intervals
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, AdsTest, ::testing::Values(Place::kEmbedded, Place::kServed),
+                         [](const auto& place) { return PlaceName(place.param); });
+
+}  // namespace
+}  // namespace quire::patterns
