@@ -105,6 +105,7 @@ Status RunAggregate(Invocation& i) {
     return {kFailedToParse, "Aggregation explain does not support the 'writeConcern' option"};
   }
   RETURN_IF_ERROR(CheckStream(i, request.pipeline.view));
+  RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), request.explain));
   if (request.explain) {
     return ExplainPipeline(i, i.body(), "queryPlanner");
   }

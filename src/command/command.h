@@ -125,6 +125,7 @@ std::span<const Row> ExplainRows();
 std::span<const Row> PlanCacheRows();
 std::span<const Row> AggregateRows();
 std::span<const Row> MapReduceRows();
+std::span<const Row> QuerySettingsRows();  // setQuerySettings, removeQuerySettings
 // Those about the server itself are in diagnostic.h.
 
 // Appends {cursor: {firstBatch, id, ns}} of a new cursor, keeping it when it is not exhausted.
@@ -133,6 +134,13 @@ Status AppendFirstBatch(Invocation& invocation, std::shared_ptr<engine::Cursor> 
 // The same for a list of documents that is complete already.
 Status AppendDocuments(Invocation& invocation, std::string ns,
                        std::vector<bson::Document> documents, std::optional<int64_t> batch_size);
+// Takes in what setQuerySettings says about queries like `command`. QueryRejectedBySettings when
+// they are not to be run, unless they are only explained.
+Status ApplyQuerySettings(Invocation& invocation, bson::View command, bool explain);
+// Of a find, distinct or aggregate command; see engine/query_shape.h.
+std::string QueryShapeHash(bson::View command, std::string_view database);
+// Reads what is stored.
+void LoadQuerySettings(engine::Engine& engine);
 // Appends the explanation of an aggregate command.
 Status ExplainPipeline(Invocation& invocation, bson::View command, std::string_view verbosity);
 

@@ -21,7 +21,8 @@ std::vector<const Row*> AllRows() {
         ServerStatusRows(),   ParameterRows(),   ReplicaSetRows(), OperationRows(),
         ControlRows(),        ProfileRows(),     TopRows(),        AuthenticationRows(),
         DefaultConcernRows(), UserRows(),        RoleRows(),       ClusterRows(),
-        DataHashRows(),       StableApiRows(),   ValidateRows(),   MapReduceRows()}) {
+        DataHashRows(),       StableApiRows(),   ValidateRows(),   MapReduceRows(),
+        QuerySettingsRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }
@@ -129,6 +130,7 @@ Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Ro
       rows_(std::move(rows)),
       tallies_(std::make_unique<Tally[]>(rows_.size())) {
   cluster_.Load(engine_);
+  LoadQuerySettings(engine_);
   default_concerns_.Load(engine_);
   engine_.host = info_.host;
   engine_.current_operations = [this](bson::View spec) { return CurrentOperations(*this, spec); };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/access.h"
@@ -70,7 +72,8 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
     parts.collation = r.collation;
     parts.for_write = true;
   } else {
-    return Status(kCommandNotFound, "Explain failed due to unknown command: " + std::string(name));
+    return Status(kIllegalOperation,
+                  "Explain is not supported for the command " + std::string(name));
   }
   return parts;
 }
@@ -86,6 +89,10 @@ constexpr std::pair<std::string_view, int32_t> kLimits[] = {
 };
 
 void AppendServer(Invocation& i, bson::View command) {
+  std::string_view what = command.front().name();
+  if (what == "find" || what == "distinct" || what == "aggregate") {
+    i.reply().Append("queryShapeHash", QueryShapeHash(command, i.database()));
+  }
   i.reply().Append("command", command);
   i.reply()
       .BeginDocument("serverInfo")
@@ -100,17 +107,28 @@ void AppendServer(Invocation& i, bson::View command) {
   i.reply().End();
 }
 
+bool IsCommand(Invocation& i, std::string_view name) {
+  const auto& all = i.commands.commands();
+  return !name.empty() && std::any_of(all.begin(), all.end(), [&](const auto* command) {
+    return command->name == name || command->alias == name;
+  });
+}
+
 Status RunExplain(Invocation& i) {
   bson::Element target = i.body().front();
+  if (target.value().nullish()) {
+    return request::MissingField("explain", "explain");
+  }
   if (target.type() != bson::Type::kDocument) {
     return request::WrongType("explain", target, "object");
   }
   bson::View command = target.value().AsDocument();
-  if (command.empty()) {
-    return {kFailedToParse, "explain needs a command"};
+  std::string_view name = command.empty() ? "" : command.front().name();
+  if (!IsCommand(i, name)) {
+    return {kCommandNotFound, "Explain failed due to unknown command: " + std::string(name)};
   }
   std::string verbosity = "allPlansExecution";
-  if (bson::Element v = i.body().Find("verbosity"); v.present()) {
+  if (bson::Element v = i.body().Find("verbosity"); v.present() && !v.value().nullish()) {
     if (v.type() != bson::Type::kString) {
       return request::WrongType("explain", v, "string");
     }
@@ -121,7 +139,6 @@ Status RunExplain(Invocation& i) {
                              "' for field 'explain.verbosity' is not a valid value."};
     }
   }
-  std::string_view name = command.front().name();
   if (name == "aggregate") {
     return ExplainPipeline(i, command, verbosity);
   }
@@ -140,6 +157,9 @@ Status RunExplain(Invocation& i) {
   bool one = false;
   ASSIGN_OR_RETURN(auto parts, PartsOf(name, command, collection, &one));
   parts.explain = true;
+  if (name == "find" || name == "distinct") {
+    RETURN_IF_ERROR(ApplyQuerySettings(i, command, true));
+  }
   ASSIGN_OR_RETURN(auto query, engine::PlannedQuery::Make(i.operation, parts, nullptr));
   if (verbosity != "queryPlanner") {
     exec::Row row;
@@ -175,6 +195,7 @@ Status ExplainPipeline(Invocation& i, bson::View command, std::string_view verbo
   }
   bson::Document complete = whole.Finish();
   ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(complete));
+  RETURN_IF_ERROR(ApplyQuerySettings(i, command, true));
   i.reply().Append("explainVersion", "1");
   RETURN_IF_ERROR(
       engine::ExplainAggregate(i.operation, i.database(), request, verbosity, &i.reply()));

@@ -87,7 +87,7 @@ Status CheckFilterFields(Invocation& i) {
     }
   }
   bson::Value collation = i.body()["collation"];
-  if (collation.is_document() && collation.AsDocument().empty()) {
+  if (!collation.missing() && collation.AsDocument().empty()) {
     return {kBadValue, "optional field collation must not be an empty object"};
   }
   bson::Value indexes = i.body()["indexes"];

@@ -26,6 +26,7 @@ Status RunFind(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::FindRequest::Parse(i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
   i.call.summary.ns = ns;
+  RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), false));
   ASSIGN_OR_RETURN(auto cursor, engine::Find(i.operation, ns, request));
   return AppendFirstBatch(i, std::move(cursor), request.batch_size, request.single_batch);
 }
@@ -192,6 +193,7 @@ Status RunDistinct(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::DistinctRequest::Parse(i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
   i.call.summary.ns = ns;
+  RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), false));
   return engine::Distinct(i.operation, ns, request, &i.call.summary, &i.reply());
 }
 

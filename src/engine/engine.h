@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "engine/cursor.h"
+#include "engine/query_settings.h"
 #include "engine/session.h"
 #include "kv/kv.h"
 #include "store/catalog.h"
@@ -74,6 +75,8 @@ class Engine {
   std::atomic<uint64_t> rewrites_off{0};
   std::atomic<int64_t> stage_memory_bytes{int64_t{100} << 20};
 
+  QuerySettings query_settings;
+
   std::atomic<bool> ttl_enabled{true};
   std::atomic<int64_t> transaction_lifetime_seconds{60};
   std::atomic<int64_t> cursor_timeout_millis{0};  // set from the options, as the next
@@ -115,6 +118,8 @@ struct Operation {
   std::span<const int32_t> statement_ids = {};
   kv::Durability durability = kv::Durability::kProcess;
   bool snapshot_read = false;
+  // indexHints of the query's settings; missing without any.
+  bson::OwnedValue index_hints = {};
 
   int32_t StatementId(int32_t i) const {
     return static_cast<size_t>(i) < statement_ids.size() ? statement_ids[static_cast<size_t>(i)]

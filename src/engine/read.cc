@@ -38,6 +38,25 @@ Status CheckNaturalSort(bson::View sort) {
   return Status::Ok();
 }
 
+// What the hints of query settings allow on the collection; empty when they say nothing about it.
+bson::Document AllowedIndexes(const bson::Value& hints, const store::CollectionInfo& collection) {
+  auto concerns = [&](const bson::Value& hint) {
+    bson::View ns = hint.AsDocument()["ns"].AsDocument();
+    return ns["db"].AsString() == collection.database && ns["coll"].AsString() == collection.name;
+  };
+  if (hints.is_document() && concerns(hints)) {
+    return bson::Document(hints.AsDocument()["allowedIndexes"].AsArray());
+  }
+  if (hints.is_array()) {
+    for (const bson::Element& e : hints.AsArray()) {
+      if (concerns(e.value())) {
+        return bson::Document(e.value().AsDocument()["allowedIndexes"].AsArray());
+      }
+    }
+  }
+  return bson::Document();
+}
+
 }  // namespace
 
 Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
@@ -80,6 +99,10 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
   query_.projection_spec = projection_spec_;
   query_.projection_optional = parts.projection_optional;
   query_.hint = hint_.value();
+  if (parts.collection != nullptr) {
+    allowed_indexes_ = AllowedIndexes(operation.index_hints.value(), *parts.collection);
+    query_.allowed_indexes = allowed_indexes_;
+  }
   query_.min = min_;
   query_.max = max_;
   query_.skip = parts.skip;

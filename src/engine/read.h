@@ -71,6 +71,7 @@ class PlannedQuery {
   bson::Document min_;
   bson::Document max_;
   bson::OwnedValue hint_;
+  bson::Document allowed_indexes_;
   std::shared_ptr<const expr::Collator> collator_;
   std::optional<SystemJs> stored_functions_;
   expr::Context own_context_;

@@ -4,6 +4,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/pipeline_run.h"
+#include "engine/query_shape.h"
 #include "engine/statistics.h"
 #include "plan/plan_cache.h"
 #include "plan/source_options.h"
@@ -157,6 +158,26 @@ Result<Documents> StoredSessions(const Operation& operation, const plan::Namespa
   return Sessions(operation, ns, spec);
 }
 
+Result<Documents> Settings(const Operation& operation, const plan::Namespace&,
+                           const bson::Value& spec) {
+  bson::Value wanted = spec.AsDocument()["showDebugQueryShape"];
+  bool show_shape = wanted.type() == bson::Type::kBool && wanted.AsBool();
+  Documents out;
+  for (const QuerySetting& setting : operation.engine.query_settings.All()) {
+    bson::Builder b;
+    b.Append("queryShapeHash", setting.hash);
+    b.Append("settings", setting.settings);
+    if (!setting.query.empty()) {
+      b.Append("representativeQuery", setting.query);
+      if (show_shape) {
+        b.Append("debugQueryShape", ShapeOfCommand(setting.query, setting.query["$db"].AsString()));
+      }
+    }
+    out.push_back(b.Finish());
+  }
+  return out;
+}
+
 struct SourceRow {
   std::string_view stage;
   Result<Documents> (*read)(const Operation&, const plan::Namespace&, const bson::Value& spec);
@@ -165,6 +186,7 @@ constexpr SourceRow kSources[] = {
     {"$indexStats", IndexStats},      {"$collStats", CollStats},
     {"$currentOp", CurrentOp},        {"$planCacheStats", PlanCache},
     {"$listLocalSessions", Sessions}, {"$listSessions", StoredSessions},
+    {"$querySettings", Settings},
 };
 
 }  // namespace

@@ -29,8 +29,8 @@ bool HintNames(const Query& query, const store::IndexInfo& index) {
   return bson::CompareDocuments(query.hint.AsDocument(), index.key_pattern) == 0;
 }
 
-bool Allows(const IndexFilter& filter, const store::IndexInfo& index) {
-  for (const bson::Element& allowed : filter.indexes.view()) {
+bool Allows(bson::View names_and_patterns, const store::IndexInfo& index) {
+  for (const bson::Element& allowed : names_and_patterns) {
     bson::Value value = allowed.value();
     if (value.is_string() ? value.AsString() == index.name
                           : value.is_document() && bson::CompareDocuments(value.AsDocument(),
@@ -83,6 +83,16 @@ void AddSortedScans(const Query& query, const std::vector<IndexChoice>& indexes,
   }
 }
 
+std::vector<IndexChoice> ChoicesAmong(const Query& query, bson::View names_and_patterns) {
+  std::vector<IndexChoice> found;
+  for (const auto& index : query.collection->indexes) {
+    if (!index->hidden && Allows(names_and_patterns, *index)) {
+      found.push_back(ChoiceOf(*index));
+    }
+  }
+  return ExpandWildcards(query, std::move(found));
+}
+
 }  // namespace
 
 int NaturalHint(const Query& query) {
@@ -102,12 +112,7 @@ Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
   auto filter = memory.has_filters() ? memory.FindFilter(ShapeOf(query).query_hash) : std::nullopt;
   if (filter.has_value()) {
     // What an administrator allows goes before the hint.
-    for (const auto& index : query.collection->indexes) {
-      if (!index->hidden && Allows(*filter, *index)) {
-        found.push_back(ChoiceOf(*index));
-      }
-    }
-    return ExpandWildcards(query, std::move(found));
+    return ChoicesAmong(query, filter->indexes);
   }
   bool hinted = HasHint(query);
   for (const auto& index : query.collection->indexes) {
@@ -129,6 +134,10 @@ Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
     return NoSolutions(query);
   }
   return found;
+}
+
+std::vector<IndexChoice> AllowedIndexes(const Query& query) {
+  return ChoicesAmong(query, query.allowed_indexes);
 }
 
 PlanNodePtr CollectionScanOf(const Query& query) {

@@ -14,6 +14,8 @@ namespace quire::plan {
 // The indexes a query may use: all visible ones, or what the hint names. Error: BadValue for a
 // hint that names none.
 Result<std::vector<IndexChoice>> UsableIndexes(const Query& query);
+// Those of query.allowed_indexes that are there.
+std::vector<IndexChoice> AllowedIndexes(const Query& query);
 
 // {hint: {$natural: 1}} or -1; 0 when the hint is not that.
 int NaturalHint(const Query& query);

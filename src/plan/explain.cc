@@ -261,6 +261,7 @@ void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
     out->Append("parsedQuery", bson::View());
   }
   out->Append("queryHash", shape.query_hash);
+  out->Append("planCacheShapeHash", shape.query_hash);
   out->Append("planCacheKey", shape.plan_cache_key);
   out->Append("maxIndexedOrSolutionsReached", false);
   out->Append("maxIndexedAndSolutionsReached", false);

@@ -34,7 +34,10 @@ struct Query {
   // The projection only names what is wanted: rows that hold more will do.
   bool projection_optional = false;
   bson::Value hint;  // missing, a name, or a key pattern
-  bson::View min;    // empty when not given
+  // Names, key patterns, {$natural: 1}: what query settings allow, before any hint, as long as
+  // there is a plan with it. Empty: everything.
+  bson::View allowed_indexes;
+  bson::View min;  // empty when not given
   bson::View max;
   int64_t skip = 0;
   int64_t limit = 0;  // 0: none

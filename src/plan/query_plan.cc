@@ -68,7 +68,41 @@ Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
 }
 
 Status QueryPlan::ChooseAmong(OpContext& op, store::Transaction& txn) {
+  if (!query_.allowed_indexes.empty() && query_.min.empty() && query_.max.empty()) {
+    ASSIGN_OR_RETURN(bool chosen, ChooseAllowed(op, txn));
+    if (chosen) {
+      return Status::Ok();
+    }
+  }
   ASSIGN_OR_RETURN(std::vector<IndexChoice> indexes, UsableIndexes(query_));
+  return ChooseFrom(op, indexes, txn);
+}
+
+Result<bool> QueryPlan::ChooseAllowed(OpContext& op, store::Transaction& txn) {
+  bson::Value asked = std::exchange(query_.hint, bson::Value());
+  std::vector<IndexChoice> indexes = AllowedIndexes(query_);
+  if (!indexes.empty()) {
+    RETURN_IF_ERROR(ChooseFrom(op, indexes, txn));
+    if (FindNode(root(), StageKind::kCollectionScan) == nullptr) {
+      return true;
+    }
+    plans_.clear();
+    trials_.clear();
+    winner_ = 0;
+  }
+  for (const bson::Element& e : query_.allowed_indexes) {
+    query_.hint = e.value();
+    if (NaturalHint(query_) != 0) {
+      RETURN_IF_ERROR(ChooseFrom(op, {}, txn));
+      return true;
+    }
+  }
+  query_.hint = asked;
+  return false;
+}
+
+Status QueryPlan::ChooseFrom(OpContext& op, const std::vector<IndexChoice>& indexes,
+                             store::Transaction& txn) {
   bool plain = query_.hint.missing() && query_.min.empty() && query_.max.empty() &&
                !query_.tailable && query_.distinct_path.empty();
   if (plain && query_.filter != nullptr && query_.filter->root().kind() == Kind::kOr) {

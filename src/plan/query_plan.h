@@ -36,6 +36,10 @@ class QueryPlan final : public Plan {
 
  private:
   Status ChooseAmong(OpContext& op, store::Transaction& txn);
+  // Among the indexes query settings allow, whatever the hint. False when none of them helps.
+  Result<bool> ChooseAllowed(OpContext& op, store::Transaction& txn);
+  Status ChooseFrom(OpContext& op, const std::vector<IndexChoice>& indexes,
+                    store::Transaction& txn);
   // Begins with the plan that won for this shape before. False when there is none or it does badly.
   Result<bool> UseCached(OpContext& op, const QueryShape& shape, store::Transaction& txn);
   void Remember(const QueryShape& shape) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/query_shape.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "expr/collation/collator.h"
@@ -25,10 +26,30 @@ void AppendShape(const Node& node, std::string* out) {
     return;
   }
   out->push_back('(');
+  std::vector<std::string> shapes;
   for (const auto& child : node.children()) {
-    AppendShape(*child, out);
+    AppendShape(*child, &shapes.emplace_back());
+  }
+  if (node.kind() == Kind::kAnd || node.kind() == Kind::kOr || node.kind() == Kind::kNor) {
+    std::sort(shapes.begin(), shapes.end());
+  }
+  for (const std::string& shape : shapes) {
+    out->append(shape);
   }
   out->push_back(')');
+}
+
+// What is included and left out, in whatever order it was written.
+void AppendProjection(bson::View projection, std::string* out) {
+  std::vector<std::string> fields;
+  for (const bson::Element& e : projection) {
+    bson::Builder field;
+    fields.push_back(field.Append(e).Finish().bytes());
+  }
+  std::sort(fields.begin(), fields.end());
+  for (const std::string& field : fields) {
+    out->append(field);
+  }
 }
 
 bool HoldsStrings(const bson::Value& value) {
@@ -82,7 +103,7 @@ QueryShape ShapeOf(const Query& query) {
     AppendShape(query.filter->root(), &shape.key);
   }
   shape.key.append("|s").append(query.sort_spec.bytes());
-  shape.key.append("|p").append(query.projection_spec.bytes());
+  AppendProjection(query.projection_spec, &shape.key.append("|p"));
   if (query.context->collator != nullptr) {
     shape.key.append("|c").append(query.context->collator->spec().bytes());
   }
@@ -98,6 +119,7 @@ QueryShape ShapeOf(const Query& query) {
       }
     }
   }
+  shape.key.append(query.allowed_indexes.bytes());
   shape.key.push_back(query.count_only ? 'n' : 'f');
   shape.plan_cache_key = HashText(shape.key);
   // What is quick for the first row may be slow for all.

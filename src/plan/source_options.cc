@@ -182,6 +182,7 @@ constexpr SourceRow kSources[] = {
     {"$listLocalSessions", kTypeMismatch, CheckSessions},
     {"$planCacheStats", kFailedToParse, CheckPlanCacheStats},
     {"$changeStream", 6188500, CheckNothing},
+    {"$querySettings", 7746800, CheckNothing},
 };
 
 // A number as the scale of sizes: doubles cut off, decimals rounded, at most 2^31 - 1.

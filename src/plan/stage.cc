@@ -54,7 +54,7 @@ constexpr StageRow kStages[] = {
     {"$listClusterCatalog", ParseUnsupported, kNotInFacet},
     {"$listSampledQueries", ParseUnsupported, kNotInFacet},
     {"$listSearchIndexes", ParseUnsupported, kNotInFacet},
-    {"$querySettings", ParseUnsupported, kNotInFacet},
+    {"$querySettings", ParseSource, kSource | kTopOnly | kNoCollection | kDatabase | kAdmin},
     {"$queryStats", ParseUnsupported, kNotInFacet},
     {"$rankFusion", ParseUnsupported, kNotInFacet},
     {"$search", ParseUnsupported, kNotInFacet},
