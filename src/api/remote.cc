@@ -44,7 +44,7 @@ void AppendBytes(bson_t* out, std::string_view document) {
 
 bool DriverAdds(std::string_view field) {
   return field == "lsid" || field == "txnNumber" || field == "autocommit" ||
-         field == "startTransaction" || field == "$db";
+         field == "startTransaction" || field == "$db" || field == "$readPreference";
 }
 
 // The command without what the driver adds by itself; sequences become arrays of it.
@@ -63,6 +63,31 @@ bson::Document PlainCommand(const request::Request& request, bool drop_read_conc
     plain.End();
   }
   return plain.Finish();
+}
+
+using ReadPrefs = std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)>;
+
+// What $readPreference says; null (the primary answers) when it says nothing.
+ReadPrefs ReadPrefsOf(bson::View body) {
+  static constexpr struct {
+    std::string_view name;
+    mongoc_read_mode_t mode;
+  } kModes[] = {{"primaryPreferred", MONGOC_READ_PRIMARY_PREFERRED},
+                {"secondary", MONGOC_READ_SECONDARY},
+                {"secondaryPreferred", MONGOC_READ_SECONDARY_PREFERRED},
+                {"nearest", MONGOC_READ_NEAREST}};
+  ReadPrefs prefs(nullptr, &mongoc_read_prefs_destroy);
+  bson::Value given = body["$readPreference"];
+  bson::Value mode = given.is_document() ? given.AsDocument()["mode"] : bson::Value();
+  for (const auto& row : kModes) {
+    if (mode.is_string() && mode.AsString() == row.name) {
+      prefs.reset(mongoc_read_prefs_new(row.mode));
+      if (bson::Value seconds = given.AsDocument()["maxStalenessSeconds"]; seconds.is_number()) {
+        mongoc_read_prefs_set_max_staleness_seconds(prefs.get(), IntegerOf(seconds));
+      }
+    }
+  }
+  return prefs;
 }
 
 // The reply for a command that got none. A command of a transaction is labelled so that the whole
@@ -246,9 +271,10 @@ class Remote : public request::Handler {
 
   static bool SendPlain(Lane* lane, const request::Request& request, bool drop_read_concern,
                         bson_t* reply, bson_error_t* error) {
+    const ReadPrefs prefs = ReadPrefsOf(request.body);
     if (lane->server == 0) {
       mongoc_server_description_t* server =
-          mongoc_client_select_server(lane->client, true, nullptr, error);
+          mongoc_client_select_server(lane->client, prefs == nullptr, prefs.get(), error);
       if (server == nullptr) {
         return false;
       }
@@ -265,7 +291,8 @@ class Remote : public request::Handler {
     AppendBytes(&command.value, plain.bytes());
     bson_destroy(reply);
     (void)mongoc_client_command_with_opts(lane->client, std::string(request.database).c_str(),
-                                          &command.value, nullptr, &options.value, reply, error);
+                                          &command.value, prefs.get(), &options.value, reply,
+                                          error);
     return bson_has_field(reply, "ok");
   }
 

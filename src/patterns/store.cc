@@ -33,6 +33,20 @@ std::string IndexTitle(const IndexSpec& index) {
   return std::string(index.collection) + " " + std::string(index.keys);
 }
 
+// Whether a text index has those fields; the server lists them by their weights.
+bool SameTexts(bson::View weights, const bson::Document& keys) {
+  size_t texts = 0;
+  for (const bson::Element& field : keys.view()) {
+    if (field.value().is_string() && field.value().AsString() == "text") {
+      texts += 1;
+      if (!weights.Has(field.name())) {
+        return false;
+      }
+    }
+  }
+  return texts == weights.Count();
+}
+
 // Whether a listed index has the same fields in the same order and directions, and is unique when
 // that is asked.
 bool Serves(bson::View listed, const bson::Document& keys, bool unique) {
@@ -40,6 +54,9 @@ bool Serves(bson::View listed, const bson::Document& keys, bool unique) {
   if (!found.is_document() ||
       (unique && !(listed["unique"].type() == bson::Type::kBool && listed["unique"].AsBool()))) {
     return false;
+  }
+  if (bson::Value weights = listed["weights"]; weights.is_document()) {
+    return SameTexts(weights.AsDocument(), keys);
   }
   return bson::ToJson(found.AsDocument()) == bson::ToJson(keys.view());
 }
@@ -86,8 +103,10 @@ Result<std::vector<bson::Document>> Store::Find(std::string_view collection,
 }
 
 Result<std::vector<bson::Document>> Store::Aggregate(std::string_view collection,
-                                                     const Pipeline& pipeline) const {
-  ASSIGN_OR_RETURN(Cursor cursor, In(collection).Aggregate(pipeline, {.session = session_}));
+                                                     const Pipeline& pipeline,
+                                                     const bson::Document& extra) const {
+  ASSIGN_OR_RETURN(Cursor cursor,
+                   In(collection).Aggregate(pipeline, {.session = session_, .extra = extra}));
   std::vector<bson::Document> found;
   while (cursor.Next()) {
     found.emplace_back(cursor.current());
@@ -169,6 +188,10 @@ Status Store::CreateIndexes(const std::vector<IndexSpec>& indexes) const {
     }
     if (index.expire_after_seconds >= 0) {
       given.Append("expireAfterSeconds", index.expire_after_seconds);
+    }
+    if (!index.options.empty()) {
+      ASSIGN_OR_RETURN(bson::Document more, bson::Document::FromJson(index.options));
+      given.AppendFields(more);
     }
     bson::Document options = given.Finish();
     RETURN_IF_ERROR(

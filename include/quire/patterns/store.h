@@ -21,6 +21,7 @@ struct IndexSpec {
   std::string_view keys;
   bool unique = false;
   int64_t expire_after_seconds = -1;  // below 0: documents do not expire
+  std::string_view options = "";      // JSON of further options: sparse, weights...
 };
 
 // How a system's collection is to be spread over shards.
@@ -50,7 +51,8 @@ class Store {
                                            const bson::Document& filter,
                                            FindOptions options = {}) const;
   Result<std::vector<bson::Document>> Aggregate(std::string_view collection,
-                                                const Pipeline& pipeline) const;
+                                                const Pipeline& pipeline,
+                                                const bson::Document& extra = {}) const;
   Result<int64_t> Count(std::string_view collection, const bson::Document& filter) const;
   Result<bson::Document> Run(const bson::Document& command) const;
   // A command that writes: its reply, writeErrors and all.
