@@ -199,6 +199,7 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   parts.sort = leading.sort;
   parts.projection = leading.projection;
   parts.projection_optional = leading.only_needs;
+  parts.no_fields = leading.no_fields;
   if (collection != nullptr && KeysAreValues(*collection, leading.distinct_path, context)) {
     parts.distinct_path = leading.distinct_path;
   }

@@ -98,6 +98,7 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
   query_.sort_spec = sort_spec_;
   query_.projection_spec = projection_spec_;
   query_.projection_optional = parts.projection_optional;
+  query_.no_fields = parts.no_fields;
   query_.hint = hint_.value();
   if (parts.collection != nullptr) {
     allowed_indexes_ = AllowedIndexes(operation.index_hints.value(), *parts.collection);

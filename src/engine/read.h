@@ -26,6 +26,7 @@ class PlannedQuery {
     bson::View sort;
     bson::View projection;
     bool projection_optional = false;  // see plan::Query
+    bool no_fields = false;            // see plan::Query
     bson::Value hint;
     bson::View min;
     bson::View max;

@@ -295,6 +295,9 @@ PlanNodePtr Arrange(const Query& query, PlanNodePtr access, bool* blocking) {
     MarkKeyReaders(*root, false);
     return root;
   }
+  if (query.no_fields && query.sort == nullptr) {
+    TurnIntoCountScan(*access);
+  }
   PlanNodePtr root = AddSort(query, std::move(access), blocking);
   bool limited_by_sort = *blocking;
   if (query.skip > 0) {
@@ -305,7 +308,7 @@ PlanNodePtr Arrange(const Query& query, PlanNodePtr access, bool* blocking) {
     root = Over(StageKind::kReturnKey, std::move(root));
   } else if (query.projection != nullptr || query.show_record_id) {
     root = AddProjection(query, std::move(root));
-  } else {
+  } else if (!query.no_fields) {
     root = Fetched(std::move(root));
     if (!query.distinct_path.empty() && query.filter != nullptr && !query.filter->trivial()) {
       bool dotted = query.distinct_path.find('.') != std::string::npos;

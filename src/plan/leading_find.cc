@@ -13,18 +13,23 @@ namespace quire::plan {
 
 namespace {
 
-// The inclusion of what the stages read, empty when they need whole documents.
-bson::Document NeededFields(const Stages& stages, size_t from) {
+// Notes what the stages read: an inclusion, that they read nothing, or neither when they need whole
+// documents.
+void NoteNeededFields(const Stages& stages, size_t from, LeadingFind* find) {
   std::set<std::string> fields;
   bool narrowed = false;
   for (size_t i = from; i < stages.size() && !narrowed; ++i) {
     if (!stages[i]->AddDependencies(&fields)) {
-      return bson::Document();
+      return;
     }
     narrowed = stages[i]->Narrows();
   }
   if (!narrowed) {
-    return bson::Document();
+    return;
+  }
+  if (fields.empty()) {
+    find->no_fields = true;
+    return;
   }
   bson::Builder projection;
   if (fields.count("_id") == 0) {
@@ -32,11 +37,11 @@ bson::Document NeededFields(const Stages& stages, size_t from) {
   }
   for (const std::string& field : fields) {
     if (field.empty() || field[0] == '$' || field.find('.') != std::string::npos) {
-      return bson::Document();
+      return;
     }
     projection.Append(field, int32_t{1});
   }
-  return fields.empty() ? bson::Document() : projection.Finish();
+  find->projection = projection.Finish();
 }
 
 // A $project that a find does as well: top-level fields kept as they are.
@@ -89,7 +94,7 @@ LeadingFind TakeLeadingFind(Stages* stages, const std::set<std::string>& off) {
     find.projection = bson::Document(project->document());
     ++taken;
   } else if (off.count("needed-fields") == 0) {
-    find.projection = NeededFields(*stages, taken);
+    NoteNeededFields(*stages, taken, &find);
     find.only_needs = true;
   }
   if (find.skip == 0 && find.limit == 0 && off.count("group-by-index") == 0) {

@@ -108,6 +108,7 @@ struct LeadingFind {
   bson::Document sort;        // empty: none
   bson::Document projection;  // top-level fields the rest needs, as an inclusion; empty: all
   bool only_needs = false;    // rows may hold more than `projection`: nobody looks at it
+  bool no_fields = false;     // the rest reads nothing of the documents
   std::string distinct_path;  // the rest only wants the distinct values of this field; empty: no
   int64_t skip = 0;
   int64_t limit = 0;  // 0: none

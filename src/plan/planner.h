@@ -33,6 +33,8 @@ struct Query {
   bson::View projection_spec;
   // The projection only names what is wanted: rows that hold more will do.
   bool projection_optional = false;
+  // Nothing of the documents is read, only how many there are: they may stay unfetched.
+  bool no_fields = false;
   bson::Value hint;  // missing, a name, or a key pattern
   // Names, key patterns, {$natural: 1}: what query settings allow, before any hint, as long as
   // there is a plan with it. Empty: everything.

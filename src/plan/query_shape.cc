@@ -120,7 +120,7 @@ QueryShape ShapeOf(const Query& query) {
     }
   }
   shape.key.append(query.allowed_indexes.bytes());
-  shape.key.push_back(query.count_only ? 'n' : 'f');
+  shape.key.push_back(query.count_only || query.no_fields ? 'n' : 'f');
   shape.plan_cache_key = HashText(shape.key);
   // What is quick for the first row may be slow for all.
   shape.key.push_back(query.limit > 0 ? 'l' : 'a');

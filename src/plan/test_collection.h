@@ -100,6 +100,7 @@ class TestQuery {
     query_.limit = Int("limit");
     query_.return_key = spec_.view().Has("returnKey");
     query_.count_only = spec_.view().Has("count");
+    query_.no_fields = spec_.view().Has("noFields");
     query_.explain = true;
     if (spec_.view().Has("distinct")) {
       query_.distinct_path = spec_["distinct"].AsString();
