@@ -46,8 +46,9 @@ Status CheckLocalOnly(bson::View pipeline, std::string_view level) {
 // Stages that read or change more than the documents of a snapshot.
 Status CheckStagesInTransaction(bson::View pipeline) {
   constexpr std::string_view kRefused[] = {
-      "$changeStream",      "$collStats",    "$currentOp", "$indexStats", "$listCatalog",
-      "$listLocalSessions", "$listSessions", "$merge",     "$out",        "$planCacheStats",
+      "$changeStream", "$collStats",         "$currentOp",    "$indexStats",
+      "$listCatalog",  "$listLocalSessions", "$listSessions", "$merge",
+      "$out",          "$planCacheStats",    "$unionWith",
   };
   for (const bson::Element& stage : pipeline) {
     bson::View spec = stage.value().AsDocument();
@@ -85,11 +86,41 @@ Status CheckStream(const Invocation& i, bson::View pipeline) {
   return Status::Ok();
 }
 
+// Version 1 of the stable API has no stages about the server itself.
+Status CheckStrict(bson::View pipeline, bool explain) {
+  constexpr std::string_view kOutside[] = {
+      "$currentOp",      "$indexStats",    "$listCatalog", "$listLocalSessions", "$listSessions",
+      "$planCacheStats", "$querySettings", "$search",      "$searchMeta",        "$vectorSearch",
+  };
+  if (explain) {
+    return {kAPIStrictError, "BSON field 'aggregate.explain' is not part of API Version 1"};
+  }
+  for (const bson::Element& stage : pipeline) {
+    bson::View spec = stage.value().is_document() ? stage.value().AsDocument() : bson::View();
+    if (spec.empty()) {
+      continue;
+    }
+    bson::Element first = spec.front();
+    bool more_than_count =
+        first.name() == "$collStats" && first.value().is_document() &&
+        (first.value().AsDocument().Count() != 1 || !first.value().AsDocument().Has("count"));
+    if (more_than_count ||
+        std::find(std::begin(kOutside), std::end(kOutside), first.name()) != std::end(kOutside)) {
+      return {kAPIStrictError,
+              "stage " + std::string(first.name()) + " is not allowed with 'apiStrict: true'"};
+    }
+  }
+  return Status::Ok();
+}
+
 Status RunAggregate(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(i.body()));
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
   if (!request.collection.empty()) {
     ASSIGN_OR_RETURN(i.call.summary.ns, request::Namespace(i.database(), request.collection));
+  }
+  if (i.call.generic.api.strict) {
+    RETURN_IF_ERROR(CheckStrict(request.pipeline.view, request.explain));
   }
   if (Writes(request.pipeline.view)) {
     if (i.call.generic.read_concern_level == "linearizable") {

@@ -57,6 +57,19 @@ Status CheckMaxTime(std::string_view name, bson::View value) {
   return Status::Ok();
 }
 
+// {enabled: bool}. There are no migrations here that could go on.
+Status CheckPauseMigrations(std::string_view name, bson::View value) {
+  for (const bson::Element& e : value) {
+    if (e.name() != "enabled") {
+      return request::UnknownField(name, e.name());
+    }
+    if (!e.value().nullish() && e.type() != bson::Type::kBool) {
+      return request::WrongType(name, e, "bool");
+    }
+  }
+  return Status::Ok();
+}
+
 struct Parameter {
   std::string_view name;
   std::string_view initial;  // JSON
@@ -66,6 +79,7 @@ constexpr Parameter kParameters[] = {
     {"changeStreamOptions", R"({"preAndPostImages":{"expireAfterSeconds":"off"}})",
      CheckChangeStreamOptions},
     {"defaultMaxTimeMS", R"({"readOperations":0})", CheckMaxTime},
+    {"pauseMigrationsDuringMultiUpdates", R"({"enabled":false})", CheckPauseMigrations},
 };
 
 Result<const Parameter*> FindParameter(std::string_view name) {
@@ -75,6 +89,25 @@ Result<const Parameter*> FindParameter(std::string_view name) {
     }
   }
   return Status(kNoSuchKey, "Unknown server parameter: " + std::string(name));
+}
+
+// Numbers as 64-bit integers; a field that is null or left out as it is initially.
+void AppendValue(bson::View initial, bson::View value, bson::Builder* out) {
+  for (const bson::Element& e : initial) {
+    bson::Value given = value[e.name()];
+    if (given.nullish()) {
+      out->Append(e);
+    } else if (given.is_document()) {
+      out->BeginDocument(e.name());
+      AppendValue(e.value().is_document() ? e.value().AsDocument() : bson::View(),
+                  given.AsDocument(), out);
+      out->End();
+    } else if (given.is_number()) {
+      out->Append(e.name(), bson::ClampedInt64(given));
+    } else {
+      out->Append(e.name(), given);
+    }
+  }
 }
 
 Status AppendParameter(Invocation& i, const Parameter& parameter) {
@@ -149,7 +182,8 @@ Status RunSetClusterParameter(Invocation& i) {
   RETURN_IF_ERROR(parameter->check(name, value));
   bson::Builder out;
   out.Append("_id", name).Append("clusterParameterTime", i.engine.clock().Tick());
-  out.AppendFields(value);
+  ASSIGN_OR_RETURN(bson::Document initial, bson::Document::FromJson(parameter->initial));
+  AppendValue(initial, value, &out);
   bson::Document document = out.Finish();
   RETURN_IF_ERROR(SaveOwn(i.engine, kParametersNs, document.view()));
   i.commands.cluster().Load(i.engine);
@@ -179,9 +213,9 @@ Status RunSetVersion(Invocation& i) {
                                                       true, VersionRequest::kFields, &asked));
   std::string_view wanted = version.value().AsString();
   if (wanted != kFeatureCompatibilityVersion && wanted != kLastFeatureCompatibilityVersion) {
-    return {kBadValue, "Invalid feature compatibility version value '" + std::string(wanted) +
-                           "'; expected '" + std::string(kLastFeatureCompatibilityVersion) +
-                           "' or '" + std::string(kFeatureCompatibilityVersion) + "'"};
+    return {4926900, "Invalid feature compatibility version value '" + std::string(wanted) +
+                         "'; expected '" + std::string(kLastFeatureCompatibilityVersion) +
+                         "' or '" + std::string(kFeatureCompatibilityVersion) + "'"};
   }
   if (!asked.confirm) {
     return {7369100,

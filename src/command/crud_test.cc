@@ -147,6 +147,53 @@ TEST(Schema, UnknownCommandsAndFields) {
   EXPECT_EQ(node.Code(R"({"renameCollection": "test.a", "to": "test.b"})"), 13);
 }
 
+struct RefusedCase {
+  const char* command;
+  int code;
+};
+const RefusedCase kRefused[] = {
+    {R"({"findAndModify": "c", "remove": true, "hint": 1})", 9},
+    {R"({"findAndModify": "c", "remove": true, "hint": null})", 9},
+    {R"({"update": "c", "updates": [{"q": {}, "u": {}, "hint": 1}]})", 9},
+    {R"({"delete": "c", "deletes": [{"q": {}, "limit": 1, "hint": true}]})", 9},
+    {R"({"insert": "c", "documents": [{}], "writeConcern": {"w": {"$numberDouble": "NaN"}}})", 9},
+    {R"({"findAndModify": "dollars", "update": {"$inc": {"$v": 1}}})", 52},
+    {R"({"findAndModify": "dollars", "update": {"$unset": {"$v": 1}}})", 0},
+    {R"({"count": "c", "readConcern": {"level": "snapshot"}})", 72},
+    {R"({"create": "v", "viewOn": "c", "pipeline": [{"$out": "x"}]})", 167},
+    {R"({"create": "v", "viewOn": "c", "pipeline": [{"$nosuch": 1}]})", 40324},
+    {R"({"collMod": "view", "viewOn": "c", "pipeline": [{"$merge": "x"}]})", 167},
+    {R"({"aggregate": "c", "cursor": {}, "apiVersion": "1", "apiStrict": true,
+         "pipeline": [{"$indexStats": {}}]})",
+     323},
+    {R"({"aggregate": "c", "cursor": {}, "apiVersion": "1", "apiStrict": true,
+         "pipeline": [{"$collStats": {"storageStats": {}}}]})",
+     323},
+    {R"({"aggregate": "c", "cursor": {}, "apiVersion": "1", "apiStrict": true,
+         "pipeline": [{"$collStats": {"count": {}}}]})",
+     0},
+    // A view is read with its own collation.
+    {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$unionWith": "french"}]})", 167},
+    {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$unionWith": "french"}],
+         "collation": {"locale": "fr"}})",
+     0},
+    {R"({"explain": {"insert": "c", "documents": []}})", 20},
+    {R"({"explain": {}})", 59},
+    {R"({"explain": null})", 40414},
+};
+
+TEST(Schema, RefusesWhatMongoDBRefuses) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  node.Run(R"({"insert": "dollars", "documents": [{"_id": 1, "$v": 1}]})");
+  node.Run(R"({"create": "view", "viewOn": "c", "pipeline": []})");
+  node.Run(R"({"create": "french", "viewOn": "c", "pipeline": [],
+               "collation": {"locale": "fr"}})");
+  for (const RefusedCase& c : kRefused) {
+    EXPECT_EQ(node.Code(c.command), c.code) << c.command;
+  }
+}
+
 TEST(Schema, ValidateFindsIndexesEqualToDocuments) {
   Node node;
   node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": [1, 2]}, {"_id": 2, "a": 3}]})");

@@ -180,6 +180,9 @@ Status RunCount(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::CountRequest::Parse(i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
   i.call.summary.ns = ns;
+  if (i.call.generic.read_concern_level == "snapshot") {
+    return {kInvalidOptions, "count does not support read concern level snapshot"};
+  }
   ASSIGN_OR_RETURN(int64_t n, engine::Count(i.operation, ns, request, &i.call.summary));
   if (n <= INT32_MAX) {
     i.reply().Append("n", static_cast<int32_t>(n));

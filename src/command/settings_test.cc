@@ -107,7 +107,7 @@ TEST(Cluster, ParametersAreStoredAndChecked) {
       {R"({"mergeChunks": "a.b"})", kNoShardingEnabled},
       {R"({"setFeatureCompatibilityVersion": "6.0"})", 7369100},
       {R"({"setFeatureCompatibilityVersion": "6.0", "confirm": true})", 0},
-      {R"({"setFeatureCompatibilityVersion": "1.0", "confirm": true})", kBadValue},
+      {R"({"setFeatureCompatibilityVersion": "1.0", "confirm": true})", 4926900},
   };
   ExpectCodes(kCases, "admin");
 }

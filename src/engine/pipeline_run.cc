@@ -145,6 +145,7 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   options.ns = ns_;
   options.internal = internal_;
   ASSIGN_OR_RETURN(stages_, plan::ParsePipeline(pipeline_, options, &context_));
+  RETURN_IF_ERROR(CheckOtherViews(operation));
   RETURN_IF_ERROR(plan::RewriteStages(&stages_, &context_, rewrites_off_));
   txn_ = SessionTransaction(operation);
   if (txn_ == nullptr && !stream) {  // an idle stream holds no snapshot
@@ -284,6 +285,20 @@ void PipelineRun::AppendFields(bson::Builder* cursor) const {
   if (is_stream()) {
     stream_->AppendResumeToken(cursor);
   }
+}
+
+Status PipelineRun::CheckOtherViews(const Operation& operation) const {
+  std::vector<plan::Namespace> others;
+  plan::AddNamespaces(stages_, &others);
+  for (const plan::Namespace& other : others) {
+    ASSIGN_OR_RETURN(store::CollectionPtr info, operation.Find(FullName(other)));
+    if (info != nullptr && info->is_view() &&
+        !SameCollation(context_.collator, info->collator.get())) {
+      return {kOptionNotSupportedOnView,
+              "Cannot read the view " + FullName(other) + " with a collation other than its own"};
+    }
+  }
+  return Status::Ok();
 }
 
 Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,

@@ -73,6 +73,8 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   bool bypass_validation() const { return bypass_validation_; }
 
  private:
+  // Views that other stages read ($lookup, $unionWith...) have the collation of the pipeline.
+  Status CheckOtherViews(const Operation& operation) const;
   Operation MakeOperation(OpContext& op) const;
   Status CheckStream(const Operation& operation, const ResolvedView& resolved);
   Result<bool> NextEvent(OpContext& op, exec::Row* row);

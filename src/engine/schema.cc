@@ -104,6 +104,16 @@ Status CheckViewSource(const Operation& operation, const std::string& ns, const 
 
 }  // namespace
 
+Status CheckViewPipeline(const Operation& operation, std::string_view ns, bson::View pipeline) {
+  auto [database, name] = Split(ns);
+  plan::PipelineOptions options;
+  options.ns = {std::string(database), std::string(name)};
+  options.place = plan::PipelinePlace::kView;
+  expr::Context context;
+  RETURN_IF_ERROR(FillContext(operation, bson::View(), &context));
+  return plan::ParsePipeline(pipeline, options, &context).status();
+}
+
 Status CreateCollection(const Operation& operation, const std::string& ns, bson::View options) {
   auto [database, name] = Split(ns);
   std::shared_ptr<const expr::Collator> collator;
@@ -125,6 +135,9 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
     RETURN_IF_ERROR(CheckViewSource(operation, ns,
                                     std::string(database) + "." + std::string(view_on.AsString()),
                                     collator.get()));
+    if (bson::Value pipeline = options["pipeline"]; pipeline.is_array()) {
+      RETURN_IF_ERROR(CheckViewPipeline(operation, ns, pipeline.AsArray()));
+    }
   }
   bson::Document id_index = IdIndexSpec(collator.get(), options["clusteredIndex"]);
   Status made = Create(operation, database, name, kept, id_index);

@@ -16,6 +16,9 @@ Status CreateImplicitly(const Operation& operation, const std::string& ns);
 
 // create: `options` are the command's own fields, already known ones only.
 Status CreateCollection(const Operation& operation, const std::string& ns, bson::View options);
+// A view may have this pipeline. OptionNotSupportedOnView for stages that write; else those of
+// parsing.
+Status CheckViewPipeline(const Operation& operation, std::string_view ns, bson::View pipeline);
 Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes);
 Status DropDatabase(const Operation& operation, std::string_view database);
 Status RenameCollection(const Operation& operation, const std::string& from, const std::string& to,

@@ -147,16 +147,32 @@ Status CheckPlanCacheStats(std::string_view stage, bson::View options) {
     return Status::Ok();
   }
   bson::Element option = options.front();
-  if (options.Count() > 1 || option.name() != "allHosts" || option.type() != bson::Type::kBool) {
+  if (options.Count() > 1 || option.name() != "allHosts") {
     return Status(kFailedToParse, std::string(stage) +
-                                      " parameters object may contain only the 'allHosts' field, "
-                                      "a boolean. Found: " +
+                                      " parameters object may contain only the 'allHosts' field. "
+                                      "Found: " +
                                       bson::ToJson(options));
+  }
+  if (option.type() != bson::Type::kBool) {
+    return Status(13111, "wrong type for field (allHosts) " +
+                             std::string(bson::TypeName(option.type())) + " != bool");
   }
   if (option.value().AsBool()) {
     return Status(4503200,
                   "$planCacheStats stage supports allHosts parameter only for sharded "
                   "clusters");
+  }
+  return Status::Ok();
+}
+
+Status CheckQuerySettings(std::string_view stage, bson::View options) {
+  for (const bson::Element& option : options) {
+    if (option.name() != "showDebugQueryShape") {
+      return UnknownField(stage, option.name());
+    }
+    if (option.type() != bson::Type::kNull) {
+      RETURN_IF_ERROR(CheckBool(stage, option));
+    }
   }
   return Status::Ok();
 }
@@ -182,7 +198,7 @@ constexpr SourceRow kSources[] = {
     {"$listLocalSessions", kTypeMismatch, CheckSessions},
     {"$planCacheStats", kFailedToParse, CheckPlanCacheStats},
     {"$changeStream", 6188500, CheckNothing},
-    {"$querySettings", 7746800, CheckNothing},
+    {"$querySettings", 7746800, CheckQuerySettings},
 };
 
 // A number as the scale of sizes: doubles cut off, decimals rounded, at most 2^31 - 1.

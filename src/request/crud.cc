@@ -97,7 +97,7 @@ constexpr FieldRow<UpdateStatement> kUpdateStatementRows[] = {
     StrictBool<&UpdateStatement::multi>("multi"),
     Field<&UpdateStatement::collation>("collation"),
     Field<&UpdateStatement::array_filters>("arrayFilters"),
-    Field<&UpdateStatement::hint>("hint"),
+    NotNull(FieldBy<&UpdateStatement::hint, ReadHint>("hint")),
     Field<&UpdateStatement::sort>("sort"),
 };
 
@@ -105,17 +105,23 @@ constexpr FieldRow<DeleteStatement> kDeleteStatementRows[] = {
     Field<&DeleteStatement::q>("q", Need::kRequired),
     Field<&DeleteStatement::limit>("limit", Need::kRequired),
     Field<&DeleteStatement::collation>("collation"),
-    Field<&DeleteStatement::hint>("hint"),
+    NotNull(FieldBy<&DeleteStatement::hint, ReadHint>("hint")),
 };
 
 using F = FindAndModifyRequest;
 constexpr FieldRow<F> kFindAndModifyRows[] = {
-    Field<&F::query>("query"),         Field<&F::sort>("sort"),
-    Field<&F::fields>("fields"),       Field<&F::remove>("remove"),
-    Field<&F::update>("update"),       Field<&F::return_new>("new"),
-    Field<&F::upsert>("upsert"),       Field<&F::bypass_validation>("bypassDocumentValidation"),
-    Field<&F::collation>("collation"), Field<&F::array_filters>("arrayFilters"),
-    Field<&F::hint>("hint"),           Field<&F::let>("let"),
+    Field<&F::query>("query"),
+    Field<&F::sort>("sort"),
+    Field<&F::fields>("fields"),
+    Field<&F::remove>("remove"),
+    Field<&F::update>("update"),
+    Field<&F::return_new>("new"),
+    Field<&F::upsert>("upsert"),
+    Field<&F::bypass_validation>("bypassDocumentValidation"),
+    Field<&F::collation>("collation"),
+    Field<&F::array_filters>("arrayFilters"),
+    NotNull(FieldBy<&F::hint, ReadHint>("hint")),
+    Field<&F::let>("let"),
 };
 
 struct CursorOption {

@@ -112,8 +112,8 @@ Status ReadReadConcern(std::string_view command, const bson::Element& e, Generic
 Status ReadW(const bson::Value& w) {
   constexpr int64_t kMostMembers = 50;
   if (w.is_number()) {
-    int64_t members = bson::IsNan(w) ? 0 : bson::ClampedInt64(w);
-    if (members < 0 || members > kMostMembers) {
+    int64_t members = bson::ClampedInt64(w);
+    if (bson::IsNan(w) || members < 0 || members > kMostMembers) {
       return {kFailedToParse, "w has to be a non-negative number and not greater than 50"};
     }
     return Status::Ok();

@@ -326,6 +326,11 @@ Status Applier::ApplyChild(const Node& node, const bson::Element& element, bool 
   return Status::Ok();
 }
 
+Status Applier::NotStorable(std::string_view name) const {
+  return {kDollarPrefixedFieldName, "The dollar ($) prefixed field '" + std::string(name) +
+                                        "' in '" + path_ + "' is not valid for storage."};
+}
+
 Status Applier::ApplyLeaf(const Node& leaf, const bson::Element& element, bool in_array,
                           std::string* out) {
   bson::Value result;
@@ -340,6 +345,9 @@ Status Applier::ApplyLeaf(const Node& leaf, const bson::Element& element, bool i
       Header(bson::Type::kNull, element.name(), out);
     }
     return Status::Ok();
+  }
+  if (!inserting_ && path_.size() == element.name().size() && element.name().starts_with('$')) {
+    return NotStorable(element.name());
   }
   Header(result.type(), element.name(), out);
   result.AppendTo(out);
@@ -387,8 +395,7 @@ Result<bool> Applier::Creates(const Node& node, std::string_view name) {
 
 Status Applier::Create(const Node& node, std::string_view name, std::string* out) {
   if (!inserting_ && path_.size() == name.size() && name[0] == '$') {
-    return Status(kDollarPrefixedFieldName, "The dollar ($) prefixed field '" + std::string(name) +
-                                                "' in '" + path_ + "' is not valid for storage.");
+    return NotStorable(name);
   }
   if (node.kind == Node::Kind::kLeaf) {
     bson::Value result;

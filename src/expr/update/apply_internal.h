@@ -70,6 +70,7 @@ class Applier {
   Result<const Node*> NodeForElement(const Node& node, const bson::Element& element);
   Status ApplyChild(const Node& node, const bson::Element& element, bool in_array,
                     std::string* out);
+  Status NotStorable(std::string_view name) const;
   Status ApplyLeaf(const Node& leaf, const bson::Element& element, bool in_array, std::string* out);
   Status WriteMissing(std::vector<Pending>& pending, std::string* out);
   Status WriteMissingElements(std::vector<Pending>& pending, uint32_t size, std::string* out);
