@@ -1,16 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/densify.h"
 
-#include <algorithm>
-#include <map>
-
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
 #include "bson/number.h"
 #include "expr/collation/collator.h"
+#include "expr/sort/sort_key.h"
 
 namespace quire::exec {
+
+namespace {
+
+// Orders rows by their partition, then the field, of a document made for it.
+const expr::SortPattern& OutputOrder() {
+  static const auto* pattern = [] {
+    bson::Builder spec;
+    spec.Append("partition", int32_t{1});
+    spec.Append("field", int32_t{1});
+    bson::Document document = spec.Finish();
+    return new expr::SortPattern(*expr::SortPattern::Parse(document));
+  }();
+  return *pattern;
+}
+
+}  // namespace
 
 Status Densify::CheckKey(const bson::Value& key) const {
   bool date = key.type() == bson::Type::kDate;
@@ -53,107 +67,140 @@ Result<bson::Value> Densify::At(const bson::Value& start, int64_t k) const {
   return bson::Value(bson::Date{*moved});
 }
 
-Status Densify::Generate(const Group& group, const bson::Value& value) {
+Status Densify::Keep(const Row& row, const bson::Value& key) {
+  RETURN_IF_ERROR(CheckKey(key));
+  bson::Builder order;
+  order.Append("partition", IdOf(row.document));
+  order.Append("field", key);
+  bson::Document wrapped = order.Finish();
+  std::string bytes;
+  RETURN_IF_ERROR(OutputOrder().AppendKey(wrapped, nullptr, *options_.context, &bytes));
+  RETURN_IF_ERROR(sorter_->Add(bytes, row));
+  if (least_of_all_.missing() || bson::Compare(key, least_of_all_.value()) < 0) {
+    least_of_all_ = bson::OwnedValue(key);
+  }
+  if (most_of_all_.missing() || bson::Compare(key, most_of_all_.value()) > 0) {
+    most_of_all_ = bson::OwnedValue(key);
+  }
+  return Status::Ok();
+}
+
+Result<bool> Densify::ReadInput(OpContext& op, Row* row) {
+  if (!sorter_) {
+    SorterOptions options;
+    options.memory_limit = op.memory_limit;
+    options.allow_disk = options_.allow_disk;
+    sorter_ = std::make_unique<Sorter>(options);
+  }
+  while (true) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bool more, input_->Next(op, row));
+    if (!more) {
+      break;
+    }
+    bson::Value key = GetNested(row->document, options_.field);
+    if (key.nullish()) {
+      return true;
+    }
+    RETURN_IF_ERROR(Keep(*row, key));
+  }
+  read_ = true;
+  RETURN_IF_ERROR(sorter_->Finish());
+  if (options_.bounds == DensifyOptions::Bounds::kExplicit) {
+    least_of_all_ = options_.lower;
+    most_of_all_ = options_.upper;
+  }
+  RETURN_IF_ERROR(Advance());
+  bool fills_nothing =
+      options_.bounds == DensifyOptions::Bounds::kExplicit && options_.partition_fields.empty();
+  if (!more_ && fills_nothing) {
+    BeginPartition(bson::Document(), least_of_all_.value(), most_of_all_.value());
+  }
+  return false;
+}
+
+Status Densify::Advance() {
+  ASSIGN_OR_RETURN(more_, sorter_->Next(&pending_));
+  if (more_) {
+    pending_id_ = IdOf(pending_.document);
+    pending_key_ = GetNested(pending_.document, options_.field);
+  }
+  return Status::Ok();
+}
+
+void Densify::BeginPartition(bson::Document id, const bson::Value& least, const bson::Value& most) {
+  id_ = std::move(id);
+  least_ = bson::OwnedValue(least);
+  most_ = bson::OwnedValue(most);
+  next_ = 0;
+  inside_ = true;
+}
+
+Result<bool> Densify::GenerateBelow(const bson::Value& end, Row* row) {
+  ASSIGN_OR_RETURN(bson::Value value, At(least_.value(), next_));
+  if (bson::Compare(value, end) >= 0) {
+    return false;
+  }
   if (++generated_ > kMaxGenerated) {
     return Status(5897900, "Generated " + std::to_string(generated_) +
                                " documents in $densify, which is over the limit of " +
                                std::to_string(kMaxGenerated));
   }
-  std::string bytes;
-  SetNested(group.id, options_.field, value, &bytes);
-  output_.push_back(bson::Document::FromTrusted(std::move(bytes)));
-  return Status::Ok();
+  ++next_;
+  document_.clear();
+  SetNested(id_, options_.field, value, &document_);
+  *row = Row();
+  row->document = bson::View(document_.data());
+  return true;
 }
 
-// Merges the group's rows with the sequence from `least` on; values of the sequence that some row
-// has are not generated again. `most` is part of it only as a row.
-Status Densify::FillGroup(Group& group, const bson::Value& least, const bson::Value& most) {
-  std::stable_sort(group.items.begin(), group.items.end(),
-                   [](const Item& a, const Item& b) { return bson::Compare(a.key, b.key) < 0; });
-  size_t next = 0;
-  auto emit_below = [&](const bson::Value& value, bool inclusive) {
-    bool seen = false;
-    while (next < group.items.size()) {
-      int order = bson::Compare(group.items[next].key, value);
-      if (order > 0 || (order == 0 && !inclusive)) {
-        break;
-      }
-      seen |= order == 0;
-      output_.push_back(*group.items[next++].document);
-    }
-    return seen;
-  };
-  for (int64_t k = 0;; ++k) {
-    ASSIGN_OR_RETURN(bson::Value value, At(least, k));
-    if (bson::Compare(value, most) >= 0) {
-      break;
-    }
-    if (!emit_below(value, true)) {
-      RETURN_IF_ERROR(Generate(group, value));
-    }
+// The pending row, or what is missing of the sequence before it.
+Result<bool> Densify::ShowPending(Row* row) {
+  bool to_the_row = options_.bounds == DensifyOptions::Bounds::kPartition ||
+                    bson::Compare(pending_key_, most_.value()) < 0;
+  ASSIGN_OR_RETURN(bool generated, GenerateBelow(to_the_row ? pending_key_ : most_.value(), row));
+  if (generated) {
+    return true;
   }
-  while (next < group.items.size()) {
-    output_.push_back(*group.items[next++].document);
+  ASSIGN_OR_RETURN(bson::Value due, At(least_.value(), next_));
+  if (bson::Compare(due, pending_key_) == 0) {
+    ++next_;
   }
-  return Status::Ok();
-}
-
-Status Densify::ReadInput(OpContext& op) {
-  ASSIGN_OR_RETURN(input_rows_, ReadAll(op, *input_));
-  std::vector<Group> groups;
-  std::vector<bson::Value> range;  // least and most of all rows
-  auto less = [&](const bson::Document& a, const bson::Document& b) {
-    return bson::CompareDocuments(a, b, options_.context->collator) < 0;
-  };
-  std::map<bson::Document, size_t, decltype(less)> by_id(less);
-  for (const bson::Document& row : input_rows_) {
-    bson::Value key = GetNested(row, options_.field);
-    if (key.nullish()) {
-      output_.push_back(row);
-      continue;
-    }
-    RETURN_IF_ERROR(CheckKey(key));
-    auto [at, fresh] = by_id.try_emplace(IdOf(row), groups.size());
-    if (fresh) {
-      groups.push_back({at->first, {}});
-    }
-    groups[at->second].items.push_back({key, &row});
-    if (range.empty()) {
-      range = {key, key};
-    }
-    range[0] = bson::Compare(key, range[0]) < 0 ? key : range[0];
-    range[1] = bson::Compare(key, range[1]) > 0 ? key : range[1];
-  }
-  if (options_.bounds == DensifyOptions::Bounds::kExplicit) {
-    range = {options_.lower.value(), options_.upper.value()};
-    if (groups.empty() && options_.partition_fields.empty()) {
-      by_id.try_emplace(bson::Document(), 0);
-      groups.emplace_back();
-    }
-  }
-  for (const auto& [id, at] : by_id) {
-    Group& group = groups[at];
-    if (options_.bounds == DensifyOptions::Bounds::kPartition) {
-      auto order = [](const Item& a, const Item& b) { return bson::Compare(a.key, b.key) < 0; };
-      auto [least, most] = std::minmax_element(group.items.begin(), group.items.end(), order);
-      range = {least->key, most->key};
-    }
-    RETURN_IF_ERROR(FillGroup(group, range[0], range[1]));
-  }
-  return Status::Ok();
+  document_.assign(pending_.document.bytes());
+  *row = Row();
+  row->document = bson::View(document_.data());
+  RETURN_IF_ERROR(Advance());
+  return true;
 }
 
 Result<bool> Densify::Produce(OpContext& op, Row* row) {
   if (!read_) {
-    RETURN_IF_ERROR(ReadInput(op));
-    read_ = true;
+    ASSIGN_OR_RETURN(bool shown, ReadInput(op, row));
+    if (shown) {
+      return true;
+    }
   }
-  if (next_ == output_.size()) {
-    return false;
+  while (true) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    bool same = more_ && inside_ &&
+                bson::CompareDocuments(id_, pending_id_, options_.context->collator) == 0;
+    if (same) {
+      return ShowPending(row);
+    }
+    if (inside_ && options_.bounds != DensifyOptions::Bounds::kPartition) {
+      ASSIGN_OR_RETURN(bool generated, GenerateBelow(most_.value(), row));
+      if (generated) {
+        return true;
+      }
+    }
+    inside_ = false;
+    if (!more_) {
+      return false;
+    }
+    bool own = options_.bounds == DensifyOptions::Bounds::kPartition;
+    BeginPartition(pending_id_, own ? pending_key_ : least_of_all_.value(),
+                   own ? pending_key_ : most_of_all_.value());
   }
-  *row = Row();
-  row->document = output_[next_++].view();
-  return true;
 }
 
 }  // namespace quire::exec

@@ -69,31 +69,27 @@ Status SetWindowFields::ReadInput(OpContext& op) {
 }
 
 Status SetWindowFields::NextPartition(OpContext& op) {
-  rows_.clear();
+  rows_ = std::make_unique<PartitionRows>(op.memory_limit, options_.allow_disk);
   next_ = 0;
-  size_t memory = 0;
+  const size_t beside = options_.outputs.size() * sizeof(bson::OwnedValue);
   bson::OwnedValue partition = pending_partition_;
   while (more_ && bson::Compare(partition.value(), pending_partition_.value(),
                                 options_.context->collator) == 0) {
     RETURN_IF_ERROR(op.CheckInterrupt());
-    rows_.emplace_back(pending_.document);
-    memory += pending_.document.size() + sizeof(bson::Document);
-    if (memory > op.memory_limit) {
-      return Status(5643011,
-                    "Exceeded memory limit in $setWindowFields, while holding a partition");
-    }
+    RETURN_IF_ERROR(rows_->Add(pending_.document, beside));
     ASSIGN_OR_RETURN(more_, sorter_->Next(&pending_));
     if (more_) {
       ASSIGN_OR_RETURN(pending_partition_, PartitionOf(pending_));
     }
   }
+  RETURN_IF_ERROR(rows_->Seal());
   return ComputeOutputs();
 }
 
 Status SetWindowFields::ComputeOutputs() {
   results_.clear();
   for (const WindowOptions::Output& output : options_.outputs) {
-    Partition partition(rows_, *options_.sort, options_.context);
+    Partition partition(*rows_, *options_.sort, options_.context);
     RETURN_IF_ERROR(output.function->Compute(partition, &results_.emplace_back()));
   }
   return Status::Ok();
@@ -101,7 +97,7 @@ Status SetWindowFields::ComputeOutputs() {
 
 void SetWindowFields::Show(size_t at, Row* row) {
   *row = Row();
-  row->document = rows_[at].view();
+  row->document = rows_->At(at);
   for (size_t i = 0; i < options_.outputs.size(); ++i) {
     previous_.clear();
     SetNested(row->document, options_.outputs[i].path, results_[i][at].value(), &previous_);
@@ -114,7 +110,7 @@ Result<bool> SetWindowFields::Produce(OpContext& op, Row* row) {
   if (!sorter_) {
     RETURN_IF_ERROR(ReadInput(op));
   }
-  if (next_ == rows_.size()) {
+  if (rows_ == nullptr || next_ == rows_->size()) {
     if (!more_) {
       return false;
     }

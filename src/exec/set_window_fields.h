@@ -27,8 +27,9 @@ struct WindowOptions {
   bool allow_disk = false;
 };
 
-// Sorts through disk when allowed; one partition at a time is held in memory (error 5643011 when it
-// is larger than op.memory_limit).
+// Sorts through disk and keeps a large partition there when allowed; error 5643011 when that is not
+// allowed, or when what is computed for the rows of one partition alone takes more than
+// op.memory_limit.
 class SetWindowFields final : public Unary {
  public:
   SetWindowFields(std::unique_ptr<Operator> input, WindowOptions options);
@@ -50,7 +51,7 @@ class SetWindowFields final : public Unary {
   Row pending_;
   bson::OwnedValue pending_partition_;
 
-  std::vector<bson::Document> rows_;
+  std::unique_ptr<PartitionRows> rows_;
   std::vector<std::vector<bson::OwnedValue>> results_;  // by output, then row
   size_t next_ = 0;
   std::string document_;

@@ -9,8 +9,8 @@ namespace quire::exec {
 const std::vector<bson::Value>& Partition::keys() {
   if (keys_.empty() && !sort_.empty()) {
     FieldPath path = SplitFieldPath(sort_.parts()[0].path);
-    for (const bson::Document& row : rows_) {
-      keys_.push_back(GetNested(row, path));
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      keys_.push_back(GetNested(rows_.At(i), path));
     }
   }
   return keys_;
@@ -19,13 +19,13 @@ const std::vector<bson::Value>& Partition::keys() {
 Result<bool> Partition::SameAsPrevious(size_t i) {
   std::string a;
   std::string b;
-  RETURN_IF_ERROR(sort_.AppendKey(rows_[i - 1], nullptr, *context_, &a));
-  RETURN_IF_ERROR(sort_.AppendKey(rows_[i], nullptr, *context_, &b));
+  RETURN_IF_ERROR(sort_.AppendKey(rows_.At(i - 1), nullptr, *context_, &a));
+  RETURN_IF_ERROR(sort_.AppendKey(rows_.At(i), nullptr, *context_, &b));
   return a == b;
 }
 
 expr::agg::EvalContext& Partition::At(size_t i) {
-  row_.document = rows_[i].view();
+  row_.document = rows_.At(i);
   return evaluation_.Start(row_);
 }
 

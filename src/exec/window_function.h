@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/evaluation.h"
+#include "exec/partition_rows.h"
 #include "exec/window_frame.h"
 #include "expr/accumulate/accumulator.h"
 #include "expr/agg/expression.h"
@@ -20,8 +21,7 @@ namespace quire::exec {
 // The rows of one partition in order.
 class Partition {
  public:
-  Partition(const std::vector<bson::Document>& rows, const expr::SortPattern& sort,
-            const expr::Context* context)
+  Partition(const PartitionRows& rows, const expr::SortPattern& sort, const expr::Context* context)
       : rows_(rows), sort_(sort), context_(context), evaluation_(context) {}
 
   size_t size() const { return rows_.size(); }
@@ -36,7 +36,7 @@ class Partition {
   Result<std::vector<bson::OwnedValue>> EvaluateAll(const expr::agg::Expression& expression);
 
  private:
-  const std::vector<bson::Document>& rows_;
+  const PartitionRows& rows_;
   const expr::SortPattern& sort_;
   const expr::Context* context_;
   Evaluation evaluation_;

@@ -257,6 +257,50 @@ TEST(Pipeline, Windows) {
   }
 }
 
+TEST(Pipeline, WindowsAndDensifySpillWhenAllowed) {
+  const char* const kPipelines[] = {
+      "[{$setWindowFields: {sortBy: {n: 1}, output: {s: {$sum: '$n', window: {range: [-2, 2]}}}}}]",
+      "[{$setWindowFields: {sortBy: {n: 1}, output: {s: {$push: '$k'}}}}]",
+      "[{$densify: {field: 'n', range: {step: 2, bounds: 'full'}}}]",
+      "[{$densify: {field: 'n', partitionByFields: ['k'], range: {step: 1, bounds: 'full'}}}]",
+      "[{$densify: {field: 'n', partitionByFields: ['k'], range: {step: 1, bounds: "
+      "'partition'}}}]",
+  };
+  for (const char* pipeline : kPipelines) {
+    SCOPED_TRACE(pipeline);
+    RunOptions options;
+    options.memory_limit = 250;
+    EXPECT_FALSE(RunPipeline(kSales, pipeline, options).ok());
+    options.disk = true;
+    auto spilled = RunPipeline(kSales, pipeline, options);
+    auto plain = RunPipeline(kSales, pipeline);
+    ASSERT_TRUE(spilled.ok()) << spilled.status().ToString();
+    EXPECT_EQ(bson::ToJson(spilled->view()), bson::ToJson(plain->view()));
+  }
+}
+
+TEST(Pipeline, DensifyByPartition) {
+  const char* const kRows =
+      "{c: [{_id: 1, p: 'b', n: 4}, {_id: 2, p: 'a', n: 1}, {_id: 3, p: 'b', n: 1}, {_id: 4, p: "
+      "'a', n: 3}, {_id: 5, p: 'a'}, {_id: 6, p: 'b', n: 4}]}";
+  const Case kCases[] = {
+      {"[{$densify: {field: 'n', partitionByFields: ['p'], range: {step: 1, bounds: "
+       "'partition'}}}]",
+       "[{_id: 5, p: 'a'}, {_id: 2, p: 'a', n: 1}, {p: 'a', n: 2}, {_id: 4, p: 'a', n: 3}, "
+       "{_id: 3, p: 'b', n: 1}, {p: 'b', n: 2}, {p: 'b', n: 3}, {_id: 1, p: 'b', n: 4}, "
+       "{_id: 6, p: 'b', n: 4}]"},
+      {"[{$densify: {field: 'n', partitionByFields: ['p'], range: {step: 2, bounds: 'full'}}}]",
+       "[{_id: 5, p: 'a'}, {_id: 2, p: 'a', n: 1}, {_id: 4, p: 'a', n: 3}, {_id: 3, p: 'b', n: 1}, "
+       "{p: 'b', n: 3}, {_id: 1, p: 'b', n: 4}, {_id: 6, p: 'b', n: 4}]"},
+      {"[{$match: {n: 9}}, {$densify: {field: 'n', range: {step: 2, bounds: [1, 4]}}}]",
+       "[{n: 1}, {n: 3}]"},
+      {"[{$match: {n: 9}}, {$densify: {field: 'n', range: {step: 2, bounds: 'full'}}}]", "[]"},
+  };
+  for (const Case& test : kCases) {
+    Check(kRows, test);
+  }
+}
+
 TEST(Pipeline, ParseErrors) {
   const Case kCases[] = {
       {"[{$nope: {}}]", "", 40324},

@@ -14,8 +14,11 @@ class DensifyStage : public Stage {
  public:
   using Stage::Stage;
   Status Parse(const StageContext& context);
-  Result<OperatorPtr> Build(OpContext&, OperatorPtr input, PipelineEnvironment&) const override {
-    return OperatorPtr(std::make_unique<exec::Densify>(std::move(input), options_));
+  Result<OperatorPtr> Build(OpContext&, OperatorPtr input,
+                            PipelineEnvironment& env) const override {
+    exec::DensifyOptions options = options_;
+    options.allow_disk = env.allow_disk_use();
+    return OperatorPtr(std::make_unique<exec::Densify>(std::move(input), std::move(options)));
   }
 
  private:
