@@ -65,20 +65,62 @@ Status CheckOwner(const Invocation& i, const engine::Cursor& cursor) {
   return Status::Ok();
 }
 
-// Fills the batch; an awaiting tailable cursor that has nothing waits once for something.
-Status FillTailable(Invocation& i, engine::Cursor& cursor, int64_t limit) {
+// When the patience of an awaiting getMore ends.
+std::chrono::steady_clock::time_point PatienceEnd(const Invocation& i) {
   constexpr auto kDefaultAwait = std::chrono::milliseconds(1000);
+  if (i.call.request.patience) {
+    return *i.call.request.patience;
+  }
+  return std::chrono::steady_clock::now() +
+         (i.call.generic.max_time_ms > 0 ? std::chrono::milliseconds(i.call.generic.max_time_ms)
+                                         : kDefaultAwait);
+}
+
+// Lets the door wait for the cursor's news; null when they are there already.
+std::unique_ptr<request::Waiting> WaitWithoutThread(request::Waker* waker, engine::Cursor& cursor) {
+  auto wait = std::make_unique<request::Waiting>();
+  auto wake = [waker] { waker->Wake(); };
+  wait->listeners.push_back(cursor.source->News()->Listen(wake));
+  wait->listeners.push_back(cursor.killed.Listen(wake));
+  return cursor.source->HasNews() ? nullptr : std::move(wait);
+}
+
+// A thread that waits for a cursor's news.
+class WaitingThread {
+ public:
+  explicit WaitingThread(engine::CursorTable& table)
+      : table_(table), few_(table.waiting_threads.fetch_add(1) < kFew) {}
+  ~WaitingThread() { table_.waiting_threads.fetch_sub(1); }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+  // A few may: currentOp and killOp know them. The many others wait without a thread.
+  bool few() const { return few_; }
+
+ private:
+  static constexpr int kFew = 16;
+  engine::CursorTable& table_;
+  const bool few_;
+};
+
+// Fills the batch; an awaiting tailable cursor that has nothing waits for something, in this thread
+// or (call.outcome.wait) without one.
+Status FillTailable(Invocation& i, engine::Cursor& cursor, int64_t limit) {
   RETURN_IF_ERROR(cursor.source->Refresh(i.op()));
   RETURN_IF_ERROR(cursor.Fill(i.op(), limit, &i.reply()));
   if (!cursor.await_data || i.reply().pushed() > 0) {
     return Status::Ok();
   }
-  auto patience = i.call.generic.max_time_ms > 0
-                      ? std::chrono::milliseconds(i.call.generic.max_time_ms)
-                      : kDefaultAwait;
-  auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = PatienceEnd(i);
+  WaitingThread thread(i.engine.cursors());
+  request::Waker* waker = cursor.source->News() == nullptr ? nullptr : i.call.request.waker;
   while (i.reply().pushed() == 0 && std::chrono::steady_clock::now() < deadline) {
-    cursor.source->Await(i.op(), deadline);
+    if (waker == nullptr || thread.few()) {
+      cursor.source->Await(i.op(), deadline);
+    } else if (auto wait = WaitWithoutThread(waker, cursor)) {
+      wait->until = deadline;
+      i.call.outcome.wait = std::move(wait);
+      return Status::Ok();
+    }
     RETURN_IF_ERROR(i.op().CheckInterruptNow());
     RETURN_IF_ERROR(cursor.source->Check());
     RETURN_IF_ERROR(cursor.source->Refresh(i.op()));
@@ -117,6 +159,11 @@ Status RunGetMore(Invocation& i) {
   }
   auto returned = static_cast<int64_t>(i.reply().pushed());
   i.reply().End();
+  if (i.call.outcome.wait != nullptr) {  // nobody will see this reply
+    i.reply().End();
+    cursor->source->Rest();
+    return Status::Ok();
+  }
   cursor->source->AppendFields(&i.reply());
   i.reply().Append("id", cursor->exhausted ? int64_t{0} : cursor->id()).Append("ns", ns).End();
   i.engine.metrics.returned += returned;

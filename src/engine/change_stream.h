@@ -55,6 +55,7 @@ class ChangeStream final : public exec::Operator {
   bool ended() const { return ended_; }
   // Waits until the log has grown.
   void Await(OpContext& op, std::chrono::steady_clock::time_point deadline);
+  bool HasNews() const;
   // The _id of the event given last.
   bson::View last_id() const { return event_["_id"].AsDocument(); }
   // The fragment of the first event's parts that were delivered before; 0: none was.

@@ -102,6 +102,7 @@ bool CursorTable::Kill(int64_t id) {
     return false;
   }
   it->second->killed_ = true;
+  it->second->killed.Ring();
   if (it->second->pinned_) {
     it->second->user_->Kill(kCursorKilled);
   } else {
@@ -121,6 +122,7 @@ void CursorTable::KillIf(F matches) {
       continue;
     }
     it->second->killed_ = true;
+    it->second->killed.Ring();
     if (it->second->pinned_) {
       it->second->user_->Kill(kCursorKilled);
       ++it;

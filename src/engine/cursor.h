@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bell.h"
 #include "exec/operator.h"
 #include "quire/bson.h"
 #include "store/catalog.h"
@@ -29,6 +30,10 @@ class RowSource {
   virtual Status Refresh(OpContext& op) = 0;
   // Waits until there may be more to see or `deadline` passes. Only for tailable sources.
   virtual void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) = 0;
+  // The same without a thread: a bell that rings when there may be more to see, and whether there
+  // is already. Null for sources that are not tailable.
+  virtual Bell* News() { return nullptr; }
+  virtual bool HasNews() const { return false; }
   // Nothing is asked until the next getMore: gives back the snapshot where the rows that follow can
   // be found without it.
   virtual void Rest() {}
@@ -56,6 +61,8 @@ class Cursor {
   bool exhausted = false;
   int64_t returned = 0;
   bson::Document command;  // as currentOp shows it
+
+  Bell killed;  // rings when somebody ends it
 
   int64_t id() const { return id_; }
 
@@ -96,6 +103,8 @@ class CursorTable {
   size_t size();
   int64_t timed_out() const { return timed_out_; }
   std::vector<std::shared_ptr<Cursor>> All();
+  // Threads that wait in Await for a cursor's news.
+  std::atomic<int> waiting_threads{0};
   // Calls `visit(cursor)` with each cursor that no getMore uses; the table is locked meanwhile.
   template <typename F>
   void ForEachIdle(F visit) {

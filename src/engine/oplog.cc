@@ -158,6 +158,8 @@ Result<bool> OplogRows::NextBackwards() {
   return true;
 }
 
+bool OplogRows::HasNews() const { return store::PackTime(engine_.log().Visible()) >= from_; }
+
 void OplogRows::Await(OpContext& op, std::chrono::steady_clock::time_point deadline) {
   engine_.log().Await(op, store::UnpackTime(from_ - 1), deadline);
 }

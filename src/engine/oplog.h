@@ -26,6 +26,7 @@ class OplogRows final : public exec::Operator {
 
   Result<bool> Next(OpContext& op, exec::Row* row) override;
   void Await(OpContext& op, std::chrono::steady_clock::time_point deadline);
+  bool HasNews() const;
 
  private:
   Result<bool> NextForwards();

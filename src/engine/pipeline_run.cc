@@ -257,6 +257,14 @@ void PipelineRun::Await(OpContext& op, std::chrono::steady_clock::time_point dea
   }
 }
 
+Bell* PipelineRun::News() {
+  return is_stream() || oplog_ != nullptr ? &engine_.log().grown : nullptr;
+}
+
+bool PipelineRun::HasNews() const {
+  return is_stream() ? stream_->HasNews() : oplog_ != nullptr && oplog_->HasNews();
+}
+
 bool PipelineRun::Ended() const { return is_stream() && stream_->ended(); }
 
 void PipelineRun::Returned(bson::View document) {

@@ -36,6 +36,8 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   Result<bool> Next(OpContext& op, exec::Row* row) override;
   Status Refresh(OpContext& op) override;
   void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) override;
+  Bell* News() override;
+  bool HasNews() const override;
   Status Check() const override;
   std::string PlanSummary() const override;
   exec::Counters Totals() const override;

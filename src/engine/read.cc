@@ -216,6 +216,11 @@ class FindSource : public RowSource {
     }
   }
 
+  Bell* News() override { return tailable_ ? &collection_->state->news : nullptr; }
+  bool HasNews() const override {
+    return collection_->state->inserts() != seen_ || collection_->state->dropped;
+  }
+
   Status Check() const override {
     if (collection_ == nullptr) {
       return Status::Ok();

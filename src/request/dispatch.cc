@@ -79,6 +79,7 @@ Outcome Dispatcher::Run(Client& client, const Request& request, std::string* rep
   size_t start = reply->size();
   auto fail = [&](const Status& status) {
     reply->resize(start);
+    outcome.wait.reset();
     outcome.delay = {};
     outcome.more_to_come = false;
     bson::Builder out(reply);
@@ -122,9 +123,11 @@ Outcome Dispatcher::Run(Client& client, const Request& request, std::string* rep
     } catch (const std::bad_alloc&) {
       status = Status(kExceededMemoryLimit, "not enough memory to run the command");
     }
-    Finished(call, status,
-             std::chrono::duration_cast<std::chrono::microseconds>(
-                 std::chrono::steady_clock::now() - started));
+    if (outcome.wait == nullptr) {
+      Finished(call, status,
+               std::chrono::duration_cast<std::chrono::microseconds>(
+                   std::chrono::steady_clock::now() - started));
+    }
   }
   if (!status.ok()) {
     fail(status);

@@ -7,10 +7,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/bell.h"
 #include "quire/bson.h"
 
 namespace quire::request {
@@ -21,6 +23,14 @@ struct Sequence {
   std::vector<bson::View> documents;
 };
 
+// The door's end of a request that waits without a thread (Outcome::wait).
+class Waker {
+ public:
+  virtual ~Waker() = default;
+  // From any thread, with locks held: short.
+  virtual void Wake() = 0;
+};
+
 // One command, borrowed from the receive buffer and already validated.
 struct Request {
   bson::View body;  // the command document; its first field names the command
@@ -28,6 +38,10 @@ struct Request {
   std::string_view database;     // from $db (or the OP_QUERY namespace)
   bool exhaust_allowed = false;  // the client accepts a stream of replies
   bool reply_expected = true;    // false: unacknowledged (moreToCome)
+  // The door can wait without a thread; null: it cannot.
+  Waker* waker = nullptr;
+  // Set when the request runs again after such a wait: when its patience ends.
+  std::optional<std::chrono::steady_clock::time_point> patience;
 };
 
 // Something commands keep with a connection.
@@ -65,8 +79,17 @@ class Client {
   std::string local_;
 };
 
+// A wait without a thread: for the waker to be called, for as long as this object lives.
+struct Waiting {
+  std::chrono::steady_clock::time_point until;
+  std::vector<std::unique_ptr<Bell::Listener>> listeners;
+};
+
 // What the door does with a reply.
 struct Outcome {
+  // There is nothing to reply yet: the door drops the reply and runs the request again when its
+  // waker is called, or at `wait->until`. Only for requests with a waker.
+  std::unique_ptr<Waiting> wait;
   // Send it this much later (an awaited hello that has nothing new to tell).
   std::chrono::milliseconds delay{0};
   // The reply is one of a stream (exhaust): after sending it, run `next` and send that reply too.

@@ -27,6 +27,11 @@ void TrimString(std::string* text) {
   }
 }
 
+// The text, without room for much more: it may be kept for long.
+std::string Fitting(std::string&& text) {
+  return text.capacity() > text.size() + text.size() / 4 ? std::string(text) : std::move(text);
+}
+
 }  // namespace
 
 void Scratch::Trim() {
@@ -39,10 +44,35 @@ Connection::Connection(Accepted accepted, Shared* shared)
   (void)setsockopt(fd(), SOL_SOCKET, SO_RCVTIMEO, &kStay, sizeof kStay);
 }
 
+Connection::~Connection() { shared_->held.fetch_sub(held_, std::memory_order_relaxed); }
+
 Connection::Wait Connection::Drive(Scratch& scratch, bool hangup) {
+  Wait wait = Move(scratch, hangup);
+  if (Account() || wait == Wait::kClose) {
+    return wait;
+  }
+  log::Warning("NETWORK", "Connections hold too much memory, closing one that does",
+               {{"remote", client_.remote()}, {"bytes", held_}});
+  return Wait::kClose;
+}
+
+bool Connection::Account() {
+  constexpr size_t kLittle = 64 << 10;
+  const size_t now = input_.held() + output_.capacity();
+  const size_t before = std::exchange(held_, now);
+  if (now == before) [[likely]] {
+    return true;
+  }
+  const size_t all =
+      shared_->held.fetch_add(now - before, std::memory_order_relaxed) + now - before;
+  return now < before || now <= kLittle || all <= shared_->held_limit;
+}
+
+Connection::Wait Connection::Move(Scratch& scratch, bool hangup) {
   if (hangup && (stream_ != nullptr || !output_.empty())) {
     return Wait::kClose;
   }
+  waiting_.reset();
   if (auto wait = FinishOutput()) {
     return *wait;
   }
@@ -145,11 +175,27 @@ std::optional<Connection::Wait> Connection::RunStream(Scratch& scratch) {
   wire::Message message = std::move(stream->frame);
   message.body = stream->next.view();
   message.database = stream->database;
-  message.exhaust_allowed = true;
-  return Answer(message, scratch);
+  return Answer(message, scratch, stream->patience);
 }
 
-std::optional<Connection::Wait> Connection::Answer(wire::Message& message, Scratch& scratch) {
+void Connection::Keep(const wire::Message& message, bson::Document next, int32_t request_id) {
+  stream_ = std::make_unique<Stream>();
+  stream_->frame.request_id = request_id;
+  stream_->frame.checksum = message.checksum;
+  stream_->frame.compressor = message.compressor;
+  stream_->frame.exhaust_allowed = message.exhaust_allowed;
+  stream_->next = std::move(next);
+  stream_->database = message.database;
+}
+
+void Connection::Wake() {
+  woken_.store(true, std::memory_order_release);
+  shared_->woken();
+}
+
+std::optional<Connection::Wait> Connection::Answer(
+    wire::Message& message, Scratch& scratch,
+    std::optional<std::chrono::steady_clock::time_point> patience) {
   std::string& reply = scratch.reply;
   reply.clear();
   wire::BeginReply(message, &reply);
@@ -160,6 +206,9 @@ std::optional<Connection::Wait> Connection::Answer(wire::Message& message, Scrat
     request.database = message.database;
     request.exhaust_allowed = message.exhaust_allowed;
     request.reply_expected = !message.more_to_come;
+    request.waker = message.more_to_come ? nullptr : this;
+    request.patience = patience;
+    woken_.store(false, std::memory_order_relaxed);
     for (wire::Sequence& sequence : message.sequences) {
       request.sequences.push_back({sequence.name, std::move(sequence.documents)});
     }
@@ -180,21 +229,22 @@ std::optional<Connection::Wait> Connection::Answer(wire::Message& message, Scrat
   if (message.more_to_come) {
     return outcome.close ? std::optional(Wait::kClose) : std::nullopt;
   }
+  if (outcome.wait != nullptr) {
+    Keep(message, bson::Document(message.body), message.request_id);
+    stream_->patience = outcome.wait->until;
+    waiting_ = std::move(outcome.wait);
+    return Wait::kPark;
+  }
   int32_t reply_id = NextReplyId();
   wire::FinishReply(message, reply_id, outcome.more_to_come, 0, &reply);
   close_after_output_ = outcome.close;
   if (outcome.more_to_come) {
-    stream_ = std::make_unique<Stream>();
-    stream_->frame.request_id = reply_id;
-    stream_->frame.checksum = message.checksum;
-    stream_->frame.compressor = message.compressor;
-    stream_->next = std::move(outcome.next);
-    stream_->database = message.database;
+    Keep(message, std::move(outcome.next), reply_id);
   }
   request::Network().bytes_out.fetch_add(static_cast<int64_t>(reply.size()),
                                          std::memory_order_relaxed);
   if (outcome.delay.count() > 0) {
-    output_ = std::move(reply);
+    output_ = Fitting(std::move(reply));
     delay_ = outcome.delay;
     return Wait::kDelay;
   }
@@ -203,7 +253,7 @@ std::optional<Connection::Wait> Connection::Answer(wire::Message& message, Scrat
     case Flush::kFailed:
       return Wait::kClose;
     case Flush::kBlocked:
-      output_ = std::move(reply);
+      output_ = Fitting(std::move(reply));
       sent_ = sent;
       return Wait::kWritable;
     case Flush::kDone:

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,14 +35,19 @@ struct Shared {
   std::atomic<int> staying{0};        // threads waiting for one connection's next request
   int stay_limit = 0;                 // most of them
   std::atomic<bool> stopping{false};  // no new requests are taken
+  // Memory of all connections: messages that arrive slowly, replies that nobody reads.
+  std::atomic<size_t> held{0};
+  size_t held_limit = 0;
+  std::function<void()> woken;  // a connection that waits was woken; from any thread
 };
 
-class Connection {
+class Connection final : public request::Waker {
  public:
   Connection(Accepted accepted, Shared* shared);
+  ~Connection() override;
 
   // What the connection waits for next.
-  enum class Wait { kReadable, kWritable, kDelay, kClose };
+  enum class Wait { kReadable, kWritable, kDelay, kPark, kClose };
   // Moves on as far as it can. Never blocks for a slow client; but while the server has idle
   // threads it waits some milliseconds for the client's next request, which saves a trip through
   // epoll. `hangup`: epoll saw the peer go.
@@ -51,9 +57,19 @@ class Connection {
   const request::Client& client() const { return client_; }
   // After Wait::kDelay: how long.
   std::chrono::milliseconds delay() const { return delay_; }
+  // After Wait::kPark, while nobody drives it: at most until then, and whether it was woken.
+  std::chrono::steady_clock::time_point until() const { return waiting_->until; }
+  bool woken() const { return woken_.load(std::memory_order_acquire); }
+  // A handler has something for the request that waits. From any thread.
+  void Wake() override;
   // True when replies follow each other without requests: then a half-closed socket is a closed
   // one.
   bool streaming() const { return stream_ != nullptr; }
+
+  // Around epoll: what the thread that armed the connection did is seen by the one that drives it
+  // next. (Of the kernel's own order the language knows nothing.)
+  void HandOver() { handed_over_.store(true, std::memory_order_release); }
+  void TakeOver() { handed_over_.exchange(false, std::memory_order_acquire); }
 
   // From any thread: true while a command runs whose client waits for the reply.
   bool awaited() const { return awaited_.load(std::memory_order_relaxed); }
@@ -61,20 +77,28 @@ class Connection {
   void TellDisconnected();
 
  private:
-  // A stream of replies (exhaust) in progress.
+  // A request to run without being asked: the next of a stream of replies (exhaust), or one that
+  // waits.
   struct Stream {
-    wire::Message frame;  // how to frame the next reply; its views are not used
+    wire::Message frame;  // how to frame the reply; its views are not used
     bson::Document next;
     std::string database;
+    std::optional<std::chrono::steady_clock::time_point> patience;  // of one that waited
   };
   enum class Flush { kDone, kBlocked, kFailed };
 
+  Wait Move(Scratch& scratch, bool hangup);
+  // Notes the memory the connection holds; false when all hold too much and it is one of those
+  // that hold more than a little.
+  bool Account();
   Wait Receive(Scratch& scratch);
   Input::Read Fill(bool stay, bool* full);
   std::optional<Wait> FinishOutput();
   std::optional<Wait> RunMessages(Scratch& scratch);
   std::optional<Wait> RunStream(Scratch& scratch);
-  std::optional<Wait> Answer(wire::Message& message, Scratch& scratch);
+  std::optional<Wait> Answer(wire::Message& message, Scratch& scratch,
+                             std::optional<std::chrono::steady_clock::time_point> patience = {});
+  void Keep(const wire::Message& message, bson::Document next, int32_t request_id);
   Flush Send(const std::string& bytes, size_t* sent);
 
   // Constant after construction.
@@ -85,10 +109,14 @@ class Connection {
   Input input_;
   std::string output_;  // the reply that did not fit the socket, or is delayed
   size_t sent_ = 0;
+  size_t held_ = 0;  // as counted in shared_->held
   bool close_after_output_ = false;
   std::chrono::milliseconds delay_{0};
   std::unique_ptr<Stream> stream_;
+  std::unique_ptr<request::Waiting> waiting_;
   // Used by any thread.
+  std::atomic<bool> woken_{false};
+  std::atomic<bool> handed_over_{false};
   std::atomic<bool> awaited_{false};
   std::atomic<bool> told_{false};
 };

@@ -34,6 +34,8 @@ class Input {
   Read Fill(int fd, bool wait, bool* full);
 
   size_t pending() const { return end_ - begin_; }
+  // Bytes of memory of its own.
+  size_t held() const { return own_ == nullptr ? 0 : capacity_; }
 
  private:
   void MakeRoom();

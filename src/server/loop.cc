@@ -20,6 +20,12 @@ namespace {
 // commit, few enough to not fight for the processors.
 int BaseThreads(int limit, int processors) { return std::min(limit, std::max(8, 4 * processors)); }
 
+// An eighth of the machine's memory.
+size_t DefaultHeldBytes() {
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) /
+         8;
+}
+
 }  // namespace
 
 Loop::Loop(const Options& options, std::vector<Listener> listeners, int port,
@@ -33,6 +39,13 @@ Loop::Loop(const Options& options, std::vector<Listener> listeners, int port,
       base_threads_(BaseThreads(options.max_threads, processors_)) {
   shared_.handler = handler;
   shared_.stay_limit = std::max(2, processors_);
+  shared_.held_limit = options.held_bytes > 0 ? options.held_bytes : DefaultHeldBytes();
+  shared_.woken = [this] {
+    std::lock_guard lock(mutex_);
+    if (!std::exchange(woken_, true)) {
+      wake_.notify_one();
+    }
+  };
 }
 
 Loop::~Loop() { Stop(); }

@@ -57,6 +57,7 @@ class Loop {
   struct Timer {
     Clock::time_point when;
     Connection* connection;  // owned by the timer until it fires
+    bool parked;             // it may be woken before
   };
 
   // Threads of the pool (worker.cc).
@@ -72,12 +73,14 @@ class Loop {
 
   // The supervisor (supervisor.cc): timers, growth of the pool, vanished clients.
   void Supervise();
-  void Delay(Connection* connection);
+  void Delay(Connection* connection, Clock::time_point when, bool parked);
+  void FireWoken(Clock::time_point now);  // REQUIRES: mutex_ held
   void NoteStarvation();
   void FireTimers(Clock::time_point now, bool all);         // REQUIRES: mutex_ held
   void GrowPool();                                          // REQUIRES: mutex_ held
   static bool GetsOn(Worker& worker);                       // REQUIRES: mutex_ held
   std::vector<std::shared_ptr<Connection>> FindVanished();  // REQUIRES: mutex_ held
+  void GiveBackMemory();
   void JoinExited(std::unique_lock<std::mutex>& lock);
 
   // Constant after construction.
@@ -90,6 +93,7 @@ class Loop {
   const int base_threads_;
   Shared shared_;
   std::thread supervisor_;
+  size_t most_held_ = 0;               // the supervisor's: since memory was last given back
   std::atomic<bool> starving_{false};  // the supervisor looks often
   std::atomic<int> thread_count_{0};
 
@@ -101,7 +105,10 @@ class Loop {
   std::list<Worker> workers_;
   std::vector<std::thread> exited_;
   std::vector<Timer> timers_;  // a heap, the soonest first
-  int calm_looks_ = 0;         // short looks in a row that found no starvation
+  size_t parked_ = 0;          // timers of parked connections
+  bool woken_ = false;         // one of them was woken
+  Clock::time_point next_wakes_{};
+  int calm_looks_ = 0;  // short looks in a row that found no starvation
   bool started_ = false;
   bool workers_stop_ = false;
   bool supervisor_stop_ = false;

@@ -29,6 +29,9 @@ struct Options {
   int unix_socket_permissions = 0700;
   int max_connections = 65536;
   int max_threads = 4096;
+  // Memory that messages arriving slowly and replies nobody reads may take, all connections
+  // together; 0: an eighth of the machine's. Past it, connections that take more are closed.
+  size_t held_bytes = 0;
   // How long Stop lets running commands go on before it asks them to end.
   std::chrono::milliseconds grace = std::chrono::seconds(10);
 };

@@ -48,6 +48,25 @@ class TestHandler : public request::Handler {
       next.Append("stream", left - 1);
       outcome.next = next.Finish();
       b.Append("left", left);
+    } else if (name == "wait") {
+      std::lock_guard lock(mutex_);
+      auto now = std::chrono::steady_clock::now();
+      auto until = request.patience.value_or(now + std::chrono::milliseconds(argument.AsInt32()));
+      ++runs_;
+      if (!rung_ && now < until) {
+        outcome.wait = std::make_unique<request::Waiting>();
+        outcome.wait->until = until;
+        outcome.wait->listeners.push_back(bell_.Listen([waker = request.waker] { waker->Wake(); }));
+        ++waits_;
+        changed_.notify_all();
+      }
+      b.Append("rung", rung_);
+    } else if (name == "ring") {
+      {
+        std::lock_guard lock(mutex_);
+        rung_ = true;
+      }
+      bell_.Ring();
     } else if (name == "quit") {
       outcome.close = true;
     } else if (name == "count") {
@@ -77,6 +96,14 @@ class TestHandler : public request::Handler {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return blocked_ == count; });
   }
+  void WaitWaiting(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waits_ >= count; });
+  }
+  int runs() {
+    std::lock_guard lock(mutex_);
+    return runs_;
+  }
   void WaitGone(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return gone_.size() >= count; });
@@ -92,6 +119,10 @@ class TestHandler : public request::Handler {
   std::condition_variable changed_;
   bool released_ = false;
   int blocked_ = 0;
+  Bell bell_;
+  bool rung_ = false;
+  int waits_ = 0;
+  int runs_ = 0;
   int32_t unacknowledged_ = 0;
   std::set<int64_t> gone_;
 };
@@ -306,6 +337,105 @@ TEST_F(ServerTest, DelayedRepliesHoldNoThread) {
     EXPECT_EQ(other.Reply()["ok"].AsDouble(), 1.0);
     EXPECT_EQ(other.Run("ping")["ok"].AsDouble(), 1.0);
   }
+}
+
+TEST_F(ServerTest, WaitingRequestsHoldNoThread) {
+  Options options;
+  options.max_threads = 2;
+  Start(options);
+  constexpr int kWaiting = 200;
+  std::vector<Peer> waiting;
+  for (int i = 0; i < kWaiting; ++i) {
+    waiting.emplace_back(port());
+    waiting.back().Send(Frame(0, Command("wait", 600'000)));
+  }
+  handler_.WaitWaiting(kWaiting);
+  Peer peer(port());
+  EXPECT_EQ(peer.Run("ring")["ok"].AsDouble(), 1.0);
+  for (Peer& other : waiting) {
+    EXPECT_TRUE(other.Reply()["rung"].AsBool());
+    EXPECT_EQ(other.response_to(), 7);
+    EXPECT_EQ(other.Run("ping")["ok"].AsDouble(), 1.0);
+  }
+}
+
+TEST_F(ServerTest, AWaitEndsWithItsPatience) {
+  Start();
+  Peer peer(port());
+  EXPECT_FALSE(peer.Run("wait", 20)["rung"].AsBool());
+  EXPECT_EQ(handler_.runs(), 2);
+  EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+}
+
+TEST_F(ServerTest, AClientThatVanishesWhileItWaitsIsNoticed) {
+  Start();
+  Peer peer(port());
+  peer.Send(Frame(0, Command("wait", 600'000)));
+  handler_.WaitWaiting(1);
+  peer.Close();
+  handler_.WaitGone(1);
+  Peer other(port());
+  EXPECT_EQ(other.Run("ring")["ok"].AsDouble(), 1.0);
+}
+
+TEST_F(ServerTest, StopEndsWaits) {
+  Start();
+  Peer peer(port());
+  peer.Send(Frame(0, Command("wait", 600'000)));
+  handler_.WaitWaiting(1);
+  server_->Stop();
+  EXPECT_EQ(peer.Receive(), "");
+}
+
+TEST_F(ServerTest, RacingWakesAreNotLost) {
+  Start();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      Peer peer(port());
+      if (t == 0) {
+        handler_.WaitWaiting(1);
+        peer.Run("ring");
+      } else {
+        EXPECT_TRUE(peer.Run("wait", 600'000)["rung"].AsBool());
+      }
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+}
+
+TEST_F(ServerTest, MemoryOfSlowClientsIsBounded) {
+  Options options;
+  options.held_bytes = 64 << 20;
+  Start(options);
+  constexpr int kLarge = 40 << 20;
+  std::vector<Peer> peers;
+  for (int i = 0; i < 2; ++i) {  // nobody reads these replies
+    peers.emplace_back(port());
+    peers.back().Send(Frame(0, Command("large", kLarge)));
+  }
+  handler_.WaitGone(1);
+  Peer other(port());
+  EXPECT_EQ(other.Run("ping")["ok"].AsDouble(), 1.0);
+  // What was sent before comes first, then the end.
+  size_t whole = 0;
+  for (Peer& peer : peers) {
+    whole += peer.Receive().size() > size_t{kLarge} ? 1 : 0;
+  }
+  EXPECT_EQ(whole, 1U);
+  // The end of this message never comes.
+  std::string body = Command("ping", 1);
+  body.resize(40 << 20);
+  std::string half = Frame(0, body);
+  half.resize(half.size() - 1);
+  for (int i = 0; i < 2; ++i) {
+    peers.emplace_back(port());
+    peers.back().Send(half);
+  }
+  handler_.WaitGone(2);
+  EXPECT_EQ(other.Run("ping")["ok"].AsDouble(), 1.0);
 }
 
 TEST_F(ServerTest, StreamsReplies) {

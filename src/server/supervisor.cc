@@ -3,6 +3,7 @@
 // The supervisor: one thread that sleeps until a delayed reply is due, the pool may starve, or a
 // second has passed with connections open.
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -23,6 +24,7 @@ constexpr auto kLongLook = std::chrono::seconds(1);
 constexpr int kCalmLooks = 100;
 // Short looks after which a command that keeps a processor busy should not keep others waiting.
 constexpr int kLongCommand = 20;
+constexpr size_t kMuchMemory = 64 << 20;
 
 bool Vanished(int fd) {
   pollfd look{fd, POLLRDHUP, 0};
@@ -55,6 +57,9 @@ void Loop::Supervise() {
   auto next_long = Clock::now() + kLongLook;
   while (!supervisor_stop_) {
     auto now = Clock::now();
+    if (woken_ && now >= next_wakes_) {
+      FireWoken(now);
+    }
     FireTimers(now, shared_.stopping);
     if (starving_) {
       GrowPool();
@@ -67,32 +72,53 @@ void Loop::Supervise() {
         connection->TellDisconnected();
       }
       gone.clear();
+      GiveBackMemory();
       lock.lock();
       JoinExited(lock);
     }
     if (starving_) {
       wake_.wait_for(lock, kShortLook);
-    } else if (connections_.empty() && timers_.empty() && exited_.empty()) {
+    } else if (connections_.empty() && timers_.empty() && exited_.empty() &&
+               most_held_ <= kMuchMemory) {
       wake_.wait(lock);
     } else {
-      wake_.wait_until(lock,
-                       timers_.empty() ? next_long : std::min(next_long, timers_.front().when));
+      auto until = timers_.empty() ? next_long : std::min(next_long, timers_.front().when);
+      wake_.wait_until(lock, woken_ ? std::min(until, next_wakes_) : until);
     }
   }
 }
 
-void Loop::Delay(Connection* connection) {
+void Loop::Delay(Connection* connection, Clock::time_point when, bool parked) {
   std::lock_guard lock(mutex_);
-  timers_.push_back({Clock::now() + connection->delay(), connection});
+  parked_ += parked ? 1 : 0;
+  timers_.push_back({when, connection, parked});
   std::push_heap(timers_.begin(), timers_.end(), kLater);
+  if (parked && connection->woken() && !std::exchange(woken_, true)) {
+    wake_.notify_one();  // woken before it was here
+  }
   if (timers_.front().connection == connection || shared_.stopping) {
     wake_.notify_one();
   }
 }
 
+// Every wake runs a request: many that wait are woken together, and the less often the more they
+// are, so that those who never find anything leave the processors to others.
+void Loop::FireWoken(Clock::time_point now) {
+  constexpr auto kPerParked = std::chrono::microseconds(20);
+  next_wakes_ = now + kPerParked * parked_;
+  woken_ = false;
+  for (Timer& timer : timers_) {
+    if (timer.parked && timer.connection->woken()) {
+      timer.when = Clock::time_point::min();
+    }
+  }
+  std::make_heap(timers_.begin(), timers_.end(), kLater);
+}
+
 void Loop::FireTimers(Clock::time_point now, bool all) {
   while (!timers_.empty() && (all || timers_.front().when <= now)) {
     Connection* connection = timers_.front().connection;
+    parked_ -= timers_.front().parked ? 1 : 0;
     std::pop_heap(timers_.begin(), timers_.end(), kLater);
     timers_.pop_back();
     Arm(connection, EPOLLOUT | EPOLLRDHUP, EPOLL_CTL_MOD);
@@ -162,6 +188,16 @@ std::vector<std::shared_ptr<Connection>> Loop::FindVanished() {
   }
   std::make_heap(timers_.begin(), timers_.end(), kLater);
   return gone;
+}
+
+// The allocator keeps what slow clients took; the system gets it back when most of it is free.
+void Loop::GiveBackMemory() {
+  const size_t held = shared_.held.load(std::memory_order_relaxed);
+  most_held_ = std::max(most_held_, held);
+  if (most_held_ > kMuchMemory && held < most_held_ / 2) {
+    most_held_ = held;
+    malloc_trim(0);
+  }
 }
 
 void Loop::JoinExited(std::unique_lock<std::mutex>& lock) {

@@ -76,6 +76,7 @@ bool Loop::Retire(Worker* worker) {
 }
 
 void Loop::Serve(Worker* worker, Scratch& scratch, Connection* connection, uint32_t events) {
+  connection->TakeOver();
   worker->current.store(connection, std::memory_order_relaxed);
   worker->turns.fetch_add(1, std::memory_order_release);
   auto wait = connection->Drive(scratch, (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
@@ -88,7 +89,10 @@ void Loop::Serve(Worker* worker, Scratch& scratch, Connection* connection, uint3
       Arm(connection, EPOLLOUT | (connection->streaming() ? EPOLLRDHUP : 0U), EPOLL_CTL_MOD);
       break;
     case Connection::Wait::kDelay:
-      Delay(connection);
+      Delay(connection, Clock::now() + connection->delay(), false);
+      break;
+    case Connection::Wait::kPark:
+      Delay(connection, connection->until(), true);
       break;
     case Connection::Wait::kClose:
       Close(connection);
@@ -159,6 +163,7 @@ bool Loop::Arm(Connection* connection, uint32_t events, int op) {
   epoll_event event{};
   event.events = events | EPOLLONESHOT;
   event.data.ptr = connection;
+  connection->HandOver();
   return epoll_ctl(epoll_.get(), op, connection->fd(), &event) == 0;
 }
 

@@ -480,6 +480,7 @@ void Retire(const CollectionInfo& info) {
     index->table->dropped.store(true, std::memory_order_release);
   }
   info.state->dropped = true;
+  info.state->news.Ring();
   info.state->NotifyInsert();
 }
 

@@ -114,8 +114,9 @@ void ChangeLog::Leave(uint64_t first) {
     }
   }
   if (tell) {
-    grown_.notify_all();
+    told_.notify_all();
   }
+  grown.Ring();
 }
 
 void ChangeLog::Await(OpContext& op, bson::Timestamp seen,
@@ -129,7 +130,7 @@ void ChangeLog::Await(OpContext& op, bson::Timestamp seen,
     if (now >= deadline) {
       break;
     }
-    grown_.wait_until(lock, std::min(deadline, now + kSlice));
+    told_.wait_until(lock, std::min(deadline, now + kSlice));
   }
   --waiting_;
 }

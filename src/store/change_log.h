@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bell.h"
 #include "base/op_context.h"
 #include "kv/kv.h"
 #include "quire/bson.h"
@@ -52,6 +53,8 @@ class ChangeLog {
   bson::Timestamp First() const { return UnpackTime(first_.load(std::memory_order_acquire)); }
   // Waits until something after `seen` is visible, `op` is killed or `deadline` passes.
   void Await(OpContext& op, bson::Timestamp seen, std::chrono::steady_clock::time_point deadline);
+  // Rings whenever Visible() has grown.
+  Bell grown;
 
   // Removes the oldest entries while the log is larger than `max_bytes` (0: no bound), and all
   // from before `before`; never the newest.
@@ -80,7 +83,7 @@ class ChangeLog {
   std::atomic<uint64_t> first_{0};
   std::mutex mutex_;
   std::deque<InFlight> in_flight_;  // protected by mutex_: by time
-  std::condition_variable grown_;
+  std::condition_variable told_;
   int waiting_ = 0;  // protected by mutex_
 };
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/bell.h"
 #include "base/shared_gate.h"
 #include "store/layout.h"
 
@@ -52,6 +53,8 @@ class CollectionState {
   uint64_t inserts() const { return inserts_.load(std::memory_order_acquire); }
   // Waits until inserts() differs from `seen` or `deadline` passes.
   void WaitForInsert(uint64_t seen, std::chrono::steady_clock::time_point deadline);
+  // Rings with every one of these inserts, and when the collection is dropped.
+  Bell news;
 
  private:
   std::atomic<uint64_t> inserts_{0};

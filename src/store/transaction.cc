@@ -139,6 +139,7 @@ void CollectionState::NotifyInsert() {
     inserts_.fetch_add(1, std::memory_order_release);
   }
   inserted_.notify_all();
+  news.Ring();
 }
 
 void CollectionState::WaitForInsert(uint64_t seen, std::chrono::steady_clock::time_point deadline) {
