@@ -143,6 +143,13 @@ Result<std::unique_ptr<WindowFunction>> ParseWindowFunction(const bson::Element&
   scope.context = context;
   bson::Document spec = WithoutArrayArgument(function);
   ASSIGN_OR_RETURN(auto accumulator, expr::Accumulator::Parse(spec.view().front(), scope));
+  bool slides = bounds && bounds->lower.kind != WindowBound::Kind::kUnbounded;
+  if (slides && function.type() != bson::Type::kArray) {
+    ASSIGN_OR_RETURN(auto sliding, ParseSliding({function, bounds, sort, context}));
+    if (sliding) {
+      return sliding;
+    }
+  }
   return std::unique_ptr<WindowFunction>(std::make_unique<AccumulatorWindow>(
       std::move(accumulator), bounds ? *bounds : WindowBounds(), std::move(spec)));
 }

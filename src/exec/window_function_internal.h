@@ -22,6 +22,10 @@ ParseWindow ParseDerivative, ParseIntegral;                              // wind
 ParseWindow ParseExpMovingAvg, ParseLinearFill, ParseLocf;               // window_series.cc
 ParseWindow ParseCovariancePop, ParseCovarianceSamp;                     // window_covariance.cc
 
+// $sum, $avg, $count, $min and $max over windows whose beginning moves; null for other functions.
+// REQUIRES: the function was found valid.
+ParseWindow ParseSliding;  // window_sliding.cc
+
 // $stdDevPop and $stdDevSamp over windows whose beginning moves.
 ParseWindow ParseSlidingDeviation;  // window_deviation.cc
 

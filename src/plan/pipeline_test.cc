@@ -257,6 +257,45 @@ TEST(Pipeline, Windows) {
   }
 }
 
+// Sliding windows against the same frames written out for each row.
+TEST(Pipeline, SlidingWindows) {
+  const char* const kRows =
+      "{c: [{_id: 0, v: 5}, {_id: 1, v: 2.5}, {_id: 2}, {_id: 3, v: {$numberLong: '7'}}, {_id: 4, "
+      "v: 'x'}, {_id: 5, v: {$numberDecimal: '1.10'}}, {_id: 6, v: {$numberDouble: 'NaN'}}, {_id: "
+      "7, v: 3}, {_id: 8, v: 3}, {_id: 9, v: {$numberDouble: 'Infinity'}}, {_id: 10, v: -4}, {_id: "
+      "11, v: {$numberLong: '9223372036854775807'}}, {_id: 12, v: 1}, {_id: 13, v: null}]}";
+  const std::pair<const char*, const char*> kWindows[] = {
+      {"[-2, 0]", "{$gte: ['$$r._id', {$subtract: ['$_id', 2]}]}, {$lte: ['$$r._id', '$_id']}"},
+      {"[-1, 3]",
+       "{$gte: ['$$r._id', {$subtract: ['$_id', 1]}]}, {$lte: ['$$r._id', {$add: ['$_id', 3]}]}"},
+      {"[-4, -2]",
+       "{$gte: ['$$r._id', {$subtract: ['$_id', 4]}]}, {$lte: ['$$r._id', {$subtract: ['$_id', "
+       "2]}]}"},
+      {"[2, 5]",
+       "{$gte: ['$$r._id', {$add: ['$_id', 2]}]}, {$lte: ['$$r._id', {$add: ['$_id', 5]}]}"},
+      {"['current', 'unbounded']", "{$gte: ['$$r._id', '$_id']}"},
+  };
+  for (const auto& [window, frame] : kWindows) {
+    for (const char* function : {"$sum", "$avg", "$min", "$max"}) {
+      SCOPED_TRACE(std::string(function) + " over " + window);
+      std::string sliding = std::string("[{$setWindowFields: {sortBy: {_id: 1}, output: {w: {") +
+                            function + ": '$v', window: {documents: " + window +
+                            "}}}}}, {$project: {w: 1}}, {$sort: {_id: 1}}]";
+      std::string each = std::string(
+                             "[{$lookup: {from: 'c', as: 'all', pipeline: [{$sort: {_id: "
+                             "1}}]}}, {$project: {w: {") +
+                         function +
+                         ": {$map: {input: {$filter: {input: '$all', as: 'r', cond: " + "{$and: [" +
+                         frame + "]}}}, in: '$$this.v'}}}}}, {$sort: {_id: 1}}]";
+      auto got = RunPipeline(kRows, sliding.c_str());
+      auto want = RunPipeline(kRows, each.c_str());
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      ASSERT_TRUE(want.ok()) << want.status().ToString();
+      EXPECT_EQ(bson::ToJson(got->view()), bson::ToJson(want->view()));
+    }
+  }
+}
+
 TEST(Pipeline, WindowsAndDensifySpillWhenAllowed) {
   const char* const kPipelines[] = {
       "[{$setWindowFields: {sortBy: {n: 1}, output: {s: {$sum: '$n', window: {range: [-2, 2]}}}}}]",

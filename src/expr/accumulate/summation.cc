@@ -41,11 +41,12 @@ void DoubleDoubleSum::Add(int64_t i) {
 }
 
 void DoubleDoubleSum::Add(const DoubleDoubleSum& other) {
+  if (!std::isfinite(other.plain_)) {
+    plain_ += other.plain_;  // its parts say nothing any more
+    return;
+  }
   Add(other.sum_);
   Add(other.compensation_);
-  if (!std::isfinite(other.plain_)) {
-    plain_ += other.plain_;
-  }
 }
 
 double DoubleDoubleSum::ToDouble() const {
