@@ -226,6 +226,62 @@ Status Saga::RollbackPart(const OwnedValue& record_id, const Participant& part) 
   }
 }
 
+// A refusal is kept too, so that repeating the call finds it.
+Result<Document> Saga::RunInTransaction(const Document& fields) const {
+  const Document by_id = Doc("_id", fields["_id"]);
+  ASSIGN_OR_RETURN(auto before, store_.FindOne(options_.records, by_id));
+  if (before) {
+    return Continue(fields);
+  }
+  const std::string point = options_.name + "_transact";
+  auto record = [&](const char* state) {
+    bson::Builder out;
+    out.AppendFields(fields).Append("state", state).Append("ts", store_.Now());
+    out.Append("ended", store_.Now());
+    return out.Finish();
+  };
+  const Document done = record("done");
+  Status refusal;
+  Status status = store_.Transact([&](const Store& inside) {
+    refusal = Status::Ok();
+    return ApplyAll(inside, done, &refusal);
+  });
+  if (!refusal.ok()) {
+    bson::Builder out;
+    const Document undone = record("rolled_back");
+    out.AppendFields(undone).Append("error", ErrorName(refusal));
+    status = store_.Insert(options_.records, out.Finish());
+  }
+  if (IsDuplicateKey(status)) {
+    return Continue(fields);
+  }
+  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(store_.seams().After(point, 2));
+  return refusal.ok() ? Result<Document>(done) : refusal;
+}
+
+Status Saga::ApplyAll(const Store& inside, const Document& record, Status* refusal) const {
+  const std::vector<Participant> parts = options_.plan(record);
+  for (const Participant& part : parts) {
+    bson::Builder guarded;
+    guarded.Append("_id", part.id.value()).AppendFields(part.guard);
+    // An update without operators is a replacement: what is not changed is only looked at.
+    ASSIGN_OR_RETURN(auto found, inside.FindOne(part.collection, guarded.Finish()));
+    if (!found) {
+      ASSIGN_OR_RETURN(auto there, inside.FindOne(part.collection, Doc("_id", part.id)));
+      *refusal = MakeError(there ? part.refused : part.absent, bson::ToJson(part.id.value()));
+      return *refusal;
+    }
+    for (const Document* update : {&part.prepare, &part.retire}) {
+      if (!update->empty()) {
+        RETURN_IF_ERROR(inside.UpdateOne(part.collection, Doc("_id", part.id), *update).status());
+      }
+    }
+  }
+  RETURN_IF_ERROR(inside.Insert(options_.records, record));
+  return inside.seams().After(options_.name + "_transact", 1);
+}
+
 Result<JobReport> Saga::Cleanup(std::chrono::milliseconds max_time) const {
   JobReport report;
   auto each = [&](const Document& filter, const auto& work) -> Status {

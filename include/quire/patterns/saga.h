@@ -52,6 +52,10 @@ class Saga {
   // the outcome open: call again with the same _id, or let Cleanup decide.
   Result<bson::Document> Run(const bson::Document& fields) const;
 
+  // The same in one multi-document transaction, which leaves nothing to clean up. Both ways may be
+  // used side by side.
+  Result<bson::Document> RunInTransaction(const bson::Document& fields) const;
+
   // Finishes what was committed, undoes what was not within `max_time` of its start, and goes on
   // with what was being undone. Any number may run at once.
   Result<JobReport> Cleanup(std::chrono::milliseconds max_time) const;
@@ -69,6 +73,7 @@ class Saga {
   Result<bson::Document> Retire(const bson::Document& record) const;
   Result<bson::Document> GiveUp(const bson::OwnedValue& id, const Status& why) const;
   Status Rollback(const bson::Document& record) const;
+  Status ApplyAll(const Store& inside, const bson::Document& record, Status* refusal) const;
   Status RollbackPart(const bson::OwnedValue& record_id, const Participant& part) const;
   Status After(int step) const { return store_.seams().After(options_.name, step); }
 

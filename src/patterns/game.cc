@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Characters and rooms, and the way from one to another.
+#include "quire/patterns/game.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/try.h"
+#include "patterns/game_documents.h"
+#include "quire/patterns/lease.h"
+#include "quire/patterns/names.h"
+
+namespace quire::patterns {
+
+namespace {
+
+using bson::Document;
+
+constexpr char kHandOver[] = "game.hand_over";
+
+Document NewAccount(std::string_view id) {
+  return Doc("_id", id, "amount", int64_t{0}, "txns", List(), "voided", List());
+}
+
+void IndexInto(const std::vector<GameItem>& items, std::map<std::string, const GameItem*>* index) {
+  for (const GameItem& item : items) {
+    index->emplace(item.id.ToHex(), &item);
+    IndexInto(item.inventory, index);
+  }
+}
+
+}  // namespace
+
+std::string DescribeItem(const GameItem& item) {
+  const int32_t bonus = item.bonus.value_or(0);
+  if (bonus == 0) {
+    return item.name;
+  }
+  return (bonus > 0 ? "+" : "") + std::to_string(bonus) + " " + item.name;
+}
+
+std::map<std::string, const GameItem*> ItemIndex(const std::vector<GameItem>& inventory) {
+  std::map<std::string, const GameItem*> index;
+  IndexInto(inventory, &index);
+  return index;
+}
+
+Game::Game(const Client& client, std::string_view database, GameOptions options)
+    : options_(std::move(options)),
+      store_(client, database, options_.seams),
+      saga_(store_, {kHandOver, kGameRecords, PlanHandOver}) {}
+
+const std::vector<IndexSpec>& Game::Indexes() {
+  static const std::vector<IndexSpec> kIndexes = {
+      {kCharacters, R"({"location.id": 1})"},
+      {kCharacters, R"({"moving.ts": 1})", false, -1, R"({"sparse": true})"},
+      {kCharacters, R"({"inventory.id": 1})"},
+      {kCharacters, R"({"transit.ts": 1})", false, -1, R"({"sparse": true})"},
+      {kLocations, R"({"players.id": 1})"},
+      {kLocations, R"({"inventory.id": 1})"},
+      {kLocations, R"({"transit.ts": 1})", false, -1, R"({"sparse": true})"},
+      {kGameRecords, R"({"state": 1, "ts": 1})"}};
+  return kIndexes;
+}
+
+const std::vector<ShardKeySpec>& Game::ShardKeys() {
+  static constexpr char kHashed[] = R"({"_id": "hashed"})";
+  static const std::vector<ShardKeySpec> kKeys = {
+      {kCharacters, kHashed}, {kLocations, kHashed}, {kLedger, kHashed}, {kGameRecords, kHashed}};
+  return kKeys;
+}
+
+// The ledger's account first: no template is without one.
+Status Game::CreateTemplate(const ItemTemplate& item) const {
+  if (item.id.empty()) {
+    return MakeError(Error::kInvalidName, "a template has an id");
+  }
+  if (item.weight < 0 || item.price < 0) {
+    return MakeError(Error::kInvalidAmount, item.id);
+  }
+  for (const std::string& account : {std::string(kGoldAccount), ItemAccount(item.id)}) {
+    Status status = store_.Insert(kLedger, NewAccount(account));
+    if (!IsDuplicateKey(status)) {
+      RETURN_IF_ERROR(status);
+    }
+  }
+  RETURN_IF_ERROR(store_.seams().After("game.create_template.c1"));
+  bson::Builder out;
+  out.Append("_id", item.id).Append("name", item.name);
+  if (item.bonus) {
+    out.Append("bonus", *item.bonus);
+  }
+  out.Append("weight", item.weight).Append("price", item.price);
+  out.Append("container", item.container).Append("region", item.region).Append("hand", item.hand);
+  return store_.Insert(kTemplates, out.Finish());
+}
+
+Status Game::CreateLocation(const NewLocation& location) const {
+  bson::Builder exits;
+  for (const auto& [direction, to] : location.exits) {
+    RETURN_IF_ERROR(EncodeName(direction).status());
+    exits.Append(direction, to);
+  }
+  if (location.id.empty()) {
+    return MakeError(Error::kInvalidName, "a location has an id");
+  }
+  return store_.Insert(kLocations, Doc("_id", location.id, "description", location.description,
+                                       "exits", exits.Finish(), "players", List(), "inventory",
+                                       List(), "rev", int64_t{0}, "txns", List(), "voided", List(),
+                                       "transit", List(), "shopkeeper", location.shopkeeper));
+}
+
+Status Game::CreateCharacter(const NewCharacter& character) const {
+  if (character.id.empty()) {
+    return MakeError(Error::kInvalidName, "a character has an id");
+  }
+  Status account = store_.Insert(kLedger, NewAccount(kGoldAccount));
+  if (!IsDuplicateKey(account)) {
+    RETURN_IF_ERROR(account);
+  }
+  ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, character.location}));
+  const Document intrinsics =
+      Doc("strength", character.strength, "dexterity", character.dexterity, "intelligence",
+          character.intelligence, "charisma", character.charisma);
+  const Document self = Doc("intrinsics", intrinsics, "class", character.klass, "health",
+                            character.health, "mana", character.mana);
+  const int64_t capacity = options_.capacity_per_strength * character.strength;
+  RETURN_IF_ERROR(store_.Insert(
+      kCharacters,
+      Doc("_id", character.id, "name", character.name, "character", self, "location",
+          RoomCache(room), "gold", int64_t{0}, "armor", List(), "weapons", List(), "inventory",
+          List(), "rev", int64_t{0}, "load", int64_t{0}, "capacity", capacity, "txns", List(),
+          "voided", List(), "transit", List(), "moving", bson::Value::Null())));
+  RETURN_IF_ERROR(store_.seams().After("game.create_character.c1"));
+  const Document player = Doc("id", character.id, "name", character.name);
+  RETURN_IF_ERROR(
+      store_
+          .UpdateOne(kLocations,
+                     Doc("_id", character.location, "players.id", Doc("$ne", character.id)),
+                     Doc("$push", Doc("players", player)))
+          .status());
+  return store_.seams().After("game.create_character.c2");
+}
+
+Result<CharacterView> Game::Load(std::string_view character) const {
+  ASSIGN_OR_RETURN(Document found, Get({Holder::kCharacter, std::string(character)}));
+  CharacterView view{std::string(character),
+                     std::string(TextAt(found, "name")),
+                     IntegerAt(found, "gold"),
+                     !found["moving"].nullish(),
+                     RoomViewOf(found["location"].AsDocument()),
+                     ItemsOf(found["inventory"])};
+  const auto index = ItemIndex(view.inventory);
+  auto described = [&](bson::View worn) {
+    auto item = index.find(worn["id"].AsObjectId().ToHex());
+    return item == index.end() ? std::string() : DescribeItem(*item->second);
+  };
+  view.armor = {{"head", {}}, {"hands", {}}, {"feet", {}}, {"body", {}}};
+  for (const bson::Element& worn : found["armor"].AsArray()) {
+    bson::View one = worn.value().AsDocument();
+    view.armor[std::string(TextAt(one, "region"))].push_back(described(one));
+  }
+  view.weapons = {{"left", ""}, {"right", ""}, {"both", ""}};
+  for (const bson::Element& held : found["weapons"].AsArray()) {
+    bson::View one = held.value().AsDocument();
+    view.weapons[std::string(TextAt(one, "hand"))] = described(one);
+  }
+  return view;
+}
+
+Result<RoomView> Game::ViewRoom(std::string_view location) const {
+  ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, std::string(location)}));
+  const Document cache = RoomCache(room);
+  return RoomViewOf(cache);
+}
+
+Result<std::vector<std::string>> Game::PlayersIn(std::string_view location) const {
+  ASSIGN_OR_RETURN(auto found, store_.Find(kCharacters, Doc("location.id", location),
+                                           {.projection = Doc("_id", 1)}));
+  std::vector<std::string> players;
+  for (const Document& one : found) {
+    players.emplace_back(TextAt(one, "_id"));
+  }
+  std::sort(players.begin(), players.end());
+  return players;
+}
+
+// The character's document says where it is: from the first write on it is in the new room.
+Status Game::Move(std::string_view character, std::string_view direction) const {
+  ASSIGN_OR_RETURN(Document who, Get({Holder::kCharacter, std::string(character)}));
+  if (!who["moving"].nullish()) {
+    return MakeError(Error::kBusy, character);
+  }
+  const std::string from(TextAt(who, "location.id"));
+  ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, from}));
+  const bson::Value to = room["exits"].AsDocument()[direction];
+  if (!to.is_string()) {
+    return MakeError(Error::kNoExit, direction);
+  }
+  ASSIGN_OR_RETURN(auto next, store_.FindOne(kLocations, Doc("_id", to)));
+  if (!next) {
+    return MakeError(Error::kNoExit, direction);
+  }
+  const Document moving =
+      Doc("from", from, "to", to, "mid", store_.seams().ids->Next(), "ts", store_.Now());
+  ASSIGN_OR_RETURN(
+      int64_t left,
+      store_.UpdateOne(kCharacters,
+                       Doc("_id", character, "location.id", from, "moving", bson::Value::Null()),
+                       Doc("$set", Doc("location.id", to, "moving", moving))));
+  if (left == 0) {
+    return MakeError(Error::kConflict, character);
+  }
+  RETURN_IF_ERROR(store_.seams().After("game.move.c2"));
+  return FinishMove(character, moving);
+}
+
+Status Game::FinishMove(std::string_view character, bson::View moving) const {
+  ASSIGN_OR_RETURN(
+      auto who, store_.FindOne(kCharacters, Doc("_id", character), {.projection = Doc("name", 1)}));
+  const Document player = Doc("id", character, "name", who ? TextAt(*who, "name") : "");
+  RETURN_IF_ERROR(store_
+                      .UpdateOne(kLocations, Doc("_id", moving["from"]),
+                                 Doc("$pull", Doc("players", Doc("id", character))))
+                      .status());
+  RETURN_IF_ERROR(store_.seams().After("game.move.c3"));
+  RETURN_IF_ERROR(store_
+                      .UpdateOne(kLocations,
+                                 Doc("_id", moving["to"], "players.id", Doc("$ne", character)),
+                                 Doc("$push", Doc("players", player)))
+                      .status());
+  RETURN_IF_ERROR(store_.seams().After("game.move.c4"));
+  ASSIGN_OR_RETURN(auto room, store_.FindOne(kLocations, Doc("_id", moving["to"])));
+  if (room) {
+    RETURN_IF_ERROR(store_
+                        .UpdateOne(kCharacters, Doc("_id", character, "moving.mid", moving["mid"]),
+                                   Doc("$set", Doc("location", RoomCache(*room), "moving",
+                                                   bson::Value::Null())))
+                        .status());
+  }
+  return store_.seams().After("game.move.c5");
+}
+
+Result<JobReport> Game::ResumeMoves() const {
+  return RunLeased(
+      Lease(store_, "game.resume_moves", options_.worker, options_.lease),
+      [&]() -> Result<JobReport> {
+        JobReport report;
+        const Document late = Doc("moving.ts", Doc("$lt", store_.Ago(options_.grace)));
+        ASSIGN_OR_RETURN(auto movers, store_.Find(kCharacters, late, {.limit = 1000}));
+        for (const Document& mover : movers) {
+          report.examined += 1;
+          RETURN_IF_ERROR(FinishMove(TextAt(mover, "_id"), mover["moving"].AsDocument()));
+          report.changed += 1;
+        }
+        return report;
+      });
+}
+
+// The list is read before the characters, and written only while it is as it was: who leaves in
+// between changes it, and the next run sees to it.
+Result<bool> Game::RepairPlayers(std::string_view location) const {
+  ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, std::string(location)}));
+  ASSIGN_OR_RETURN(auto there, store_.Find(kCharacters, Doc("location.id", location),
+                                           {.projection = Doc("name", 1)}));
+  std::map<std::string, std::string> names;
+  for (const Document& one : there) {
+    names.emplace(TextAt(one, "_id"), TextAt(one, "name"));
+  }
+  std::vector<Document> players;
+  size_t kept = 0;
+  for (const bson::Element& element : room["players"].AsArray()) {
+    bson::View player = element.value().AsDocument();
+    kept += names.erase(std::string(TextAt(player, "id")));
+    if (kept > players.size()) {
+      players.emplace_back(player);
+    }
+  }
+  if (names.empty() && kept == room["players"].AsArray().Count()) {
+    return false;
+  }
+  for (const auto& [id, name] : names) {
+    players.push_back(Doc("id", id, "name", name));
+  }
+  ASSIGN_OR_RETURN(int64_t changed,
+                   store_.UpdateOne(kLocations, Doc("_id", location, "players", room["players"]),
+                                    Doc("$set", Doc("players", ListOf(players)))));
+  RETURN_IF_ERROR(store_.seams().After("game.repair_players.c1"));
+  return changed == 1;
+}
+
+Result<JobReport> Game::RepairRooms(int64_t batch) const {
+  Lease lease(store_, "game.repair_rooms", options_.worker, options_.lease);
+  ASSIGN_OR_RETURN(auto state, lease.Acquire());
+  if (!state) {
+    return JobReport{.skipped = 1};
+  }
+  JobReport report;
+  ASSIGN_OR_RETURN(
+      auto rooms,
+      store_.Find(kLocations, Doc("_id", Doc("$gt", TextAt(*state, "after"))),
+                  {.projection = Doc("_id", 1), .sort = Doc("_id", 1), .limit = batch}));
+  for (const Document& one : rooms) {
+    const std::string id(TextAt(one, "_id"));
+    ASSIGN_OR_RETURN(bool repaired, RepairPlayers(id));
+    ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, id}));
+    ASSIGN_OR_RETURN(int64_t refreshed,
+                     store_.UpdateMany(kCharacters,
+                                       Doc("location.id", id, "moving", bson::Value::Null(),
+                                           "location", Doc("$ne", RoomCache(room))),
+                                       Doc("$set", Doc("location", RoomCache(room)))));
+    RETURN_IF_ERROR(store_.seams().After("game.repair_rooms.c1"));
+    report.examined += 1;
+    report.changed += (repaired ? 1 : 0) + refreshed;
+  }
+  const bool more = static_cast<int64_t>(rooms.size()) == batch;
+  RETURN_IF_ERROR(lease.Save(Doc("after", more ? rooms.back()["_id"] : bson::Value(""))));
+  RETURN_IF_ERROR(lease.Release());
+  return report;
+}
+
+}  // namespace quire::patterns
