@@ -283,10 +283,7 @@ void Write(Severity severity, std::string_view component, std::string_view messa
   std::string json = JsonLine(severity, component, message, attributes);
   bool shown = severity != Severity::kInfo || !state.quiet.load(std::memory_order_relaxed);
   std::lock_guard lock(state.mutex);
-  if (shown) {
-    if (!state.logger) {
-      state.logger = MakeLogger(std::make_shared<spdlog::sinks::stdout_sink_mt>());
-    }
+  if (shown && state.logger) {
     state.logger->info("{}", state.options.format == Format::kJson
                                  ? json
                                  : TextLine(severity, component, message, attributes));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Structured logging: one line per event, as JSON in the shape MongoDB's tools read
-// ({t, s, c, ctx, msg, attr}) or as text. Safe for concurrent use. Before Open everything goes to
-// standard output as text.
+// ({t, s, c, ctx, msg, attr}) or as text. Safe for concurrent use. Before Open nothing is written,
+// only kept for getLog: a program that embeds the library sees no line of it.
 #pragma once
 
 #include <cstdint>
