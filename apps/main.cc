@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/version.h"
+#include "export/export.h"
+#include "import/import.h"
 #include "serve/serve.h"
 
 namespace {
@@ -25,8 +27,18 @@ int RunServe(const std::vector<std::string>& argv, const std::vector<std::string
   return quire::apps::Serve(Manner::kQuire, argv, arguments);
 }
 
+int RunImport(const std::vector<std::string>&, const std::vector<std::string>& arguments) {
+  return quire::apps::Import(arguments);
+}
+
+int RunExport(const std::vector<std::string>&, const std::vector<std::string>& arguments) {
+  return quire::apps::Export(arguments);
+}
+
 constexpr Subcommand kSubcommands[] = {
     {"serve", RunServe, "start the server (quire serve --help lists its options)"},
+    {"import", RunImport, "put a file into a collection: JSON lines, CSV, TSV, access logs"},
+    {"export", RunExport, "write a collection as JSON lines, CSV or TSV"},
 };
 
 void PrintHelp(FILE* out) {

@@ -199,7 +199,9 @@ void AppendRequest(bson::Builder* out, std::string_view request) {
   }
 }
 
-Result<std::vector<std::string>> CsvFields(std::string_view line) {
+}  // namespace
+
+Result<std::vector<std::string>> ParseCsvRecord(std::string_view line, char separator) {
   std::vector<std::string> fields(1);
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -209,7 +211,7 @@ Result<std::vector<std::string>> CsvFields(std::string_view line) {
       ++i;
     } else if (c == '"' && (quoted || fields.back().empty())) {
       quoted = !quoted;
-    } else if (c == ',' && !quoted) {
+    } else if (c == separator && !quoted) {
       fields.emplace_back();
     } else {
       fields.back() += c;
@@ -220,8 +222,6 @@ Result<std::vector<std::string>> CsvFields(std::string_view line) {
   }
   return fields;
 }
-
-}  // namespace
 
 Result<bson::Document> ParseApacheLine(std::string_view line) {
   Scanner scanner(line);
@@ -266,7 +266,7 @@ Result<bson::Document> ParseApacheLine(std::string_view line) {
 
 Result<bson::Document> ParseMonitorCsvLine(std::string_view line) {
   constexpr size_t kColumns = 6;
-  ASSIGN_OR_RETURN(std::vector<std::string> fields, CsvFields(line));
+  ASSIGN_OR_RETURN(std::vector<std::string> fields, ParseCsvRecord(line));
   if (fields.size() != kColumns) {
     return MakeError(Error::kBadColumnCount, std::to_string(fields.size()));
   }

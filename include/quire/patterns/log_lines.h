@@ -3,7 +3,9 @@
 // Lines of log files as documents.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "quire/bson.h"
 #include "quire/patterns/error.h"
@@ -15,6 +17,9 @@ namespace quire::patterns {
 // user_agent}. `-` is null; times become UTC; a request that is not three words keeps `request`
 // and has null parts. Errors, with the column: BadTime, BadStatus, BadQuote, TooFewFields.
 Result<bson::Document> ParseApacheLine(std::string_view line);
+
+// The fields of a CSV record, with RFC 4180 quotes. Error, with the column: BadQuote.
+Result<std::vector<std::string>> ParseCsvRecord(std::string_view line, char separator = ',');
 
 // A line of monitoring data: node UUID, IP address, node name, parameter, milliseconds since 1970,
 // value, with RFC 4180 quotes: {Host, Ip, Node, ParameterName, GeneratedOn, Value}.

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tool/options.h"
+
+#include <charconv>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+
+namespace quire::apps {
+namespace {
+
+constexpr size_t kHelpColumn = 26;
+constexpr size_t kHelpWidth = 100;
+
+Status Bad(std::string text) { return {kBadValue, std::move(text)}; }
+
+const ToolOption* FindRow(const std::vector<ToolOption>& rows, std::string_view name) {
+  for (const ToolOption& row : rows) {
+    if (row.name == name) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+const ToolOption* FindLetter(const std::vector<ToolOption>& rows, std::string_view argument) {
+  for (const ToolOption& row : rows) {
+    if (row.letter != 0 && argument.size() == 2 && argument[1] == row.letter) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+bool IsSwitch(const ToolOption& row) { return std::holds_alternative<bool*>(row.field); }
+
+Status SetNumber(const ToolOption& row, const std::string& text, int64_t* number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return Bad("--" + std::string(row.name) + ": '" + text + "' is not a whole number");
+  }
+  if (*number < row.min || *number > row.max) {
+    return Bad("--" + std::string(row.name) + ": '" + text + "' is not between " +
+               std::to_string(row.min) + " and " + std::to_string(row.max));
+  }
+  return Status::Ok();
+}
+
+Status Set(const ToolOption& row, const std::string& text) {
+  if (auto* number = std::get_if<int64_t*>(&row.field)) {
+    return SetNumber(row, text, *number);
+  }
+  if (auto* flag = std::get_if<bool*>(&row.field)) {
+    if (text != "true" && text != "false") {
+      return Bad("--" + std::string(row.name) + ": '" + text + "' is not true or false");
+    }
+    **flag = text == "true";
+    return Status::Ok();
+  }
+  *std::get<std::string*>(row.field) = text;
+  return Status::Ok();
+}
+
+// The words of `text` in lines that begin at kHelpColumn.
+std::string Wrapped(std::string_view text) {
+  std::string out;
+  size_t column = kHelpColumn;
+  while (!text.empty()) {
+    const size_t space = text.find(' ');
+    std::string_view word = text.substr(0, space);
+    text = space == std::string_view::npos ? "" : text.substr(space + 1);
+    if (column + word.size() > kHelpWidth) {
+      out += "\n" + std::string(kHelpColumn, ' ');
+      column = kHelpColumn;
+    } else if (!out.empty()) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out;
+}
+
+}  // namespace
+
+Status ParseOptions(const std::vector<ToolOption>& rows, const std::vector<std::string>& arguments,
+                    std::vector<std::string>* words) {
+  for (size_t at = 0; at < arguments.size(); ++at) {
+    const std::string& argument = arguments[at];
+    if (argument == "--") {
+      words->insert(words->end(), arguments.begin() + static_cast<int64_t>(at) + 1,
+                    arguments.end());
+      break;
+    }
+    if (argument.size() < 2 || argument[0] != '-') {
+      words->push_back(argument);
+      continue;
+    }
+    const bool is_long = argument.starts_with("--");
+    const size_t equals = is_long ? argument.find('=') : std::string::npos;
+    const ToolOption* row =
+        is_long ? FindRow(rows, argument.substr(0, equals).substr(2)) : FindLetter(rows, argument);
+    if (row == nullptr) {
+      return Bad("unknown option '" + argument + "'");
+    }
+    if (equals != std::string::npos) {
+      RETURN_IF_ERROR(Set(*row, argument.substr(equals + 1)));
+    } else if (IsSwitch(*row)) {
+      RETURN_IF_ERROR(Set(*row, "true"));
+    } else if (++at == arguments.size()) {
+      return Bad("option '" + argument + "' needs a value");
+    } else {
+      RETURN_IF_ERROR(Set(*row, arguments[at]));
+    }
+  }
+  return Status::Ok();
+}
+
+std::string OptionHelp(const std::vector<ToolOption>& rows) {
+  std::string text;
+  for (const ToolOption& row : rows) {
+    std::string usage = row.letter != 0 ? std::string("  -") + row.letter + ", " : "      ";
+    usage += "--" + std::string(row.name);
+    usage += row.value.empty() ? "" : " " + std::string(row.value);
+    usage += usage.size() < kHelpColumn ? std::string(kHelpColumn - usage.size(), ' ')
+                                        : "\n" + std::string(kHelpColumn, ' ');
+    text += usage + Wrapped(row.help) + "\n";
+  }
+  return text;
+}
+
+}  // namespace quire::apps

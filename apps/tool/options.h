@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options of a sub-command as rows: parsing, --help and messages read the same table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "quire/status.h"
+
+namespace quire::apps {
+
+struct ToolOption {
+  std::string_view name;   // "db" for --db
+  char letter;             // 'd' for -d; 0: none
+  std::string_view value;  // what the help calls its value; "" for switches
+  std::variant<bool*, int64_t*, std::string*> field;
+  std::string_view help;
+  int64_t min = 0;  // bounds of numbers
+  int64_t max = INT64_MAX;
+};
+
+// Sets the fields of the rows from a command line (--name VALUE, --name=VALUE, -x VALUE; after "--"
+// nothing is an option). What is no option goes to `words`. Error: BadValue with a text for the
+// user.
+Status ParseOptions(const std::vector<ToolOption>& rows, const std::vector<std::string>& arguments,
+                    std::vector<std::string>* words);
+
+// One paragraph per row.
+std::string OptionHelp(const std::vector<ToolOption>& rows);
+
+// What the sub-commands exit with.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;    // could not do it, or not to the end
+inline constexpr int kExitBadUsage = 2;  // the command line is wrong; nothing was done
+inline constexpr int kExitPartly = 3;    // done, but some of the input was refused
+
+}  // namespace quire::apps
