@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cursor.h"
 
+#include <algorithm>
 #include <random>
 
 #include "base/error_codes.h"
@@ -12,6 +13,10 @@ namespace {
 
 // A batch holds at most this much, or one document.
 constexpr size_t kMaxBatchBytes = size_t{16} << 20;
+
+// What idle cursors may take into memory, each and all together.
+constexpr size_t kAheadEach = size_t{4} << 20;
+constexpr size_t kAheadAll = size_t{64} << 20;
 
 int64_t NewCursorId() {
   static thread_local std::mt19937_64 random(std::random_device{}());
@@ -36,9 +41,10 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
     ++count;
   }
   exec::Row row;
+  bson::Document ahead;
   while (!exhausted && (limit == 0 || count < limit)) {
     RETURN_IF_ERROR(op.CheckInterrupt());
-    ASSIGN_OR_RETURN(bool more, source->Next(op, &row));
+    ASSIGN_OR_RETURN(bool more, NextRow(op, &row, &ahead));
     if (!more) {
       exhausted = !tailable || source->Ended();
       break;
@@ -58,6 +64,44 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
   return Status::Ok();
 }
 
+Result<bool> Cursor::NextRow(OpContext& op, exec::Row* row, bson::Document* ahead) {
+  if (!ahead_.empty()) {
+    *ahead = std::move(ahead_.front());
+    ahead_.pop_front();
+    ahead_bytes_ -= ahead->view().size();
+    row->document = *ahead;
+    return true;
+  }
+  RETURN_IF_ERROR(ahead_error_);
+  if (finished_) {
+    return false;
+  }
+  return source->Next(op, row);
+}
+
+void Cursor::TakeAhead(OpContext& op, size_t bytes) {
+  exec::Row row;
+  while (ahead_bytes_ < bytes) {
+    Status status = op.CheckInterruptNow();
+    if (!status.ok()) {
+      return;
+    }
+    Result<bool> more = source->Next(op, &row);
+    if (!more.ok()) {
+      // Out of time: the source goes on later. Anything else is for the client.
+      ahead_error_ = op.CheckInterruptNow().ok() ? more.status() : Status::Ok();
+      return;
+    }
+    if (!*more) {
+      finished_ = true;
+      source->Finish();
+      return;
+    }
+    ahead_.emplace_back(row.document);
+    ahead_bytes_ += row.document.size();
+  }
+}
+
 int64_t CursorTable::Add(std::shared_ptr<Cursor> cursor) {
   std::lock_guard lock(mutex_);
   do {
@@ -70,8 +114,12 @@ int64_t CursorTable::Add(std::shared_ptr<Cursor> cursor) {
 }
 
 Result<std::shared_ptr<Cursor>> CursorTable::Pin(int64_t id, OpContext* op) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   auto it = cursors_.find(id);
+  while (it != cursors_.end() && it->second->taking_ahead_) {  // for milliseconds
+    taken_ahead_.wait(lock);
+    it = cursors_.find(id);
+  }
   if (it == cursors_.end()) {
     return Status(kCursorNotFound, "cursor id " + std::to_string(id) + " not found");
   }
@@ -152,6 +200,44 @@ void CursorTable::Expire(std::chrono::milliseconds timeout) {
     timed_out_ += old ? 1 : 0;
     return old;
   });
+}
+
+std::vector<std::shared_ptr<Cursor>> CursorTable::PinIdle(std::chrono::milliseconds idle,
+                                                          OpContext* op, size_t* room) {
+  const auto oldest = std::chrono::steady_clock::now() - idle;
+  std::vector<std::shared_ptr<Cursor>> found;
+  std::lock_guard lock(mutex_);
+  for (auto& [id, cursor] : cursors_) {
+    *room -= std::min(*room, cursor->ahead_bytes_);
+    if (!cursor->pinned_ && !cursor->tailable && cursor->last_use_ < oldest &&
+        cursor->returned > 0 && !cursor->finished_ && cursor->ahead_error_.ok() &&
+        cursor->ahead_bytes_ < kAheadEach && !cursor->txn_number &&
+        cursor->source->HoldsSnapshot()) {
+      cursor->pinned_ = cursor->taking_ahead_ = true;
+      cursor->user_ = op;
+      found.push_back(cursor);
+    }
+  }
+  return found;
+}
+
+void CursorTable::ReleaseSnapshots(std::chrono::milliseconds idle) {
+  constexpr auto kTime = std::chrono::milliseconds(20);
+  size_t room = kAheadAll;
+  OpContext op;
+  op.SetDeadline(std::chrono::steady_clock::now() + kTime);
+  for (const std::shared_ptr<Cursor>& cursor : PinIdle(idle, &op, &room)) {
+    const size_t before = cursor->ahead_bytes_;
+    cursor->TakeAhead(op, std::min(kAheadEach, before + room));
+    room -= std::min(room, cursor->ahead_bytes_ - before);
+    std::lock_guard lock(mutex_);
+    cursor->pinned_ = cursor->taking_ahead_ = false;
+    cursor->user_ = nullptr;
+    if (cursor->killed_) {
+      cursors_.erase(cursor->id_);
+    }
+    taken_ahead_.notify_all();
+  }
 }
 
 void CursorTable::Clear() {

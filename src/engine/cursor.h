@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +39,10 @@ class RowSource {
   // Nothing is asked until the next getMore: gives back the snapshot where the rows that follow can
   // be found without it.
   virtual void Rest() {}
+  // Whether Finish gives a snapshot back that would be held else.
+  virtual bool HoldsSnapshot() const { return false; }
+  // Next has given its last row and is not called any more.
+  virtual void Finish() {}
   // Ok, or why the cursor cannot go on (its collection is gone).
   virtual Status Check() const = 0;
   virtual std::string PlanSummary() const = 0;
@@ -69,16 +75,27 @@ class Cursor {
   // Pushes up to `limit` documents (0: as many as fit into a reply) onto the array being built.
   // Sets `exhausted` once nothing is left.
   Status Fill(OpContext& op, int64_t limit, bson::Builder* array);
+  // Takes rows into memory, at most `bytes` of them, so that a source that has no more gives its
+  // snapshot back. Stops when `op` does.
+  void TakeAhead(OpContext& op, size_t bytes);
 
  private:
   friend class CursorTable;
+  // The next row: one taken ahead, or the source's. *ahead: where the former is kept.
+  Result<bool> NextRow(OpContext& op, exec::Row* row, bson::Document* ahead);
+
   int64_t id_ = 0;
   bool pinned_ = false;        // protected by the table's mutex
   OpContext* user_ = nullptr;  // of the getMore that has it; protected by the table's mutex
   bool killed_ = false;        // protected by the table's mutex
   std::chrono::steady_clock::time_point last_use_;
-  bson::Document stash_;  // a row that did not fit
+  bool taking_ahead_ = false;  // pinned for TakeAhead; protected by the table's mutex
+  bson::Document stash_;       // a row that did not fit
   bool has_stash_ = false;
+  std::deque<bson::Document> ahead_;  // rows taken ahead
+  size_t ahead_bytes_ = 0;
+  Status ahead_error_;     // met after them
+  bool finished_ = false;  // the source has no more
 };
 
 // Safe for concurrent use.
@@ -98,6 +115,9 @@ class CursorTable {
   void KillNamespace(std::string_view ns);
   void KillTransaction(std::string_view lsid, int64_t txn_number);
   void Expire(std::chrono::milliseconds timeout);
+  // Cursors idle for so long and with little left take that into memory and give their snapshots
+  // back, so that storage can reclaim what was overwritten since. Takes some milliseconds at most.
+  void ReleaseSnapshots(std::chrono::milliseconds idle);
   void Clear();
 
   size_t size();
@@ -119,8 +139,11 @@ class CursorTable {
  private:
   template <typename F>
   void KillIf(F matches);
+  std::vector<std::shared_ptr<Cursor>> PinIdle(std::chrono::milliseconds idle, OpContext* op,
+                                               size_t* room);
 
   std::mutex mutex_;
+  std::condition_variable taken_ahead_;
   std::map<int64_t, std::shared_ptr<Cursor>> cursors_;  // protected by mutex_
   std::atomic<int64_t> timed_out_{0};
 };

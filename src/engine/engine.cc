@@ -49,10 +49,18 @@ void Engine::Background() {
   auto last_ttl = std::chrono::steady_clock::now();
   auto last_trim = last_ttl;
   auto last_forget = last_ttl;
+  log().SetTrimStep(options_.log_bytes / 10);
+  std::unique_ptr<Bell::Listener> listener = ListenToLog();
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_; })) {
+  while (true) {
+    wake_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_ || swollen_; });
+    if (stopping_) {
+      return;
+    }
+    const bool swollen = std::exchange(swollen_, false);
     lock.unlock();
     cursors_.Expire(std::chrono::milliseconds(cursor_timeout_millis.load()));
+    cursors_.ReleaseSnapshots(options_.snapshot_idle);
     sessions_->Expire(options_.session_timeout);
     auto now = std::chrono::steady_clock::now();
     if (ttl_enabled && now - last_ttl >= std::chrono::milliseconds(ttl_sleep_millis.load())) {
@@ -65,12 +73,21 @@ void Engine::Background() {
       }
       last_forget = now;
     }
-    if (now - last_trim >= kTrimInterval) {
+    if (swollen || now - last_trim >= kTrimInterval) {
       TrimLog();
       last_trim = now;
+      listener = ListenToLog();
     }
     lock.lock();
   }
+}
+
+std::unique_ptr<Bell::Listener> Engine::ListenToLog() {
+  return log().swollen.Listen([this] {
+    std::lock_guard lock(mutex_);
+    swollen_ = true;
+    wake_.notify_all();
+  });
 }
 
 void Engine::TrimLog() {

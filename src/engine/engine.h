@@ -23,6 +23,8 @@ namespace quire::engine {
 
 struct EngineOptions {
   std::chrono::milliseconds cursor_timeout = std::chrono::minutes(10);
+  // How long an idle cursor keeps its snapshot when little is left of it.
+  std::chrono::milliseconds snapshot_idle = std::chrono::minutes(1);
   std::chrono::minutes session_timeout = std::chrono::minutes(30);
   std::chrono::seconds transaction_lifetime = std::chrono::seconds(60);
   std::chrono::milliseconds ttl_interval = std::chrono::seconds(60);
@@ -86,6 +88,7 @@ class Engine {
   void RunTtlPass();
   // Brings the change log back within its bounds.
   void TrimLog();
+  std::unique_ptr<Bell::Listener> ListenToLog();
 
  private:
   Engine(std::unique_ptr<kv::Store> store, EngineOptions options);
@@ -100,6 +103,7 @@ class Engine {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;  // protected by mutex_
+  bool swollen_ = false;   // the change log has grown by much; protected by mutex_
   std::thread background_;
 };
 

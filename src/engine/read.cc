@@ -207,6 +207,12 @@ class FindSource : public RowSource {
     }
   }
 
+  bool HoldsSnapshot() const override { return query_ != nullptr; }
+  void Finish() override {
+    summary_ = query_->plan().Summary();
+    query_.reset();
+  }
+
   void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) override {
     constexpr auto kSlice = std::chrono::milliseconds(100);
     while (!op.killed() && collection_->state->inserts() == seen_ && !collection_->state->dropped &&

@@ -84,11 +84,16 @@ Status ChangeLog::Commit(kv::Txn& txn, const ChangeBuffer& buffer, kv::Durabilit
     status = txn.Commit(durability);
   }
   Leave(first);
+  const uint64_t step = trim_step_.load(std::memory_order_relaxed);
+  if (step > 0 && written_.load(std::memory_order_relaxed) >= step) [[unlikely]] {
+    swollen.Ring();
+  }
   return status;
 }
 
 Status ChangeLog::Write(kv::Txn& txn, const ChangeBuffer& buffer, uint64_t first) {
   return buffer.ForEachGroup(WallMillis(), [&](uint32_t index, const std::string& group) {
+    written_.fetch_add(group.size(), std::memory_order_relaxed);
     return txn.Put(buffer.in_transaction() ? KeyOf(first, index) : KeyOf(first + index, 0), group);
   });
 }
@@ -139,6 +144,7 @@ void ChangeLog::Await(OpContext& op, bson::Timestamp seen,
 uint64_t ChangeLog::ApproximateSize() { return store_->ApproximateSize(RangeFrom(first_.load())); }
 
 Status ChangeLog::Trim(uint64_t max_bytes, bson::Timestamp before) {
+  written_.store(0, std::memory_order_relaxed);
   ASSIGN_OR_RETURN(auto reader, ChangeReader::Open(*store_, *this, {}));
   Change change;
   ASSIGN_OR_RETURN(bool any, reader->Next(&change));

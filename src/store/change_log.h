@@ -59,6 +59,9 @@ class ChangeLog {
   // Removes the oldest entries while the log is larger than `max_bytes` (0: no bound), and all
   // from before `before`; never the newest.
   Status Trim(uint64_t max_bytes, bson::Timestamp before);
+  // Rings whenever so many bytes (0: never) have been written since the last Trim.
+  Bell swollen;
+  void SetTrimStep(uint64_t bytes) { trim_step_ = bytes; }
   uint64_t ApproximateSize();
 
   // The keys of entries from `from` on.
@@ -81,6 +84,8 @@ class ChangeLog {
   std::atomic<uint64_t> visible_{0};
   std::atomic<uint64_t> oldest_{0};
   std::atomic<uint64_t> first_{0};
+  std::atomic<uint64_t> written_{0};  // bytes since the last Trim
+  std::atomic<uint64_t> trim_step_{0};
   std::mutex mutex_;
   std::deque<InFlight> in_flight_;  // protected by mutex_: by time
   std::condition_variable told_;

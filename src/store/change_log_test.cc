@@ -197,6 +197,21 @@ TEST_F(ChangeLogTest, TrimsBySize) {
   EXPECT_TRUE(rest.ends_with("i398i399")) << rest;
 }
 
+TEST_F(ChangeLogTest, RingsWhenItHasGrownByMuch) {
+  ChangeLog& log = catalog_->log();
+  log.SetTrimStep(1000);
+  int rings = 0;
+  auto listener = log.swollen.Listen([&] { ++rings; });
+  ASSERT_TRUE(InsertDocuments(1, 1).ok());
+  EXPECT_EQ(rings, 0);
+  ASSERT_TRUE(InsertDocuments(2, 100).ok());
+  EXPECT_EQ(rings, 1);
+  ASSERT_TRUE(log.Trim(0, {}).ok());
+  listener = log.swollen.Listen([&] { ++rings; });
+  ASSERT_TRUE(InsertDocuments(102, 1).ok());
+  EXPECT_EQ(rings, 1);
+}
+
 TEST_F(ChangeLogTest, ImagesAreKeptOnRequest) {
   bson::Document options = bson::TestDocument("{changeStreamPreAndPostImages: {enabled: true}}");
   ASSERT_TRUE(catalog_->SetOptions("db.c", options, options, kv::Durability::kProcess).ok());
