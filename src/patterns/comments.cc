@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/comments.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "base/try.h"
+#include "patterns/comment_storage.h"
+#include "patterns/doc.h"
+#include "quire/patterns/buckets.h"
+
+namespace quire::patterns {
+
+namespace {
+
+using bson::Document;
+
+constexpr int kPartSize = 8;
+
+// The n-th part that a call may give its comment: fixed width, and no character at or below "/",
+// which must sort first.
+std::string PartOf(const bson::ObjectId& call, int n) {
+  uint64_t hash = 14695981039346656037ULL;
+  auto mix = [&hash](uint8_t byte) { hash = (hash ^ byte) * 1099511628211ULL; };
+  std::for_each(call.bytes.begin(), call.bytes.end(), mix);
+  mix(static_cast<uint8_t>(n));
+  hash ^= hash >> 31;
+  std::string part;
+  for (int i = 0; i < kPartSize; ++i, hash /= 36) {
+    part += "0123456789abcdefghijklmnopqrstuvwxyz"[hash % 36];
+  }
+  return part;
+}
+
+std::string TimedPart(bson::Date posted, const std::string& part) {
+  const CivilTime at = ToCivil(posted);
+  char text[96];
+  snprintf(text, sizeof text, "%04d.%02d.%02d.%02d.%02d.%02d.%03d:", at.year, at.month, at.day,
+           at.hour, at.minute, at.second, static_cast<int>((posted.millis % 1000 + 1000) % 1000));
+  return text + part;
+}
+
+std::string Below(const std::string& parent, const std::string& part) {
+  return parent.empty() ? part : parent + "/" + part;
+}
+
+std::unique_ptr<CommentStorage> MakeStorage(const Store& store, const CommentsOptions& options) {
+  switch (options.design) {
+    case CommentDesign::kDocuments:
+      return MakeCommentDocuments(store);
+    case CommentDesign::kArray:
+      return MakeCommentArray(store);
+    case CommentDesign::kPages:
+      break;
+  }
+  return MakeCommentPages(store, options);
+}
+
+Status NoComment(std::string_view slug) { return MakeError(Error::kNoSuchComment, slug); }
+
+}  // namespace
+
+Document ToDocument(const StoredComment& stored) {
+  const Comment& comment = stored.comment;
+  return Doc("slug", comment.slug, "full_slug", comment.full_slug, "posted", comment.posted,
+             "author", Doc("id", comment.author.id, "name", comment.author.name), "text",
+             comment.text, "deleted", comment.deleted, "call", stored.call);
+}
+
+StoredComment FromDocument(bson::View document) {
+  StoredComment stored;
+  Comment& comment = stored.comment;
+  comment.slug = TextAt(document, "slug");
+  comment.full_slug = TextAt(document, "full_slug");
+  comment.posted = document["posted"].AsDate();
+  comment.author = {std::string(TextAt(document, "author.id")),
+                    std::string(TextAt(document, "author.name"))};
+  comment.text = TextAt(document, "text");
+  comment.deleted = document["deleted"].AsBool();
+  stored.call = document["call"].AsObjectId();
+  return stored;
+}
+
+Document Tombstone(const std::string& prefix) {
+  return Doc("$set", Doc(prefix + "deleted", true, prefix + "text", bson::Value::Null(),
+                         prefix + "author", bson::Value::Null()));
+}
+
+Result<CommentPage> ThreadedPage(std::vector<Comment> all, const std::string& top,
+                                 const PageRequest& page) {
+  std::string after;
+  if (!page.after.empty()) {
+    ASSIGN_OR_RETURN(Document end, DecodePageEnd(page.after, {"full_slug"}));
+    after = TextAt(end, "full_slug");
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Comment& a, const Comment& b) { return a.full_slug < b.full_slug; });
+  CommentPage result;
+  for (Comment& comment : all) {
+    if (comment.full_slug > after && comment.full_slug.starts_with(top) &&
+        static_cast<int64_t>(result.comments.size()) < page.limit) {
+      result.comments.push_back(std::move(comment));
+    }
+  }
+  if (page.limit > 0 && static_cast<int64_t>(result.comments.size()) == page.limit) {
+    result.next = EncodePageEnd(Doc("full_slug", result.comments.back().full_slug));
+  }
+  return result;
+}
+
+Comments::Comments(const Client& client, std::string_view database, CommentsOptions options)
+    : options_(std::move(options)),
+      store_(client, database, options_.seams),
+      calls_(store_, "comments"),
+      storage_(MakeStorage(store_, options_)) {}
+Comments::Comments(Comments&&) noexcept = default;
+Comments& Comments::operator=(Comments&&) noexcept = default;
+Comments::~Comments() = default;
+
+std::vector<IndexSpec> Comments::Indexes() const {
+  std::vector<IndexSpec> indexes = storage_->Indexes();
+  indexes.push_back(Idempotency::Index());
+  return indexes;
+}
+
+std::vector<ShardKeySpec> Comments::ShardKeys() const {
+  std::vector<ShardKeySpec> keys = storage_->ShardKeys();
+  keys.push_back({kDiscussions, R"({"_id": "hashed"})"});
+  keys.push_back(Idempotency::ShardKey());
+  return keys;
+}
+
+Status Comments::CreateDiscussion(std::string_view id) const {
+  const Document fields = storage_->NewDiscussion();
+  bson::Builder discussion;
+  discussion.Append("_id", id).AppendFields(fields);
+  Status inserted = store_.Insert(kDiscussions, discussion.Finish());
+  return IsDuplicateKey(inserted) ? Status::Ok() : inserted;
+}
+
+Status Comments::CheckDiscussion(std::string_view discussion) const {
+  ASSIGN_OR_RETURN(auto found, store_.FindOne(kDiscussions, Doc("_id", discussion),
+                                              {.projection = Doc("_id", 1)}));
+  return found ? Status::Ok() : MakeError(Error::kNoSuchDiscussion, discussion);
+}
+
+Result<std::string> Comments::Post(std::string_view discussion, const NewComment& comment,
+                                   const CallKey& key) const {
+  if (comment.text.size() > options_.max_text) {
+    return MakeError(Error::kTextTooLong, std::to_string(comment.text.size()));
+  }
+  const Document arguments = Doc("discussion", discussion, "author", comment.author.id, "text",
+                                 comment.text, "parent", comment.parent);
+  ASSIGN_OR_RETURN(Document posted,
+                   calls_.Once("comments.post", key, arguments, [&](const Claim& claim) {
+                     return PostOnce(discussion, comment, claim);
+                   }));
+  return std::string(TextAt(posted, "slug"));
+}
+
+// A repeated call tries the same slugs and finds its comment under one of them.
+Result<Document> Comments::PostOnce(std::string_view discussion, const NewComment& comment,
+                                    const Claim& claim) const {
+  RETURN_IF_ERROR(CheckDiscussion(discussion));
+  Comment parent;
+  if (!comment.parent.empty()) {
+    ASSIGN_OR_RETURN(parent, Get(discussion, comment.parent));
+    if (parent.deleted && !options_.reply_to_deleted) {
+      return MakeError(Error::kParentDeleted, comment.parent);
+    }
+    if (std::count(parent.slug.begin(), parent.slug.end(), '/') + 2 > options_.max_depth) {
+      return MakeError(Error::kTooDeep, comment.parent);
+    }
+  }
+  StoredComment stored{{"", "", store_.Now(), comment.author, comment.text, false}, claim.id};
+  for (int n = 0; n < 256; ++n) {
+    const std::string part = PartOf(claim.id, n);
+    stored.comment.slug = Below(parent.slug, part);
+    stored.comment.full_slug = Below(parent.full_slug, TimedPart(stored.comment.posted, part));
+    if (claim.repeated) {
+      ASSIGN_OR_RETURN(auto before, storage_->Find(discussion, stored.comment.slug));
+      if (before && before->call == claim.id) {
+        return Doc("slug", stored.comment.slug);
+      }
+    }
+    ASSIGN_OR_RETURN(bool added, storage_->Add(discussion, stored));
+    if (added) {
+      return Doc("slug", stored.comment.slug);
+    }
+    ASSIGN_OR_RETURN(auto other, storage_->Find(discussion, stored.comment.slug));
+    if (claim.keyed && other && other->call == claim.id) {
+      return Doc("slug", stored.comment.slug);
+    }
+  }
+  return MakeError(Error::kContention, "no slug is free");
+}
+
+Status Comments::Remove(std::string_view discussion, std::string_view slug) const {
+  RETURN_IF_ERROR(CheckDiscussion(discussion));
+  ASSIGN_OR_RETURN(bool removed, storage_->Bury(discussion, slug));
+  RETURN_IF_ERROR(store_.seams().After("comments.remove.c1"));
+  return removed ? Status::Ok() : NoComment(slug);
+}
+
+Result<CommentPage> Comments::GetPage(std::string_view discussion, CommentOrder order,
+                                      const PageRequest& page) const {
+  RETURN_IF_ERROR(CheckDiscussion(discussion));
+  return order == CommentOrder::kThreaded ? storage_->Threaded(discussion, "", page)
+                                          : storage_->Chronological(discussion, page);
+}
+
+Result<std::vector<Comment>> Comments::GetFrom(std::string_view discussion, int64_t skip,
+                                               int64_t limit) const {
+  RETURN_IF_ERROR(CheckDiscussion(discussion));
+  if (limit <= 0) {
+    return std::vector<Comment>();
+  }
+  return storage_->From(discussion, std::max<int64_t>(skip, 0), limit);
+}
+
+Result<Comment> Comments::Get(std::string_view discussion, std::string_view slug) const {
+  RETURN_IF_ERROR(CheckDiscussion(discussion));
+  ASSIGN_OR_RETURN(auto found, storage_->Find(discussion, slug));
+  return found ? Result<Comment>(found->comment) : NoComment(slug);
+}
+
+Result<Comment> Comments::GetAt(std::string_view discussion, int64_t position) const {
+  ASSIGN_OR_RETURN(auto found, GetFrom(discussion, position, 1));
+  return found.empty() || position < 0 ? NoComment(std::to_string(position))
+                                       : Result<Comment>(std::move(found.front()));
+}
+
+Result<CommentPage> Comments::Subtree(std::string_view discussion, std::string_view slug,
+                                      const PageRequest& page) const {
+  ASSIGN_OR_RETURN(Comment top, Get(discussion, slug));
+  return storage_->Threaded(discussion, top.full_slug, page);
+}
+
+Result<int64_t> Comments::Count(std::string_view discussion) const {
+  RETURN_IF_ERROR(CheckDiscussion(discussion));
+  return storage_->Count(discussion);
+}
+
+Status Comments::Recount(std::string_view discussion) const {
+  RETURN_IF_ERROR(CheckDiscussion(discussion));
+  return storage_->Recount(discussion);
+}
+
+}  // namespace quire::patterns

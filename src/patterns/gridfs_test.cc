@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/gridfs.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "base/try.h"
+#include "patterns/clocked_ids.h"
+#include "patterns/test_world.h"
+
+namespace quire::patterns {
+namespace {
+
+using bson::Document;
+using std::chrono::hours;
+
+std::string Bytes(int64_t size, char seed = 'a') {
+  std::string bytes;
+  for (int64_t i = 0; i < size; ++i) {
+    bytes += static_cast<char>(seed + i * 31 % 97);
+  }
+  return bytes;
+}
+
+GridFs FilesOf(World* world, const Seams& seams, int32_t chunk_size = 4) {
+  return GridFs(world->client, world->database, {.chunk_size = chunk_size, .seams = seams});
+}
+GridFs FilesOf(World* world) { return FilesOf(world, world->seams()); }
+
+class GridFsTest : public ::testing::TestWithParam<Place> {
+ protected:
+  World world_{GetParam()};
+};
+
+TEST_P(GridFsTest, EverySizeComesBack) {
+  GridFs files = FilesOf(&world_);
+  EXPECT_EQ(files.MissingIndexes()->size(), 2u);
+  for (int64_t size : {0, 1, 3, 4, 5, 7, 8, 9, 40}) {
+    const std::string bytes = Bytes(size);
+    auto id = files.Upload("f", bytes);
+    ASSERT_TRUE(id.ok()) << id.status().ToString();
+    EXPECT_EQ(*files.Download(id->value()), bytes);
+    EXPECT_EQ(files.Get(id->value())->length, size);
+    EXPECT_EQ(*world_.store.Count("fs.chunks", Doc("files_id", *id)), (size + 3) / 4);
+    for (int64_t start = 0; start <= size + 1; ++start) {
+      for (int64_t end : {start, start + 1, start + 6, int64_t{INT64_MAX}}) {
+        const std::string part = start >= size ? ""
+                                               : bytes.substr(static_cast<size_t>(start),
+                                                              static_cast<size_t>(end - start));
+        EXPECT_EQ(*files.Download(id->value(), {start, end}), part) << size << " " << start;
+      }
+    }
+  }
+  EXPECT_TRUE(files.MissingIndexes()->empty());  // made by the first upload
+}
+
+TEST_P(GridFsTest, DocumentsAreTheDrivers) {
+  GridFs files = FilesOf(&world_, world_.seams(), 261120);
+  auto id = files.Upload("big", Bytes(600'000), {.metadata = Doc("a", 1)});
+  auto file = *world_.store.FindOne("fs.files", Doc("_id", *id));
+  ASSERT_TRUE(file);
+  EXPECT_EQ((*file)["length"].type(), bson::Type::kInt64);
+  EXPECT_EQ((*file)["chunkSize"].type(), bson::Type::kInt32);
+  EXPECT_EQ((*file)["uploadDate"].type(), bson::Type::kDate);
+  EXPECT_EQ(IntegerAt(*file, "metadata.a"), 1);
+  auto chunks = *world_.store.Find("fs.chunks", Doc("files_id", *id), {.sort = Doc("n", 1)});
+  ASSERT_EQ(chunks.size(), 3u);
+  const size_t sizes[] = {261120, 261120, 77760};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(chunks[i]["n"].type(), bson::Type::kInt32);
+    EXPECT_EQ(chunks[i]["data"].binary_subtype(), 0);
+    EXPECT_EQ(chunks[i]["data"].AsBinary().size(), sizes[i]);
+  }
+}
+
+TEST_P(GridFsTest, VersionsNamesAndRemoval) {
+  GridFs files = FilesOf(&world_);
+  std::vector<bson::OwnedValue> ids;
+  for (const char* text : {"one", "two", "three"}) {
+    ids.push_back(*files.Upload("v", text));
+    world_.clock.Advance(hours(1));
+  }
+  const struct {
+    int32_t revision;
+    const char* text;
+  } kRevisions[] = {{0, "one"}, {1, "two"}, {2, "three"}, {-1, "three"}, {-2, "two"}, {-3, "one"}};
+  for (const auto& row : kRevisions) {
+    EXPECT_EQ(*files.DownloadByName("v", row.revision), row.text) << row.revision;
+  }
+  for (int32_t revision : {3, -4, INT32_MIN}) {
+    EXPECT_EQ(ErrorName(files.GetByName("v", revision).status()), "RevisionNotFound");
+  }
+  EXPECT_EQ(ErrorName(files.GetByName("none").status()), "FileNotFound");
+  ASSERT_TRUE(files.Rename(ids[0].value(), "w").ok());
+  EXPECT_EQ(*files.DownloadByName("w"), "one");
+  ASSERT_TRUE(files.Delete(ids[0].value()).ok());
+  EXPECT_EQ(ErrorName(files.Delete(ids[0].value())), "FileNotFound");
+  EXPECT_EQ(ErrorName(files.Rename(ids[0].value(), "x")), "FileNotFound");
+  EXPECT_EQ(ErrorName(files.Download(ids[0].value()).status()), "FileNotFound");
+  EXPECT_EQ(*world_.store.Count("fs.chunks", Doc("files_id", ids[0])), 0);
+  std::string next;
+  EXPECT_EQ(files.Find(Doc("filename", "v"), {.limit = 1}, &next)->size(), 1u);
+  auto rest = files.Find(Doc("filename", "v"), {.limit = 5, .after = next}, &next);
+  ASSERT_EQ(rest->size(), 1u);
+  EXPECT_EQ(*files.Download((*rest)[0].id.value()), "three");
+  ASSERT_TRUE(files.Drop().ok());
+  ASSERT_TRUE(files.Drop().ok());
+  EXPECT_EQ(ErrorName(files.GetByName("v").status()), "FileNotFound");
+  EXPECT_EQ(
+      *files.Download(files.Upload("i", "x", {.id = bson::OwnedValue(bson::Value(7))})->value()),
+      "x");
+}
+
+TEST_P(GridFsTest, DamageIsNoticed) {
+  const struct {
+    const char* error;
+    std::function<Status(const Store&)> damage;
+  } kDamage[] = {
+      {"ChunkIsMissing", [](auto& s) { return s.DeleteOne("fs.chunks", Doc("n", 1)).status(); }},
+      {"ChunkIsWrongSize",
+       [](auto& s) {
+         return s
+             .UpdateOne("fs.chunks", Doc("n", 0),
+                        Doc("$set", Doc("data", bson::Value::Binary("abc", 0))))
+             .status();
+       }},
+      {"ChunkIsWrongSize",
+       [](auto& s) {
+         return s.UpdateOne("fs.chunks", Doc("n", 2), Doc("$set", Doc("data", "text"))).status();
+       }},
+      {"ExtraChunk",
+       [](auto& s) {
+         auto file = s.FindOne("fs.files", Doc());
+         return s.Insert("fs.chunks", Doc("files_id", (**file)["_id"], "n", 3, "data",
+                                          bson::Value::Binary("abc", 0)));
+       }},
+  };
+  for (const auto& row : kDamage) {
+    World world(GetParam());
+    GridFs files = FilesOf(&world);
+    auto id = files.Upload("f", Bytes(10));
+    ASSERT_TRUE(row.damage(world.store).ok());
+    EXPECT_EQ(ErrorName(files.Download(id->value()).status()), row.error);
+  }
+}
+
+TEST_P(GridFsTest, AbortAndCrashesLeaveNothing) {
+  CrashCase test;
+  std::map<World*, std::unique_ptr<ClockedIds>> ids;
+  test.setup = [&](World* world) {
+    ids[world] = std::make_unique<ClockedIds>(&world->clock);
+    Seams seams = world->seams();
+    seams.ids = ids[world].get();
+    ASSERT_TRUE(FilesOf(world, seams).Upload("old", Bytes(6)).ok());
+  };
+  test.operation = [&](World* world, const Seams& seams) {
+    Seams mine = seams;
+    mine.ids = ids[world].get();
+    GridFs files = FilesOf(world, mine);
+    auto upload = files.Upload("new", Bytes(9));
+    RETURN_IF_ERROR(upload.status());
+    return files.Delete(files.GetByName("old")->id.value());
+  };
+  test.settle = [&](World* world) {
+    world->clock.Advance(hours(25));
+    GridFs files = FilesOf(world);
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(files.SweepChunks({world->clock.Now().millis - 24 * 3'600'000}).ok());
+    }
+  };
+  test.always = [](World* world) {
+    const auto listed = *FilesOf(world).Find(Doc(), {});
+    for (const GridFsFile& file : listed) {
+      auto bytes = FilesOf(world).Download(file.id.value());
+      ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
+      EXPECT_EQ(*bytes, Bytes(file.filename == "old" ? 6 : 9));
+    }
+  };
+  test.settled = [](World* world) {
+    auto chunks = *world->store.Find("fs.chunks", Doc());
+    for (const Document& chunk : chunks) {
+      EXPECT_TRUE(FilesOf(world).Get(chunk["files_id"]).ok()) << "a chunk of no file";
+    }
+  };
+  EXPECT_GE(RunCrashCase(GetParam(), test), 20);
+
+  GridFs files = FilesOf(&world_);
+  auto upload = files.OpenUpload("f");
+  ASSERT_TRUE(upload->Write(Bytes(9)).ok());
+  ASSERT_TRUE(upload->Abort().ok());
+  EXPECT_EQ(*world_.store.Count("fs.chunks", Doc()), 0);
+}
+
+TEST_P(GridFsTest, QueriesUseTheIndexes) {
+  GridFs files = FilesOf(&world_);
+  auto id = files.Upload("f", Bytes(20));
+  ASSERT_TRUE(files.Upload("g", Bytes(20)).ok());
+  const Document kFinds[] = {
+      Doc("find", "fs.chunks", "filter", Doc("files_id", *id, "n", 2)),
+      Doc("find", "fs.chunks", "filter", Doc("files_id", *id, "n", Doc("$gte", 5))),
+      Doc("find", "fs.files", "filter", Doc("filename", "f"), "sort", Doc("uploadDate", -1)),
+  };
+  for (const Document& find : kFinds) {
+    Explained explained = Explain(world_.store, find);
+    EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
+    EXPECT_LE(explained.keys, explained.returned + 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, GridFsTest, ::testing::Values(Place::kEmbedded, Place::kServed),
+                         [](const auto& place) { return PlaceName(place.param); });
+
+}  // namespace
+}  // namespace quire::patterns
