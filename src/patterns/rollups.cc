@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/rollups.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/try.h"
@@ -17,6 +18,9 @@ using bson::Document;
 constexpr char kEvents[] = "events";
 constexpr char kSequences[] = "my_sequence";
 constexpr char kJob[] = "rollups";
+constexpr char kHourly[] = "stats.hourly";
+constexpr char kLate[] = "agg_late";
+constexpr int kAttempts = 100;
 
 // A level, where it is kept and what it is computed from, lowest first.
 struct Row {
@@ -43,13 +47,13 @@ const Row& RowOf(Level level) {
 }
 
 // One group over the inputs of an interval: the sums of events, or of the level below.
-Pipeline SumOf(const Row& row, const std::string& user, Date from, Date to) {
+Pipeline SumOf(const Row& row, const std::string& user, Date from, Date to, Date known) {
   const bool raw = row.level == Level::kHour;
   const Document interval = Doc("$gte", from, "$lt", to);
   const std::string field = raw ? "$length" : "$value.";
   auto of = [&](const char* name) { return raw ? field : field + name; };
-  return {Doc("$match",
-              raw ? Doc("userid", user, "ts", interval) : Doc("_id.u", user, "_id.d", interval)),
+  return {Doc("$match", raw ? Doc("userid", user, "ts", interval, "ing", Doc("$lt", known))
+                            : Doc("_id.u", user, "_id.d", interval)),
           Doc("$group", Doc("_id", bson::Value::Null(), "total", Doc("$sum", of("total")), "count",
                             raw ? Doc("$sum", int64_t{1}) : Doc("$sum", "$value.count"), "min",
                             Doc("$min", of("min")), "max", Doc("$max", of("max"))))};
@@ -60,6 +64,13 @@ double DoubleAt(bson::View document, std::string_view path) {
   return value.type() == bson::Type::kDouble ? value.AsDouble()
                                              : static_cast<double>(IntegerAt(document, path));
 }
+
+Date DateOr(const bson::Value& value, Date other) {
+  return value.type() == bson::Type::kDate ? value.AsDate() : other;
+}
+// Of the job's state: up to when it has seen what was ingested, and before when hours are closed.
+Date LastRun(const Document& state) { return DateOr(state["last_run"], Date{INT64_MIN}); }
+Date ClosedBefore(const Document& state) { return DateOr(state["closed_before"], Date{INT64_MIN}); }
 
 }  // namespace
 
@@ -130,12 +141,14 @@ Rollups::Dirty Rollups::Raised(const Dirty& below, Level level) const {
 
 // The token in the filter keeps out the write of a worker that computed it before another, with a
 // later turn, saw more events.
-Status Rollups::Recompute(const std::string& user, Date start, Level level, int64_t token) const {
+Status Rollups::Recompute(const std::string& user, Date start, Level level, int64_t token,
+                          Date known) const {
   const Row& row = RowOf(level);
   const Date end = NextBucket(start, level, options_.week);
   const Document id = Doc("u", user, "d", start);
   const Document mine = Doc("_id", id, "token", Doc("$lte", token));
-  ASSIGN_OR_RETURN(auto sums, store_.Aggregate(row.from_collection, SumOf(row, user, start, end)));
+  ASSIGN_OR_RETURN(auto sums,
+                   store_.Aggregate(row.from_collection, SumOf(row, user, start, end, known)));
   if (sums.empty()) {
     return store_.DeleteOne(row.collection, mine).status();
   }
@@ -152,19 +165,96 @@ Status Rollups::Recompute(const std::string& user, Date start, Level level, int6
   return matched == 1 ? Status::Ok() : MakeError(Error::kLeaseLost, "a later turn wrote it");
 }
 
-Result<JobReport> Rollups::Cascade(const Dirty& hours, int64_t token) const {
+Result<JobReport> Rollups::Cascade(const Dirty& hours, int64_t token,
+                                   const Closing& closing) const {
   JobReport report;
   int step = 1;
   for (const Row& row : kRows) {
     const Dirty dirty = Raised(hours, row.level);
     for (const auto& [user, start] : dirty) {
       report.examined += 1;
-      RETURN_IF_ERROR(Recompute(user, Date{start}, row.level, token));
+      if (row.level == Level::kHour && start < closing.closed.millis) {
+        report.skipped += 1;
+        continue;
+      }
+      const Date known = start < closing.closing.millis ? closing.known : Date{INT64_MAX};
+      RETURN_IF_ERROR(Recompute(user, Date{start}, row.level, token, known));
       report.changed += 1;
     }
     RETURN_IF_ERROR(store_.seams().After("rollups.run", ++step));
   }
   return report;
+}
+
+// An event for a closed hour: kept aside by its id, so that it is added once.
+Status Rollups::AddLate(const Document& event, int64_t token) const {
+  const Date hour = BucketStart(event["ts"].AsDate(), Level::kHour);
+  const Document late = Doc("_id", event["_id"], "u", event["userid"], "d", hour, "length",
+                            event["length"], "applied", false);
+  Status inserted = store_.Insert(kLate, late);
+  if (IsDuplicateKey(inserted)) {
+    ASSIGN_OR_RETURN(auto before, store_.FindOne(kLate, Doc("_id", event["_id"])));
+    if (before && (*before)["applied"].AsBool()) {
+      return ForgetLate(late);
+    }
+  } else {
+    RETURN_IF_ERROR(inserted);
+  }
+  RETURN_IF_ERROR(store_.seams().After("rollups.late.c1"));
+  RETURN_IF_ERROR(AddToHour(late, token));
+  RETURN_IF_ERROR(store_.seams().After("rollups.late.c2"));
+  RETURN_IF_ERROR(
+      store_.UpdateOne(kLate, Doc("_id", late["_id"]), Doc("$set", Doc("applied", true))).status());
+  RETURN_IF_ERROR(store_.seams().After("rollups.late.c3"));
+  return ForgetLate(late);
+}
+
+// Once agg_late says that it was added, the hour need not.
+Status Rollups::ForgetLate(const Document& late) const {
+  RETURN_IF_ERROR(store_
+                      .UpdateOne(kHourly, Doc("_id", Doc("u", late["u"], "d", late["d"])),
+                                 Doc("$pull", Doc("late_ids", late["_id"])))
+                      .status());
+  return store_.seams().After("rollups.late.c4");
+}
+
+// The sums it was computed from are in the filter: who else adds makes it compute again.
+Status Rollups::AddToHour(const Document& late, int64_t token) const {
+  const Document id = Doc("_id", Doc("u", late["u"], "d", late["d"]));
+  const double length = DoubleAt(late, "length");
+  for (int i = 0; i < kAttempts; ++i) {
+    ASSIGN_OR_RETURN(auto hour, store_.FindOne(kHourly, id));
+    if (hour && Holds((*hour)["late_ids"], late["_id"])) {
+      return Status::Ok();
+    }
+    if (hour && IntegerAt(*hour, "token") > token) {
+      return MakeError(Error::kLeaseLost, "a later turn wrote it");
+    }
+    const double total = hour ? DoubleAt(*hour, "value.total") + length : length;
+    const int64_t count = hour ? IntegerAt(*hour, "value.count") + 1 : 1;
+    const double least = hour ? std::min(DoubleAt(*hour, "value.min"), length) : length;
+    const double most = hour ? std::max(DoubleAt(*hour, "value.max"), length) : length;
+    const Document value =
+        Doc("total", total, "count", count, "mean", total / static_cast<double>(count), "min",
+            least, "max", most, "ts", store_.Now());
+    bson::Builder filter;
+    filter.AppendFields(id).Append("late_ids", Doc("$ne", late["_id"]));
+    filter.Append("token", Doc("$lte", token));
+    if (hour) {
+      filter.Append("value", (*hour)["value"]);
+    }
+    auto written = store_.UpdateOne(
+        kHourly, filter.Finish(),
+        Doc("$set", Doc("value", value, "token", token), "$push", Doc("late_ids", late["_id"])),
+        !hour);
+    if (!IsDuplicateKey(written.status())) {
+      RETURN_IF_ERROR(written.status());
+      if (*written == 1) {
+        return Status::Ok();
+      }
+    }
+  }
+  return MakeError(Error::kContention, "the hour keeps changing");
 }
 
 Result<JobReport> Rollups::Run() const {
@@ -175,12 +265,43 @@ Result<JobReport> Rollups::Run() const {
   }
   RETURN_IF_ERROR(store_.seams().After("rollups.run.c1"));
   const Date cutoff = store_.Ago(options_.delay);
-  bson::Value last = (*state)["last_run"];
-  const Document window = last.missing() ? Doc("$lt", cutoff) : Doc("$gte", last, "$lt", cutoff);
+  const Date closed = ClosedBefore(*state);
+  const Document window = Doc("$gte", LastRun(*state), "$lt", cutoff);
   ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ing", window)));
-  ASSIGN_OR_RETURN(JobReport report, Cascade(hours, lease.token()));
-  RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff)));
+  ASSIGN_OR_RETURN(auto late, store_.Find(kEvents, Doc("ing", window, "ts", Doc("$lt", closed))));
+  for (const Document& event : late) {
+    RETURN_IF_ERROR(AddLate(event, lease.token()));
+  }
+  ASSIGN_OR_RETURN(JobReport report, Cascade(hours, lease.token(), {.closed = closed}));
+  RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff, "closed_before", closed)));
   RETURN_IF_ERROR(store_.seams().After("rollups.run.c7"));
+  RETURN_IF_ERROR(lease.Release());
+  return report;
+}
+
+// What is younger than the delay comes to a later run as late: the hours that close must be without
+// it.
+Result<JobReport> Rollups::Close(Date before) const {
+  Lease lease(store_, kJob, options_.worker, options_.lease);
+  ASSIGN_OR_RETURN(auto state, lease.Acquire());
+  if (!state) {
+    return JobReport{.skipped = 1};
+  }
+  const Date cutoff = store_.Ago(options_.delay);
+  const Date closed = ClosedBefore(*state);
+  const Date closing = std::max(closed, BucketStart(before, Level::kHour));
+  const Date last = LastRun(*state);
+  ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ing", Doc("$gte", last))));
+  ASSIGN_OR_RETURN(auto late, store_.Find(kEvents, Doc("ing", Doc("$gte", last, "$lt", cutoff),
+                                                       "ts", Doc("$lt", closed))));
+  for (const Document& event : late) {
+    RETURN_IF_ERROR(AddLate(event, lease.token()));
+  }
+  ASSIGN_OR_RETURN(
+      JobReport report,
+      Cascade(hours, lease.token(), {.closed = closed, .closing = closing, .known = cutoff}));
+  RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff, "closed_before", closing)));
+  RETURN_IF_ERROR(store_.seams().After("rollups.close.c1"));
   RETURN_IF_ERROR(lease.Release());
   return report;
 }
@@ -193,7 +314,8 @@ Result<JobReport> Rollups::Repair(Date from, Date to) const {
   }
   const Date first = BucketStart(from, Level::kHour);
   ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ts", Doc("$gte", first, "$lt", to))));
-  ASSIGN_OR_RETURN(JobReport report, Cascade(hours, lease.token()));
+  ASSIGN_OR_RETURN(JobReport report,
+                   Cascade(hours, lease.token(), {.closed = ClosedBefore(*state)}));
   RETURN_IF_ERROR(lease.Release());
   return report;
 }

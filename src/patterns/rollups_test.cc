@@ -237,6 +237,67 @@ TEST_P(RollupsTest, LeasesKeepOthersOut) {
   EXPECT_TRUE(mine.Acquire()->has_value());
 }
 
+// Levels of the closed hours against all events there ever were, though the raw ones are gone.
+TEST_P(RollupsTest, ClosedHoursTakeLateEventsOnce) {
+  const std::vector<RollupEvent> events = RandomEvents(7, 5);
+  const Date all_closed = ToDate({2024, 2, 1, 0, 0, 0});
+  std::map<std::string, std::pair<double, int64_t>> sums;
+  for (const RollupEvent& event : events) {
+    sums[event.user].first += event.length;
+    sums[event.user].second += 1;
+  }
+  auto expect = [&](World* world, bool exact) {
+    for (const auto& [user, sum] : sums) {
+      for (Level level : kLevels) {
+        double total = 0;
+        int64_t count = 0;
+        const auto values = *RollupsOf(world).Query(user, level, kFrom, kTo);
+        for (const RollupValue& value : values) {
+          EXPECT_EQ(value.mean, value.total / static_cast<double>(value.count));
+          total += value.total;
+          count += value.count;
+        }
+        EXPECT_TRUE(exact ? count == sum.second && total == sum.first : count <= sum.second)
+            << static_cast<int>(level) << " " << count << " of " << sum.second;
+      }
+    }
+  };
+  auto settle = [](World* world) {
+    world->clock.Advance(minutes(10));
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(RollupsOf(world).Run().ok());
+    }
+  };
+  CrashCase test;
+  test.setup = [&](World* world) {
+    Rollups rollups = RollupsOf(world);
+    ASSERT_TRUE(rollups.CreateIndexes().ok());
+    for (size_t i = 0; i < 5; ++i) {
+      ASSERT_TRUE(rollups.Record(events[i]).ok());
+      world->clock.Advance(std::chrono::seconds(i < 4 ? 60 : 5));  // some are young at the close
+    }
+    ASSERT_TRUE(rollups.Run().ok());
+    const Date cutoff{world->clock.Now().millis - 60'000};
+    ASSERT_EQ(rollups.Close(all_closed)->skipped, 0);
+    ASSERT_TRUE(world->store.DeleteMany("events", Doc("ing", Doc("$lt", cutoff))).ok());
+    for (size_t i = 5; i < events.size(); ++i) {
+      ASSERT_TRUE(rollups.Record(events[i]).ok());
+    }
+    world->clock.Advance(minutes(2));
+  };
+  test.operation = [&](World* world, const Seams& seams) {
+    return RollupsOf(world, seams, "other").Run().status();
+  };
+  test.settle = settle;
+  test.always = [&](World* world) { expect(world, false); };
+  test.settled = [&](World* world) {
+    expect(world, true);
+    EXPECT_EQ(*world->store.Count("agg_late", Doc("applied", false)), 0);
+    EXPECT_EQ(*world->store.Count("stats.hourly", Doc("late_ids.0", Doc("$exists", true))), 0);
+  };
+  EXPECT_GE(RunCrashCase(GetParam(), test), 30);
+}
+
 TEST_P(RollupsTest, NoCollectionScans) {
   ASSERT_TRUE(RollupsOf(&world_).CreateIndexes().ok());
   RecordAll(&world_, RandomEvents(20, 5));

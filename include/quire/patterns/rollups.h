@@ -41,10 +41,11 @@ struct RollupValue {
 };
 
 // Documents: events {_id, userid, ts, length, ing}; stats.hourly, .daily, .weekly, .monthly and
-// .yearly {_id: {u, d}, value: {total, count, mean, min, max, ts}, token}; my_sequence {_id, inc};
-// jobs (see lease.h). Every level is computed anew from all of its inputs and replaced, never added
-// to: runs may be repeated, crash and overlap. Raw events are kept for longer than events may be
-// late: an hour computed anew counts those that are still there. Safe for concurrent use.
+// .yearly {_id: {u, d}, value: {total, count, mean, min, max, ts}, token, late_ids}; agg_late {_id:
+// event, u, d, length, applied}; my_sequence {_id, inc}; jobs (see lease.h). Every level is
+// computed anew from all of its inputs and replaced, never added to: runs may be repeated, crash
+// and overlap. An hour computed anew counts the raw events that are still there: Close hours before
+// their events are removed. Safe for concurrent use.
 class Rollups {
  public:
   Rollups(const Client& client, std::string_view database, RollupsOptions options = {});
@@ -66,6 +67,11 @@ class Rollups {
   // worker holds the job (skipped is 1). Error: LeaseLost.
   Result<JobReport> Run() const;
 
+  // From now on the hours before `before` (of the hour it is in) are not computed anew: their raw
+  // events may be removed once this returned, and what still comes for them is added, once each.
+  // Hours never open again. Errors and skips as Run.
+  Result<JobReport> Close(bson::Date before) const;
+
   // Computes every level of [from, to) anew, also what a run has missed. Errors and skips as Run.
   Result<JobReport> Repair(bson::Date from, bson::Date to) const;
 
@@ -75,9 +81,19 @@ class Rollups {
 
  private:
   using Dirty = std::set<std::pair<std::string, int64_t>>;  // user, start of the interval
-  Result<JobReport> Cascade(const Dirty& hours, int64_t token) const;
+  // Which hours are not computed anew any more, or are just being closed with the events known.
+  struct Closing {
+    bson::Date closed{INT64_MIN};
+    bson::Date closing{INT64_MIN};
+    bson::Date known{INT64_MAX};  // ingested before
+  };
+  Result<JobReport> Cascade(const Dirty& hours, int64_t token, const Closing& closing) const;
   Dirty Raised(const Dirty& below, Level level) const;
-  Status Recompute(const std::string& user, bson::Date start, Level level, int64_t token) const;
+  Status Recompute(const std::string& user, bson::Date start, Level level, int64_t token,
+                   bson::Date known) const;
+  Status AddLate(const bson::Document& event, int64_t token) const;
+  Status AddToHour(const bson::Document& late, int64_t token) const;
+  Status ForgetLate(const bson::Document& late) const;
   Result<Dirty> DirtyHours(const bson::Document& filter) const;
 
   RollupsOptions options_;
