@@ -126,6 +126,7 @@ std::span<const Row> PlanCacheRows();
 std::span<const Row> AggregateRows();
 std::span<const Row> MapReduceRows();
 std::span<const Row> ApplyOpsRows();
+std::span<const Row> AutoCompactRows();
 std::span<const Row> QuerySettingsRows();  // setQuerySettings, removeQuerySettings
 // Those about the server itself are in diagnostic.h.
 

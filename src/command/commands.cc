@@ -22,7 +22,7 @@ std::vector<const Row*> AllRows() {
         ControlRows(),        ProfileRows(),     TopRows(),        AuthenticationRows(),
         DefaultConcernRows(), UserRows(),        RoleRows(),       ClusterRows(),
         DataHashRows(),       StableApiRows(),   ValidateRows(),   MapReduceRows(),
-        QuerySettingsRows(),  ApplyOpsRows()}) {
+        QuerySettingsRows(),  ApplyOpsRows(),    AutoCompactRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }

@@ -29,6 +29,7 @@ Engine::Engine(std::unique_ptr<kv::Store> store, EngineOptions options)
 }
 
 Engine::~Engine() {
+  auto_compact_.End();
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;

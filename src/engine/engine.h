@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "engine/auto_compact.h"
 #include "engine/cursor.h"
 #include "engine/query_settings.h"
 #include "engine/session.h"
@@ -53,6 +54,7 @@ class Engine {
   SessionTable& sessions() { return *sessions_; }
   store::ChangeLog& log() { return catalog_->log(); }
   store::LogicalClock& clock() { return log().clock(); }
+  AutoCompact& auto_compact() { return auto_compact_; }
   const EngineOptions& options() const { return options_; }
 
   // Counters for serverStatus.
@@ -99,6 +101,7 @@ class Engine {
   std::unique_ptr<store::Catalog> catalog_;
   CursorTable cursors_;
   std::unique_ptr<SessionTable> sessions_;
+  AutoCompact auto_compact_{this};
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/auto_compact.h"
+
+#include <chrono>
+
+#include "base/error_codes.h"
+#include "base/log.h"
+#include "engine/engine.h"
+#include "engine/statistics.h"
+#include "store/layout.h"
+
+namespace quire::engine {
+
+void AutoCompact::End() {
+  Stop();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+Status AutoCompact::Start(const AutoCompactOptions& options) {
+  std::lock_guard lock(mutex_);
+  if (running_ && stopping_) {
+    return {kObjectIsBusy, "Background compaction is ending"};
+  }
+  if (running_) {
+    return options == options_ ? Status::Ok()
+                               : Status(kAlreadyInitialized,
+                                        "Background compaction runs with other options already");
+  }
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  options_ = options;
+  running_ = true;
+  stopping_ = false;
+  thread_ = std::thread([this, options] { Run(options); });
+  return Status::Ok();
+}
+
+void AutoCompact::Stop() {
+  constexpr auto kMoment = std::chrono::milliseconds(500);
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  wake_.notify_all();
+  wake_.wait_for(lock, kMoment, [&] { return !running_; });
+}
+
+bool AutoCompact::stopping() {
+  std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+void AutoCompact::RunPass(const AutoCompactOptions& options) {
+  auto compact = [&](store::TableId table) {
+    if (StoredBytes(engine_, table) >> 20 < options.free_space_target_mb) {
+      return;
+    }
+    if (Status s = engine_.store().Compact(store::TableRange(table)); !s.ok()) {
+      log::Warning("STORAGE", "A table was not compacted", {{"error", s.ToString()}});
+    }
+  };
+  for (const std::string& database : engine_.catalog().snapshot()->Databases()) {
+    for (const auto& info : engine_.catalog().snapshot()->InDatabase(database)) {
+      if (stopping()) {
+        return;
+      }
+      if (info->is_view()) {
+        continue;
+      }
+      compact(info->table->id);
+      for (const auto& index : info->indexes) {
+        compact(index->table->id);
+      }
+    }
+  }
+}
+
+void AutoCompact::Run(AutoCompactOptions options) {
+  constexpr auto kPause = std::chrono::hours(24);
+  while (true) {
+    RunPass(options);
+    std::unique_lock lock(mutex_);
+    if (options.run_once || wake_.wait_for(lock, kPause, [&] { return stopping_; })) {
+      running_ = false;
+      wake_.notify_all();
+      return;
+    }
+  }
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compaction in the background, as autoCompact asks for it: tables give the space of deleted and
+// overwritten documents back one after another.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+#include "quire/status.h"
+
+namespace quire::engine {
+
+class Engine;
+
+struct AutoCompactOptions {
+  int64_t free_space_target_mb =
+      20;                 // smaller tables cannot give that much back: they are left alone
+  bool run_once = false;  // ends after one pass, else there is one every day
+  bool operator==(const AutoCompactOptions&) const = default;
+};
+
+// Safe for concurrent use.
+class AutoCompact {
+ public:
+  explicit AutoCompact(Engine* engine) : engine_(*engine) {}
+  ~AutoCompact() { End(); }
+  AutoCompact(const AutoCompact&) = delete;
+  AutoCompact& operator=(const AutoCompact&) = delete;
+
+  // AlreadyInitialized when it runs with other options; ObjectIsBusy while an earlier pass ends.
+  Status Start(const AutoCompactOptions& options);
+  // Ends with the table that is under way; waits only a moment for it.
+  void Stop();
+  // Stops and waits. REQUIRES: nobody starts it any more.
+  void End();
+  // A pass over all tables, now; ended early by Stop.
+  void RunPass(const AutoCompactOptions& options);
+
+ private:
+  void Run(AutoCompactOptions options);
+  bool stopping();
+
+  Engine& engine_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  AutoCompactOptions options_;  // of the thread; protected by mutex_, as the rest
+  bool running_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace quire::engine
