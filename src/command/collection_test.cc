@@ -85,6 +85,19 @@ TEST(Capped, IsMadeFromACollection) {
   EXPECT_EQ(node.Code(R"({"collMod": "d", "cappedSize": 0})"), 2);
 }
 
+TEST(Clustered, TheClusteredIndexIsNotCounted) {
+  Node node;
+  node.Run(R"({"create": "c", "clusteredIndex": {"key": {"_id": 1}, "unique": true}})");
+  bson::Document made =
+      node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}]})");
+  EXPECT_EQ(made["numIndexesBefore"].AsInt32(), 0);
+  EXPECT_EQ(made["numIndexesAfter"].AsInt32(), 1);
+  bson::Document stats = node.Run(R"({"collStats": "c"})");
+  EXPECT_EQ(stats["nindexes"].AsInt32(), 1);
+  bson::Document dropped = node.Run(R"({"dropIndexes": "c", "index": "a_1"})");
+  EXPECT_EQ(dropped["nIndexesWas"].AsInt32(), 1);
+}
+
 TEST(CollMod, AnIndexBecomesUnique) {
   Node node;
   node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": 1}, {"_id": 2, "a": 1}]})");
@@ -109,6 +122,33 @@ TEST(CollMod, AnIndexBecomesUnique) {
             R"([{"_id":1,"a":1,"b":1}])");
   bson::Document valid = node.Run(R"({"validate": "c"})");
   EXPECT_TRUE(valid["valid"].AsBool());
+}
+
+struct CovarianceCase {
+  const char* documents;
+  const char* result;  // of every row
+};
+const CovarianceCase kCovariances[] = {
+    {R"({"x": 1, "y": 2}, {"x": 3, "y": 6})", "2.0"},
+    {R"({"x": 1, "y": 2}, {"x": {"$numberDouble": "Infinity"}, "y": 4}, {"x": 3, "y": 6})",
+     R"({"$numberDouble":"Infinity"})"},
+    {R"({"x": 1, "y": 2}, {"x": 2, "y": {"$numberDouble": "-Infinity"}}, {"x": 3, "y": 6})",
+     R"({"$numberDouble":"-Infinity"})"},
+    // One finite pair deviates from nothing, none has no covariance.
+    {R"({"x": 1, "y": 2}, {"x": {"$numberDouble": "Infinity"}, "y": 4})", "0.0"},
+    {R"({"x": {"$numberDouble": "Infinity"}, "y": 4})", "null"},
+};
+
+TEST(Window, CovarianceWithInfinities) {
+  for (const CovarianceCase& c : kCovariances) {
+    Node node;
+    node.Run(R"({"insert": "c", "documents": [)" + std::string(c.documents) + "]}");
+    EXPECT_EQ(node.Batch(R"({"aggregate": "c", "cursor": {}, "pipeline": [
+        {"$setWindowFields": {"output": {"r": {"$covariancePop": ["$x", "$y"]}}}},
+        {"$limit": 1}, {"$project": {"_id": 0, "r": 1}}]})"),
+              R"([{"r":)" + std::string(c.result) + "}]")
+        << c.documents;
+  }
 }
 
 }  // namespace

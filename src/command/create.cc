@@ -218,6 +218,9 @@ Status CheckValidation(const CreateFields& f, std::string_view database) {
 }
 
 Status CheckView(const CreateFields& f) {
+  if (f.change_images) {
+    RETURN_IF_ERROR(engine::CheckChangeImages(*f.change_images));
+  }
   if (!f.view_on) {
     if (f.pipeline.present) {
       return {kInvalidOptions, "'pipeline' cannot be specified without 'viewOn'"};
@@ -228,7 +231,8 @@ Status CheckView(const CreateFields& f) {
     return {kBadValue, "'viewOn' cannot be empty"};
   }
   if (f.capped || f.size || f.max || f.validator || f.validation_level || f.validation_action ||
-      f.storage_engine || f.index_defaults || !f.clustered_index.missing()) {
+      f.storage_engine || f.index_defaults || !f.clustered_index.missing() ||
+      (f.change_images && (*f.change_images)["enabled"].AsBool())) {
     return {kInvalidOptions, "Options of a collection cannot be given for a view"};
   }
   return Status::Ok();

@@ -99,7 +99,7 @@ Status RunDbStats(Invocation& i) {
     objects += info->state->documents;
     bytes += info->state->bytes;
     stored += StoredBytes(i, info->table->id);
-    indexes += static_cast<int64_t>(info->indexes.size());
+    indexes += engine::CountIndexes(*info);
     for (const auto& index : info->indexes) {
       index_bytes += StoredBytes(i, index->table->id);
     }

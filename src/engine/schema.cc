@@ -11,6 +11,7 @@
 #include "bson/number.h"
 #include "engine/aggregate.h"
 #include "engine/index_spec_internal.h"
+#include "engine/statistics.h"
 #include "request/crud.h"
 
 namespace quire::engine {
@@ -104,6 +105,19 @@ Status CheckViewSource(const Operation& operation, const std::string& ns, const 
 
 }  // namespace
 
+Status CheckChangeImages(bson::View images) {
+  constexpr std::string_view kWhere = "changeStreamPreAndPostImages";
+  for (const bson::Element& e : images) {
+    if (e.name() != "enabled") {
+      return request::UnknownField(kWhere, e.name());
+    }
+    if (!e.value().nullish() && e.type() != bson::Type::kBool) {
+      return request::WrongType(kWhere, e, "bool");
+    }
+  }
+  return images["enabled"].nullish() ? request::MissingField(kWhere, "enabled") : Status::Ok();
+}
+
 Status CheckViewPipeline(const Operation& operation, std::string_view ns, bson::View pipeline) {
   auto [database, name] = Split(ns);
   plan::PipelineOptions options;
@@ -152,7 +166,7 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
 
 Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes) {
   store::CollectionPtr collection = operation.engine.catalog().Find(ns);
-  *indexes = collection ? static_cast<int64_t>(collection->indexes.size()) : 0;
+  *indexes = collection ? CountIndexes(*collection) : 0;
   return operation.engine.catalog().Drop(ns, operation.durability);
 }
 
@@ -212,7 +226,7 @@ Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::s
     result.created_collection = true;
     ASSIGN_OR_RETURN(collection, operation.Find(ns));
   }
-  result.before = static_cast<int32_t>(collection->indexes.size());
+  result.before = static_cast<int32_t>(CountIndexes(*collection));
   ASSIGN_OR_RETURN(std::vector<store::NewIndex> fresh,
                    MissingIndexes(*collection, std::move(wanted)));
   if (collection->indexes.size() + fresh.size() > kMaxIndexes) {
@@ -327,7 +341,7 @@ Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
   if (collection->is_view()) {
     return Status(kCommandNotSupportedOnView, "Cannot drop indexes on view " + ns);
   }
-  auto before = static_cast<int32_t>(collection->indexes.size());
+  auto before = static_cast<int32_t>(CountIndexes(*collection));
   ASSIGN_OR_RETURN(auto names, IndexesToDrop(*collection, index));
   for (const std::string& name : names) {
     const store::IndexInfo* info = collection->FindIndex(name);

@@ -19,6 +19,8 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
 // A view may have this pipeline. OptionNotSupportedOnView for stages that write; else those of
 // parsing.
 Status CheckViewPipeline(const Operation& operation, std::string_view ns, bson::View pipeline);
+// {enabled: bool} of changeStreamPreAndPostImages.
+Status CheckChangeImages(bson::View images);
 Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes);
 Status DropDatabase(const Operation& operation, std::string_view database);
 Status RenameCollection(const Operation& operation, const std::string& from, const std::string& to,

@@ -11,6 +11,10 @@ void AppendInteger(bson::Builder* out, std::string_view name, int64_t n) {
   }
 }
 
+int64_t CountIndexes(const store::CollectionInfo& collection) {
+  return static_cast<int64_t>(collection.indexes.size()) - (collection.clustered ? 1 : 0);
+}
+
 int64_t StoredBytes(Engine& engine, store::TableId table) {
   return static_cast<int64_t>(engine.store().ApproximateSize(store::TableRange(table)));
 }
@@ -51,7 +55,7 @@ void AppendStorageStats(Engine& engine, const store::CollectionInfo* collection,
     AppendInteger(out, "max", collection->capped_max);
     AppendInteger(out, "maxSize", collection->capped_size / scale);
   }
-  AppendInteger(out, "nindexes", static_cast<int64_t>(collection->indexes.size()));
+  AppendInteger(out, "nindexes", CountIndexes(*collection));
   out->BeginDocument("indexDetails").End().BeginArray("indexBuilds").End();
   int64_t index_bytes = 0;
   for (const auto& index : collection->indexes) {

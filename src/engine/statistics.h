@@ -13,6 +13,9 @@ namespace quire::engine {
 // int32 when it fits, as MongoDB writes counters.
 void AppendInteger(bson::Builder* out, std::string_view name, int64_t n);
 
+// Indexes as MongoDB counts them: what clusters a collection is none.
+int64_t CountIndexes(const store::CollectionInfo& collection);
+
 // Estimated bytes on disk of a table.
 int64_t StoredBytes(Engine& engine, store::TableId table);
 

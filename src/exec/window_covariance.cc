@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $covariancePop and $covarianceSamp.
-#include <cmath>
-
 #include "bson/number.h"
 #include "exec/window_function_internal.h"
 #include "expr/accumulate/summation.h"
@@ -37,14 +35,14 @@ class Covariance final : public WindowFunction {
     *y = items["1"];
     return items.Count() == 2 && x->is_number() && y->is_number();
   }
-  // Sums and the sum of products of deviations from the means so far. Where rows leave the frame
-  // again, pairs with an infinity add what their deviations multiply to, apart.
+  // Sums and the sum of products of deviations from the means so far. Pairs with an infinity or NaN
+  // are added up apart, since rows may leave the frame again.
   struct State {
     int64_t count = 0;
     expr::Summation sum_x;
     expr::Summation sum_y;
     expr::Summation products;
-    double infinite = 0;
+    double not_finite = 0;
 
     static bson::Value Mean(const expr::Summation& sum, int64_t count) {
       return count == 0 ? bson::Value(int32_t{0})
@@ -57,11 +55,6 @@ class Covariance final : public WindowFunction {
       sum_y.Add(y);
       products.Add(bson::Multiply(delta, bson::Subtract(y, Mean(sum_y, count))));
     }
-    void AddInfinite(const bson::Value& x, const bson::Value& y) {
-      double term = (bson::ToDouble(x) - bson::ToDouble(Mean(sum_x, count))) *
-                    (bson::ToDouble(y) - bson::ToDouble(Mean(sum_y, count)));
-      infinite += std::isnan(term) ? 0 : term;
-    }
   };
 
   bson::Value Over(const Frame& frame, const std::vector<bson::OwnedValue>& pairs) const {
@@ -72,11 +65,10 @@ class Covariance final : public WindowFunction {
       if (!Numbers(pairs[i].value(), &x, &y)) {
         continue;
       }
-      bool stays = bounds_.lower.kind == WindowBound::Kind::kUnbounded;
-      if (stays || (bson::IsFinite(x) && bson::IsFinite(y))) {
+      if (bson::IsFinite(x) && bson::IsFinite(y)) {
         state.Add(x, y);
       } else {
-        state.AddInfinite(x, y);
+        state.not_finite += bson::ToDouble(x) + bson::ToDouble(y);
       }
     }
     if (state.count == (sample_ ? 1 : 0) || state.count == 0) {
@@ -85,8 +77,8 @@ class Covariance final : public WindowFunction {
     if (state.count == 1) {
       return bson::Value(0.0);
     }
-    if (state.infinite != 0) {
-      return bson::Value(state.infinite);
+    if (state.not_finite != 0) {
+      return bson::Value(state.not_finite);
     }
     auto n = static_cast<double>(sample_ ? state.count - 1 : state.count);
     return bson::Divide(state.products.Sum(), bson::Value(n));
