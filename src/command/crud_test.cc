@@ -162,6 +162,7 @@ const RefusedCase kRefused[] = {
     {R"({"count": "c", "readConcern": {"level": "snapshot"}})", 72},
     {R"({"create": "v", "viewOn": "c", "pipeline": [{"$out": "x"}]})", 167},
     {R"({"create": "v", "viewOn": "c", "pipeline": [{"$nosuch": 1}]})", 40324},
+    {R"({"collMod": "view", "viewOn": "", "pipeline": []})", 2},
     {R"({"collMod": "view", "viewOn": "c", "pipeline": [{"$merge": "x"}]})", 167},
     {R"({"aggregate": "c", "cursor": {}, "apiVersion": "1", "apiStrict": true,
          "pipeline": [{"$indexStats": {}}]})",

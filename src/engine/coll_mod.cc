@@ -374,6 +374,9 @@ Status CollMod(const Operation& operation, const std::string& ns, bson::View com
   if (!collection->is_view() && for_view) {
     return {kInvalidOptions, "'viewOn' and 'pipeline' are options of views"};
   }
+  if (f.view_on && f.view_on->empty()) {
+    return {kBadValue, "'viewOn' cannot be empty"};
+  }
   if (f.change_images) {
     RETURN_IF_ERROR(CheckChangeImages(*f.change_images));
   }
