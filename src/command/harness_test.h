@@ -26,13 +26,17 @@ class Node {
 
   // Runs a command given as extended JSON on database "test" (or `database`).
   bson::Document Run(std::string_view json, std::string_view database = "test") {
+    return RunAs(client_, json, database);
+  }
+  // The same for a client of the caller's; several may call at once.
+  bson::Document RunAs(request::Client& client, std::string_view json, std::string_view database) {
     auto parsed = bson::Document::FromJson(json);
     EXPECT_TRUE(parsed.ok()) << parsed.status().ToString() << " in " << json;
     request::Request request;
     request.body = *parsed;
     request.database = database;
     std::string reply;
-    commands_->Run(client_, request, &reply);
+    commands_->Run(client, request, &reply);
     return bson::Document::FromTrusted(std::move(reply));
   }
 

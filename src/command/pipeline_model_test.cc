@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random pipelines over indexed collections: the result is the same with every rewrite on, with
-// each one off, with all off, and with stages that must spill. QUIRE_MODEL_SEED repeats a run.
+// each one off, with all off, with stages that must spill, and on several threads at once.
+// QUIRE_MODEL_SEED repeats a run.
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <thread>
 
 #include "command/harness_test.h"
 #include "plan/pipeline.h"
@@ -112,8 +114,39 @@ class Generator {
     return text;
   }
 
+  // Rows in an order of their own, so that windows are exact.
+  std::string Window() {
+    return R"({"$setWindowFields": {"partitionBy": ")" + Pick({"$a", "$b", "$n"}) +
+           R"(", "sortBy": {"_id": 1}, "output": {"w": {")" +
+           Pick({"$sum", "$max", "$min", "$push", "$avg"}) +
+           R"(": "$n", "window": {"documents": )" +
+           Pick({R"(["unbounded", "current"])", "[-2, 1]", R"(["current", "unbounded"])"}) +
+           "}}}}}";
+  }
+
+  std::string Last() {
+    switch (Below(6)) {
+      case 0:
+        return R"({"$sortByCount": ")" + Pick({"$a", "$s.x"}) + R"("})";
+      case 1:
+        return R"({"$facet": {"x": [{"$match": {"a": )" + Condition() +
+               R"(}}, {"$count": "k"}], "y": [{"$group": {"_id": "$b", "k": {"$sum": 1}}}, )" +
+               R"({"$sort": {"_id": 1}}]}})";
+      case 2:
+        return R"({"$bucketAuto": {"groupBy": "$n", "buckets": )" + std::to_string(1 + Below(4)) +
+               "}}";
+      case 3:
+        return R"({"$project": {"n": 1, "a": 1}}, {"$densify": {"field": "n", )"
+               R"("partitionByFields": ["a"], "range": {"step": 1, "bounds": "full"}}})";
+      case 4:
+        return R"({"$count": "k"})";
+      default:
+        return Group();
+    }
+  }
+
   std::string Stage() {
-    switch (Below(8)) {
+    switch (Below(9)) {
       case 0:
         return R"({"$project": {"c": 0}})";
       case 1:
@@ -127,6 +160,8 @@ class Generator {
         return unwound_ ? Match({"a", "b"}) : Cut();
       case 5:
         return joined_ ? Match({"n", "s.y"}) : (joined_ = true, Join());
+      case 6:
+        return unwound_ ? Match({"b", "n"}) : Window();
       default:
         return Match({"a", "b", "c", "n", "s.x", "t", "_id"});
     }
@@ -139,7 +174,7 @@ class Generator {
       text += ", " + Stage();
     }
     if (Below(2) == 0) {
-      text += ", " + Group();
+      text += ", " + Last();
     }
     return text + "]";
   }
@@ -175,8 +210,11 @@ class Model {
 
   // The rows in no particular order.
   std::vector<std::string> Run(const std::string& pipeline) {
-    bson::Document reply = node_.Run(R"({"aggregate": "c", "pipeline": )" + pipeline +
-                                     R"(, "cursor": {"batchSize": 100000}})");
+    request::Client client;
+    bson::Document reply = node_.RunAs(
+        client,
+        R"({"aggregate": "c", "pipeline": )" + pipeline + R"(, "cursor": {"batchSize": 100000}})",
+        "test");
     std::vector<std::string> rows;
     if (reply["ok"].AsDouble() != 1) {
       ADD_FAILURE() << reply["errmsg"].AsString();
@@ -189,18 +227,32 @@ class Model {
     return rows;
   }
 
+  // The same from several threads at once.
+  std::vector<std::vector<std::string>> RunOnThreads(const std::string& pipeline) {
+    constexpr size_t kThreads = 3;
+    std::vector<std::vector<std::string>> results(kThreads);
+    std::vector<std::thread> threads;
+    for (std::vector<std::string>& result : results) {
+      threads.emplace_back([&] { result = Run(pipeline); });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    return results;
+  }
+
  private:
   Node node_;
 };
 
-TEST(PipelineModelTest, RewritesAndSpillingChangeNothing) {
+TEST(PipelineModelTest, RewritesSpillingAndThreadsChangeNothing) {
   const char* given = std::getenv("QUIRE_MODEL_SEED");
   uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   SCOPED_TRACE("QUIRE_MODEL_SEED=" + std::to_string(seed));
   Generator random(seed);
   Model model(&random);
   constexpr int64_t kPlenty = 100 << 20;
-  constexpr int64_t kLittle = 4 << 10;
+  constexpr int64_t kLittle = 8 << 10;
   std::string all;
   for (std::string_view name : plan::RewriteNames()) {
     all += (all.empty() ? "" : ",") + std::string(name);
@@ -215,6 +267,9 @@ TEST(PipelineModelTest, RewritesAndSpillingChangeNothing) {
     for (int64_t memory : {kPlenty, kLittle}) {
       model.Set("", memory);
       ASSERT_EQ(want, model.Run(pipeline)) << "rewritten, memory " << memory;
+      for (const auto& got : model.RunOnThreads(pipeline)) {
+        ASSERT_EQ(want, got) << "on several threads, memory " << memory;
+      }
     }
     for (std::string_view name : plan::RewriteNames()) {
       model.Set(std::string(name), kPlenty);
