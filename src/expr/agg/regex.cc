@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $regexMatch, $regexFind and $regexFindAll by PCRE2.
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include <optional>
 
 #include "base/try.h"
 #include "expr/agg/operators_internal.h"
 #include "expr/agg/result_internal.h"
 #include "expr/agg/text_internal.h"
+#include "expr/pcre_internal.h"
 
 namespace quire::expr::agg {
 
@@ -22,25 +20,14 @@ constexpr uint32_t kDepthLimit = 100'000;
 
 std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
 
-struct CodeFree {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-};
-struct MatchDataFree {
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-};
-struct MatchContextFree {
-  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
-};
-
 class Pattern {
  public:
   static Result<std::shared_ptr<const Pattern>> Compile(std::string_view pattern, uint32_t flags,
                                                         std::string_view op) {
     int error = 0;
     PCRE2_SIZE offset = 0;
-    std::unique_ptr<pcre2_code, CodeFree> code(
-        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                      flags | PCRE2_UTF, &error, &offset, nullptr));
+    PcreCode code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), flags,
+                                &error, &offset, nullptr));
     if (code == nullptr) {
       char text[256];
       pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text), sizeof text);
@@ -57,7 +44,7 @@ class Pattern {
   uint32_t captures() const { return captures_; }
 
  private:
-  std::unique_ptr<pcre2_code, CodeFree> code_;
+  PcreCode code_;
   uint32_t captures_ = 0;
 };
 
@@ -99,35 +86,9 @@ class Matcher {
 
  private:
   const Pattern& pattern_;
-  std::unique_ptr<pcre2_match_data, MatchDataFree> data_;
-  std::unique_ptr<pcre2_match_context, MatchContextFree> context_;
+  PcreMatchData data_;
+  PcreMatchContext context_;
 };
-
-Result<uint32_t> ParseFlags(std::string_view options, std::string_view op) {
-  uint32_t flags = 0;
-  for (char c : options) {
-    switch (c) {
-      case 'i':
-        flags |= PCRE2_CASELESS;
-        break;
-      case 'm':
-        flags |= PCRE2_MULTILINE;
-        break;
-      case 's':
-        flags |= PCRE2_DOTALL;
-        break;
-      case 'x':
-        flags |= PCRE2_EXTENDED;
-        break;
-      case 'u':
-        break;
-      default:
-        return Status(51108,
-                      std::string(op) + " invalid flag in regex options: " + std::string(options));
-    }
-  }
-  return flags;
-}
 
 class RegexCall final : public Expression {
  public:
@@ -225,8 +186,11 @@ class RegexCall final : public Expression {
     if (regex.nullish()) {
       return std::shared_ptr<const Pattern>();
     }
-    ASSIGN_OR_RETURN(uint32_t bits, ParseFlags(flags, op));
-    return Pattern::Compile(pattern, bits, op);
+    std::optional<uint32_t> bits = PcreFlags(flags);
+    if (!bits) {
+      return Status(51108, op + " invalid flag in regex options: " + std::string(flags));
+    }
+    return Pattern::Compile(pattern, *bits, op);
   }
 
   Result<Value> Match(const Pattern& pattern, std::string_view input) const {

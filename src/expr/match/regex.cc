@@ -1,60 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/match/regex.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include "base/error_codes.h"
-#include "base/try.h"
+#include "expr/pcre_internal.h"
 
 namespace quire::expr::match {
 namespace {
 
-struct FreeCode {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-};
-struct FreeMatchData {
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-};
-struct FreeMatchContext {
-  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
-};
-
 // Each thread's scratch space. Only whether there is a match is asked, so one pair is enough.
 struct Scratch {
-  std::unique_ptr<pcre2_match_data, FreeMatchData> data{pcre2_match_data_create(1, nullptr)};
-  std::unique_ptr<pcre2_match_context, FreeMatchContext> context{
-      pcre2_match_context_create(nullptr)};
+  PcreMatchData data{pcre2_match_data_create(1, nullptr)};
+  PcreMatchContext context{pcre2_match_context_create(nullptr)};
 };
 
 Scratch& ThreadScratch() {
   thread_local Scratch scratch;
   return scratch;
-}
-
-Result<uint32_t> CompileFlags(std::string_view options) {
-  uint32_t flags = PCRE2_UTF;
-  for (char option : options) {
-    switch (option) {
-      case 'i':
-        flags |= PCRE2_CASELESS;
-        break;
-      case 'm':
-        flags |= PCRE2_MULTILINE;
-        break;
-      case 's':
-        flags |= PCRE2_DOTALL;
-        break;
-      case 'x':
-        flags |= PCRE2_EXTENDED;
-        break;
-      case 'u':
-        break;
-      default:
-        return Status(51108, std::string("invalid flag in regex options: ") + option);
-    }
-  }
-  return flags;
 }
 
 class Pcre2Regex final : public Regex {
@@ -76,7 +37,7 @@ class Pcre2Regex final : public Regex {
     return pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0,
                        flags, scratch.data.get(), scratch.context.get());
   }
-  std::unique_ptr<pcre2_code, FreeCode> code_;
+  PcreCode code_;
 };
 
 }  // namespace
@@ -86,11 +47,14 @@ Result<std::shared_ptr<const Regex>> Regex::Compile(std::string_view pattern,
   if (pattern.find('\0') != pattern.npos) {
     return Status(kBadValue, "Regular expression cannot contain an embedded null byte");
   }
-  ASSIGN_OR_RETURN(uint32_t flags, CompileFlags(options));
+  std::optional<uint32_t> flags = PcreFlags(options);
+  if (!flags) {
+    return Status(51108, "invalid flag in regex options: " + std::string(options));
+  }
   int error = 0;
   PCRE2_SIZE offset = 0;
   pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                   flags, &error, &offset, nullptr);
+                                   *flags, &error, &offset, nullptr);
   if (code == nullptr) {
     PCRE2_UCHAR text[256];
     pcre2_get_error_message(error, text, sizeof text);
