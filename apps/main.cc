@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/version.h"
+#include "demo/demo.h"
 #include "export/export.h"
 #include "import/import.h"
 #include "serve/serve.h"
@@ -35,10 +36,15 @@ int RunExport(const std::vector<std::string>&, const std::vector<std::string>& a
   return quire::apps::Export(arguments);
 }
 
+int RunDemo(const std::vector<std::string>&, const std::vector<std::string>& arguments) {
+  return quire::apps::RunDemo(arguments);
+}
+
 constexpr Subcommand kSubcommands[] = {
     {"serve", RunServe, "start the server (quire serve --help lists its options)"},
     {"import", RunImport, "put a file into a collection: JSON lines, CSV, TSV, access logs"},
     {"export", RunExport, "write a collection as JSON lines, CSV or TSV"},
+    {"demo", RunDemo, "show an application system at work (quire demo --list)"},
 };
 
 void PrintHelp(FILE* out) {

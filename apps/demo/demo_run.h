@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame of a demo: loading, working from several threads, asking explain, checking invariants.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "demo/report.h"
+#include "quire/patterns/page.h"
+#include "quire/quire.h"
+
+namespace quire::apps {
+
+struct DemoSettings {
+  int64_t size = 0;
+  int64_t threads = 4;
+  int64_t operations = 0;  // of all threads together, per design
+  int64_t seconds = 0;     // above 0: work for so long instead
+  bool quiet = false;      // no progress bar
+};
+
+// Numbers by chance that are the same in every run. One thread each.
+class Chance {
+ public:
+  explicit Chance(uint64_t seed) : state_(seed) {}
+  uint64_t Next();
+  // In [0, n). REQUIRES: n > 0.
+  int64_t Below(int64_t n) { return static_cast<int64_t>(Next() % static_cast<uint64_t>(n)); }
+  // The same, the low ones far more often.
+  int64_t Skewed(int64_t n) { return Below(Below(n) + 1); }
+
+ private:
+  uint64_t state_;
+};
+
+// A thread of the work.
+struct Worker {
+  Chance chance;
+  int64_t thread;
+  int64_t operation = 0;  // its number within the thread
+};
+
+// A kind of operation of the work. An error of the system itself (NotFound, InsufficientFunds...)
+// counts as refused.
+struct Step {
+  std::string name;
+  int weight;  // how often among the others
+  std::function<Status(Worker&)> run;
+};
+
+// "user000042".
+std::string Numbered(std::string_view name, int64_t number);
+
+// One design of a demo, in a database of its own.
+class DesignRun {
+ public:
+  DesignRun(const Client& client, std::string database, const DemoSettings& settings,
+            DesignReport* report)
+      : client_(client), database_(std::move(database)), settings_(settings), report_(report) {}
+
+  const Client& client() const { return client_; }
+  const std::string& database() const { return database_; }
+  int64_t size() const { return settings_.size; }
+  int64_t threads() const { return settings_.threads; }
+
+  // Calls `put` for 0 to count - 1, from all threads, with a progress bar. Error: the first one.
+  Status Load(const std::string& what, int64_t count, const std::function<Status(int64_t)>& put);
+  // The same operations by the same chances in every design.
+  Status Work(const std::vector<Step>& steps);
+  // What a find examines. Error: explain's.
+  Status Explain(const std::string& name, std::string_view collection, const bson::Document& filter,
+                 const bson::Document& sort = {}, int64_t limit = 0);
+  void Check(const std::string& what, bool holds, const std::string& detail = "");
+  // Holds when there is no line.
+  void Check(const std::string& what, const std::vector<std::string>& wrong);
+  // The sum of a field (an expression: "$balance") over a collection.
+  Result<int64_t> Sum(std::string_view collection, std::string_view expression) const;
+  // Sizes of data and indexes.
+  Status Measure();
+
+ private:
+  Client client_;
+  std::string database_;
+  const DemoSettings& settings_;
+  DesignReport* report_;
+};
+
+class DemoRun {
+ public:
+  DemoRun(const Client& client, std::string prefix, const DemoSettings& settings,
+          DemoReport* report)
+      : client_(client), prefix_(std::move(prefix)), settings_(settings), report_(report) {}
+
+  const DemoSettings& settings() const { return settings_; }
+  // Runs `body` for a design in an empty database.
+  Status Design(const std::string& name, const std::function<Status(DesignRun*)>& body);
+  // Removes the databases of the designs.
+  Status Drop();
+
+ private:
+  Client client_;
+  std::string prefix_;
+  const DemoSettings& settings_;
+  DemoReport* report_;
+  std::vector<std::string> databases_;
+};
+
+// A row of the table of demos.
+struct Demo {
+  std::string_view name;
+  std::string_view purpose;  // in a line
+  int64_t size;              // by default
+  std::string_view size_of;  // what --size counts
+  Status (*run)(DemoRun* run);
+};
+
+std::vector<Demo> AllDemos();
+
+}  // namespace quire::apps

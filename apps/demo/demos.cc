@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "demo/demos.h"
+
+namespace quire::apps {
+
+std::vector<Demo> AllDemos() {
+  return {
+      {"contacts", "a contact book: numbers embedded or referenced", 10'000, "contacts",
+       DemoContacts},
+      {"attributes", "searchable free-form attributes in three encodings", 5'000, "products",
+       DemoAttributes},
+      {"transfers", "money between accounts: compensation or transactions", 1'000, "accounts",
+       DemoTransfers},
+      {"orders", "orders whose total changes with their items", 1'000, "orders", DemoOrders},
+      {"events", "an event log: daily collections, TTL or a capped collection", 50'000, "events",
+       DemoEvents},
+      {"reports", "hit counts up to the minute in three layouts", 100, "pages", DemoReports},
+      {"rollups", "events rolled up into hours, days, weeks, months, years", 2'000, "events",
+       DemoRollups},
+      {"catalog", "a product catalog: search, prices, full text, facets", 5'000, "products",
+       DemoCatalog},
+      {"categories", "a tree whose breadcrumbs are read in one go", 2'000, "categories",
+       DemoCategories},
+      {"ads", "ad serving: by price, with frequency caps, by keywords", 50, "zones", DemoAds},
+      {"inbox", "messages to many: fan out on read, on write, or in buckets", 200, "users",
+       DemoInbox},
+  };
+}
+
+}  // namespace quire::apps

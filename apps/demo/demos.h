@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The demos, one file each.
+#pragma once
+
+#include "demo/demo_run.h"
+
+namespace quire::apps {
+
+Status DemoAds(DemoRun* run);
+Status DemoAttributes(DemoRun* run);
+Status DemoCatalog(DemoRun* run);
+Status DemoCategories(DemoRun* run);
+Status DemoContacts(DemoRun* run);
+Status DemoEvents(DemoRun* run);
+Status DemoInbox(DemoRun* run);
+Status DemoOrders(DemoRun* run);
+Status DemoReports(DemoRun* run);
+Status DemoRollups(DemoRun* run);
+Status DemoTransfers(DemoRun* run);
+
+}  // namespace quire::apps
