@@ -24,6 +24,13 @@ double SecondsSince(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
+// One of the system's own: the call was refused, or others were at it and nothing was done.
+bool IsAnswer(const Status& status) {
+  return patterns::IsFinal(status) || patterns::Is(status, patterns::Error::kContention) ||
+         patterns::Is(status, patterns::Error::kTreeBusy) ||
+         patterns::Is(status, patterns::Error::kBusy);
+}
+
 // What one thread saw of one step.
 struct Samples {
   std::vector<float> ms;
@@ -36,7 +43,7 @@ struct Samples {
     if (status.ok()) {
       return;
     }
-    if (patterns::IsFinal(status) || patterns::Is(status, patterns::Error::kContention)) {
+    if (IsAnswer(status)) {
       ++refused;
     } else {
       ++errors;

@@ -22,8 +22,10 @@ std::vector<Demo> AllDemos() {
       {"categories", "a tree whose breadcrumbs are read in one go", 2'000, "categories",
        DemoCategories},
       {"ads", "ad serving: by price, with frequency caps, by keywords", 50, "zones", DemoAds},
+      {"social", "circles, posts and comments: feeds in pages by month", 100, "users", DemoSocial},
       {"inbox", "messages to many: fan out on read, on write, or in buckets", 200, "users",
        DemoInbox},
+      {"game", "items and gold from hand to hand in a game's world", 100, "characters", DemoGame},
   };
 }
 

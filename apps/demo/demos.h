@@ -13,10 +13,12 @@ Status DemoCatalog(DemoRun* run);
 Status DemoCategories(DemoRun* run);
 Status DemoContacts(DemoRun* run);
 Status DemoEvents(DemoRun* run);
+Status DemoGame(DemoRun* run);
 Status DemoInbox(DemoRun* run);
 Status DemoOrders(DemoRun* run);
 Status DemoReports(DemoRun* run);
 Status DemoRollups(DemoRun* run);
+Status DemoSocial(DemoRun* run);
 Status DemoTransfers(DemoRun* run);
 
 }  // namespace quire::apps
