@@ -14,8 +14,8 @@ namespace {
 
 using bson::Document;
 
-std::vector<Comment> CommentsOf(const std::optional<Document>& document) {
-  std::vector<Comment> comments;
+std::vector<DiscussionComment> CommentsOf(const std::optional<Document>& document) {
+  std::vector<DiscussionComment> comments;
   if (document && (*document)["comments"].is_array()) {
     for (const bson::Element& comment : (*document)["comments"].AsArray()) {
       comments.push_back(FromDocument(comment.value().AsDocument()).comment);
@@ -62,14 +62,14 @@ class CommentArray : public CommentStorage {
     return matched == 1;
   }
 
-  Result<CommentPage> Chronological(std::string_view discussion,
-                                    const PageRequest& page) const override {
+  Result<DiscussionPage> Chronological(std::string_view discussion,
+                                       const PageRequest& page) const override {
     int64_t position = 0;
     if (!page.after.empty()) {
       ASSIGN_OR_RETURN(Document end, DecodePageEnd(page.after, {"position"}));
       position = IntegerAt(end, "position");
     }
-    CommentPage result;
+    DiscussionPage result;
     if (page.limit > 0) {
       ASSIGN_OR_RETURN(result.comments, From(discussion, position, page.limit));
     }
@@ -79,8 +79,8 @@ class CommentArray : public CommentStorage {
     return result;
   }
 
-  Result<std::vector<Comment>> From(std::string_view discussion, int64_t skip,
-                                    int64_t limit) const override {
+  Result<std::vector<DiscussionComment>> From(std::string_view discussion, int64_t skip,
+                                              int64_t limit) const override {
     const Document slice =
         Doc("$slice", List(static_cast<int32_t>(std::min<int64_t>(skip, INT32_MAX)),
                            static_cast<int32_t>(std::min<int64_t>(limit, INT32_MAX))));
@@ -89,8 +89,8 @@ class CommentArray : public CommentStorage {
     return CommentsOf(found);
   }
 
-  Result<CommentPage> Threaded(std::string_view discussion, const std::string& top,
-                               const PageRequest& page) const override {
+  Result<DiscussionPage> Threaded(std::string_view discussion, const std::string& top,
+                                  const PageRequest& page) const override {
     ASSIGN_OR_RETURN(auto found, store_.FindOne(kDiscussions, Doc("_id", discussion)));
     return ThreadedPage(CommentsOf(found), top, page);
   }

@@ -16,8 +16,8 @@ using bson::Document;
 
 constexpr char kComments[] = "comments";
 
-CommentPage PageOf(const Page& page) {
-  CommentPage result;
+DiscussionPage PageOf(const Page& page) {
+  DiscussionPage result;
   for (const Document& document : page.documents) {
     result.comments.push_back(FromDocument(document).comment);
   }
@@ -73,15 +73,15 @@ class CommentDocuments : public CommentStorage {
     return matched == 1;
   }
 
-  Result<CommentPage> Chronological(std::string_view discussion,
-                                    const PageRequest& page) const override {
+  Result<DiscussionPage> Chronological(std::string_view discussion,
+                                       const PageRequest& page) const override {
     ASSIGN_OR_RETURN(Page found, FindPage(store_, kComments, Doc("discussion_id", discussion),
                                           Doc("posted", 1, "_id", 1), page));
     return PageOf(found);
   }
 
-  Result<std::vector<Comment>> From(std::string_view discussion, int64_t skip,
-                                    int64_t limit) const override {
+  Result<std::vector<DiscussionComment>> From(std::string_view discussion, int64_t skip,
+                                              int64_t limit) const override {
     ASSIGN_OR_RETURN(
         auto found,
         store_.Find(kComments, Doc("discussion_id", discussion),
@@ -90,8 +90,8 @@ class CommentDocuments : public CommentStorage {
   }
 
   // "0" is the character after "/": nothing else begins with `top` and a part's fixed width.
-  Result<CommentPage> Threaded(std::string_view discussion, const std::string& top,
-                               const PageRequest& page) const override {
+  Result<DiscussionPage> Threaded(std::string_view discussion, const std::string& top,
+                                  const PageRequest& page) const override {
     Document filter = Doc("discussion_id", discussion);
     if (!top.empty()) {
       filter = Doc("discussion_id", discussion, "full_slug", Doc("$gte", top, "$lt", top + "0"));

@@ -17,7 +17,7 @@ using bson::Document;
 constexpr char kPages[] = "comment_pages";
 constexpr int kAttempts = 1000;  // each is a page that others filled meanwhile
 
-void AppendTo(const Document& page, std::vector<Comment>* comments) {
+void AppendTo(const Document& page, std::vector<DiscussionComment>* comments) {
   for (const bson::Element& comment : page["comments"].AsArray()) {
     comments->push_back(FromDocument(comment.value().AsDocument()).comment);
   }
@@ -91,8 +91,8 @@ class CommentPages : public CommentStorage {
     return matched == 1;
   }
 
-  Result<CommentPage> Chronological(std::string_view discussion,
-                                    const PageRequest& page) const override {
+  Result<DiscussionPage> Chronological(std::string_view discussion,
+                                       const PageRequest& page) const override {
     int64_t at = 1;
     int64_t index = 0;
     if (!page.after.empty()) {
@@ -100,7 +100,7 @@ class CommentPages : public CommentStorage {
       at = IntegerAt(end, "page");
       index = IntegerAt(end, "index");
     }
-    CommentPage result;
+    DiscussionPage result;
     while (static_cast<int64_t>(result.comments.size()) < page.limit) {
       const int64_t room = page.limit - static_cast<int64_t>(result.comments.size());
       ASSIGN_OR_RETURN(auto found, Slice(discussion, at, index, room));
@@ -121,12 +121,12 @@ class CommentPages : public CommentStorage {
   }
 
   // Whole pages are passed by their counts.
-  Result<std::vector<Comment>> From(std::string_view discussion, int64_t skip,
-                                    int64_t limit) const override {
+  Result<std::vector<DiscussionComment>> From(std::string_view discussion, int64_t skip,
+                                              int64_t limit) const override {
     ASSIGN_OR_RETURN(auto pages, store_.Find(kPages, Doc("discussion_id", discussion),
                                              {.projection = Doc("page", 1, "count", 1),
                                               .sort = Doc("page", 1)}));
-    std::vector<Comment> comments;
+    std::vector<DiscussionComment> comments;
     for (const Document& page : pages) {
       const int64_t room = limit - static_cast<int64_t>(comments.size());
       const int64_t count = IntegerAt(page, "count");
@@ -146,11 +146,11 @@ class CommentPages : public CommentStorage {
     return comments;
   }
 
-  Result<CommentPage> Threaded(std::string_view discussion, const std::string& top,
-                               const PageRequest& page) const override {
+  Result<DiscussionPage> Threaded(std::string_view discussion, const std::string& top,
+                                  const PageRequest& page) const override {
     ASSIGN_OR_RETURN(auto pages, store_.Find(kPages, Doc("discussion_id", discussion),
                                              {.sort = Doc("page", 1)}));
-    std::vector<Comment> all;
+    std::vector<DiscussionComment> all;
     for (const Document& one : pages) {
       AppendTo(one, &all);
     }

@@ -17,7 +17,7 @@ inline constexpr char kDiscussions[] = "discussions";
 
 // A comment on its way in or out, with the call that posted it.
 struct StoredComment {
-  Comment comment;
+  DiscussionComment comment;
   bson::ObjectId call;
 };
 
@@ -41,13 +41,13 @@ class CommentStorage {
                                                     std::string_view slug) const = 0;
   // Whether there was one to remove.
   virtual Result<bool> Bury(std::string_view discussion, std::string_view slug) const = 0;
-  virtual Result<CommentPage> Chronological(std::string_view discussion,
-                                            const PageRequest& page) const = 0;
-  virtual Result<std::vector<Comment>> From(std::string_view discussion, int64_t skip,
-                                            int64_t limit) const = 0;
+  virtual Result<DiscussionPage> Chronological(std::string_view discussion,
+                                               const PageRequest& page) const = 0;
+  virtual Result<std::vector<DiscussionComment>> From(std::string_view discussion, int64_t skip,
+                                                      int64_t limit) const = 0;
   // Those whose full_slug begins with `top`, by full_slug; all when it is empty.
-  virtual Result<CommentPage> Threaded(std::string_view discussion, const std::string& top,
-                                       const PageRequest& page) const = 0;
+  virtual Result<DiscussionPage> Threaded(std::string_view discussion, const std::string& top,
+                                          const PageRequest& page) const = 0;
   virtual Result<int64_t> Count(std::string_view discussion) const = 0;
   virtual Status Recount(std::string_view discussion) const = 0;
 };
@@ -58,7 +58,7 @@ std::unique_ptr<CommentStorage> MakeCommentPages(const Store& store,
                                                  const CommentsOptions& options);
 
 // A page of Threaded out of all comments of a discussion.
-Result<CommentPage> ThreadedPage(std::vector<Comment> all, const std::string& top,
-                                 const PageRequest& page);
+Result<DiscussionPage> ThreadedPage(std::vector<DiscussionComment> all, const std::string& top,
+                                    const PageRequest& page);
 
 }  // namespace quire::patterns

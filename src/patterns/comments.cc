@@ -62,7 +62,7 @@ Status NoComment(std::string_view slug) { return MakeError(Error::kNoSuchComment
 }  // namespace
 
 Document ToDocument(const StoredComment& stored) {
-  const Comment& comment = stored.comment;
+  const DiscussionComment& comment = stored.comment;
   return Doc("slug", comment.slug, "full_slug", comment.full_slug, "posted", comment.posted,
              "author", Doc("id", comment.author.id, "name", comment.author.name), "text",
              comment.text, "deleted", comment.deleted, "call", stored.call);
@@ -70,7 +70,7 @@ Document ToDocument(const StoredComment& stored) {
 
 StoredComment FromDocument(bson::View document) {
   StoredComment stored;
-  Comment& comment = stored.comment;
+  DiscussionComment& comment = stored.comment;
   comment.slug = TextAt(document, "slug");
   comment.full_slug = TextAt(document, "full_slug");
   comment.posted = document["posted"].AsDate();
@@ -87,17 +87,18 @@ Document Tombstone(const std::string& prefix) {
                          prefix + "author", bson::Value::Null()));
 }
 
-Result<CommentPage> ThreadedPage(std::vector<Comment> all, const std::string& top,
-                                 const PageRequest& page) {
+Result<DiscussionPage> ThreadedPage(std::vector<DiscussionComment> all, const std::string& top,
+                                    const PageRequest& page) {
   std::string after;
   if (!page.after.empty()) {
     ASSIGN_OR_RETURN(Document end, DecodePageEnd(page.after, {"full_slug"}));
     after = TextAt(end, "full_slug");
   }
-  std::sort(all.begin(), all.end(),
-            [](const Comment& a, const Comment& b) { return a.full_slug < b.full_slug; });
-  CommentPage result;
-  for (Comment& comment : all) {
+  std::sort(all.begin(), all.end(), [](const DiscussionComment& a, const DiscussionComment& b) {
+    return a.full_slug < b.full_slug;
+  });
+  DiscussionPage result;
+  for (DiscussionComment& comment : all) {
     if (comment.full_slug > after && comment.full_slug.starts_with(top) &&
         static_cast<int64_t>(result.comments.size()) < page.limit) {
       result.comments.push_back(std::move(comment));
@@ -163,7 +164,7 @@ Result<std::string> Comments::Post(std::string_view discussion, const NewComment
 Result<Document> Comments::PostOnce(std::string_view discussion, const NewComment& comment,
                                     const Claim& claim) const {
   RETURN_IF_ERROR(CheckDiscussion(discussion));
-  Comment parent;
+  DiscussionComment parent;
   if (!comment.parent.empty()) {
     ASSIGN_OR_RETURN(parent, Get(discussion, comment.parent));
     if (parent.deleted && !options_.reply_to_deleted) {
@@ -203,37 +204,37 @@ Status Comments::Remove(std::string_view discussion, std::string_view slug) cons
   return removed ? Status::Ok() : NoComment(slug);
 }
 
-Result<CommentPage> Comments::GetPage(std::string_view discussion, CommentOrder order,
-                                      const PageRequest& page) const {
+Result<DiscussionPage> Comments::GetPage(std::string_view discussion, CommentOrder order,
+                                         const PageRequest& page) const {
   RETURN_IF_ERROR(CheckDiscussion(discussion));
   return order == CommentOrder::kThreaded ? storage_->Threaded(discussion, "", page)
                                           : storage_->Chronological(discussion, page);
 }
 
-Result<std::vector<Comment>> Comments::GetFrom(std::string_view discussion, int64_t skip,
-                                               int64_t limit) const {
+Result<std::vector<DiscussionComment>> Comments::GetFrom(std::string_view discussion, int64_t skip,
+                                                         int64_t limit) const {
   RETURN_IF_ERROR(CheckDiscussion(discussion));
   if (limit <= 0) {
-    return std::vector<Comment>();
+    return std::vector<DiscussionComment>();
   }
   return storage_->From(discussion, std::max<int64_t>(skip, 0), limit);
 }
 
-Result<Comment> Comments::Get(std::string_view discussion, std::string_view slug) const {
+Result<DiscussionComment> Comments::Get(std::string_view discussion, std::string_view slug) const {
   RETURN_IF_ERROR(CheckDiscussion(discussion));
   ASSIGN_OR_RETURN(auto found, storage_->Find(discussion, slug));
-  return found ? Result<Comment>(found->comment) : NoComment(slug);
+  return found ? Result<DiscussionComment>(found->comment) : NoComment(slug);
 }
 
-Result<Comment> Comments::GetAt(std::string_view discussion, int64_t position) const {
+Result<DiscussionComment> Comments::GetAt(std::string_view discussion, int64_t position) const {
   ASSIGN_OR_RETURN(auto found, GetFrom(discussion, position, 1));
   return found.empty() || position < 0 ? NoComment(std::to_string(position))
-                                       : Result<Comment>(std::move(found.front()));
+                                       : Result<DiscussionComment>(std::move(found.front()));
 }
 
-Result<CommentPage> Comments::Subtree(std::string_view discussion, std::string_view slug,
-                                      const PageRequest& page) const {
-  ASSIGN_OR_RETURN(Comment top, Get(discussion, slug));
+Result<DiscussionPage> Comments::Subtree(std::string_view discussion, std::string_view slug,
+                                         const PageRequest& page) const {
+  ASSIGN_OR_RETURN(DiscussionComment top, Get(discussion, slug));
   return storage_->Threaded(discussion, top.full_slug, page);
 }
 

@@ -40,12 +40,12 @@ void Open(World* world, CommentDesign design) {
   ASSERT_TRUE(comments.CreateDiscussion("d").ok());
 }
 
-using Lister = std::function<Result<CommentPage>(const PageRequest&)>;
+using Lister = std::function<Result<DiscussionPage>(const PageRequest&)>;
 
 // "level:text" of each; removed ones are "level:-".
-std::vector<std::string> Texts(const std::vector<Comment>& comments) {
+std::vector<std::string> Texts(const std::vector<DiscussionComment>& comments) {
   std::vector<std::string> texts;
-  for (const Comment& comment : comments) {
+  for (const DiscussionComment& comment : comments) {
     const auto level = std::count(comment.slug.begin(), comment.slug.end(), '/');
     EXPECT_EQ(std::count(comment.full_slug.begin(), comment.full_slug.end(), '/'), level);
     EXPECT_EQ(comment.deleted, comment.text.empty() && comment.author.id.empty());
@@ -319,7 +319,7 @@ TEST_P(CommentsTest, ManyPostersLoseNothing) {
       Comments comments = CommentsOf(&world, design, world.seams(), soft);
       std::set<std::string> texts;
       const auto listed = *comments.GetFrom("d", 0, 1000);
-      for (const Comment& comment : listed) {
+      for (const DiscussionComment& comment : listed) {
         EXPECT_TRUE(texts.insert(comment.text).second) << comment.text;
         EXPECT_TRUE(comments.Get("d", comment.slug).ok());
       }

@@ -41,7 +41,7 @@ struct CommentsOptions {
   Seams seams = {};
 };
 
-struct Comment {
+struct DiscussionComment {
   std::string slug;       // its permalink: parts joined by "/", its parents' first
   std::string full_slug;  // the same with times: sorts as a depth-first walk
   bson::Date posted;
@@ -50,8 +50,8 @@ struct Comment {
   bool deleted = false;
 };
 
-struct CommentPage {
-  std::vector<Comment> comments;
+struct DiscussionPage {
+  std::vector<DiscussionComment> comments;
   std::string next;  // empty: this was the last page
 };
 
@@ -94,17 +94,17 @@ class Comments {
   Status Remove(std::string_view discussion, std::string_view slug) const;
 
   // Error: BadCursor.
-  Result<CommentPage> GetPage(std::string_view discussion, CommentOrder order,
-                              const PageRequest& page = {}) const;
+  Result<DiscussionPage> GetPage(std::string_view discussion, CommentOrder order,
+                                 const PageRequest& page = {}) const;
   // Chronological, from position `skip` on.
-  Result<std::vector<Comment>> GetFrom(std::string_view discussion, int64_t skip,
-                                       int64_t limit) const;
+  Result<std::vector<DiscussionComment>> GetFrom(std::string_view discussion, int64_t skip,
+                                                 int64_t limit) const;
   // Error: NoSuchComment.
-  Result<Comment> Get(std::string_view discussion, std::string_view slug) const;
-  Result<Comment> GetAt(std::string_view discussion, int64_t position) const;
+  Result<DiscussionComment> Get(std::string_view discussion, std::string_view slug) const;
+  Result<DiscussionComment> GetAt(std::string_view discussion, int64_t position) const;
   // The comment and everything below it, threaded. Errors: NoSuchComment, BadCursor.
-  Result<CommentPage> Subtree(std::string_view discussion, std::string_view slug,
-                              const PageRequest& page = {}) const;
+  Result<DiscussionPage> Subtree(std::string_view discussion, std::string_view slug,
+                                 const PageRequest& page = {}) const;
   // Removed ones included. With kPages a cached number.
   Result<int64_t> Count(std::string_view discussion) const;
 
