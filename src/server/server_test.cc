@@ -87,7 +87,12 @@ class TestHandler : public request::Handler {
   }
 
   void Disconnected(request::Client& client) override {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (hold_) {
+      held_ = true;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return !hold_; });
+    }
     EXPECT_TRUE(gone_.insert(client.id()).second) << "told twice";
     changed_.notify_all();
   }
@@ -104,6 +109,16 @@ class TestHandler : public request::Handler {
     std::lock_guard lock(mutex_);
     return runs_;
   }
+  // While on, whoever tells of a client's end is held up.
+  void Hold(bool on) {
+    std::lock_guard lock(mutex_);
+    hold_ = on;
+    changed_.notify_all();
+  }
+  void WaitHeld() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return held_; });
+  }
   void WaitGone(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return gone_.size() >= count; });
@@ -118,6 +133,8 @@ class TestHandler : public request::Handler {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool released_ = false;
+  bool hold_ = false;
+  bool held_ = false;
   int blocked_ = 0;
   Bell bell_;
   bool rung_ = false;
@@ -515,6 +532,21 @@ TEST_F(ServerTest, StopFinishesWhatRuns) {
   EXPECT_EQ(running.Reply()["ok"].AsDouble(), 1.0);
   stop.join();
   EXPECT_FALSE(Peer(port()).connected());
+}
+
+TEST_F(ServerTest, StopsWhileTheSupervisorIsBusy) {
+  Start();
+  Peer peer(port());
+  peer.Send(Frame(0, Command("block", 1)));
+  handler_.WaitBlocked(1);
+  handler_.Hold(true);
+  peer.Close();
+  handler_.WaitHeld();  // the supervisor tells of the vanished client
+  handler_.Release();
+  std::thread stopper([&] { server_->Stop(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the stop is under way by now
+  handler_.Hold(false);
+  stopper.join();
 }
 
 TEST_F(ServerTest, StopEndsWhatDoesNotFinish) {

@@ -75,6 +75,7 @@ void Loop::Supervise() {
       GiveBackMemory();
       lock.lock();
       JoinExited(lock);
+      continue;  // what was told meanwhile was told to nobody
     }
     if (starving_) {
       wake_.wait_for(lock, kShortLook);
