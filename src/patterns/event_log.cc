@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/event_units.h"
+#include "patterns/line_id.h"
 
 namespace quire::patterns {
 
@@ -22,28 +23,10 @@ constexpr size_t kMaxBatchDocuments = 100'000;
 constexpr size_t kMaxBatchBytes = 15'000'000;
 constexpr size_t kImportLines = 1000;
 
-uint64_t Mixed(uint64_t h) {
-  h ^= h >> 33;
-  h *= 0xff51afd7ed558ccdULL;
-  h ^= h >> 33;
-  h *= 0xc4ceb9fe1a85ec53ULL;
-  return h ^ h >> 33;
-}
-
-// FNV-1a with a seed, mixed.
-uint64_t Hash(std::string_view bytes, uint64_t seed) {
-  uint64_t h = 14695981039346656037ULL ^ Mixed(seed);
-  for (char c : bytes) {
-    h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  }
-  return Mixed(h);
-}
-
 std::string LineId(std::string_view source, int64_t line, std::string_view text) {
   const std::string whole =
       std::string(source) + '\0' + std::to_string(line) + '\0' + std::string(text);
-  const uint64_t parts[] = {Hash(whole, 1), Hash(whole, 2)};
-  return std::string(reinterpret_cast<const char*>(parts), sizeof parts);
+  return HashId(whole);
 }
 
 Result<Document> ParseLine(std::string_view line, ImportOptions::Format format) {
@@ -133,7 +116,7 @@ Document EventLog::Shaped(const Document& event) const {
   if (!event.view().Has("time") && event.view().Has("GeneratedOn")) {
     out.Append("time", event["GeneratedOn"]);
   }
-  out.Append("ssk", static_cast<int64_t>(Hash(encoded, 3)));
+  out.Append("ssk", static_cast<int64_t>(HashBytes(encoded, 3)));
   return out.Finish();
 }
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Samples of monitored machines: imported from files in a folder, kept by day, queried by host,
+// parameter and time, summed by day and month.
+//
+//   patterns::Perf perf(client, "monitoring", {.worker = host_name});
+//   perf.ScanFolder("/var/spool/perf", ".csv");            // every minute, by any number of
+//   workers perf.Rollup();                                         // every hour auto day =
+//   perf.ByHost("db7", from, to, {.limit = 1000}); auto sums = perf.Aggregate({.host = true, .day =
+//   true}, from, to);
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quire/patterns/buckets.h"
+#include "quire/patterns/error.h"
+#include "quire/patterns/index_advice.h"
+#include "quire/patterns/page.h"
+#include "quire/patterns/store.h"
+
+namespace quire::patterns {
+
+struct PerfSample {
+  std::string host;
+  bson::Date time;
+  std::string parameter;
+  double value = 0;
+  std::string ip{};
+  std::string node{};
+};
+
+struct PerfInsertReport {
+  int64_t inserted = 0;
+  int64_t duplicates = 0;
+  int64_t expired = 0;  // older than the horizon: not stored
+  // AppliedButNotConfirmed when a write concern was not met in time.
+  Status confirmation{};
+};
+
+// What a result of Aggregate is about; a field that is not grouped by is empty.
+struct PerfGroup {
+  bool host = false;
+  bool parameter = false;
+  bool day = false;
+  bool month = false;
+};
+
+struct PerfSum {
+  std::string host{};
+  std::string parameter{};
+  std::string day{};    // "20130522"
+  std::string month{};  // "201305"
+  int64_t count = 0;
+  double sum = 0;
+  double mean = 0;
+  double min = 0;
+  double max = 0;
+  double deviation = 0;  // of the whole population
+};
+
+struct PerfOptions {
+  std::chrono::hours horizon =
+      std::chrono::hours(24 * 183);  // whole days older than it are dropped
+  std::chrono::milliseconds settle = std::chrono::seconds(30);  // a file is left alone that long
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
+  // Samples younger than that (by ingestion) wait for the next roll-up.
+  std::chrono::milliseconds delay = std::chrono::seconds(60);
+  size_t batch_lines = 1000;
+  double max_rejected = 0.1;      // share of a file's lines; above, the file has failed
+  std::string worker = "worker";  // a name of its own for every worker
+  Seams seams = {};
+};
+
+// Documents: perf_YYYYMMDD, by the day of the sample, {_id, Host, GeneratedOn, ParameterName,
+// Value, Ip, Node, ing, ssk}; perf_catalog {_id: day, count, min, max, changed}; import_files {_id,
+// path, prefix, size, size_at, state, offset, line, lines, inserted, duplicates, rejected, owner,
+// until, claim, errors}; perf_daily {_id: {h, p, d}, count, sum, min, max, sumsq, ts, token} and
+// perf_monthly {_id: {h, p, m}, ...}; jobs (see lease.h). Safe for concurrent use.
+class Perf {
+ public:
+  Perf(const Client& client, std::string_view database, PerfOptions options = {});
+
+  // Of a day's collection, and of the others.
+  static std::vector<IndexSpec> DayIndexes(std::string_view collection);
+  static const std::vector<IndexSpec>& Indexes();
+  static const std::vector<ShardKeySpec>& ShardKeys();
+  // Days get theirs when they are first written to.
+  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
+  // Also of the days that exist.
+  Result<std::vector<std::string>> MissingIndexes() const;
+
+  // `concern` is MongoDB's write concern: {w: 0}, {w: 1}, {j: true, w: 2}... With {w: 0} no error
+  // is seen and nothing is counted.
+  Result<PerfInsertReport> Insert(const PerfSample& sample,
+                                  const bson::Document& concern = {}) const;
+  Result<PerfInsertReport> InsertMany(const std::vector<PerfSample>& samples,
+                                      const bson::Document& concern = {}) const;
+
+  // In the order of (GeneratedOn, _id), over [from, to). Error: BadCursor.
+  Result<Page> ByHost(std::string_view host, bson::Date from, bson::Date to,
+                      const PageRequest& page) const;
+  Result<Page> ByRange(bson::Date from, bson::Date to, const PageRequest& page) const;
+  Result<Page> ByHostAndParameter(std::string_view host, std::string_view parameter,
+                                  bson::Date from, bson::Date to, const PageRequest& page) const;
+  // The newest sample of a host. Error: NotFound.
+  Result<bson::Document> Latest(std::string_view host) const;
+
+  // Sums of [from, to), in the order of their fields.
+  Result<std::vector<PerfSum>> Aggregate(const PerfGroup& by, bson::Date from, bson::Date to) const;
+  // The same of a host's parameter from the roll-ups: whole days or months that begin in [from,
+  // to).
+  Result<std::vector<PerfSum>> Daily(std::string_view host, std::string_view parameter,
+                                     bson::Date from, bson::Date to) const;
+  Result<std::vector<PerfSum>> Monthly(std::string_view host, std::string_view parameter,
+                                       bson::Date from, bson::Date to) const;
+
+  // {GeneratedOn, Host} against {Host, GeneratedOn} for a host's samples of one day, best first.
+  Result<std::vector<IndexTrial>> ExplainOrders(std::string_view host, bson::Date from,
+                                                bson::Date to) const;
+
+  // Imports the files of a folder whose names end with `suffix` and that did not change for
+  // `settle`, and moves them to processed/ or, with a report, to failed/ beside them. changed
+  // counts files; skipped those that others import or that still change.
+  Result<JobReport> ScanFolder(const std::string& folder, std::string_view suffix) const;
+
+  // Drops the days before the horizon.
+  Result<JobReport> DropExpired() const;
+  // Sums the days that got samples since the last run, and their months, anew. skipped is 1 while
+  // another worker does. Error: LeaseLost.
+  Result<JobReport> Rollup() const;
+
+  // What is wrong, a line each: samples of another day, counters that do not add up, roll-ups (of
+  // days that still exist and got nothing since) that differ from their samples.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
+ private:
+  struct Day {
+    std::string name;  // "20130522"
+    std::string collection;
+    bson::Date from;
+    bson::Date to;
+  };
+  static Day DayOf(bson::Date time);
+  Result<std::vector<Day>> DaysIn(bson::Date from, bson::Date to) const;
+  bool Expired(const Day& day) const;
+  Status Prepare(const Day& day) const;
+  Result<PerfInsertReport> StoreAll(const std::vector<bson::Document>& samples,
+                                    const bson::Document& concern) const;
+  Result<PerfInsertReport> StoreDay(const Day& day,
+                                    const std::vector<const bson::Document*>& samples,
+                                    const bson::Document& concern) const;
+  bson::Document Shaped(const bson::Document& sample, const bson::Value& id) const;
+  Result<Page> Query(const bson::Document& equality, bson::Date from, bson::Date to,
+                     const PageRequest& page) const;
+  Result<std::vector<PerfSum>> Stored(const char* collection, const char* unit,
+                                      std::string_view host, std::string_view parameter,
+                                      bson::Date from, bson::Date to) const;
+  Status SumDay(const Day& day, int64_t token, JobReport* report) const;
+  Status SumMonth(const std::string& month, int64_t token, JobReport* report) const;
+  Status Replace(const char* collection, const bson::Document& sum, int64_t token) const;
+  Result<bool> ScanFile(const std::string& path) const;
+  Result<bson::Document> Register(const std::string& path, int64_t size) const;
+  Status ImportClaimed(const std::string& path, const bson::Document& claimed) const;
+  Status Finish(const std::string& path, const bson::Document& file) const;
+
+  PerfOptions options_;
+  Client client_;
+  std::string database_;
+  Store store_;
+  // The days whose indexes exist, shared by copies.
+  struct Prepared {
+    std::mutex mutex;
+    std::set<std::string> days;
+  };
+  std::shared_ptr<Prepared> prepared_ = std::make_shared<Prepared>();
+};
+
+}  // namespace quire::patterns

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quire/patterns/perf.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "patterns/test_world.h"
+
+namespace quire::patterns {
+namespace {
+
+namespace fs = std::filesystem;
+
+using bson::Date;
+using bson::Document;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+constexpr int64_t kDay = 86'400'000;
+
+// A folder of its own, gone with the test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "quire_perf_XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path() const { return path_.string(); }
+  bool Has(const std::string& name) const { return fs::exists(path_ / name); }
+  void Clear() const {
+    for (const auto& entry : fs::directory_iterator(path_)) {
+      fs::remove_all(entry.path());
+    }
+  }
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::app) << text;
+  }
+
+ private:
+  fs::path path_;
+};
+
+PerfOptions Quick(const Seams& seams, size_t batch = 300) {
+  return {.settle = milliseconds(0), .batch_lines = batch, .seams = seams};
+}
+Perf PerfOf(World* world) { return Perf(world->client, world->database, Quick(world->seams())); }
+
+// `n` lines, a minute apart, from the clock's day on.
+std::string Lines(World* world, int n, int first = 0, int step_minutes = 1) {
+  std::string text;
+  for (int i = first; i < first + n; ++i) {
+    const int64_t at = BucketStart(world->clock.Now(), Level::kDay).millis - 2 * kDay +
+                       int64_t{i} * 60'000 * step_minutes;
+    text += "id,10.0.0.1,host" + std::to_string(i % 3) + ",p" + std::to_string(i % 2) + "," +
+            std::to_string(at) + "," + std::to_string(i) + ".5\n";
+  }
+  return text;
+}
+
+int64_t Samples(World* world) {
+  int64_t count = 0;
+  auto names = world->client.GetDatabase(world->database).ListCollectionNames();
+  for (const std::string& name : *names) {
+    if (name.starts_with("perf_2")) {
+      count += *world->store.Count(name, Doc());
+    }
+  }
+  return count;
+}
+
+Document FileOf(World* world) {
+  auto found = world->store.FindOne("import_files", Doc());
+  return found.ok() && *found ? **found : Document();
+}
+
+int64_t FileCount(World* world, std::string_view counter) {
+  const Document file = FileOf(world);
+  return IntegerAt(file, counter);
+}
+
+std::string FileState(World* world) {
+  const Document file = FileOf(world);
+  return std::string(TextAt(file, "state"));
+}
+
+void ExpectSound(World* world) {
+  auto wrong = PerfOf(world).CheckInvariants();
+  ASSERT_TRUE(wrong.ok()) << wrong.status().ToString();
+  EXPECT_TRUE(wrong->empty()) << wrong->front();
+}
+
+class PerfTest : public ::testing::TestWithParam<Place> {
+ protected:
+  World world_{GetParam()};
+  Folder folder_;
+};
+
+TEST_P(PerfTest, ALineBecomesASampleOfItsDay) {
+  Perf perf(world_.client, world_.database,
+            {.horizon = hours(24 * 365 * 20), .settle = milliseconds(0), .seams = world_.seams()});
+  folder_.Write("a.csv",
+                "3beb4b58-2d0f-4d60-9c58-0f2ac9d13186,10.161.1.73,corp_xyz_sardar,IFU,"
+                "1369221223384,0.2\n");
+  auto report = perf.ScanFolder(folder_.path(), ".csv");
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->changed, 1);
+  auto sample = world_.store.FindOne("perf_20130522", Doc());
+  ASSERT_TRUE(sample.ok() && *sample);
+  EXPECT_EQ(TextAt(**sample, "Host"), "corp_xyz_sardar");
+  EXPECT_EQ(TextAt(**sample, "ParameterName"), "IFU");
+  EXPECT_EQ((**sample)["Value"].AsDouble(), 0.2);
+  EXPECT_EQ((**sample)["GeneratedOn"].AsDate(), Date{1369221223384});
+  EXPECT_EQ((**sample)["_id"].AsBinary().size(), 16u);
+  EXPECT_TRUE(folder_.Has("processed/a.csv"));
+  EXPECT_TRUE(perf.Latest("corp_xyz_sardar").ok());
+}
+
+TEST_P(PerfTest, ResumesAfterTheLastRecordedBatch) {
+  folder_.Write("a.csv", Lines(&world_, 1000));
+  // The second batch is stored, but its client dies before it is recorded.
+  class SecondBatch : public CrashHook {
+   public:
+    bool After(std::string_view point) override {
+      return !(point == "perf.import.c3" && ++batches_ == 2);
+    }
+
+   private:
+    int batches_ = 0;
+  } second;
+  Perf first(world_.client, world_.database, Quick(world_.seams(&second)));
+  EXPECT_TRUE(Is(first.ScanFolder(folder_.path(), ".csv").status(), Error::kCrashed));
+  EXPECT_EQ(FileCount(&world_, "offset"), static_cast<int64_t>(Lines(&world_, 300).size()));
+  Perf other(
+      world_.client, world_.database,
+      {.settle = milliseconds(0), .batch_lines = 300, .worker = "other", .seams = world_.seams()});
+  EXPECT_EQ(other.ScanFolder(folder_.path(), ".csv")->skipped, 1);  // still leased
+  world_.clock.Advance(minutes(6));
+  EXPECT_EQ(other.ScanFolder(folder_.path(), ".csv")->changed, 1);
+  const Document file = FileOf(&world_);
+  EXPECT_EQ(TextAt(file, "state"), "done");
+  EXPECT_EQ(IntegerAt(file, "lines"), 1000);
+  EXPECT_EQ(IntegerAt(file, "inserted"), 700);
+  EXPECT_EQ(IntegerAt(file, "duplicates"), 300);
+  EXPECT_EQ(IntegerAt(file, "rejected"), 0);
+  EXPECT_EQ(Samples(&world_), 1000);
+  ExpectSound(&world_);
+}
+
+TEST_P(PerfTest, FilesGrowRepeatFailAndCannotBeMoved) {
+  Perf perf = PerfOf(&world_);
+  EXPECT_TRUE(Is(perf.ScanFolder(folder_.path() + "/none", "").status(), Error::kNotFound));
+  folder_.Write("empty.csv", "");
+  folder_.Write("other.txt", "not ours\n");
+  EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->skipped, 1);
+  fs::remove(folder_.path() + "/empty.csv");
+
+  folder_.Write("processed", "a file where the folder should be");
+  folder_.Write("a.csv", Lines(&world_, 5) + "\n\r\n");
+  EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
+  EXPECT_TRUE(folder_.Has("a.csv"));
+  EXPECT_EQ(FileState(&world_), "done");
+  folder_.Write("a.csv", Lines(&world_, 5, 5));  // it grows: only the rest is read
+  EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
+  EXPECT_EQ(FileCount(&world_, "inserted"), 10);
+  EXPECT_EQ(FileCount(&world_, "duplicates"), 0);
+  fs::remove(folder_.path() + "/processed");
+  EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);  // only moved
+  EXPECT_TRUE(folder_.Has("processed/a.csv"));
+  folder_.Write("a.csv", Lines(&world_, 5) + "\n\r\n" + Lines(&world_, 5, 5));  // it comes again
+  EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
+  EXPECT_EQ(Samples(&world_), 10);
+  folder_.Write("a.csv", Lines(&world_, 3, 500));  // another under the same name
+  EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
+  EXPECT_EQ(Samples(&world_), 13);
+  EXPECT_EQ(*world_.store.Count("import_files", Doc()), 2);
+
+  folder_.Write("bad.csv",
+                Lines(&world_, 2, 100) + "junk\nid,ip,h,p,1,2\n" + Lines(&world_, 1, 200));
+  EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
+  EXPECT_TRUE(folder_.Has("failed/bad.csv"));
+  std::ifstream report(folder_.path() + "/failed/bad.csv.err");
+  std::string line;
+  std::getline(report, line);
+  EXPECT_EQ(line, "2 of 5 lines rejected");
+  std::getline(report, line);
+  EXPECT_EQ(line, "line 3: BadColumnCount: 1");
+  std::getline(report, line);
+  EXPECT_EQ(line.substr(0, 21), "line 4: BadTimestamp:");
+  EXPECT_EQ(Samples(&world_), 16);
+
+  folder_.Write("long.csv", std::string(200'000, 'x') + "\n" + Lines(&world_, 20, 300) + "h");
+  EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
+  EXPECT_EQ(Samples(&world_), 36);
+  ExpectSound(&world_);
+
+  Perf patient(world_.client, world_.database, {.seams = world_.seams()});
+  folder_.Write("slow.csv", Lines(&world_, 1, 900));
+  EXPECT_EQ(patient.ScanFolder(folder_.path(), ".csv")->skipped, 1);
+  world_.clock.Advance(std::chrono::seconds(20));
+  folder_.Write("slow.csv", Lines(&world_, 1, 901));
+  EXPECT_EQ(patient.ScanFolder(folder_.path(), ".csv")->skipped, 1);
+  world_.clock.Advance(std::chrono::seconds(20));
+  EXPECT_EQ(patient.ScanFolder(folder_.path(), ".csv")->skipped, 1);
+  world_.clock.Advance(std::chrono::seconds(10));
+  EXPECT_EQ(patient.ScanFolder(folder_.path(), ".csv")->changed, 1);
+}
+
+// Against a model in memory: pages and sums over days, borders included.
+TEST_P(PerfTest, QueriesAndSumsEqualTheSamples) {
+  Perf perf = PerfOf(&world_);
+  std::mt19937 random(3);
+  const int64_t start = BucketStart(world_.clock.Now(), Level::kDay).millis - 20 * kDay;
+  std::vector<PerfSample> samples;
+  for (int i = 0; i < 400; ++i) {
+    samples.push_back(
+        {"h" + std::to_string(random() % 3),
+         Date{start + static_cast<int64_t>(random() % (15 * kDay / 3'600'000)) * 3'600'000},
+         "p" + std::to_string(random() % 2), static_cast<double>(random() % 100)});
+  }
+  auto stored = perf.InsertMany(samples);
+  ASSERT_TRUE(stored.ok()) << stored.status().ToString();
+  EXPECT_EQ(stored->inserted, 400);
+  EXPECT_EQ(perf.Insert({"old", Date{0}, "p", 1})->expired, 1);
+  EXPECT_EQ(perf.InsertMany({{"w0", Date{start}, "p", 1}}, Doc("w", 0))->inserted, 0);
+  ASSERT_TRUE(perf.Insert({"j", Date{start - kDay}, "p", 1}, Doc("w", 1, "j", true)).ok());
+
+  const Date from{start + 3 * kDay};
+  const Date to{start + 11 * kDay};  // midnight: of that day nothing
+  for (int64_t limit : {7, 1000}) {
+    std::vector<Document> all;
+    PageRequest request{.limit = limit};
+    do {
+      auto page = perf.ByHostAndParameter("h1", "p0", from, to, request);
+      ASSERT_TRUE(page.ok()) << page.status().ToString();
+      all.insert(all.end(), page->documents.begin(), page->documents.end());
+      request.after = page->next;
+    } while (!request.after.empty());
+    const auto expected = std::count_if(samples.begin(), samples.end(), [&](const PerfSample& s) {
+      return s.host == "h1" && s.parameter == "p0" && s.time >= from && s.time < to;
+    });
+    EXPECT_EQ(static_cast<int64_t>(all.size()), expected);
+    EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](const Document& a, const Document& b) {
+      return a["GeneratedOn"].AsDate() < b["GeneratedOn"].AsDate();
+    }));
+  }
+  const auto in_range = std::count_if(samples.begin(), samples.end(), [&](const PerfSample& s) {
+    return s.time >= from && s.time < to;
+  });
+  EXPECT_EQ(static_cast<int64_t>(perf.ByRange(from, to, {.limit = 1000})->documents.size()),
+            in_range);
+  EXPECT_TRUE(Is(perf.ByHost("h1", from, to, {.after = "junk"}).status(), Error::kBadCursor));
+  EXPECT_TRUE(Is(perf.Latest("none").status(), Error::kNotFound));
+  EXPECT_EQ(perf.Latest("h0")->view()["GeneratedOn"].AsDate(),
+            std::max_element(samples.begin(), samples.end(),
+                             [](const PerfSample& a, const PerfSample& b) {
+                               return std::pair(a.host == "h0", a.time) <
+                                      std::pair(b.host == "h0", b.time);
+                             })
+                ->time);
+
+  for (int bits = 0; bits < 16; ++bits) {
+    const PerfGroup by{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+    std::map<std::string, std::vector<double>> expected;
+    for (const PerfSample& s : samples) {
+      if (s.time >= from && s.time < to) {
+        expected[(by.host ? s.host : "") + "/" + (by.parameter ? s.parameter : "") + "/" +
+                 (by.day ? DayKey(s.time) : "") + "/" + (by.month ? MonthKey(s.time) : "")]
+            .push_back(s.value);
+      }
+    }
+    auto sums = perf.Aggregate(by, from, to);
+    ASSERT_TRUE(sums.ok()) << sums.status().ToString();
+    EXPECT_EQ(sums->size(), expected.size());
+    for (const PerfSum& sum : *sums) {
+      const auto& values =
+          expected[sum.host + "/" + sum.parameter + "/" + sum.day + "/" + sum.month];
+      double total = 0;
+      double squares = 0;
+      for (double value : values) {
+        total += value;
+        squares += value * value;
+      }
+      const auto n = static_cast<double>(values.size());
+      EXPECT_EQ(sum.count, static_cast<int64_t>(values.size()));
+      EXPECT_DOUBLE_EQ(sum.sum, total);
+      EXPECT_DOUBLE_EQ(sum.mean, total / n);
+      EXPECT_EQ(sum.max, *std::max_element(values.begin(), values.end()));
+      EXPECT_EQ(sum.min, *std::min_element(values.begin(), values.end()));
+      EXPECT_NEAR(sum.deviation, std::sqrt(squares / n - (total / n) * (total / n)), 1e-9);
+    }
+  }
+}
+
+TEST_P(PerfTest, RollupsFollowLateSamplesAndSurviveTheirDays) {
+  Perf perf = PerfOf(&world_);
+  const int64_t day = BucketStart(world_.clock.Now(), Level::kDay).millis - 60 * kDay;
+  ASSERT_TRUE(perf.InsertMany({{"h", Date{day}, "p", 2}, {"h", Date{day + kDay}, "p", 4}}).ok());
+  ASSERT_TRUE(perf.Rollup().ok());
+  world_.clock.Advance(minutes(2));
+  ASSERT_TRUE(perf.Insert({"h", Date{day + 5}, "p", 6}).ok());  // late
+  world_.clock.Advance(minutes(2));
+  EXPECT_GT(perf.Rollup()->changed, 0);
+  world_.clock.Advance(minutes(2));
+  EXPECT_EQ(perf.Rollup()->examined, 0);
+  auto daily = perf.Daily("h", "p", Date{day}, Date{day + 2 * kDay});
+  ASSERT_EQ(daily->size(), 2u);
+  EXPECT_EQ(daily->at(0).count, 2);
+  EXPECT_EQ(daily->at(0).mean, 4);
+  EXPECT_EQ(daily->at(0).deviation, 2);
+  EXPECT_EQ(daily->at(0).day, DayKey(Date{day}));
+  auto monthly = perf.Monthly("h", "p", BucketStart(Date{day}, Level::kMonth), world_.clock.Now());
+  ASSERT_EQ(monthly->size(), 1u);
+  EXPECT_EQ(monthly->at(0).sum, 12);
+  EXPECT_EQ(monthly->at(0).month, MonthKey(Date{day}));
+  ExpectSound(&world_);
+
+  world_.clock.Advance(hours(24 * 123));
+  EXPECT_EQ(perf.DropExpired()->changed, 0);
+  world_.clock.Advance(hours(24));
+  EXPECT_EQ(perf.DropExpired()->changed, 1);  // whole days only
+  EXPECT_EQ(Samples(&world_), 1);
+  EXPECT_EQ(*world_.store.Count("perf_catalog", Doc()), 1);
+  EXPECT_EQ(perf.Daily("h", "p", Date{day}, Date{day + kDay})->size(), 1u);
+  EXPECT_EQ(perf.Insert({"h", Date{day}, "p", 2})->expired, 1);
+  ExpectSound(&world_);
+}
+
+TEST_P(PerfTest, SurvivesEveryCrashAndLateWrite) {
+  using Operation = std::function<Status(World*, const Perf&)>;
+  struct {
+    const char* name;
+    Operation run;
+    int64_t samples;  // in the end
+    int min_runs;
+  } const kOperations[] = {
+      {"import",
+       [&](World*, const Perf& perf) { return perf.ScanFolder(folder_.path(), ".csv").status(); },
+       7, 30},
+      {"rollup",
+       [&](World* world, const Perf& perf) {
+         EXPECT_TRUE(PerfOf(world).ScanFolder(folder_.path(), ".csv").ok());
+         return perf.Rollup().status();
+       },
+       7, 20},
+      {"retention",
+       [&](World* world, const Perf& perf) {
+         EXPECT_TRUE(PerfOf(world).ScanFolder(folder_.path(), ".csv").ok());
+         world->clock.Advance(hours(24 * 200));
+         return perf.DropExpired().status();
+       },
+       0, 10},
+  };
+  for (const auto& operation : kOperations) {
+    SCOPED_TRACE(operation.name);
+    CrashCase test;
+    test.setup = [&](World* world) {
+      ASSERT_TRUE(PerfOf(world).CreateIndexes().ok());
+      folder_.Clear();
+      folder_.Write("a.csv", Lines(world, 7, 0, 360) + "junk,\n");  // two days, three batches
+    };
+    test.operation = [&](World* world, const Seams& seams) {
+      Perf perf(world->client, world->database,
+                {.settle = milliseconds(0),
+                 .batch_lines = 3,
+                 .max_rejected = 0.5,
+                 .worker = "op",
+                 .seams = seams});
+      return operation.run(world, perf);
+    };
+    test.settle = [&](World* world) {
+      world->clock.Advance(minutes(10));
+      for (int i = 0; i < 2; ++i) {
+        EXPECT_TRUE(PerfOf(world).ScanFolder(folder_.path(), ".csv").ok());
+        EXPECT_TRUE(PerfOf(world).Rollup().ok());
+        EXPECT_TRUE(PerfOf(world).DropExpired().ok());
+        world->clock.Advance(minutes(2));
+      }
+    };
+    test.always = ExpectSound;
+    test.settled = [&](World* world) {
+      EXPECT_EQ(Samples(world), operation.samples);
+      EXPECT_EQ(*world->store.Count("perf_catalog", Doc()) > 0, operation.samples > 0);
+      const Document file = FileOf(world);
+      EXPECT_EQ(IntegerAt(file, "lines"), 8);
+      EXPECT_EQ(IntegerAt(file, "rejected"), 1);
+      EXPECT_FALSE(folder_.Has("a.csv"));
+      EXPECT_TRUE(folder_.Has("processed/a.csv") || folder_.Has("failed/a.csv"));
+      if (operation.samples > 0) {
+        auto months = PerfOf(world).Monthly("host0", "p0", Date{0}, world->clock.Now());
+        int64_t count = 0;
+        for (const PerfSum& month : *months) {
+          count += month.count;
+        }
+        EXPECT_EQ(count, 2);  // lines 0 and 6
+      }
+    };
+    EXPECT_GE(RunCrashCase(GetParam(), test), operation.min_runs);
+  }
+}
+
+TEST_P(PerfTest, ManySchedulersImportEachLineOnce) {
+  for (int i = 0; i < 6; ++i) {
+    folder_.Write("f" + std::to_string(i) + ".csv", Lines(&world_, 120, i * 120));
+  }
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      Perf perf(world_.client, world_.database,
+                {.settle = milliseconds(0),
+                 .batch_lines = 25,
+                 .worker = "w" + std::to_string(t),
+                 .seams = world_.seams()});
+      for (int i = 0; i < 4; ++i) {
+        EXPECT_TRUE(perf.ScanFolder(folder_.path(), ".csv").ok());
+        world_.clock.Advance(minutes(2));  // leases end while others work
+        Status summed = perf.Rollup().status();
+        EXPECT_TRUE(summed.ok() || Is(summed, Error::kLeaseLost)) << summed.ToString();
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  world_.clock.Advance(minutes(10));
+  Perf perf = PerfOf(&world_);
+  ASSERT_TRUE(perf.ScanFolder(folder_.path(), ".csv").ok());
+  ASSERT_TRUE(perf.Rollup().ok());
+  world_.clock.Advance(minutes(10));
+  ASSERT_TRUE(perf.Rollup().ok());
+  EXPECT_EQ(Samples(&world_), 720);
+  EXPECT_EQ(*world_.store.Count("import_files", Doc("state", "done")), 6);
+  ExpectSound(&world_);
+}
+
+TEST_P(PerfTest, QueriesUseTheIndexes) {
+  Perf perf = PerfOf(&world_);
+  EXPECT_EQ(perf.MissingIndexes()->size(), Perf::Indexes().size());
+  ASSERT_TRUE(perf.CreateIndexes().ok());
+  const int64_t day = BucketStart(world_.clock.Now(), Level::kDay).millis;
+  std::vector<PerfSample> samples;
+  for (int i = 0; i < 10'000; ++i) {
+    samples.push_back({"h" + std::to_string(i % 50), Date{day + i * 1000}, "p", 1});
+  }
+  ASSERT_TRUE(perf.InsertMany(samples).ok());
+  EXPECT_TRUE(perf.MissingIndexes()->empty());
+  EXPECT_FALSE(Perf::ShardKeys().empty());
+  const std::string collection = "perf_" + DayKey(Date{day});
+  const Document window = Doc("$gte", Date{day + 1'000'000}, "$lt", Date{day + 2'000'000});
+  const Document in_order = Doc("GeneratedOn", 1, "_id", 1);
+  const Document kFinds[] = {
+      Doc("find", collection, "filter", Doc("Host", "h7", "GeneratedOn", window), "sort", in_order),
+      Doc("find", collection, "filter", Doc("GeneratedOn", window), "sort", in_order),
+      Doc("find", collection, "filter",
+          Doc("Host", "h7", "ParameterName", "p", "GeneratedOn", window), "sort", in_order),
+      Doc("find", collection, "filter", Doc("Host", "h7"), "sort",
+          Doc("Host", -1, "GeneratedOn", -1, "_id", -1), "limit", 1),
+      Doc("find", "perf_catalog", "filter", Doc("changed", Doc("$gte", Date{day})), "sort",
+          Doc("changed", 1)),
+      Doc("find", "perf_daily", "filter", Doc("_id.d", Doc("$gte", Date{day}))),
+      Doc("find", "import_files", "filter", Doc("path", "x")),
+  };
+  for (const Document& find : kFinds) {
+    Explained explained = Explain(world_.store, find);
+    EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
+    EXPECT_EQ(explained.plan.find("\"SORT\""), std::string::npos) << explained.plan;
+    EXPECT_LE(explained.keys, explained.returned + 1) << bson::ToJson(find.view());
+  }
+  auto trials = perf.ExplainOrders("h7", Date{day + 1'000'000}, Date{day + 2'000'000});
+  ASSERT_TRUE(trials.ok()) << trials.status().ToString();
+  ASSERT_EQ(trials->size(), 2u);
+  EXPECT_EQ(trials->at(0).keys.find("Host"), 2u);  // the host first, then the time
+  EXPECT_LE(trials->at(0).keys_examined, trials->at(0).returned + 1);
+  EXPECT_GT(trials->at(1).keys_examined, 10 * trials->at(0).keys_examined);
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, PerfTest, ::testing::Values(Place::kEmbedded, Place::kServed),
+                         [](const auto& place) { return PlaceName(place.param); });
+
+}  // namespace
+}  // namespace quire::patterns
