@@ -344,7 +344,7 @@ Result<JobReport> AdNetwork::TrimProfiles(int64_t batch) const {
   if (!state) {
     return JobReport{.skipped = 1};
   }
-  JobReport report;
+  ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
   const bson::Date unseen =
       store_.Ago(std::max<std::chrono::seconds>(options_.unseen, options_.longest_window));
   ASSIGN_OR_RETURN(auto gone, store_.Find(kAdUsers, Doc("seen", Doc("$lt", unseen)),

@@ -90,8 +90,8 @@ constexpr Row kRows[] = {
     {Error::kNotForSale, "NotForSale"},
 };
 
-constexpr Error kOpen[] = {Error::kCrashed, Error::kContention, Error::kLeaseLost, Error::kTreeBusy,
-                           Error::kPaymentPending};
+constexpr Error kOpen[] = {Error::kCrashed,  Error::kContention,     Error::kLeaseLost,
+                           Error::kTreeBusy, Error::kPaymentPending, Error::kBusy};
 
 }  // namespace
 

@@ -49,7 +49,8 @@ std::map<std::string, const GameItem*> ItemIndex(const std::vector<GameItem>& in
 Game::Game(const Client& client, std::string_view database, GameOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
-      saga_(store_, {kHandOver, kGameRecords, PlanHandOver}) {}
+      saga_(store_, {kHandOver, kGameRecords, PlanHandOver}),
+      calls_(store_, "game") {}
 
 const std::vector<IndexSpec>& Game::Indexes() {
   static const std::vector<IndexSpec> kIndexes = {
@@ -60,14 +61,18 @@ const std::vector<IndexSpec>& Game::Indexes() {
       {kLocations, R"({"players.id": 1})"},
       {kLocations, R"({"inventory.id": 1})"},
       {kLocations, R"({"transit.ts": 1})", false, -1, R"({"sparse": true})"},
-      {kGameRecords, R"({"state": 1, "ts": 1})"}};
+      {kGameRecords, R"({"state": 1, "ts": 1})"},
+      Idempotency::Index()};
   return kIndexes;
 }
 
 const std::vector<ShardKeySpec>& Game::ShardKeys() {
   static constexpr char kHashed[] = R"({"_id": "hashed"})";
-  static const std::vector<ShardKeySpec> kKeys = {
-      {kCharacters, kHashed}, {kLocations, kHashed}, {kLedger, kHashed}, {kGameRecords, kHashed}};
+  static const std::vector<ShardKeySpec> kKeys = {{kCharacters, kHashed},
+                                                  {kLocations, kHashed},
+                                                  {kLedger, kHashed},
+                                                  {kGameRecords, kHashed},
+                                                  Idempotency::ShardKey()};
   return kKeys;
 }
 
@@ -186,10 +191,26 @@ Result<std::vector<std::string>> Game::PlayersIn(std::string_view location) cons
   return players;
 }
 
-// The character's document says where it is: from the first write on it is in the new room.
-Status Game::Move(std::string_view character, std::string_view direction) const {
+Status Game::Move(std::string_view character, std::string_view direction,
+                  const CallKey& key) const {
+  auto move = [&](const Claim& claim) -> Result<Document> {
+    RETURN_IF_ERROR(Leave(character, direction, claim));
+    return Document();
+  };
+  return calls_.Once("game.move", key, Doc("who", character, "direction", direction), move)
+      .status();
+}
+
+// The character's document says where it is: from the first write on it is in the new room. A
+// repeat that finds its mark there goes on with the move if nobody has.
+Status Game::Leave(std::string_view character, std::string_view direction,
+                   const Claim& claim) const {
   ASSIGN_OR_RETURN(Document who, Get({Holder::kCharacter, std::string(character)}));
-  if (!who["moving"].nullish()) {
+  const bson::Value under_way = who["moving"];
+  if (Marked(who, claim)) {
+    return under_way.nullish() ? Status::Ok() : FinishMove(character, under_way.AsDocument());
+  }
+  if (!under_way.nullish()) {
     return MakeError(Error::kBusy, character);
   }
   const std::string from(TextAt(who, "location.id"));
@@ -204,13 +225,15 @@ Status Game::Move(std::string_view character, std::string_view direction) const 
   }
   const Document moving =
       Doc("from", from, "to", to, "mid", store_.seams().ids->Next(), "ts", store_.Now());
+  const Document still_there =
+      Doc("_id", character, "location.id", from, "moving", bson::Value::Null());
   ASSIGN_OR_RETURN(
       int64_t left,
-      store_.UpdateOne(kCharacters,
-                       Doc("_id", character, "location.id", from, "moving", bson::Value::Null()),
-                       Doc("$set", Doc("location.id", to, "moving", moving))));
+      store_.UpdateOne(kCharacters, Unmarked(still_there, claim),
+                       Marking(Doc("$set", Doc("location.id", to, "moving", moving)), claim)));
   if (left == 0) {
-    return MakeError(Error::kConflict, character);
+    ASSIGN_OR_RETURN(Document now, Get({Holder::kCharacter, std::string(character)}));
+    return Marked(now, claim) ? Status::Ok() : MakeError(Error::kConflict, character);
   }
   RETURN_IF_ERROR(store_.seams().After("game.move.c2"));
   return FinishMove(character, moving);
@@ -240,6 +263,12 @@ Status Game::FinishMove(std::string_view character, bson::View moving) const {
                         .status());
   }
   return store_.seams().After("game.move.c5");
+}
+
+Result<JobReport> Game::Purge() const {
+  ASSIGN_OR_RETURN(JobReport report, saga_.Purge(options_.tombstone_retention));
+  ASSIGN_OR_RETURN(JobReport keys, calls_.Purge(options_.tombstone_retention));
+  return report += keys;
 }
 
 Result<JobReport> Game::ResumeMoves() const {

@@ -99,13 +99,28 @@ struct Game::Things {
   std::vector<Worn> weapons;
 };
 
-Status Game::Rearrange(const Holder& holder, std::string_view operation,
-                       const std::function<Status(Things*)>& change) const {
+Result<Claim> Game::Rearrange(const Holder& holder, const Document& arguments, const CallKey& key,
+                              const Change& change) const {
+  const std::string operation(TextAt(arguments, "op"));
+  auto body = [&](const Claim& claim) -> Result<Document> {
+    RETURN_IF_ERROR(RearrangeOnce(holder, operation, claim, change));
+    return Doc("id", claim.id);
+  };
+  const Document all = Doc("holder", CollectionOf(holder), "id", holder.id, "args", arguments);
+  ASSIGN_OR_RETURN(Document done, calls_.Once(operation, key, all, body));
+  return Claim{done["id"].AsObjectId(), key.has_value(), false};
+}
+
+Status Game::RearrangeOnce(const Holder& holder, std::string_view operation, const Claim& claim,
+                           const Change& change) const {
   for (int i = 0; i < kAttempts; ++i) {
     ASSIGN_OR_RETURN(Document before, Get(holder));
+    if (Marked(before, claim)) {
+      return Status::Ok();
+    }
     Things things{ItemsOf(before["inventory"]), WornOf(before["armor"], "region"),
                   WornOf(before["weapons"], "hand")};
-    RETURN_IF_ERROR(change(&things));
+    RETURN_IF_ERROR(change(&things, claim));
     if (DepthOf(things.inventory) > kMaxDepth) {
       return MakeError(Error::kTooDeep, holder.id);
     }
@@ -114,10 +129,11 @@ Status Game::Rearrange(const Holder& holder, std::string_view operation,
       set = Doc("inventory", ItemList(things.inventory), "armor", WornList(things.armor, "region"),
                 "weapons", WornList(things.weapons, "hand"));
     }
+    const Document as_read = Doc("_id", holder.id, "rev", before["rev"]);
     ASSIGN_OR_RETURN(
         int64_t matched,
-        store_.UpdateOne(CollectionOf(holder), Doc("_id", holder.id, "rev", before["rev"]),
-                         Doc("$set", set, "$inc", Doc("rev", int64_t{1}))));
+        store_.UpdateOne(CollectionOf(holder), Unmarked(as_read, claim),
+                         Marking(Doc("$set", set, "$inc", Doc("rev", int64_t{1})), claim)));
     RETURN_IF_ERROR(store_.seams().After(operation, 1));
     if (matched == 1) {
       return Status::Ok();
@@ -127,21 +143,23 @@ Status Game::Rearrange(const Holder& holder, std::string_view operation,
 }
 
 Status Game::TakeFromContainer(const Holder& holder, const ObjectId& container,
-                               const ObjectId& item) const {
-  return Rearrange(holder, "game.take", [&](Things* things) {
-    GameItem* from = Find(&things->inventory, container);
-    if (from == nullptr || ItemIn(&from->inventory, item) == nullptr) {
-      return Missing(from == nullptr ? container : item);
-    }
-    GameItem taken = TakeOut(&from->inventory, item);
-    things->inventory.push_back(std::move(taken));
-    return Status::Ok();
-  });
+                               const ObjectId& item, const CallKey& key) const {
+  return Rearrange(holder, Doc("op", "game.take", "item", item, "from", container), key,
+                   [&](Things* things, const Claim&) {
+                     GameItem* from = Find(&things->inventory, container);
+                     if (from == nullptr || ItemIn(&from->inventory, item) == nullptr) {
+                       return Missing(from == nullptr ? container : item);
+                     }
+                     GameItem taken = TakeOut(&from->inventory, item);
+                     things->inventory.push_back(std::move(taken));
+                     return Status::Ok();
+                   })
+      .status();
 }
 
-Status Game::PutInContainer(const Holder& holder, const ObjectId& item,
-                            const ObjectId& container) const {
-  return Rearrange(holder, "game.put", [&](Things* things) -> Status {
+Status Game::PutInContainer(const Holder& holder, const ObjectId& item, const ObjectId& container,
+                            const CallKey& key) const {
+  auto put = [&](Things* things, const Claim&) -> Status {
     GameItem* into = Find(&things->inventory, container);
     std::vector<GameItem>* list = ListWith(&things->inventory, item);
     if (into == nullptr || list == nullptr) {
@@ -160,60 +178,65 @@ Status Game::PutInContainer(const Holder& holder, const ObjectId& item,
     TakeOff(&things->armor, item);
     TakeOff(&things->weapons, item);
     return Status::Ok();
-  });
+  };
+  return Rearrange(holder, Doc("op", "game.put", "item", item, "into", container), key, put)
+      .status();
 }
 
-Status Game::Equip(std::string_view character, const ObjectId& item, std::string_view hand) const {
-  return Rearrange(
-      {Holder::kCharacter, std::string(character)}, "game.equip", [&](Things* things) -> Status {
-        const GameItem* held = ItemIn(&things->inventory, item);
-        if (held == nullptr) {
-          return Missing(item);
-        }
-        ASSIGN_OR_RETURN(auto tmpl, store_.FindOne(kTemplates, Doc("_id", held->tmpl)));
-        const std::string region(tmpl ? TextAt(*tmpl, "region") : "");
-        const std::string own(tmpl ? TextAt(*tmpl, "hand") : "");
-        TakeOff(&things->armor, item);
-        TakeOff(&things->weapons, item);
-        if (!region.empty() && hand.empty()) {
-          if (Wears(things->armor, region)) {
-            return MakeError(Error::kWrongRegion, region + " has something on");
-          }
-          things->armor.push_back({item, region});
-          return Status::Ok();
-        }
-        std::string where(hand.empty() ? own : std::string(hand));
-        if (where == "any") {
-          where = Wears(things->weapons, "right") ? "left" : "right";
-        }
-        const bool one_hand = where == "left" || where == "right";
-        if (own.empty() || (where != own && !(own == "any" && one_hand))) {
-          return MakeError(Error::kWrongRegion, where);
-        }
-        if (Wears(things->weapons, where) || Wears(things->weapons, "both") ||
-            (where == "both" && !things->weapons.empty())) {
-          return MakeError(Error::kHandsFull, where);
-        }
-        things->weapons.push_back({item, where});
-        return Status::Ok();
-      });
+Status Game::Equip(std::string_view character, const ObjectId& item, std::string_view hand,
+                   const CallKey& key) const {
+  auto equip = [&](Things* things, const Claim&) -> Status {
+    const GameItem* held = ItemIn(&things->inventory, item);
+    if (held == nullptr) {
+      return Missing(item);
+    }
+    ASSIGN_OR_RETURN(auto tmpl, store_.FindOne(kTemplates, Doc("_id", held->tmpl)));
+    const std::string region(tmpl ? TextAt(*tmpl, "region") : "");
+    const std::string own(tmpl ? TextAt(*tmpl, "hand") : "");
+    TakeOff(&things->armor, item);
+    TakeOff(&things->weapons, item);
+    if (!region.empty() && hand.empty()) {
+      if (Wears(things->armor, region)) {
+        return MakeError(Error::kWrongRegion, region + " has something on");
+      }
+      things->armor.push_back({item, region});
+      return Status::Ok();
+    }
+    std::string where(hand.empty() ? own : std::string(hand));
+    if (where == "any") {
+      where = Wears(things->weapons, "right") ? "left" : "right";
+    }
+    const bool one_hand = where == "left" || where == "right";
+    if (own.empty() || (where != own && !(own == "any" && one_hand))) {
+      return MakeError(Error::kWrongRegion, where);
+    }
+    if (Wears(things->weapons, where) || Wears(things->weapons, "both") ||
+        (where == "both" && !things->weapons.empty())) {
+      return MakeError(Error::kHandsFull, where);
+    }
+    things->weapons.push_back({item, where});
+    return Status::Ok();
+  };
+  return Rearrange({Holder::kCharacter, std::string(character)},
+                   Doc("op", "game.equip", "item", item, "hand", hand), key, equip)
+      .status();
 }
 
-Status Game::Unequip(std::string_view character, const ObjectId& item) const {
-  return Rearrange({Holder::kCharacter, std::string(character)}, "game.unequip",
-                   [&](Things* things) {
-                     const size_t before = things->armor.size() + things->weapons.size();
-                     TakeOff(&things->armor, item);
-                     TakeOff(&things->weapons, item);
-                     return things->armor.size() + things->weapons.size() < before ? Status::Ok()
-                                                                                   : Missing(item);
-                   });
+Status Game::Unequip(std::string_view character, const ObjectId& item, const CallKey& key) const {
+  auto unequip = [&](Things* things, const Claim&) {
+    const size_t before = things->armor.size() + things->weapons.size();
+    TakeOff(&things->armor, item);
+    TakeOff(&things->weapons, item);
+    return things->armor.size() + things->weapons.size() < before ? Status::Ok() : Missing(item);
+  };
+  return Rearrange({Holder::kCharacter, std::string(character)},
+                   Doc("op", "game.unequip", "item", item), key, unequip)
+      .status();
 }
 
-Result<ObjectId> Game::SplitStack(const Holder& holder, const ObjectId& item,
-                                  int32_t quantity) const {
-  const ObjectId made = store_.seams().ids->Next();
-  RETURN_IF_ERROR(Rearrange(holder, "game.split", [&](Things* things) {
+Result<ObjectId> Game::SplitStack(const Holder& holder, const ObjectId& item, int32_t quantity,
+                                  const CallKey& key) const {
+  auto split = [&](Things* things, const Claim& claim) {
     std::vector<GameItem>* list = ListWith(&things->inventory, item);
     if (list == nullptr) {
       return Missing(item);
@@ -223,17 +246,21 @@ Result<ObjectId> Game::SplitStack(const Holder& holder, const ObjectId& item,
       return MakeError(Error::kInvalidAmount, std::to_string(quantity));
     }
     GameItem part = *stack;
-    part.id = made;
+    part.id = claim.id;
     part.quantity = quantity;
     stack->quantity -= quantity;
     list->push_back(std::move(part));
     return Status::Ok();
-  }));
-  return made;
+  };
+  ASSIGN_OR_RETURN(
+      Claim made,
+      Rearrange(holder, Doc("op", "game.split", "item", item, "qty", quantity), key, split));
+  return made.id;
 }
 
-Status Game::MergeStacks(const Holder& holder, const ObjectId& from, const ObjectId& into) const {
-  return Rearrange(holder, "game.merge", [&](Things* things) {
+Status Game::MergeStacks(const Holder& holder, const ObjectId& from, const ObjectId& into,
+                         const CallKey& key) const {
+  auto merge = [&](Things* things, const Claim&) {
     std::vector<GameItem>* list = ListWith(&things->inventory, from);
     GameItem* target = Find(&things->inventory, into);
     if (list == nullptr || target == nullptr) {
@@ -251,7 +278,9 @@ Status Game::MergeStacks(const Holder& holder, const ObjectId& from, const Objec
     TakeOff(&things->armor, from);
     TakeOff(&things->weapons, from);
     return Status::Ok();
-  });
+  };
+  return Rearrange(holder, Doc("op", "game.merge", "from", from, "into", into), key, merge)
+      .status();
 }
 
 }  // namespace quire::patterns

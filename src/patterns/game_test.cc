@@ -176,7 +176,16 @@ TEST_P(GameTest, AKeyHasOneOutcome) {
     EXPECT_TRUE(Is(game.PickUp("tim", scroll, "k"), Error::kIdempotencyKeyReuse));
     auto first = game.SpawnItem(kTim, "arrow", 5, "s");
     auto again = game.SpawnItem(kTim, "arrow", 5, "s");
-    EXPECT_TRUE(first.ok() && again.ok() && *first == *again);
+    ASSERT_TRUE(first.ok() && again.ok() && *first == *again);
+    auto part = game.SplitStack(kTim, *first, 2, "p");
+    auto same_part = game.SplitStack(kTim, *first, 2, "p");
+    ASSERT_TRUE(part.ok() && same_part.ok() && *part == *same_part);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(game.MergeStacks(kTim, *part, *first, "m").ok());
+      EXPECT_TRUE(game.Move("tim", "north", "go").ok());
+    }
+    EXPECT_EQ(game.Load("tim")->location.id, "street");
+    EXPECT_TRUE(Is(game.Move("tim", "south", "go"), Error::kIdempotencyKeyReuse));
     ExpectSound(&world);
   }
 }
@@ -370,11 +379,13 @@ TEST_P(GameTest, SurvivesEveryCrashAndLateWrite) {
        },
        true, 12},
       {"move",
-       [](const Game& game, const ObjectId&, const ObjectId&) { return game.Move("tim", "north"); },
+       [](const Game& game, const ObjectId&, const ObjectId&) {
+         return game.Move("tim", "north", "k");
+       },
        false, 20},
       {"equip",
        [](const Game& game, const ObjectId&, const ObjectId& held) {
-         return game.SplitStack(kTim, held, 1).status();
+         return game.SplitStack(kTim, held, 1, "k").status();
        },
        false, 5},
   };
@@ -520,7 +531,7 @@ TEST_P(GameTest, QueriesUseTheIndexes) {
   EXPECT_EQ(GameOf(&world_).MissingIndexes()->size(), Game::Indexes().size());
   Build(&world_);
   EXPECT_TRUE(GameOf(&world_).MissingIndexes()->empty());
-  EXPECT_EQ(Game::ShardKeys().size(), 4u);
+  EXPECT_EQ(Game::ShardKeys().size(), 5u);
   const bson::Date now = world_.clock.Now();
   const Document kFinds[] = {
       Doc("find", "character", "filter", Doc("location.id", "shop")),

@@ -270,7 +270,7 @@ Status Social::Refresh(const bson::OwnedValue& post) const {
 Result<JobReport> Social::ResumeFanout(int64_t batch) const {
   return RunLeased(
       Lease(store_, "social.fanout", options_.worker, options_.lease), [&]() -> Result<JobReport> {
-        JobReport report;
+        ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
         const Document late = Doc("$lt", store_.Ago(options_.grace));
         const FindOptions oldest{.sort = Doc("fanout.ts", 1), .limit = batch};
         ASSIGN_OR_RETURN(

@@ -168,7 +168,7 @@ class AdNetwork {
   // recent changes whose client crashed or whose writes came late.
   Result<JobReport> EndCampaigns() const;
   // Drops old shows from up to `batch` profiles, going on where the last run ended, and deletes
-  // profiles not seen for long.
+  // profiles not seen for long. Forgets keys after the retention.
   Result<JobReport> TrimProfiles(int64_t batch = 500) const;
 
   // What is wrong, a line each: unsorted zones, caps and budgets exceeded.

@@ -111,7 +111,8 @@ struct GameOptions {
 // rev, load, capacity, txns, voided, transit, moving}, location {_id, description, exits, players,
 // inventory, rev, txns, voided, transit, shopkeeper}, item {_id, name, bonus, weight, price,
 // container, region, hand}, ledger {_id: "item:template" or "gold", amount, txns, voided},
-// game_records (see saga.h). Safe for concurrent use.
+// game_records (see saga.h), idempotency. Characters and locations also have the marks of keyed
+// calls. Safe for concurrent use.
 class Game {
  public:
   Game(const Client& client, std::string_view database, GameOptions options = {});
@@ -160,29 +161,33 @@ class Game {
   Status SpawnGold(std::string_view character, int64_t amount,
                    const CallKey& key = std::nullopt) const;
 
-  // Within one holder. Errors of all: NotFound, NoSuchItem, Contention; NotAContainer, CycleError,
-  // TooDeep, WrongRegion (also: the region has something on), HandsFull, InvalidAmount (a split),
-  // Conflict (two that are not alike).
+  // Within one holder, with one outcome per key. Errors of all: IdempotencyKeyReuse, NotFound,
+  // NoSuchItem, Contention; NotAContainer, CycleError, TooDeep, WrongRegion (also: the region has
+  // something on), HandsFull, InvalidAmount (a split), Conflict (two that are not alike).
   Status TakeFromContainer(const Holder& holder, const bson::ObjectId& container,
-                           const bson::ObjectId& item) const;
+                           const bson::ObjectId& item, const CallKey& key = std::nullopt) const;
   Status PutInContainer(const Holder& holder, const bson::ObjectId& item,
-                        const bson::ObjectId& container) const;
+                        const bson::ObjectId& container, const CallKey& key = std::nullopt) const;
   // Armor on its region, a weapon in `hand` (its own when "").
-  Status Equip(std::string_view character, const bson::ObjectId& item,
-               std::string_view hand = "") const;
-  Status Unequip(std::string_view character, const bson::ObjectId& item) const;
+  Status Equip(std::string_view character, const bson::ObjectId& item, std::string_view hand = "",
+               const CallKey& key = std::nullopt) const;
+  Status Unequip(std::string_view character, const bson::ObjectId& item,
+                 const CallKey& key = std::nullopt) const;
   // The id of the new stack.
   Result<bson::ObjectId> SplitStack(const Holder& holder, const bson::ObjectId& item,
-                                    int32_t quantity) const;
-  Status MergeStacks(const Holder& holder, const bson::ObjectId& from,
-                     const bson::ObjectId& into) const;
+                                    int32_t quantity, const CallKey& key = std::nullopt) const;
+  Status MergeStacks(const Holder& holder, const bson::ObjectId& from, const bson::ObjectId& into,
+                     const CallKey& key = std::nullopt) const;
 
-  // Errors: NotFound, NoExit, Busy (a move is under way), Conflict (moved meanwhile).
-  Status Move(std::string_view character, std::string_view direction) const;
+  // Errors: NotFound, NoExit, Busy (a move is under way), Conflict (moved meanwhile),
+  // IdempotencyKeyReuse.
+  Status Move(std::string_view character, std::string_view direction,
+              const CallKey& key = std::nullopt) const;
 
   // Finishes or undoes what crashed clients left of hand-overs. Any number may run at once.
   Result<JobReport> Cleanup() const { return saga_.Cleanup(options_.max_time); }
-  Result<JobReport> Purge() const { return saga_.Purge(options_.tombstone_retention); }
+  // Forgets ended hand-overs and keys after the retention.
+  Result<JobReport> Purge() const;
   // Finishes moves.
   Result<JobReport> ResumeMoves() const;
   // Sets a room's list of players, a cache, from the characters. Whether it changed.
@@ -206,13 +211,18 @@ class Game {
                                bool buys) const;
   Result<bson::Document> Get(const Holder& holder) const;
   Result<int64_t> WeightOf(const GameItem& item) const;
-  Status Rearrange(const Holder& holder, std::string_view operation,
-                   const std::function<Status(Things*)>& change) const;
+  using Change = std::function<Status(Things* things, const Claim& claim)>;
+  Result<Claim> Rearrange(const Holder& holder, const bson::Document& arguments, const CallKey& key,
+                          const Change& change) const;
+  Status RearrangeOnce(const Holder& holder, std::string_view operation, const Claim& claim,
+                       const Change& change) const;
+  Status Leave(std::string_view character, std::string_view direction, const Claim& claim) const;
   Status FinishMove(std::string_view character, bson::View moving) const;
 
   GameOptions options_;
   Store store_;
   Saga saga_;
+  Idempotency calls_;
 };
 
 }  // namespace quire::patterns

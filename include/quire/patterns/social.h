@@ -143,7 +143,7 @@ class Social {
   Result<SocialProfile> Profile(std::string_view user, std::string_view viewer) const;
 
   // Goes on with posts on their way, and with the removal of deleted ones until no late write can
-  // bring them back.
+  // bring them back. Forgets keys after the retention.
   Result<JobReport> ResumeFanout(int64_t batch = 100) const;
   // Brings the comments shown in feeds up to date where a crash left them.
   Result<JobReport> RefreshPreviews(int64_t batch = 100) const;
