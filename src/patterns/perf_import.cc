@@ -73,6 +73,9 @@ void WriteErrors(const fs::path& path, const Document& file) {
 Result<Document> Perf::Register(const std::string& path, int64_t size) const {
   ASSIGN_OR_RETURN(auto known, store_.Find(kPerfFiles, Doc("path", path)));
   const std::string prefix = ReadPrefix(path, std::min(size, kPrefixBytes));
+  if (static_cast<int64_t>(prefix.size()) < std::min(size, kPrefixBytes)) {
+    return MakeError(Error::kNotFound, path);  // another has just moved it
+  }
   const Document* same = nullptr;
   for (const Document& one : known) {
     const auto length = static_cast<size_t>(IntegerAt(one, "prefix"));
@@ -111,7 +114,11 @@ Result<bool> Perf::ScanFile(const std::string& path) const {
   if (error || size == 0) {
     return false;
   }
-  ASSIGN_OR_RETURN(Document file, Register(path, size));
+  Result<Document> known = Register(path, size);
+  if (Is(known.status(), Error::kNotFound)) {
+    return false;
+  }
+  ASSIGN_OR_RETURN(Document file, std::move(known));
   if (file["size_at"].AsDate().millis + options_.settle.count() > store_.Now().millis) {
     return false;
   }
@@ -121,7 +128,7 @@ Result<bool> Perf::ScanFile(const std::string& path) const {
     return true;
   }
   const Document free_or_mine =
-      Doc("_id", file["_id"], "$or",
+      Doc("_id", file["_id"], "state", state, "offset", file["offset"], "$or",
           List(Doc("until", Doc("$lt", store_.Now())), Doc("owner", options_.worker)));
   ASSIGN_OR_RETURN(
       auto claimed,
@@ -142,6 +149,14 @@ Result<bool> Perf::ScanFile(const std::string& path) const {
 Status Perf::ImportClaimed(const std::string& path, const Document& claimed) const {
   Document file = claimed;
   std::ifstream stream(path, std::ios::binary);
+  if (!stream.is_open()) {
+    RETURN_IF_ERROR(store_
+                        .UpdateOne(kPerfFiles, Doc("_id", file["_id"], "claim", file["claim"]),
+                                   Doc("$set", Doc("state", "failed", "error", "cannot be read",
+                                                   "owner", "", "until", bson::Date{0})))
+                        .status());
+    return MakeError(Error::kNotFound, path);
+  }
   stream.seekg(IntegerAt(file, "offset"));
   std::string line;
   for (bool more = true; more;) {

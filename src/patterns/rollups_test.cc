@@ -180,7 +180,7 @@ TEST_P(RollupsTest, WorkersSideBySide) {
     threads.emplace_back([this, t] {
       for (int i = 0; i < 5; ++i) {
         RecordAll(&world_, RandomEvents(4, static_cast<unsigned>(t * 10 + i)));
-        world_.clock.Advance(minutes(1));
+        world_.clock.Advance(minutes(15));
         // The clock jumps while others record: the delay covers all of it.
         Rollups rollups(world_.client, world_.database,
                         {.delay = std::chrono::hours(1),
