@@ -163,6 +163,20 @@ const RefusedCase kRefused[] = {
     {R"({"create": "v", "viewOn": "c", "pipeline": [{"$out": "x"}]})", 167},
     {R"({"create": "v", "viewOn": "c", "pipeline": [{"$nosuch": 1}]})", 40324},
     {R"({"collMod": "view", "viewOn": "", "pipeline": []})", 2},
+    // Views that would read themselves.
+    {R"({"collMod": "view", "viewOn": "view", "pipeline": []})", 5},
+    {R"({"collMod": "view", "viewOn": "over", "pipeline": []})", 5},
+    {R"({"collMod": "view", "viewOn": "c", "pipeline": [{"$unionWith": "over"}]})", 5},
+    {R"({"create": "self", "viewOn": "c", "pipeline": [{"$unionWith": "self"}]})", 5},
+    {R"({"create": "self", "viewOn": "c", "pipeline": [{"$lookup": {"from": "self", "as": "x",
+         "localField": "a", "foreignField": "a"}}]})",
+     5},
+    {R"({"create": "self", "viewOn": "c",
+         "pipeline": [{"$facet": {"x": [{"$unionWith": "self"}]}}]})",
+     5},
+    {R"({"create": "twice", "viewOn": "c",
+         "pipeline": [{"$unionWith": "over"}, {"$unionWith": "over"}]})",
+     0},
     {R"({"collMod": "view", "viewOn": "c", "pipeline": [{"$merge": "x"}]})", 167},
     {R"({"aggregate": "c", "cursor": {}, "apiVersion": "1", "apiStrict": true,
          "pipeline": [{"$indexStats": {}}]})",
@@ -193,6 +207,7 @@ TEST(Schema, RefusesWhatMongoDBRefuses) {
   node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
   node.Run(R"({"insert": "dollars", "documents": [{"_id": 1, "$v": 1}]})");
   node.Run(R"({"create": "view", "viewOn": "c", "pipeline": []})");
+  node.Run(R"({"create": "over", "viewOn": "view", "pipeline": []})");
   node.Run(R"({"create": "french", "viewOn": "c", "pipeline": [],
                "collation": {"locale": "fr"}})");
   for (const RefusedCase& c : kRefused) {

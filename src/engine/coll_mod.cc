@@ -380,8 +380,14 @@ Status CollMod(const Operation& operation, const std::string& ns, bson::View com
   if (f.change_images) {
     RETURN_IF_ERROR(CheckChangeImages(*f.change_images));
   }
-  if (f.pipeline.present) {
-    RETURN_IF_ERROR(CheckViewPipeline(operation, ns, f.pipeline.view));
+  if (for_view) {
+    bson::Value pipeline = collection->options["pipeline"];
+    std::string source =
+        collection->database + "." + std::string(f.view_on.value_or(collection->view_on));
+    RETURN_IF_ERROR(CheckViewPipeline(operation, ns, source,
+                                      f.pipeline.present    ? f.pipeline.view
+                                      : pipeline.is_array() ? pipeline.AsArray()
+                                                            : bson::View()));
   }
   if ((f.capped_size || f.capped_max) && !collection->capped) {
     return {kInvalidOptions, "Collection must be capped."};

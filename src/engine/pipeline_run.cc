@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "engine/view_graph.h"
 
 namespace quire::engine {
 
@@ -296,6 +297,7 @@ void PipelineRun::AppendFields(bson::Builder* cursor) const {
 }
 
 Status PipelineRun::CheckOtherViews(const Operation& operation) const {
+  RETURN_IF_ERROR(CheckViewsRead(operation, stages_));
   std::vector<plan::Namespace> others;
   plan::AddNamespaces(stages_, &others);
   for (const plan::Namespace& other : others) {

@@ -12,6 +12,7 @@
 #include "engine/aggregate.h"
 #include "engine/index_spec_internal.h"
 #include "engine/statistics.h"
+#include "engine/view_graph.h"
 #include "request/crud.h"
 
 namespace quire::engine {
@@ -118,14 +119,16 @@ Status CheckChangeImages(bson::View images) {
   return images["enabled"].nullish() ? request::MissingField(kWhere, "enabled") : Status::Ok();
 }
 
-Status CheckViewPipeline(const Operation& operation, std::string_view ns, bson::View pipeline) {
+Status CheckViewPipeline(const Operation& operation, const std::string& ns,
+                         const std::string& source, bson::View pipeline) {
   auto [database, name] = Split(ns);
   plan::PipelineOptions options;
   options.ns = {std::string(database), std::string(name)};
   options.place = plan::PipelinePlace::kView;
   expr::Context context;
   RETURN_IF_ERROR(FillContext(operation, bson::View(), &context));
-  return plan::ParsePipeline(pipeline, options, &context).status();
+  ASSIGN_OR_RETURN(plan::Stages stages, plan::ParsePipeline(pipeline, options, &context));
+  return CheckNewView(operation, ns, source, stages);
 }
 
 Status CreateCollection(const Operation& operation, const std::string& ns, bson::View options) {
@@ -146,12 +149,11 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
   }
   bson::Document kept = stored.Finish();
   if (bson::Value view_on = options["viewOn"]; view_on.is_string()) {
-    RETURN_IF_ERROR(CheckViewSource(operation, ns,
-                                    std::string(database) + "." + std::string(view_on.AsString()),
-                                    collator.get()));
-    if (bson::Value pipeline = options["pipeline"]; pipeline.is_array()) {
-      RETURN_IF_ERROR(CheckViewPipeline(operation, ns, pipeline.AsArray()));
-    }
+    std::string source = std::string(database) + "." + std::string(view_on.AsString());
+    RETURN_IF_ERROR(CheckViewSource(operation, ns, source, collator.get()));
+    bson::Value pipeline = options["pipeline"];
+    RETURN_IF_ERROR(CheckViewPipeline(operation, ns, source,
+                                      pipeline.is_array() ? pipeline.AsArray() : bson::View()));
   }
   bson::Document id_index = IdIndexSpec(collator.get(), options["clusteredIndex"]);
   Status made = Create(operation, database, name, kept, id_index);

@@ -16,9 +16,10 @@ Status CreateImplicitly(const Operation& operation, const std::string& ns);
 
 // create: `options` are the command's own fields, already known ones only.
 Status CreateCollection(const Operation& operation, const std::string& ns, bson::View options);
-// A view may have this pipeline. OptionNotSupportedOnView for stages that write; else those of
-// parsing.
-Status CheckViewPipeline(const Operation& operation, std::string_view ns, bson::View pipeline);
+// A view on `source` may have this pipeline. OptionNotSupportedOnView for stages that write,
+// GraphContainsCycle when it would read itself; else the errors of parsing.
+Status CheckViewPipeline(const Operation& operation, const std::string& ns,
+                         const std::string& source, bson::View pipeline);
 // {enabled: bool} of changeStreamPreAndPostImages.
 Status CheckChangeImages(bson::View images);
 Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes);
