@@ -30,6 +30,8 @@ std::vector<Demo> AllDemos() {
       {"inbox", "messages to many: fan out on read, on write, or in buckets", 200, "users",
        DemoInbox},
       {"game", "items and gold from hand to hand in a game's world", 100, "characters", DemoGame},
+      {"perf", "samples of monitored machines, kept and summed by day", 20'000, "samples",
+       DemoPerf},
   };
 }
 

@@ -19,6 +19,7 @@ Status DemoGame(DemoRun* run);
 Status DemoInbox(DemoRun* run);
 Status DemoInventory(DemoRun* run);
 Status DemoOrders(DemoRun* run);
+Status DemoPerf(DemoRun* run);
 Status DemoReports(DemoRun* run);
 Status DemoRollups(DemoRun* run);
 Status DemoSocial(DemoRun* run);

@@ -41,7 +41,7 @@ class Demo(ToolTest):
 
     def test_every_demo_in_memory(self):
         names = self.names()
-        self.assertGreaterEqual(len(names), 16)
+        self.assertGreaterEqual(len(names), 17)
         for name in names:
             with self.subTest(name):
                 self.check(self.demo(name, "--svg", f"{name}.svg"), name)
