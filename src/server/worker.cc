@@ -163,8 +163,9 @@ bool Loop::Arm(Connection* connection, uint32_t events, int op) {
   epoll_event event{};
   event.events = events | EPOLLONESHOT;
   event.data.ptr = connection;
-  connection->HandOver();
-  return epoll_ctl(epoll_.get(), op, connection->fd(), &event) == 0;
+  const int fd = connection->fd();
+  connection->HandOver();  // from here on it may be another thread's
+  return epoll_ctl(epoll_.get(), op, fd, &event) == 0;
 }
 
 void Loop::Close(Connection* connection) {
