@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <set>
 #include <string>
@@ -204,6 +205,7 @@ TEST_F(FullDisk, AFailedLogIsNoObstacleToClosing) {
 TEST_F(FullDisk, ConcurrentWritersLoseNothingAcknowledged) {
   constexpr int kThreads = 4;
   std::atomic<bool> stop{false};
+  std::latch all_wrote(kThreads);
   std::vector<std::set<std::string>> acknowledged(kThreads);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
@@ -212,7 +214,11 @@ TEST_F(FullDisk, ConcurrentWritersLoseNothingAcknowledged) {
         std::string key = std::to_string(thread) + "/" + std::to_string(number);
         Status status = Put(key);
         if (status.ok()) {
-          acknowledged[static_cast<size_t>(thread)].insert(key);
+          auto& keys = acknowledged[static_cast<size_t>(thread)];
+          keys.insert(key);
+          if (keys.size() == 1) {
+            all_wrote.count_down();
+          }
         } else {
           EXPECT_EQ(status.code(), kOutOfDiskSpace) << status.ToString();
           std::this_thread::yield();
@@ -220,6 +226,7 @@ TEST_F(FullDisk, ConcurrentWritersLoseNothingAcknowledged) {
       }
     });
   }
+  all_wrote.wait();
   for (int round = 0; round < 3; ++round) {
     PutAgain("round" + std::to_string(round));
     disk_.log_fails = true;
