@@ -34,6 +34,7 @@
 #include "quire/patterns/nodes.h"
 #include "quire/patterns/orders.h"
 #include "quire/patterns/page.h"
+#include "quire/patterns/perf.h"
 #include "quire/patterns/read_preference.h"
 #include "quire/patterns/reports.h"
 #include "quire/patterns/rollups.h"
