@@ -16,7 +16,10 @@ bson::Value At(bson::View document, std::string_view path) {
 }
 
 int64_t IntegerAt(bson::View document, std::string_view path) {
-  bson::Value value = At(document, path);
+  return IntegerOf(At(document, path));
+}
+
+int64_t IntegerOf(const bson::Value& value) {
   switch (value.type()) {
     case bson::Type::kInt32:
     case bson::Type::kInt64:

@@ -64,6 +64,7 @@ Array ListOf(const std::vector<T>& values) {
 bson::Value At(bson::View document, std::string_view path);
 // A number of any type as an integer; 0 when it is none.
 int64_t IntegerAt(bson::View document, std::string_view path);
+int64_t IntegerOf(const bson::Value& value);
 // The string there; "" when it is none.
 std::string_view TextAt(bson::View document, std::string_view path);
 // Whether `array` (any value) is an array with an element bitwise the same as `value`.

@@ -2,7 +2,9 @@
 #include "quire/patterns/reports.h"
 
 #include <algorithm>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "base/try.h"
@@ -25,6 +27,21 @@ Status CheckNames(std::string_view site, std::string_view page) {
     return MakeError(Error::kInvalidName, site);
   }
   return page.starts_with('/') ? Status::Ok() : MakeError(Error::kInvalidName, page);
+}
+
+// Hits by the dotted name of their slot.
+using Counts = std::unordered_map<std::string, int64_t>;
+
+// A day has up to 1440 slots: each is looked at once, not searched for.
+void AddCounts(bson::View document, const std::string& prefix, Counts* counts) {
+  for (const bson::Element& field : document) {
+    std::string slot = prefix + std::string(field.name());
+    if (field.value().is_document()) {
+      AddCounts(field.value().AsDocument(), slot + ".", counts);
+    } else {
+      (*counts)[std::move(slot)] += IntegerOf(field.value());
+    }
+  }
 }
 
 int64_t DaysBetween(Date from, Date to) { return (to.millis - from.millis) / 86'400'000; }
@@ -230,9 +247,9 @@ Result<std::vector<ReportPoint>> Reports::Series(std::string_view site, std::str
                                                Doc("metadata.site", site, "metadata.page", page,
                                                    "metadata.date", Doc("$gte", first, "$lt", to)),
                                                {.sort = Doc("metadata.date", 1)}));
-  std::map<int64_t, std::vector<const Document*>> by_date;  // several with stripes
+  std::map<int64_t, Counts> by_date;  // of several documents with stripes
   for (const Document& document : documents) {
-    by_date[At(document, "metadata.date").AsDate().millis].push_back(&document);
+    AddCounts(document, "", &by_date[At(document, "metadata.date").AsDate().millis]);
   }
   std::vector<ReportPoint> points;
   for (Date at = BucketStart(from, level); at.millis < to.millis; at = NextBucket(at, level)) {
@@ -241,12 +258,9 @@ Result<std::vector<ReportPoint>> Reports::Series(std::string_view site, std::str
                              : level == Level::kDay  ? "daily"
                              : level == Level::kHour ? "hourly." + std::to_string(civil.hour)
                                                      : MinuteSlot(civil);
-    ReportPoint point{at, 0};
-    for (const Document* document :
-         by_date[BucketStart(at, monthly ? Level::kMonth : Level::kDay).millis]) {
-      point.hits += IntegerAt(*document, slot);
-    }
-    points.push_back(point);
+    const Counts& counts = by_date[BucketStart(at, monthly ? Level::kMonth : Level::kDay).millis];
+    const auto found = counts.find(slot);
+    points.push_back({at, found == counts.end() ? 0 : found->second});
   }
   return points;
 }
