@@ -128,7 +128,8 @@ TEST(Scram, PreparesPasswords) {
 }
 
 TEST(Base64, BothWays) {
-  for (std::string text : {"", "f", "fo", "foo", "foob", std::string("\0\xff", 2).c_str()}) {
+  const std::string kTexts[] = {"", "f", "fo", "foo", "foob", std::string("\0\xff", 2)};
+  for (const std::string& text : kTexts) {
     EXPECT_EQ(FromBase64(Base64(text)), text);
   }
   EXPECT_FALSE(FromBase64("abc").has_value());

@@ -50,8 +50,10 @@ uint32_t TypeSet::Bit(Type type) {
       return uint32_t{1} << 30;
     case Type::kMissing:
       return 0;
-    default:
-      return uint32_t{1} << static_cast<uint8_t>(type);
+    default: {
+      const auto code = static_cast<uint8_t>(type);
+      return code < 30 ? uint32_t{1} << code : 0;  // beyond is no type
+    }
   }
 }
 
