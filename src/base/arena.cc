@@ -10,7 +10,7 @@ char* Arena::Allocate(size_t size) {
     memory_ += size;
     return blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(size)).get();
   }
-  if (size > left_) {
+  if (size > left_ || at_ == nullptr) {
     memory_ += kBlock;
     at_ = blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(kBlock)).get();
     left_ = kBlock;
