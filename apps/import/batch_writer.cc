@@ -48,7 +48,7 @@ std::string KeyOf(const bson::Value& id) {
   return key;
 }
 
-// On one line, its tabs and newlines escaped.
+// On one line, its newlines escaped.
 std::string OneLine(std::string_view text) {
   std::string out;
   for (char c : text) {
