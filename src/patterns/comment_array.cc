@@ -45,14 +45,7 @@ class CommentArray : public CommentStorage {
 
   Result<std::optional<StoredComment>> Find(std::string_view discussion,
                                             std::string_view slug) const override {
-    ASSIGN_OR_RETURN(auto found,
-                     store_.FindOne(kDiscussions, Doc("_id", discussion, "comments.slug", slug),
-                                    {.projection = Doc("comments.$", 1)}));
-    if (!found) {
-      return std::optional<StoredComment>();
-    }
-    return std::optional<StoredComment>(
-        FromDocument((*found)["comments"].AsArray().front().value().AsDocument()));
+    return FindEmbedded(store_, kDiscussions, Doc("_id", discussion, "comments.slug", slug));
   }
 
   Result<bool> Bury(std::string_view discussion, std::string_view slug) const override {

@@ -24,6 +24,9 @@ struct StoredComment {
 // {slug, full_slug, posted, author, text, deleted, call}, and back.
 bson::Document ToDocument(const StoredComment& stored);
 StoredComment FromDocument(bson::View document);
+// The comment of the array `comments` that the filter names by its slug.
+Result<std::optional<StoredComment>> FindEmbedded(const Store& store, std::string_view collection,
+                                                  const bson::Document& filter);
 // What removal sets, each field below `prefix`.
 bson::Document Tombstone(const std::string& prefix);
 

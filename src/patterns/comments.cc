@@ -82,6 +82,17 @@ StoredComment FromDocument(bson::View document) {
   return stored;
 }
 
+Result<std::optional<StoredComment>> FindEmbedded(const Store& store, std::string_view collection,
+                                                  const bson::Document& filter) {
+  ASSIGN_OR_RETURN(auto found,
+                   store.FindOne(collection, filter, {.projection = Doc("comments.$", 1)}));
+  if (!found) {
+    return std::optional<StoredComment>();
+  }
+  return std::optional<StoredComment>(
+      FromDocument((*found)["comments"].AsArray().front().value().AsDocument()));
+}
+
 Document Tombstone(const std::string& prefix) {
   return Doc("$set", Doc(prefix + "deleted", true, prefix + "text", bson::Value::Null(),
                          prefix + "author", bson::Value::Null()));
