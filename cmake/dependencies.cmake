@@ -1,5 +1,6 @@
 # Every library outside the project, all of them Debian packages (docs/architecture.md says why).
 find_package(Threads REQUIRED)
+find_package(GTest QUIET)  # not needed to run the server
 find_package(spdlog REQUIRED)
 find_package(PkgConfig REQUIRED)
 

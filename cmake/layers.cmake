@@ -3,7 +3,6 @@
 # use; one test program `<name>_test` from its *_test.cc files; with QUIRE_FUZZ one program per
 # *_fuzz.cc file. The target `unit_tests` builds every test program.
 add_custom_target(unit_tests)
-find_package(GTest QUIET)  # not needed to run the server
 
 function(quire_layer name)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
@@ -19,12 +18,14 @@ function(quire_layer name)
   else()
     add_library(quire_${name} STATIC ${sources})
     set(scope PUBLIC)
+    quire_precompiled(quire_${name})
   endif()
   target_include_directories(quire_${name} ${scope} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   list(TRANSFORM ARG_DEPS PREPEND quire_)
   target_link_libraries(quire_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS})
   if(BUILD_TESTING AND GTest_FOUND AND tests)
     add_executable(${name}_test ${tests})
+    quire_precompiled(${name}_test TEST)
     target_link_libraries(${name}_test quire_${name} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE QUIRE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND ${name}_test)
