@@ -126,7 +126,7 @@ void SeamMultiGet100(benchmark::State& state) {
     }
     std::vector<std::string_view> views(keys.begin(), keys.end());
     auto txn = *store.Begin({.read_only = true});
-    (void)txn->MultiGet(views, &values, &found);
+    (void)txn->MultiGet(views, &values, &found, kv::Reads::kByRange);
   }
 }
 

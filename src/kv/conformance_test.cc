@@ -251,7 +251,7 @@ TEST_P(Conformance, MultiGet) {
   std::vector<std::string_view> asked(keys.begin(), keys.end());
   std::vector<ReadValue> values;
   std::vector<bool> found;
-  ASSERT_TRUE(txn->MultiGet(asked, &values, &found).ok());
+  ASSERT_TRUE(txn->MultiGet(asked, &values, &found, Reads::kByRange).ok());
   ASSERT_EQ(values.size(), 200u);
   for (size_t i = 0; i < asked.size(); ++i) {
     std::optional<std::string> expected = Get(*txn, asked[i]);
@@ -260,7 +260,7 @@ TEST_P(Conformance, MultiGet) {
       EXPECT_EQ(values[i].view(), *expected);
     }
   }
-  ASSERT_TRUE(txn->MultiGet({}, &values, &found).ok());
+  ASSERT_TRUE(txn->MultiGet({}, &values, &found, Reads::kByRange).ok());
   EXPECT_TRUE(values.empty());
 }
 

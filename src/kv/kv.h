@@ -28,6 +28,11 @@ enum class Durability {
   kDisk,     // survives power loss (synced; concurrent commits share a sync)
 };
 
+// How a key is mostly read. A backend may keep the values of keys read by key at hand: every write
+// of such a key says so, no loader writes it, and a DeleteRange that takes it comes when nobody
+// reads it any more. A read that does not say so reads the store itself.
+enum class Reads : uint8_t { kByRange, kByKey };
+
 // begin <= key < end; an empty end means "to the last key".
 struct Range {
   std::string begin;
@@ -97,10 +102,13 @@ class Txn {
   virtual ~Txn() = default;
 
   // The value of `key`; false when there is none (then *value is unspecified).
-  virtual Result<bool> Get(std::string_view key, ReadValue* value) = 0;
+  virtual Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) = 0;
+  Result<bool> Get(std::string_view key, ReadValue* value) {
+    return Get(key, value, Reads::kByRange);
+  }
   // As Get for each key; (*found)[i] tells whether keys[i] has a value. Resizes both vectors.
   virtual Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
-                          std::vector<bool>* found) = 0;
+                          std::vector<bool>* found, Reads reads) = 0;
   virtual Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) = 0;
 
   // Takes `key` for writing until the transaction ends. WriteConflict (112) at once, without
@@ -108,8 +116,12 @@ class Txn {
   // transaction's snapshot. A key need not exist to be claimed.
   virtual Status Claim(std::string_view key) = 0;
   // REQUIRES of all writes: the transaction is not read-only.
-  virtual Status Put(std::string_view key, std::string_view value) = 0;
-  virtual Status Delete(std::string_view key) = 0;
+  virtual Status Put(std::string_view key, std::string_view value, Reads reads) = 0;
+  virtual Status Delete(std::string_view key, Reads reads) = 0;
+  Status Put(std::string_view key, std::string_view value) {
+    return Put(key, value, Reads::kByRange);
+  }
+  Status Delete(std::string_view key) { return Delete(key, Reads::kByRange); }
   // Adds to the counter of this name (0 at first) without ever conflicting. Every key that starts
   // with the name belongs to the counter and is used for nothing else; a DeleteRange of them makes
   // it 0 again.
@@ -147,7 +159,7 @@ class SortedLoader {
 struct StoreStats {
   uint64_t disk_bytes = 0;    // files of the store
   uint64_t memory_bytes = 0;  // caches and write buffers in use
-  uint64_t cache_bytes = 0;   // block cache in use
+  uint64_t cache_bytes = 0;   // caches in use
   uint64_t cache_capacity = 0;
 };
 

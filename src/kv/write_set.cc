@@ -35,14 +35,16 @@ const WriteSet::Write* WriteSet::Find(std::string_view key) const {
   return it == writes_.end() || it->second.kind == Kind::kNone ? nullptr : &it->second;
 }
 
-void WriteSet::Put(std::string_view key, std::string_view value) {
+void WriteSet::Put(std::string_view key, std::string_view value, Reads reads) {
   Write& write = Slot(key);
+  write.reads = reads;
   write.value = Keep(value);
   write.kind = Kind::kPut;
 }
 
-void WriteSet::Delete(std::string_view key) {
+void WriteSet::Delete(std::string_view key, Reads reads) {
   Write& write = Slot(key);
+  write.reads = reads;
   write.kind = Kind::kDelete;
 }
 

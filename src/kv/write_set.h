@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kv/kv.h"
+
 namespace quire::kv {
 
 class WriteSet {
@@ -24,6 +26,7 @@ class WriteSet {
   };
   struct Write {
     Kind kind = Kind::kNone;
+    Reads reads = Reads::kByRange;
     std::string_view value;  // kPut
   };
   using Map = std::pmr::map<std::string_view, Write>;
@@ -40,8 +43,8 @@ class WriteSet {
   // The pending write of `key`, or null.
   const Write* Find(std::string_view key) const;
 
-  void Put(std::string_view key, std::string_view value);
-  void Delete(std::string_view key);
+  void Put(std::string_view key, std::string_view value, Reads reads);
+  void Delete(std::string_view key, Reads reads);
 
   void SetSavepoint() { savepoints_.push_back(undo_.size()); }
   // REQUIRES of both: a savepoint is set.

@@ -61,6 +61,11 @@ Status CheckNoOther(Transaction& txn, const CollectionInfo& info, const IndexInf
   }
 }
 
+// The entry of a key in the index of _id is looked up by that key; other indexes are scanned.
+kv::Reads ReadsOf(const IndexInfo& index) {
+  return index.is_id ? kv::Reads::kByKey : kv::Reads::kByRange;
+}
+
 Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
                 const IndexKey& key, RecordId id) {
   std::string store_key;
@@ -74,14 +79,14 @@ Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& i
   }
   if (!index.keys_have_ids) {
     kv::ReadValue present;
-    ASSIGN_OR_RETURN(bool found, txn.kv().Get(store_key, &present));
+    ASSIGN_OR_RETURN(bool found, txn.kv().Get(store_key, &present, ReadsOf(index)));
     if (found && ReadRecordId(present.view()) != id) {
       return DuplicateKeyError(info, index, key.bytes, present.view().substr(8));
     }
   } else if (index.refuses_duplicates) {
     RETURN_IF_ERROR(CheckNoOther(txn, info, index, key, id));
   }
-  return txn.kv().Put(store_key, store_value);
+  return txn.kv().Put(store_key, store_value, ReadsOf(index));
 }
 
 Status DeleteEntry(Transaction& txn, const IndexInfo& index, const IndexKey& key, RecordId id) {
@@ -91,7 +96,7 @@ Status DeleteEntry(Transaction& txn, const IndexInfo& index, const IndexKey& key
   if (index.build != nullptr) {
     return PutNote(txn, index, false, store_key, store_value);
   }
-  return txn.kv().Delete(store_key);
+  return txn.kv().Delete(store_key, ReadsOf(index));
 }
 
 Status KeysOf(const IndexInfo& index, bson::View document, IndexKeySet* keys) {
@@ -198,7 +203,7 @@ Status Erase(Transaction& txn, const CollectionInfo& info, RecordId id, bson::Vi
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(DeleteEntries(txn, *index, id, document, &keys));
   }
-  RETURN_IF_ERROR(txn.kv().Delete(RecordKey(info.table->id, id)));
+  RETURN_IF_ERROR(txn.kv().Delete(RecordKey(info.table->id, id), kv::Reads::kByKey));
   txn.Count(info.state, -1, -static_cast<int64_t>(document.size()));
   return Status::Ok();
 }
@@ -269,7 +274,7 @@ Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson:
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
   }
-  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes()));
+  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes(), kv::Reads::kByKey));
   if (info.log != nullptr) {
     txn.changes(*info.log).Insert(info, document);
   }
@@ -296,7 +301,7 @@ Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(change(*index));
   }
-  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), after.bytes()));
+  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), after.bytes(), kv::Reads::kByKey));
   if (info.log != nullptr) {
     txn.changes(*info.log).Update(info, before, after, touched);
   }
@@ -317,7 +322,7 @@ Result<std::optional<RecordId>> FindById(Transaction& txn, const CollectionInfo&
   std::string key = TablePrefix(index.table->id);
   AppendKeyPart(index.keys, 0, id, &key);
   kv::ReadValue value;
-  ASSIGN_OR_RETURN(bool found, txn.kv().Get(key, &value));
+  ASSIGN_OR_RETURN(bool found, txn.kv().Get(key, &value, ReadsOf(index)));
   if (!found) {
     return std::optional<RecordId>();
   }
@@ -326,7 +331,7 @@ Result<std::optional<RecordId>> FindById(Transaction& txn, const CollectionInfo&
 
 Result<bool> Fetch(Transaction& txn, const CollectionInfo& info, RecordId id,
                    kv::ReadValue* value) {
-  return txn.kv().Get(RecordKey(info.table->id, id), value);
+  return txn.kv().Get(RecordKey(info.table->id, id), value, kv::Reads::kByKey);
 }
 
 Status FetchMany(Transaction& txn, const CollectionInfo& info, const std::vector<RecordId>& ids,
@@ -342,7 +347,7 @@ Status FetchMany(Transaction& txn, const CollectionInfo& info, const std::vector
   for (size_t i = 0; i < ids.size(); ++i) {
     keys.push_back(std::string_view(bytes).substr(i * kRecordKeySize, kRecordKeySize));
   }
-  return txn.kv().MultiGet(keys, values, found);
+  return txn.kv().MultiGet(keys, values, found, kv::Reads::kByKey);
 }
 
 Status TrimCapped(Transaction& txn, const CollectionInfo& info) {

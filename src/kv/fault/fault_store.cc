@@ -41,14 +41,14 @@ class FaultTxn final : public Txn {
   FaultTxn(std::unique_ptr<Txn> base, FaultPlan& plan, bool read_only)
       : base_(std::move(base)), plan_(plan), read_only_(read_only) {}
 
-  Result<bool> Get(std::string_view key, ReadValue* value) override {
+  Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kRead));
-    return base_->Get(key, value);
+    return base_->Get(key, value, reads);
   }
   Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
-                  std::vector<bool>* found) override {
+                  std::vector<bool>* found, Reads reads) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kRead));
-    return base_->MultiGet(keys, values, found);
+    return base_->MultiGet(keys, values, found, reads);
   }
   Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kRead));
@@ -59,13 +59,13 @@ class FaultTxn final : public Txn {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kClaim));
     return base_->Claim(key);
   }
-  Status Put(std::string_view key, std::string_view value) override {
+  Status Put(std::string_view key, std::string_view value, Reads reads) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));
-    return base_->Put(key, value);
+    return base_->Put(key, value, reads);
   }
-  Status Delete(std::string_view key) override {
+  Status Delete(std::string_view key, Reads reads) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));
-    return base_->Delete(key);
+    return base_->Delete(key, reads);
   }
   Status Add(std::string_view key, int64_t delta) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));

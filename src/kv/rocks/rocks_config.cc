@@ -111,6 +111,8 @@ RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env) {
     cache_bytes = DefaultCacheBytes();
   }
   RocksConfig config;
+  config.value_cache_bytes = cache_bytes / 4;
+  cache_bytes -= config.value_cache_bytes;
   config.cache = rocksdb::NewLRUCache(cache_bytes);
   rocksdb::Options& options = config.options;
   options.create_if_missing = true;

@@ -17,6 +17,7 @@ uint64_t DefaultCacheBytes();
 struct RocksConfig {
   rocksdb::Options options;
   std::shared_ptr<rocksdb::Cache> cache;
+  uint64_t value_cache_bytes = 0;
 };
 
 // `memory_env`: the environment of an ephemeral store, or null for one on disk.

@@ -67,6 +67,7 @@ Status RocksDatabase::Start(const RocksOptions& options) {
     options_.env = options.env;
   }
   cache_ = config.cache;
+  values_ = std::make_unique<ValueCache>(config.value_cache_bytes);
   rocksdb::DB* db = nullptr;
   Status opened = FromRocks(rocksdb::DB::Open(options_, data_folder_, &db));
   db_.reset(db);

@@ -22,6 +22,7 @@
 #include "kv/rocks/data_folder.h"
 #include "kv/rocks/disk_budget.h"
 #include "kv/rocks/rocks_store.h"
+#include "kv/rocks/value_cache.h"
 #include "quire/status.h"
 
 namespace quire::kv {
@@ -40,6 +41,7 @@ class RocksDatabase {
   const rocksdb::Options& options() const { return options_; }
   ClaimTable& claims() { return claims_; }
   CounterStripes& counters() { return counters_; }
+  ValueCache& values() { return *values_; }
   const std::string& data_folder() const { return data_folder_; }
 
   // Applies the batch atomically. OutOfDiskSpace without touching RocksDB while the disk is full or
@@ -81,6 +83,7 @@ class RocksDatabase {
   std::unique_ptr<rocksdb::DB> db_;
   ClaimTable claims_;
   CounterStripes counters_;
+  std::unique_ptr<ValueCache> values_;
   DiskBudget budget_;
   SharedGate writers_;  // closed while the log is replaced
   std::atomic<Log> log_{Log::kWhole};

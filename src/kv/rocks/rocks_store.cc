@@ -117,11 +117,11 @@ StoreStats RocksStore::Stats() {
     }
   }
   const auto& buffers = database_->options().write_buffer_manager;
-  stats.memory_bytes = database_->cache()->GetUsage();
+  stats.memory_bytes = database_->cache()->GetUsage() + database_->values().bytes();
   stats.cache_bytes =
       stats.memory_bytes -
       std::min<uint64_t>(stats.memory_bytes, buffers->dummy_entries_in_cache_usage());
-  stats.cache_capacity = database_->cache()->GetCapacity();
+  stats.cache_capacity = database_->cache()->GetCapacity() + database_->values().capacity();
   return stats;
 }
 

@@ -5,6 +5,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "kv/rocks/counter_stripes.h"
 #include "kv/rocks/rocks_cursor.h"
 #include "kv/rocks/rocks_status.h"
+#include "kv/rocks/value_cache.h"
 #include "kv/write_set.h"
 
 namespace quire::kv {
@@ -40,18 +42,26 @@ rocksdb::PinnableSlice* PinOf(ReadValue* value) {
 // Reads of the database as it was when the object was made.
 class View {
  public:
-  explicit View(rocksdb::DB* db) : db_(db), cf_(db->DefaultColumnFamily()) {
-    read_.snapshot = db->GetSnapshot();
+  explicit View(RocksDatabase& database)
+      : db_(database.db()), cf_(db_->DefaultColumnFamily()), cache_(database.values()) {
+    read_.snapshot = db_->GetSnapshot();
   }
   ~View() { db_->ReleaseSnapshot(read_.snapshot); }
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
-  Result<bool> Get(std::string_view key, ReadValue* value) const {
+  Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) const {
+    const bool by_key = reads == Reads::kByKey;
+    if (by_key && cache_.Get(key, sequence(), value)) {
+      return true;
+    }
     rocksdb::PinnableSlice* pin = PinOf(value);
     rocksdb::Status status = db_->Get(read_, cf_, ToSlice(key), pin);
     if (status.ok()) {
       value->Show(pin->ToStringView());
+      if (by_key) {
+        cache_.Offer(key, sequence(), value->view());
+      }
       return true;
     }
     if (status.IsNotFound()) {
@@ -61,21 +71,31 @@ class View {
   }
 
   Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
-                  std::vector<bool>* found) const {
-    const size_t n = keys.size();
-    values->resize(n);
-    found->assign(n, false);
-    std::shared_ptr<rocksdb::PinnableSlice[]> pins(new rocksdb::PinnableSlice[n]);
-    std::vector<rocksdb::Slice> slices(n);
-    std::vector<rocksdb::Status> statuses(n);
-    for (size_t i = 0; i < n; ++i) {
-      slices[i] = ToSlice(keys[i]);
-    }
-    db_->MultiGet(read_, cf_, n, slices.data(), pins.get(), statuses.data());
-    for (size_t i = 0; i < n; ++i) {
-      if (statuses[i].ok()) {
-        (*values)[i].Set(pins[i].ToStringView(), pins);
+                  std::vector<bool>* found, Reads reads) const {
+    values->resize(keys.size());
+    found->assign(keys.size(), false);
+    std::vector<rocksdb::Slice> missing;
+    std::vector<size_t> places;
+    missing.reserve(keys.size());
+    places.reserve(keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (reads == Reads::kByKey && cache_.Get(keys[i], sequence(), &(*values)[i])) {
         (*found)[i] = true;
+      } else {
+        missing.push_back(ToSlice(keys[i]));
+        places.push_back(i);
+      }
+    }
+    if (missing.empty()) {
+      return Status::Ok();
+    }
+    std::shared_ptr<rocksdb::PinnableSlice[]> pins(new rocksdb::PinnableSlice[missing.size()]);
+    std::vector<rocksdb::Status> statuses(missing.size());
+    db_->MultiGet(read_, cf_, missing.size(), missing.data(), pins.get(), statuses.data());
+    for (size_t i = 0; i < missing.size(); ++i) {
+      if (statuses[i].ok()) {
+        (*values)[places[i]].Set(pins[i].ToStringView(), pins);
+        (*found)[places[i]] = true;
       } else if (!statuses[i].IsNotFound()) {
         return FromRocks(statuses[i]);
       }
@@ -87,8 +107,11 @@ class View {
   const rocksdb::ReadOptions& read() const { return read_; }
 
  private:
+  uint64_t sequence() const { return read_.snapshot->GetSequenceNumber(); }
+
   rocksdb::DB* const db_;
   rocksdb::ColumnFamilyHandle* const cf_;
+  ValueCache& cache_;
   rocksdb::ReadOptions read_;
 };
 
@@ -120,22 +143,24 @@ Status ReadOnly() { return Status(kIllegalOperation, "Write in a read-only trans
 
 class ReadTxn final : public Txn {
  public:
-  explicit ReadTxn(RocksDatabase& database) : view_(database.db()) {}
+  explicit ReadTxn(RocksDatabase& database) : view_(database) {}
 
-  Result<bool> Get(std::string_view key, ReadValue* value) override {
-    return view_.Get(key, value);
+  Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) override {
+    return view_.Get(key, value, reads);
   }
   Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
-                  std::vector<bool>* found) override {
-    return view_.MultiGet(keys, values, found);
+                  std::vector<bool>* found, Reads reads) override {
+    return view_.MultiGet(keys, values, found, reads);
   }
   Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) override {
     return std::unique_ptr<Cursor>(
         new RocksCursor(view_.db(), view_.read(), std::move(range), direction));
   }
   Status Claim(std::string_view /*key*/) override { return ReadOnly(); }
-  Status Put(std::string_view /*key*/, std::string_view /*value*/) override { return ReadOnly(); }
-  Status Delete(std::string_view /*key*/) override { return ReadOnly(); }
+  Status Put(std::string_view /*key*/, std::string_view /*value*/, Reads /*reads*/) override {
+    return ReadOnly();
+  }
+  Status Delete(std::string_view /*key*/, Reads /*reads*/) override { return ReadOnly(); }
   Status Add(std::string_view /*counter*/, int64_t /*delta*/) override { return ReadOnly(); }
   Result<int64_t> ReadCounter(std::string_view counter) override {
     return SumOfStripes(view_, counter);
@@ -152,20 +177,20 @@ class ReadTxn final : public Txn {
 class WriteTxn final : public Txn {
  public:
   explicit WriteTxn(RocksDatabase& database)
-      : database_(database), claims_(database.claims()), view_(database.db()) {}
+      : database_(database), claims_(database.claims()), view_(database) {}
 
-  Result<bool> Get(std::string_view key, ReadValue* value) override;
+  Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) override;
   Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
-                  std::vector<bool>* found) override;
+                  std::vector<bool>* found, Reads reads) override;
   Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) override;
 
   Status Claim(std::string_view key) override { return claims_.Add(key); }
-  Status Put(std::string_view key, std::string_view value) override {
-    writes_.Put(key, value);
+  Status Put(std::string_view key, std::string_view value, Reads reads) override {
+    writes_.Put(key, value, reads);
     return Status::Ok();
   }
-  Status Delete(std::string_view key) override {
-    writes_.Delete(key);
+  Status Delete(std::string_view key, Reads reads) override {
+    writes_.Delete(key, reads);
     return Status::Ok();
   }
   Status Add(std::string_view counter, int64_t delta) override {
@@ -194,6 +219,8 @@ class WriteTxn final : public Txn {
   Status Fill(rocksdb::WriteBatch* batch) const;
   // Whether the transaction deletes and writes next to nothing.
   Purpose purpose() const;
+  // Takes the keys read by key out of the cache's sight, with what they will be.
+  void Hide(ValueCache::Changes* changes) const;
   // Adds the new values of a stripe's counters to the batch and writes it.
   Status WriteWithCounters(rocksdb::WriteBatch* batch, Durability durability);
 
@@ -205,14 +232,14 @@ class WriteTxn final : public Txn {
   std::vector<size_t> addition_savepoints_;
 };
 
-Result<bool> WriteTxn::Get(std::string_view key, ReadValue* value) {
+Result<bool> WriteTxn::Get(std::string_view key, ReadValue* value, Reads reads) {
   const WriteSet::Write* write = writes_.Find(key);
-  return write == nullptr ? view_.Get(key, value) : Overlay(*write, value);
+  return write == nullptr ? view_.Get(key, value, reads) : Overlay(*write, value);
 }
 
 Status WriteTxn::MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
-                          std::vector<bool>* found) {
-  RETURN_IF_ERROR(view_.MultiGet(keys, values, found));
+                          std::vector<bool>* found, Reads reads) {
+  RETURN_IF_ERROR(view_.MultiGet(keys, values, found, reads));
   if (writes_.empty()) {
     return Status::Ok();
   }
@@ -261,6 +288,20 @@ Status WriteTxn::Fill(rocksdb::WriteBatch* batch) const {
   return Status::Ok();
 }
 
+void WriteTxn::Hide(ValueCache::Changes* changes) const {
+  for (const auto& [key, write] : writes_.writes()) {
+    if (write.reads != Reads::kByKey) {
+      assert(!database_.values().Holds(key));
+      continue;
+    }
+    if (write.kind == WriteSet::Kind::kPut) {
+      changes->Put(key, write.value);
+    } else if (write.kind == WriteSet::Kind::kDelete) {
+      changes->Delete(key);
+    }
+  }
+}
+
 Purpose WriteTxn::purpose() const {
   constexpr size_t kNextToNothing = 16 << 10;
   if (writes_.bytes() > kNextToNothing) {
@@ -288,8 +329,12 @@ Status WriteTxn::Commit(Durability durability) {
     rocksdb::WriteBatch batch(writes_.bytes() + kPerWrite * writes_.writes().size() +
                               kPerCounter * additions_.size());
     RETURN_IF_ERROR(Fill(&batch));
-    RETURN_IF_ERROR(additions_.empty() ? database_.Write(&batch, durability, purpose())
-                                       : WriteWithCounters(&batch, durability));
+    ValueCache::Changes changes(database_.values());
+    Hide(&changes);
+    Status written = additions_.empty() ? database_.Write(&batch, durability, purpose())
+                                        : WriteWithCounters(&batch, durability);
+    changes.Finish(written.ok(), database_.db()->GetLatestSequenceNumber());
+    RETURN_IF_ERROR(written);
   }
   claims_.Commit();
   return Status::Ok();

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/rocks/value_cache.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace quire::kv {
+namespace {
+
+// Larger values cost RocksDB little beside the copying.
+constexpr size_t kLargestValue = 64 << 10;
+// A batch keeps no more than this, so that a large load does not fill memory before it is written.
+constexpr size_t kMostPerBatch = 4 << 20;
+
+}  // namespace
+
+ValueCache::Bytes::Bytes(std::string_view key, std::string_view value)
+    : bytes(std::make_shared_for_overwrite<char[]>(key.size() + value.size())),
+      key_size(static_cast<uint32_t>(key.size())),
+      value_size(static_cast<uint32_t>(value.size())) {
+  std::copy(value.begin(), value.end(), std::copy(key.begin(), key.end(), bytes.get()));
+}
+
+uint64_t ValueCache::Hash(std::string_view key) { return std::hash<std::string_view>()(key); }
+
+ValueCache::Entry* ValueCache::Shard::Find(uint64_t hash, std::string_view key) {
+  if (slots.empty()) {
+    return nullptr;
+  }
+  const size_t mask = slots.size() - 1;
+  for (size_t i = hash & mask; !slots[i].free(); i = (i + 1) & mask) {
+    if (slots[i].hash == hash && slots[i].content.key() == key) {
+      return &slots[i];
+    }
+  }
+  return nullptr;
+}
+
+ValueCache::Entry& ValueCache::Shard::Insert(uint64_t hash, Bytes content) {
+  if ((entries + 1) * 4 > slots.size() * 3) {
+    Grow();
+  }
+  const size_t mask = slots.size() - 1;
+  size_t i = hash & mask;
+  while (!slots[i].free()) {
+    i = (i + 1) & mask;
+  }
+  ++entries;
+  slots[i].hash = hash;
+  Assign(&slots[i], std::move(content));
+  return slots[i];
+}
+
+void ValueCache::Shard::Assign(Entry* entry, Bytes content) {
+  if (!entry->free()) {
+    bytes -= entry->charge();
+  }
+  entry->content = std::move(content);
+  bytes += entry->charge();
+}
+
+void ValueCache::Shard::Erase(Entry* entry) {
+  bytes -= entry->charge();
+  --entries;
+  const size_t mask = slots.size() - 1;
+  size_t hole = static_cast<size_t>(entry - slots.data());
+  slots[hole] = Entry();
+  // Whatever would no longer be found past the hole moves into it.
+  for (size_t i = (hole + 1) & mask; !slots[i].free(); i = (i + 1) & mask) {
+    const size_t home = slots[i].hash & mask;
+    if (((i - home) & mask) >= ((i - hole) & mask)) {
+      std::swap(slots[hole], slots[i]);
+      hole = i;
+    }
+  }
+}
+
+void ValueCache::Shard::Grow() {
+  std::vector<Entry> old(std::max<size_t>(16, slots.size() * 2));
+  old.swap(slots);
+  const size_t mask = slots.size() - 1;
+  for (Entry& entry : old) {
+    if (!entry.free()) {
+      size_t i = entry.hash & mask;
+      while (!slots[i].free()) {
+        i = (i + 1) & mask;
+      }
+      slots[i] = std::move(entry);
+    }
+  }
+}
+
+void ValueCache::Shard::EvictDownTo(size_t capacity) {
+  // Two rounds: the first may find everything recently read. What is being written stays.
+  for (size_t steps = 2 * slots.size(); bytes > capacity && steps > 0; --steps) {
+    hand = (hand + 1) & (slots.size() - 1);
+    Entry& entry = slots[hand];
+    if (entry.free() || entry.writers > 0) {
+      continue;
+    }
+    if (entry.recently_read) {
+      entry.recently_read = false;
+    } else {
+      Erase(&entry);
+    }
+  }
+}
+
+bool ValueCache::Get(std::string_view key, uint64_t snapshot, ReadValue* value) {
+  const uint64_t hash = Hash(key);
+  Shard& shard = ShardOf(hash);
+  std::lock_guard lock(shard.mutex);
+  Entry* entry = shard.Find(hash, key);
+  if (entry == nullptr || entry->writers > 0 || entry->since > snapshot) {
+    return false;
+  }
+  entry->recently_read = true;
+  value->Set(entry->content.value(), entry->content.bytes);
+  return true;
+}
+
+void ValueCache::Offer(std::string_view key, uint64_t snapshot, std::string_view value) {
+  if (value.size() > kLargestValue) {
+    return;
+  }
+  const uint64_t hash = Hash(key);
+  Shard& shard = ShardOf(hash);
+  Bytes content(key, value);
+  std::lock_guard lock(shard.mutex);
+  if (snapshot < shard.last_change || shard.Find(hash, key) != nullptr) {
+    return;
+  }
+  shard.Insert(hash, std::move(content)).since = snapshot;
+  shard.EvictDownTo(shard_capacity_);
+}
+
+bool ValueCache::Holds(std::string_view key) {
+  const uint64_t hash = Hash(key);
+  Shard& shard = ShardOf(hash);
+  std::lock_guard lock(shard.mutex);
+  return shard.Find(hash, key) != nullptr;
+}
+
+size_t ValueCache::bytes() {
+  size_t total = 0;
+  for (Shard& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    total += shard.bytes;
+  }
+  return total;
+}
+
+ValueCache::Changes::~Changes() {
+  if (!changed_.empty()) {
+    Finish(false, 0);
+  }
+}
+
+void ValueCache::Changes::Put(std::string_view key, std::string_view value) {
+  bytes_ += value.size();
+  Begin(key, value, value.size() <= kLargestValue && bytes_ <= kMostPerBatch);
+}
+
+void ValueCache::Changes::Delete(std::string_view key) { Begin(key, {}, false); }
+
+void ValueCache::Changes::Begin(std::string_view key, std::string_view value, bool keep) {
+  const uint64_t hash = Hash(key);
+  Shard& shard = cache_.ShardOf(hash);
+  changed_.push_back({&shard, hash, key});
+  Bytes content(key, keep ? value : std::string_view());
+  std::lock_guard lock(shard.mutex);
+  Entry* entry = shard.Find(hash, key);
+  if (entry == nullptr) {
+    entry = &shard.Insert(hash, std::move(content));
+  } else {
+    shard.Assign(entry, std::move(content));
+  }
+  // Of two batches under way nobody knows which is the later one.
+  entry->no_value = !keep || entry->writers > 0;
+  ++entry->writers;
+}
+
+void ValueCache::Changes::Finish(bool written, uint64_t latest) {
+  for (const Changed& changed : changed_) {
+    Shard& shard = *changed.shard;
+    std::lock_guard lock(shard.mutex);
+    shard.last_change = std::max(shard.last_change, latest);
+    Entry* entry = shard.Find(changed.hash, changed.key);
+    entry->no_value |= !written;
+    entry->since = std::max(entry->since, latest);
+    if (--entry->writers == 0 && entry->no_value) {
+      shard.Erase(entry);
+    }
+    shard.EvictDownTo(cache_.shard_capacity_);
+  }
+  changed_.clear();
+}
+
+}  // namespace quire::kv

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of keys that are read one by one, in a hash table beside RocksDB: a hit touches a few
+// cache lines where RocksDB walks a skip list or a block. Bounded; what was not read for longest
+// goes.
+//
+// A value is shown to snapshots not older than `since`, a sequence number at which it was the key's
+// newest. A writer takes its keys out of sight before its batch can become visible (Changes), so
+// whoever's snapshot has the batch does not meet what stood there before; a reader's find is
+// refused when its snapshot is older than the last change of the shard, for it may have been
+// changed since.
+//
+// Safe for concurrent use. Lock order: one shard's mutex at a time, nothing else under it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "kv/kv.h"
+
+namespace quire::kv {
+
+class ValueCache {
+ private:
+  struct Shard;
+
+ public:
+  // The kept keys of one batch of writes, from before it is written until it is visible. Destroyed
+  // without Finish, the keys are forgotten. REQUIRES: the cache outlives it.
+  class Changes {
+   public:
+    explicit Changes(ValueCache& cache) : cache_(cache) {}
+    ~Changes();
+    Changes(const Changes&) = delete;
+    Changes& operator=(const Changes&) = delete;
+
+    // REQUIRES of both: the key was not given before; it stays valid until Finish.
+    void Put(std::string_view key, std::string_view value);
+    void Delete(std::string_view key);
+    // The batch is visible, or was not written; `latest` is the database's sequence number now.
+    void Finish(bool written, uint64_t latest);
+
+   private:
+    struct Changed {
+      Shard* shard;
+      uint64_t hash;
+      std::string_view key;
+    };
+    void Begin(std::string_view key, std::string_view value, bool keep);
+
+    ValueCache& cache_;
+    std::vector<Changed> changed_;
+    size_t bytes_ = 0;
+  };
+
+  explicit ValueCache(size_t capacity) : shard_capacity_(capacity / kShards) {}
+  ValueCache(const ValueCache&) = delete;
+  ValueCache& operator=(const ValueCache&) = delete;
+
+  // Shows the value `key` has at the snapshot; false when it is not here.
+  bool Get(std::string_view key, uint64_t snapshot, ReadValue* value);
+  // What a reader of the snapshot found in the database, to be kept.
+  void Offer(std::string_view key, uint64_t snapshot, std::string_view value);
+
+  // Whether anything is known of the key; for assertions and tests.
+  bool Holds(std::string_view key);
+  size_t bytes();
+  size_t capacity() const { return shard_capacity_ * kShards; }
+
+ private:
+  static constexpr size_t kShards = 64;
+
+  // A key and its value in one piece, which readers of the value hold as long as they need it.
+  struct Bytes {
+    Bytes(std::string_view key, std::string_view value);
+    Bytes() = default;
+    std::shared_ptr<char[]> bytes;
+    uint32_t key_size = 0;
+    uint32_t value_size = 0;
+
+    std::string_view key() const { return {bytes.get(), key_size}; }
+    std::string_view value() const { return {bytes.get() + key_size, value_size}; }
+  };
+  struct Entry {
+    uint64_t hash = 0;
+    Bytes content;
+    uint64_t since = 0;
+    uint32_t writers = 0;   // batches under way that write the key: it is not shown
+    bool no_value = false;  // to be forgotten when they end
+    bool recently_read = false;
+
+    bool free() const { return content.bytes == nullptr; }
+    size_t charge() const { return sizeof(Entry) + 32 + content.key_size + content.value_size; }
+  };
+
+  // Open addressing with linear probes.
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    // All guarded by mutex.
+    std::vector<Entry> slots;  // a power of two, or none
+    size_t entries = 0;
+    size_t bytes = 0;
+    size_t hand = 0;           // where the search for something to evict goes on
+    uint64_t last_change = 0;  // sequence number
+
+    Entry* Find(uint64_t hash, std::string_view key);
+    // A new entry. REQUIRES: the key has none.
+    Entry& Insert(uint64_t hash, Bytes content);
+    void Assign(Entry* entry, Bytes content);
+    void Erase(Entry* entry);
+    void Grow();
+    void EvictDownTo(size_t capacity);
+  };
+
+  static uint64_t Hash(std::string_view key);
+  Shard& ShardOf(uint64_t hash) { return shards_[hash >> 58]; }
+
+  const size_t shard_capacity_;
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace quire::kv
