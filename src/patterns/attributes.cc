@@ -117,7 +117,8 @@ Status AttributeCatalog::Put(std::string_view id, const Attributes& attributes) 
   if (IsDuplicateKey(status)) {  // another Put made it between: replace that
     status = store_.UpdateOne(kProducts, Doc("_id", id), update).status();
   }
-  return status;
+  RETURN_IF_ERROR(status);
+  return store_.seams().After("attributes.put.c1");
 }
 
 Result<Attributes> AttributeCatalog::Get(std::string_view id) const {

@@ -117,6 +117,7 @@ Status Catalog::Confirm(const std::string& sku, const Claim& claim) const {
     return store_.seams().After("catalog.put.c3");
   }
   RETURN_IF_ERROR(store_.DeleteOne(kProducts, Doc("_id", claim.id)).status());
+  RETURN_IF_ERROR(store_.seams().After("catalog.put.c4"));
   return MakeError(Error::kContention, sku + " was freed meanwhile");
 }
 
@@ -169,16 +170,18 @@ Result<bool> Catalog::SweepSku(const Document& row) const {
   ASSIGN_OR_RETURN(auto carried, store_.FindOne(kProducts, product));
   if (carried) {
     ASSIGN_OR_RETURN(int64_t used, store_.UpdateOne(kSkus, same, Doc("$set", Doc("used", true))));
+    RETURN_IF_ERROR(store_.seams().After("catalog.sweep_skus.c1"));
     return used == 1;
   }
   ASSIGN_OR_RETURN(int64_t freed, store_.DeleteOne(kSkus, same));
-  RETURN_IF_ERROR(store_.seams().After("catalog.sweep_skus.c1"));
+  RETURN_IF_ERROR(store_.seams().After("catalog.sweep_skus.c2"));
   ASSIGN_OR_RETURN(auto late, store_.FindOne(kProducts, product));
   if (late) {
     Status kept = store_.Insert(kSkus, row);
     if (!IsDuplicateKey(kept)) {
       RETURN_IF_ERROR(kept);
     }
+    RETURN_IF_ERROR(store_.seams().After("catalog.sweep_skus.c3"));
   }
   return freed == 1;
 }

@@ -147,6 +147,7 @@ Status Categories::Follow(const CategoryId& id, const Document& parent) const {
     Result<Document> now = ReadParent(store_, above);
     if (Is(now.status(), Error::kUnknownParent) || Is(now.status(), Error::kTreeBusy)) {
       RETURN_IF_ERROR(store_.DeleteOne(kCategories, Doc("_id", id, "parent", above)).status());
+      RETURN_IF_ERROR(store_.seams().After("categories.add.c3"));
     }
     RETURN_IF_ERROR(now.status());
     if (IntegerAt(*now, "rev") == seen) {
@@ -372,12 +373,14 @@ Result<JobReport> Categories::RebuildAll() const {
     return MakeError(Error::kTreeBusy, "another change is on its way");
   }
   RETURN_IF_ERROR(taken.status());
+  RETURN_IF_ERROR(store_.seams().After("categories.rebuild_lock.c1"));
   CategoryTree tree(store_, options_.max_depth, IntegerAt(**taken, "rev"), claim);
   RETURN_IF_ERROR(tree.Apply(op));
   RETURN_IF_ERROR(store_
                       .UpdateOne(kLock, Doc("_id", kCategories, "rev", (**taken)["rev"]),
                                  Doc("$set", Doc("op", bson::Value::Null())))
                       .status());
+  RETURN_IF_ERROR(store_.seams().After("categories.rebuild_lock.c2"));
   return tree.report();
 }
 
@@ -386,6 +389,7 @@ Result<JobReport> Categories::Purge() const {
       int64_t gone,
       store_.DeleteMany(kCategories, Doc("gone", true, "at",
                                          Doc("$lt", store_.Ago(options_.tombstone_retention)))));
+  RETURN_IF_ERROR(store_.seams().After("categories.purge.c1"));
   ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
   return report += JobReport{.examined = gone, .changed = gone};
 }

@@ -54,9 +54,10 @@ std::vector<ShardKeySpec> Contacts::ShardKeys() const {
 Status Contacts::Create(std::string_view id, std::string_view name,
                         std::string_view zip_code) const {
   Document contact = Doc("_id", id, "name", name, "zip_code", zip_code);
-  return store_.Insert(
-      kContacts,
-      embedded() ? Doc("_id", id, "name", name, "zip_code", zip_code, "numbers", List()) : contact);
+  RETURN_IF_ERROR(store_.Insert(
+      kContacts, embedded() ? Doc("_id", id, "name", name, "zip_code", zip_code, "numbers", List())
+                            : contact));
+  return store_.seams().After("contacts.create.c1");
 }
 
 Result<std::vector<Contact>> Contacts::WithNumbers(const std::vector<Document>& found) const {
@@ -129,10 +130,12 @@ Status Contacts::RemoveNumber(std::string_view id, std::string_view number) cons
   if (embedded()) {
     ASSIGN_OR_RETURN(int64_t matched, store_.UpdateOne(kContacts, Doc("_id", id),
                                                        Doc("$pull", Doc("numbers", number))));
-    return matched == 1 ? Status::Ok() : MakeError(Error::kNotFound, id);
+    return matched == 1 ? store_.seams().After("contacts.remove_number.c1")
+                        : MakeError(Error::kNotFound, id);
   }
   RETURN_IF_ERROR(RequireContact(id));
-  return store_.DeleteOne(kNumbers, Doc("contact_id", id, "number", number)).status();
+  RETURN_IF_ERROR(store_.DeleteOne(kNumbers, Doc("contact_id", id, "number", number)).status());
+  return store_.seams().After("contacts.remove_number.c1");
 }
 
 Status Contacts::Delete(std::string_view id) const {
@@ -172,6 +175,7 @@ Result<JobReport> Contacts::SweepOrphans(std::chrono::milliseconds grace) const 
       if (Is(alive, Error::kNotFound)) {
         ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(kNumbers, Doc("_id", number["_id"])));
         report.changed += deleted;
+        RETURN_IF_ERROR(store_.seams().After("contacts.sweep_orphans.c1"));
       } else {
         RETURN_IF_ERROR(alive);
       }

@@ -149,8 +149,10 @@ Result<InsertReport> EventLog::InsertMany(const std::vector<Document>& events, b
     batch.indexes.push_back(i);
     batch.bytes += shaped[i].bytes().size();
   }
+  int step = 0;
   for (const Batch& batch : batches) {
     RETURN_IF_ERROR(Send(batch, shaped, ordered, concern, &report));
+    RETURN_IF_ERROR(store_.seams().After("event_log.insert", ++step));
     if (ordered && !report.errors.empty()) {
       break;
     }

@@ -122,6 +122,7 @@ Status Idempotency::DoOnce(std::string_view operation, const CallKey& key,
 Result<JobReport> Idempotency::Purge(std::chrono::milliseconds retention) const {
   ASSIGN_OR_RETURN(int64_t deleted,
                    store_.DeleteMany(kCalls, Doc("at", Doc("$lt", store_.Ago(retention)))));
+  RETURN_IF_ERROR(store_.seams().After(system_ + ".purge_keys.c1"));
   return JobReport{.examined = deleted, .changed = deleted};
 }
 

@@ -66,6 +66,7 @@ Result<int64_t> Migrations::Step(std::string_view name) const {
                         .UpdateOne(kMigrations, Doc("_id", name, "state", "running"),
                                    Doc("$set", Doc("state", "complete", "finished", store_.Now())))
                         .status());
+    RETURN_IF_ERROR(store_.seams().After("migrations.step.c4"));
     return 0;
   }
   std::vector<bson::OwnedValue> values;

@@ -94,6 +94,7 @@ Result<bson::OwnedValue> Nodes::Insert(const Document& node) const {
   }
   out.Append("schema_version", type->schema_version);
   RETURN_IF_ERROR(store_.Insert(kNodes, out.Finish()));
+  RETURN_IF_ERROR(store_.seams().After("nodes.insert.c1"));
   return id;
 }
 

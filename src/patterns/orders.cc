@@ -8,6 +8,8 @@ namespace quire::patterns {
 
 namespace {
 
+using bson::Document;
+
 constexpr char kOrders[] = "orders";
 constexpr int kAttempts = 5;
 
@@ -28,44 +30,64 @@ std::vector<OrderItem> ItemsOf(const bson::Document& order) {
 }  // namespace
 
 Orders::Orders(const Client& client, std::string_view database, const Seams& seams)
-    : store_(client, database, seams) {}
+    : store_(client, database, seams), calls_(store_, "orders") {}
+
+const std::vector<IndexSpec>& Orders::Indexes() {
+  static const std::vector<IndexSpec> kIndexes = {Idempotency::Index()};
+  return kIndexes;
+}
 
 const std::vector<ShardKeySpec>& Orders::ShardKeys() {
-  static const std::vector<ShardKeySpec> kKeys = {{kOrders, R"({"_id": "hashed"})"}};
+  static const std::vector<ShardKeySpec> kKeys = {{kOrders, R"({"_id": "hashed"})"},
+                                                  Idempotency::ShardKey()};
   return kKeys;
 }
 
 Status Orders::Create(std::string_view order) const {
-  return store_.Insert(kOrders, Doc("_id", order, "total", int64_t{0}, "items", List()));
+  RETURN_IF_ERROR(store_.Insert(kOrders, Doc("_id", order, "total", int64_t{0}, "items", List())));
+  return store_.seams().After("orders.create.c1");
 }
 
-Status Orders::Add(std::string_view order, std::string_view sku, int64_t price,
-                   int64_t quantity) const {
+Status Orders::Add(std::string_view order, std::string_view sku, int64_t price, int64_t quantity,
+                   const CallKey& key) const {
   int64_t sum = 0;
   if (quantity < 1 || price < 0 || __builtin_mul_overflow(price, quantity, &sum)) {
     return MakeError(Error::kInvalidAmount, sku);
   }
-  const bson::Document more = Doc("$inc", Doc("total", sum, "items.$.qty", quantity));
-  const bson::Document first = Doc("$inc", Doc("total", sum), "$push",
-                                   Doc("items", Doc("sku", sku, "qty", quantity, "price", price)));
+  const OrderItem item{std::string(sku), quantity, price};
+  return calls_.DoOnce("orders.add", key,
+                       Doc("order", order, "sku", sku, "price", price, "qty", quantity),
+                       [&](const Claim& claim) { return AddOnce(order, item, claim); });
+}
+
+Status Orders::AddOnce(std::string_view order, const OrderItem& item, const Claim& claim) const {
+  const int64_t sum = item.price * item.quantity;
+  const Document line = Doc("sku", item.sku, "qty", item.quantity, "price", item.price);
+  const Document has_it =
+      Doc("_id", order, "items", Doc("$elemMatch", Doc("sku", item.sku, "price", item.price)));
+  const Document without = Doc("_id", order, "items.sku", Doc("$ne", item.sku));
+  const Document more = Doc("$inc", Doc("total", sum, "items.$.qty", item.quantity));
+  const Document first = Doc("$inc", Doc("total", sum), "$push", Doc("items", line));
   for (int i = 0; i < kAttempts; ++i) {
-    ASSIGN_OR_RETURN(
-        int64_t matched,
-        store_.UpdateOne(
-            kOrders, Doc("_id", order, "items", Doc("$elemMatch", Doc("sku", sku, "price", price))),
-            more));
+    ASSIGN_OR_RETURN(int64_t matched,
+                     store_.UpdateOne(kOrders, Unmarked(has_it, claim), Marking(more, claim)));
     if (matched == 0) {
-      ASSIGN_OR_RETURN(
-          matched,
-          store_.UpdateOne(kOrders, Doc("_id", order, "items.sku", Doc("$ne", sku)), first));
+      ASSIGN_OR_RETURN(matched,
+                       store_.UpdateOne(kOrders, Unmarked(without, claim), Marking(first, claim)));
     }
     if (matched == 1) {
       return store_.seams().After("orders.add.c1");
     }
-    ASSIGN_OR_RETURN(Order found, Get(order));
-    for (const OrderItem& item : found.items) {
-      if (item.sku == sku && item.price != price) {
-        return MakeError(Error::kPriceChanged, sku);
+    ASSIGN_OR_RETURN(auto found, store_.FindOne(kOrders, Doc("_id", order)));
+    if (!found) {
+      return MakeError(Error::kOrderNotFound, order);
+    }
+    if (Marked(*found, claim)) {
+      return Status::Ok();
+    }
+    for (const OrderItem& other : ItemsOf(*found)) {
+      if (other.sku == item.sku && other.price != item.price) {
+        return MakeError(Error::kPriceChanged, item.sku);
       }
     }
   }

@@ -217,6 +217,7 @@ Document Reports::Zeros(bool monthly, Date date) const {
 
 Status Reports::Preallocate(Date day, std::string_view site, std::string_view page) const {
   RETURN_IF_ERROR(CheckNames(site, page));
+  int step = 0;
   for (int32_t stripe = 0; stripe < std::max(options_.stripes, 1); ++stripe) {
     for (bool monthly : {false, true}) {
       if (monthly && !split()) {
@@ -233,6 +234,7 @@ Status Reports::Preallocate(Date day, std::string_view site, std::string_view pa
       if (!IsDuplicateKey(status)) {
         RETURN_IF_ERROR(status);
       }
+      RETURN_IF_ERROR(store_.seams().After("reports.preallocate", ++step));
     }
   }
   return Status::Ok();
@@ -265,37 +267,60 @@ Result<std::vector<ReportPoint>> Reports::Series(std::string_view site, std::str
   return points;
 }
 
-// The batches of the days count as batches of the month, or a repeat would count them twice there.
+// The days' sums as a month's, and their batches as its batches: a repeat would count them twice
+// there.
+Result<Document> Reports::MonthFromDays(Date start, std::string_view site, std::string_view page,
+                                        int32_t stripe) const {
+  bson::Builder days;
+  std::vector<bson::OwnedValue> batches;
+  for (Date day = start; day.millis < NextBucket(start, Level::kMonth).millis;
+       day = NextBucket(day, Level::kDay)) {
+    const Target target = TargetOf(day, site, page, false, stripe);
+    ASSIGN_OR_RETURN(auto found, store_.FindOne(kDaily, Doc("_id", target.id)));
+    int64_t sum = 0;
+    for (int hour = 0; found && hour < 24; ++hour) {
+      sum += IntegerAt(*found, "hourly." + std::to_string(hour));
+    }
+    days.Append("daily." + std::to_string(ToCivil(day).day), sum);
+    if (found && (*found)["batches"].is_array()) {
+      for (const bson::Element& batch : (*found)["batches"].AsArray()) {
+        batches.emplace_back(batch.value());
+      }
+    }
+  }
+  Document update = Doc("$set", days.Finish());
+  if (!batches.empty()) {
+    update = MergeUpdates(update, Doc("$addToSet", Doc("batches", Doc("$each", ListOf(batches)))));
+  }
+  return update;
+}
+
+// The month is read before its days and must not have changed since: what was counted in both
+// meanwhile would be lost from the month.
 Status Reports::RebuildMonth(Date month, std::string_view site, std::string_view page) const {
   RETURN_IF_ERROR(CheckNames(site, page));
   const Date start = BucketStart(month, Level::kMonth);
-  const Date end = NextBucket(month, Level::kMonth);
   for (int32_t stripe = 0; split() && stripe < std::max(options_.stripes, 1); ++stripe) {
-    bson::Builder days;
-    std::vector<bson::OwnedValue> batches;
-    for (Date day = start; day.millis < end.millis; day = NextBucket(day, Level::kDay)) {
-      const Target target = TargetOf(day, site, page, false, stripe);
-      ASSIGN_OR_RETURN(auto found, store_.FindOne(kDaily, Doc("_id", target.id)));
-      int64_t sum = 0;
-      for (int hour = 0; found && hour < 24; ++hour) {
-        sum += IntegerAt(*found, "hourly." + std::to_string(hour));
-      }
-      days.Append("daily." + std::to_string(ToCivil(day).day), sum);
-      if (found && (*found)["batches"].is_array()) {
-        for (const bson::Element& batch : (*found)["batches"].AsArray()) {
-          batches.emplace_back(batch.value());
-        }
-      }
-    }
     const Target target = TargetOf(start, site, page, true, stripe);
-    bson::Builder filter;
-    filter.Append("_id", target.id).AppendFields(target.metadata);
-    Document update = Doc("$set", days.Finish());
-    if (!batches.empty()) {
-      update =
-          MergeUpdates(update, Doc("$addToSet", Doc("batches", Doc("$each", ListOf(batches)))));
+    bool written = false;
+    for (int i = 0; i < kAttempts && !written; ++i) {
+      ASSIGN_OR_RETURN(auto before, store_.FindOne(kMonthly, Doc("_id", target.id)));
+      ASSIGN_OR_RETURN(Document update, MonthFromDays(start, site, page, stripe));
+      bson::Builder filter;
+      filter.Append("_id", target.id).AppendFields(target.metadata);
+      for (const char* field : {"daily", "batches"}) {
+        const bson::Value value = before ? (*before)[field] : bson::Value();
+        Put(&filter, field, value.missing() ? Doc("$exists", false) : Doc("$eq", value));
+      }
+      Result<int64_t> matched = store_.UpdateOne(kMonthly, filter.Finish(), update, !before);
+      if (!IsDuplicateKey(matched.status())) {
+        RETURN_IF_ERROR(matched.status());
+        written = *matched == 1;
+      }
     }
-    RETURN_IF_ERROR(store_.UpdateOne(kMonthly, filter.Finish(), update, true).status());
+    if (!written) {
+      return MakeError(Error::kContention, target.id);
+    }
     RETURN_IF_ERROR(store_.seams().After("reports.rebuild_month", stripe + 1));
   }
   return Status::Ok();

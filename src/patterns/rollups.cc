@@ -101,9 +101,25 @@ const std::vector<ShardKeySpec>& Rollups::ShardKeys() {
   return kKeys;
 }
 
-Status Rollups::Record(const RollupEvent& event) const {
-  return store_.Insert(kEvents, Doc("_id", store_.seams().ids->Next(), "userid", event.user, "ts",
-                                    event.time, "length", event.length, "ing", store_.Now()));
+Status Rollups::Record(const RollupEvent& event, const CallKey& key) const {
+  const bson::ObjectId made = store_.seams().ids->Next();
+  const bson::Value id = key ? bson::Value(std::string_view(*key)) : bson::Value(made);
+  const Document fields = Doc("userid", event.user, "ts", event.time, "length", event.length);
+  bson::Builder document;
+  document.Append("_id", id).AppendFields(fields);
+  document.Append("ing", store_.Now());
+  Status inserted = store_.Insert(kEvents, document.Finish());
+  if (key && IsDuplicateKey(inserted)) {
+    ASSIGN_OR_RETURN(auto found, store_.FindOne(kEvents, Doc("_id", id)));
+    for (const bson::Element& field : fields.view()) {
+      if (found && !(*found)[field.name()].BinaryEquals(field.value())) {
+        return MakeError(Error::kIdempotencyKeyReuse, *key);
+      }
+    }
+    return Status::Ok();
+  }
+  RETURN_IF_ERROR(inserted);
+  return store_.seams().After("rollups.record.c1");
 }
 
 Result<int64_t> Rollups::ReserveIds(std::string_view sequence, int64_t k) const {
@@ -114,6 +130,7 @@ Result<int64_t> Rollups::ReserveIds(std::string_view sequence, int64_t k) const 
       continue;
     }
     RETURN_IF_ERROR(taken.status());
+    RETURN_IF_ERROR(store_.seams().After("rollups.reserve_ids.c1"));
     return IntegerAt(**taken, "inc") - k;
   }
 }
@@ -276,6 +293,7 @@ Result<JobReport> Rollups::Run() const {
   RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff, "closed_before", closed)));
   RETURN_IF_ERROR(store_.seams().After("rollups.run.c7"));
   RETURN_IF_ERROR(lease.Release());
+  RETURN_IF_ERROR(store_.seams().After("rollups.run.c8"));
   return report;
 }
 
@@ -303,6 +321,7 @@ Result<JobReport> Rollups::Close(Date before) const {
   RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff, "closed_before", closing)));
   RETURN_IF_ERROR(store_.seams().After("rollups.close.c1"));
   RETURN_IF_ERROR(lease.Release());
+  RETURN_IF_ERROR(store_.seams().After("rollups.close.c2"));
   return report;
 }
 
@@ -317,6 +336,7 @@ Result<JobReport> Rollups::Repair(Date from, Date to) const {
   ASSIGN_OR_RETURN(JobReport report,
                    Cascade(hours, lease.token(), {.closed = ClosedBefore(*state)}));
   RETURN_IF_ERROR(lease.Release());
+  RETURN_IF_ERROR(store_.seams().After("rollups.repair.c1"));
   return report;
 }
 

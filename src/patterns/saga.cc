@@ -74,6 +74,7 @@ Result<Document> Saga::Continue(const Document& fields) const {
   ASSIGN_OR_RETURN(auto resumed,
                    store_.FindAndUpdate(options_.records, Doc("_id", id, "state", "new"),
                                         Doc("$set", Doc("resumed", true))));
+  RETURN_IF_ERROR(store_.seams().After(options_.name + "_resume", 1));
   return resumed ? Attempt(*resumed) : Conclude(id);
 }
 
@@ -296,15 +297,18 @@ Result<JobReport> Saga::Cleanup(std::chrono::milliseconds max_time) const {
     }
     return Status::Ok();
   };
-  RETURN_IF_ERROR(each(Doc("state", "commit"),
-                       [&](const Document& record) { return Retire(record).status(); }));
-  RETURN_IF_ERROR(each(
-      Doc("state", "new", "ts", Doc("$lt", store_.Ago(max_time))), [&](const Document& record) {
-        return store_
+  auto expire = [&](const Document& record) -> Status {
+    RETURN_IF_ERROR(
+        store_
             .UpdateOne(options_.records, Doc("_id", record["_id"], "state", "new"),
                        Doc("$set", Doc("state", "rollback", "error", "TransactionExpired")))
-            .status();
-      }));
+            .status());
+    return store_.seams().After(options_.name + "_rollback", 1);
+  };
+  const Document overdue = Doc("state", "new", "ts", Doc("$lt", store_.Ago(max_time)));
+  RETURN_IF_ERROR(each(Doc("state", "commit"),
+                       [&](const Document& record) { return Retire(record).status(); }));
+  RETURN_IF_ERROR(each(overdue, expire));
   RETURN_IF_ERROR(
       each(Doc("state", "rollback"), [&](const Document& record) { return Rollback(record); }));
   return report;

@@ -81,8 +81,9 @@ Status Transfers::OpenAccount(std::string_view id, int64_t balance) const {
   if (balance < 0) {
     return MakeError(Error::kInvalidAmount, "a balance is not negative");
   }
-  return store_.Insert(kAccounts,
-                       Doc("_id", id, "balance", balance, "txns", List(), "voided", List()));
+  RETURN_IF_ERROR(store_.Insert(
+      kAccounts, Doc("_id", id, "balance", balance, "txns", List(), "voided", List())));
+  return store_.seams().After("transfers.open_account.c1");
 }
 
 Result<TransferRecord> Transfers::Transfer(int64_t amount, std::string_view source,

@@ -3,11 +3,13 @@
 // An order and its total in one document, changed together.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quire/patterns/error.h"
+#include "quire/patterns/idempotency.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -23,24 +25,39 @@ struct Order {
   std::vector<OrderItem> items;
 };
 
-// Documents: orders {_id, total, items: [{sku, qty, price}]}; sharded by a hash of _id. Every call
-// finds its order by _id. Safe for concurrent use.
+// Documents: orders {_id, total, items: [{sku, qty, price}], marks}; idempotency. Both are sharded
+// by a hash of _id. Every call finds its order by _id. Safe for concurrent use.
 class Orders {
  public:
   Orders(const Client& client, std::string_view database, const Seams& seams = {});
 
+  static const std::vector<IndexSpec>& Indexes();
   static const std::vector<ShardKeySpec>& ShardKeys();
+  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
+  Result<std::vector<std::string>> MissingIndexes() const {
+    return store_.MissingIndexes(Indexes());
+  }
 
   // Error: DuplicateKey.
   Status Create(std::string_view order) const;
-  // Adds `quantity` of an article at that price. Errors: InvalidAmount (quantity below 1, price
-  // below 0), OrderNotFound, PriceChanged (the order has it at another price), Contention.
-  Status Add(std::string_view order, std::string_view sku, int64_t price, int64_t quantity) const;
+  // Adds `quantity` of an article at that price; with a key once, however often it is repeated.
+  // Errors: InvalidAmount (quantity below 1, price below 0), OrderNotFound, PriceChanged (the order
+  // has it at another price), Contention, IdempotencyKeyReuse.
+  Status Add(std::string_view order, std::string_view sku, int64_t price, int64_t quantity,
+             const CallKey& key = std::nullopt) const;
   // Error: OrderNotFound.
   Result<Order> Get(std::string_view order) const;
 
+  // Forgets keys first used `retention` ago.
+  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
+    return calls_.Purge(retention);
+  }
+
  private:
+  Status AddOnce(std::string_view order, const OrderItem& item, const Claim& claim) const;
+
   Store store_;
+  Idempotency calls_;
 };
 
 }  // namespace quire::patterns

@@ -74,7 +74,8 @@ class Reports {
   Result<std::vector<ReportPoint>> Series(std::string_view site, std::string_view page,
                                           bson::Date from, bson::Date to, Level level) const;
 
-  // Sets a month's days from the daily documents. Nothing to do but with kSplit.
+  // Sets a month's days from the daily documents. Nothing to do but with kSplit. Error: Contention
+  // (the month keeps changing).
   Status RebuildMonth(bson::Date month, std::string_view site, std::string_view page) const;
 
  private:
@@ -87,6 +88,8 @@ class Reports {
   Status Add(const Target& target, const std::map<std::string, int64_t>& counts,
              std::string_view batch) const;
   bson::Document Zeros(bool monthly, bson::Date date) const;
+  Result<bson::Document> MonthFromDays(bson::Date start, std::string_view site,
+                                       std::string_view page, int32_t stripe) const;
 
   ReportsOptions options_;
   Store store_;

@@ -12,6 +12,7 @@
 
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/error.h"
+#include "quire/patterns/idempotency.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -57,7 +58,9 @@ class Rollups {
     return store_.MissingIndexes(Indexes());
   }
 
-  Status Record(const RollupEvent& event) const;
+  // With a key, which becomes the event's _id, the event is recorded once however often the call is
+  // repeated while the event is there. Error: IdempotencyKeyReuse.
+  Status Record(const RollupEvent& event, const CallKey& key = std::nullopt) const;
 
   // k consecutive numbers that nobody else gets: the first of them. Crashes leave gaps.
   // REQUIRES: k > 0.
