@@ -64,6 +64,31 @@ TEST_P(AttributesTest, EncodingsAnswerAlike) {
   }
 }
 
+TEST_P(AttributesTest, PutIsDoneOrNot) {
+  for (AttributeEncoding encoding : kEncodings) {
+    auto catalog = [&](World* world, const Seams& seams) {
+      return AttributeCatalog(world->client, world->database, encoding, {"a", "b"}, seams);
+    };
+    CrashCase test;
+    test.setup = [&](World* world) {
+      ASSERT_TRUE(catalog(world, world->seams()).CreateIndexes().ok());
+      ASSERT_TRUE(catalog(world, world->seams()).Put("p", {{"a", OwnedValue(Value(1))}}).ok());
+    };
+    test.operation = [&](World* world, const Seams& seams) {
+      return catalog(world, seams).Put("p", {{"b", OwnedValue(Value(2))}});
+    };
+    test.settle = [](World*) {};
+    test.always = [&](World* world) {
+      AttributeCatalog products = catalog(world, world->seams());
+      EXPECT_EQ(products.FindByAttribute("a", Value(1))->size() +
+                    products.FindByAttribute("b", Value(2))->size(),
+                1u);
+    };
+    test.settled = test.always;
+    EXPECT_GE(RunCrashCase(GetParam(), test), 6);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Places, AttributesTest,
                          ::testing::Values(Place::kEmbedded, Place::kServed),
                          [](const auto& place) { return PlaceName(place.param); });

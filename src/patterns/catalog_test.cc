@@ -279,62 +279,6 @@ TEST_P(CatalogTest, FacetsCount) {
   EXPECT_LT(catalog.CountFacets(filter)->genres.back().count, genres["Jazz"] + 1);
 }
 
-// At most one product per sku at any time; once settled, registry and products agree.
-TEST_P(CatalogTest, SurvivesEveryCrashAndLateWrite) {
-  struct {
-    bool registry;
-    bool change;
-    const char* key;
-    int min_runs;
-  } const kCases[] = {{false, false, "", 5},  {false, false, "k", 12}, {false, true, "", 5},
-                      {false, true, "k", 12}, {true, false, "", 12},   {true, false, "k", 20}};
-  for (const auto& row : kCases) {
-    SCOPED_TRACE(std::string(row.registry ? "registry " : "") + (row.change ? "change " : "put ") +
-                 row.key);
-    const CallKey key = *row.key != 0 ? CallKey(row.key) : std::nullopt;
-    CrashCase test;
-    test.setup = [&](World* world) {
-      Catalog catalog = CatalogOf(world, row.registry);
-      ASSERT_TRUE(catalog.CreateIndexes().ok());
-      ASSERT_TRUE(!row.change || catalog.Put(Album("a")).ok());
-    };
-    test.operation = [&](World* world, const Seams& seams) {
-      const std::optional<int64_t> rev = row.change ? std::optional<int64_t>(1) : std::nullopt;
-      Status first = CatalogOf(world, row.registry, seams).Put(Album("a", 1500), rev, key).status();
-      if (key) {
-        EXPECT_EQ(*CatalogOf(world, row.registry).Put(Album("a", 1500), rev, key),
-                  row.change ? 2 : 1);
-      }
-      return first;
-    };
-    test.settle = [&](World* world) {
-      world->clock.Advance(hours(25));
-      Catalog catalog = CatalogOf(world, row.registry);
-      for (int i = 0; i < 3; ++i) {
-        ASSERT_TRUE(catalog.SweepSkus().ok());
-      }
-    };
-    test.always = [&](World* world) {
-      auto found = *world->store.Find("products", Doc());
-      EXPECT_LE(found.size(), 1u);
-      for (const Document& one : found) {
-        EXPECT_LE(IntegerAt(one, "rev"), 2);
-        EXPECT_EQ(IntegerAt(one, "pricing.savings"),
-                  IntegerAt(one, "pricing.list") - IntegerAt(one, "pricing.retail"));
-      }
-    };
-    test.settled = [&](World* world) {
-      if (row.registry) {
-        auto products = *world->store.Find("products", Doc());
-        auto skus = *world->store.Find("sku_registry", Doc());
-        ASSERT_EQ(products.size(), skus.size());
-        EXPECT_TRUE(skus.empty() || skus[0]["product"].BinaryEquals(products[0]["_id"]));
-      }
-    };
-    EXPECT_GE(RunCrashCase(GetParam(), test), row.min_runs);
-  }
-}
-
 TEST_P(CatalogTest, OneOfManyWriters) {
   for (bool registry : {false, true}) {
     World world(GetParam());

@@ -3,11 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
-#include <set>
 #include <thread>
 
+#include "patterns/test_tree.h"
 #include "patterns/test_world.h"
 
 namespace quire::patterns {
@@ -17,109 +16,6 @@ using bson::Document;
 using std::chrono::hours;
 
 constexpr Backend kBackends[] = {Backend::kCompensating, Backend::kTransactional};
-
-Categories TreeOf(World* world, Backend backend, const Seams& seams, int32_t max_depth = 64) {
-  return Categories(world->client, world->database,
-                    {.backend = backend, .max_depth = max_depth, .seams = seams});
-}
-Categories TreeOf(World* world, Backend backend = Backend::kCompensating) {
-  return TreeOf(world, backend, world->seams());
-}
-
-using Nodes = std::map<std::string, Document>;
-
-Nodes AllNodes(World* world) {
-  Nodes nodes;
-  auto found = world->store.Find("categories", Doc("gone", Doc("$exists", false)));
-  EXPECT_TRUE(found.ok()) << found.status().ToString();
-  for (const Document& node : *found) {
-    nodes.emplace(bson::ToJson(node["_id"]), node);
-  }
-  return nodes;
-}
-
-// Every parent exists and no one is its own ancestor.
-void ExpectTree(World* world) {
-  const Nodes nodes = AllNodes(world);
-  for (const auto& [id, node] : nodes) {
-    std::set<std::string> above = {id};
-    const Document* at = &node;
-    while (!(*at)["parent"].nullish()) {
-      const std::string parent = bson::ToJson((*at)["parent"]);
-      ASSERT_TRUE(nodes.contains(parent)) << "no parent of " << bson::ToJson(at->view());
-      ASSERT_TRUE(above.insert(parent).second) << "a ring at " << parent;
-      at = &nodes.at(parent);
-    }
-  }
-}
-
-// The breadcrumbs say what the parent links say.
-void ExpectBreadcrumbs(World* world) {
-  const Nodes nodes = AllNodes(world);
-  for (const auto& [id, node] : nodes) {
-    const Document* at = &node;
-    size_t n = 0;
-    for (const bson::Element& ancestor : node["ancestors"].AsArray()) {
-      ASSERT_FALSE((*at)["parent"].nullish()) << bson::ToJson(node.view());
-      const Document& parent = nodes.at(bson::ToJson((*at)["parent"]));
-      for (const char* field : {"_id", "slug", "name"}) {
-        EXPECT_TRUE(ancestor.value().AsDocument()[field].BinaryEquals(parent[field]))
-            << bson::ToJson(node.view());
-      }
-      at = &parent;
-      ++n;
-    }
-    EXPECT_TRUE((*at)["parent"].nullish()) << bson::ToJson(node.view());
-    EXPECT_EQ(IntegerAt(node, "depth"), static_cast<int64_t>(n));
-  }
-  auto lock = world->store.FindOne("tree_lock", Doc("_id", "categories"));
-  EXPECT_TRUE(!*lock || (**lock)["op"].nullish());
-}
-
-// ragtime > bop > modal, ragtime > swing.
-struct Jazz {
-  CategoryId ragtime;
-  CategoryId bop;
-  CategoryId modal;
-  CategoryId swing;
-};
-
-Jazz MakeJazz(World* world) {
-  Categories tree = TreeOf(world);
-  EXPECT_TRUE(tree.CreateIndexes().ok());
-  Jazz jazz;
-  jazz.ragtime = *tree.Add("Ragtime", "ragtime");
-  jazz.bop = *tree.Add("Bop", "bop", jazz.ragtime);
-  jazz.modal = *tree.Add("Modal Jazz", "modal-jazz", jazz.bop);
-  jazz.swing = *tree.Add("Swing", "swing", jazz.ragtime);
-  return jazz;
-}
-
-std::string Crumbs(const Result<Category>& category) {
-  if (!category.ok()) {
-    return ErrorName(category.status());
-  }
-  std::string text;
-  for (const CategoryRef& crumb : category->Breadcrumb()) {
-    text += (text.empty() ? "" : " > ") + crumb.name;
-  }
-  return text;
-}
-
-void Settle(World* world) {
-  world->clock.Advance(std::chrono::minutes(5));
-  Categories tree = TreeOf(world);
-  for (int i = 0; i < 10; ++i) {
-    auto recovered = tree.Recover();
-    ASSERT_TRUE(recovered.ok()) << recovered.status().ToString();
-    auto rebuilt = tree.RebuildAll();
-    ASSERT_TRUE(rebuilt.ok()) << rebuilt.status().ToString();
-    if (recovered->changed + rebuilt->changed == 0) {
-      return;
-    }
-  }
-  FAIL() << "the jobs never end";
-}
 
 class CategoriesTest : public ::testing::TestWithParam<Place> {
  protected:
@@ -237,56 +133,6 @@ TEST_P(CategoriesTest, KeysGiveTheFirstOutcome) {
   }
 }
 
-// Every operation, every point, both back ends, with and without a key that is repeated.
-TEST_P(CategoriesTest, SurvivesEveryCrashAndLateWrite) {
-  using Operation = std::function<Status(const Categories&, const Jazz&, const CallKey&)>;
-  const struct {
-    const char* name;
-    Operation run;
-    int min_runs;
-  } kOperations[] = {
-      {"add", [](auto& t, auto& j, auto& k) { return t.Add("New", "new", j.modal, k).status(); },
-       5},
-      {"move", [](auto& t, auto& j, auto& k) { return t.Move(j.bop, j.swing, k); }, 15},
-      {"cycle", [](auto& t, auto& j, auto& k) { return t.Move(j.bop, j.modal, k); }, 5},
-      {"rename", [](auto& t, auto& j, auto& k) { return t.Rename(j.bop, "B", "b", k); }, 15},
-      {"taken", [](auto& t, auto& j, auto& k) { return t.Rename(j.bop, "B", "swing", k); }, 5},
-      {"remove", [](auto& t, auto& j, auto& k) { return t.Remove(j.bop, true, k); }, 15},
-      {"not empty", [](auto& t, auto& j, auto& k) { return t.Remove(j.bop, false, k); }, 10},
-  };
-  for (Backend backend : kBackends) {
-    for (const auto& row : kOperations) {
-      for (const char* key : {"", "k"}) {
-        if (GetParam() == Place::kServed && (*key == 0) != (backend == Backend::kCompensating)) {
-          continue;  // half of them there: the same code, more slowly
-        }
-        SCOPED_TRACE(std::string(row.name) + (backend == kBackends[0] ? " locked " : " tx ") + key);
-        const CallKey call = *key != 0 ? CallKey(key) : std::nullopt;
-        std::map<World*, Jazz> jazz;
-        CrashCase test;
-        test.setup = [&](World* world) { jazz[world] = MakeJazz(world); };
-        test.operation = [&](World* world, const Seams& seams) {
-          Status first = row.run(TreeOf(world, backend, seams), jazz[world], call);
-          if (call && !first.ok()) {
-            (void)row.run(TreeOf(world, backend), jazz[world], call);
-          }
-          return first;
-        };
-        test.settle = Settle;
-        if (backend == Backend::kTransactional) {  // a paused transaction holds the lock
-          test.settle = [](World* world) {
-            world->clock.Advance(std::chrono::minutes(5));
-            EXPECT_EQ(TreeOf(world).Recover()->examined, 0);
-          };
-        }
-        test.always = ExpectTree;
-        test.settled = ExpectBreadcrumbs;
-        EXPECT_GE(RunCrashCase(GetParam(), test), row.min_runs);
-      }
-    }
-  }
-}
-
 // A move that was paused after each of its steps, for longer than another's whole life.
 TEST_P(CategoriesTest, ALateMoveDoesNotUndoLaterChanges) {
   for (const char* point : {"categories.move.c1", "categories.move.c2", "categories.move.c3",
@@ -297,7 +143,7 @@ TEST_P(CategoriesTest, ALateMoveDoesNotUndoLaterChanges) {
     TestCrash crash;
     crash.at = point;
     crash.action = [&] {
-      Settle(&world);
+      SettleTree(&world);
       Categories tree = TreeOf(&world);
       EXPECT_TRUE(tree.Move(jazz.bop, {}).ok());
       EXPECT_TRUE(tree.Rename(jazz.swing, "Swing!", std::nullopt).ok());

@@ -28,20 +28,32 @@ Course Record(World* world, const CrashCase& test) {
   return {crash.seen, faults.writes};
 }
 
-void RunAtPoint(World* world, const CrashCase& test, const std::string& point, bool late) {
-  SCOPED_TRACE((late ? "late after " : "crash after ") + point);
+// The dead write nothing any more, whatever they were about to do.
+class DeadAfter : public FaultHook {
+ public:
+  Fault BeforeWrite() override { return dead ? Fault::kFailBefore : Fault::kNone; }
+  bool dead = false;
+};
+
+// A point that is passed several times is a case each time: `number` is its place in the course.
+void RunAtPoint(World* world, const CrashCase& test, const Course& course, int number, bool late) {
+  SCOPED_TRACE((late ? "late after " : "crash after ") +
+               course.points[static_cast<size_t>(number) - 1] + ", point " +
+               std::to_string(number));
   world->Clear();
   TestCrash crash;
-  crash.at = point;
+  DeadAfter process;
+  crash.number = number;
   crash.action = [&] {
     test.always(world);
     if (late) {
       Settle(test, world);
     }
+    process.dead = !late;
     return late;
   };
   test.setup(world);
-  Status status = test.operation(world, world->seams(&crash));
+  Status status = test.operation(world, world->seams(&crash, &process));
   EXPECT_TRUE(crash.fired);
   EXPECT_TRUE(late || Is(status, Error::kCrashed)) << status.ToString();
   test.always(world);
@@ -70,9 +82,9 @@ int RunCrashCase(Place place, const CrashCase& test) {
   World world(place);
   const Course course = Record(&world, test);
   int runs = 1;
-  for (const std::string& point : course.points) {
-    RunAtPoint(&world, test, point, false);
-    RunAtPoint(&world, test, point, true);
+  for (int number = 1; number <= static_cast<int>(course.points.size()); ++number) {
+    RunAtPoint(&world, test, course, number, false);
+    RunAtPoint(&world, test, course, number, true);
     runs += 2;
   }
   for (int write = 1; write <= course.writes; ++write) {

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "patterns/random_crash.h"
 #include "patterns/test_world.h"
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/index_advice.h"
@@ -195,6 +196,58 @@ TEST_P(EventLogTest, ImportSurvivesEveryCrash) {
   EXPECT_GE(RunCrashCase(GetParam(), test), 6);
 }
 
+// Bulks and drops of every retention. Whoever is not answered sends the same bulk again.
+TEST_P(EventLogTest, BulksAndDropsSurviveEveryCrash) {
+  for (Retention retention : kRetentions) {
+    for (const char* operation : {"ordered", "unordered", "drop"}) {
+      SCOPED_TRACE(operation + std::to_string(static_cast<int>(retention)));
+      const bool drop = operation == std::string("drop");
+      auto insert = [&](World* world, const Seams& seams, bool ordered) {
+        return LogOf(world, retention, seams).InsertMany(EventsOf(world, 8), ordered).status();
+      };
+      auto stored = [&](World* world) {
+        std::set<int64_t> ids;
+        auto page = LogOf(world, retention).ByTime(Date{0}, Date{INT64_MAX}, {.limit = 100});
+        for (int64_t id : Ids(page->documents)) {
+          EXPECT_TRUE(ids.insert(id).second) << id;
+        }
+        return ids.size();
+      };
+      CrashCase test;
+      test.setup = [&](World* world) {
+        DropMonths(world);
+        ASSERT_TRUE(!drop || insert(world, world->seams(), false).ok());
+        if (drop) {
+          world->clock.Advance(hours(24 * 100));
+        }
+      };
+      test.operation = [&](World* world, const Seams& seams) {
+        return drop ? LogOf(world, retention, seams).DropExpired().status()
+                    : insert(world, seams, operation == std::string("ordered"));
+      };
+      test.settle = [&](World* world) {
+        EXPECT_TRUE(drop ? LogOf(world, retention).DropExpired().ok()
+                         : insert(world, world->seams(), false).ok());
+      };
+      test.always = [&](World* world) { EXPECT_LE(stored(world), 8u); };
+      const bool rotated =
+          retention == Retention::kDailyCollections || retention == Retention::kMonthlyDatabases;
+      test.settled = [&](World* world) {
+        const bool visible = !drop || retention == Retention::kCapped;
+        EXPECT_EQ(stored(world), visible ? 8u : 0u);
+      };
+      // Nothing is written by a drop of what is not rotated.
+      EXPECT_GE(RunCrashCase(GetParam(), test), drop && !rotated ? 1 : 3);
+    }
+  }
+  const std::vector<std::string> names = *ClientOf(GetParam()).ListDatabaseNames();
+  for (const std::string& name : names) {
+    if (name.find('_') != std::string::npos) {
+      EXPECT_TRUE(ClientOf(GetParam()).GetDatabase(name).Drop().ok());
+    }
+  }
+}
+
 TEST_P(EventLogTest, RotationDropsWholeUnits) {
   for (Retention retention : {Retention::kDailyCollections, Retention::kMonthlyDatabases}) {
     World world(GetParam());
@@ -298,6 +351,126 @@ TEST_P(EventLogTest, IndexesAreComparedAndUsed) {
     EXPECT_LE(explained.keys, explained.returned + 1) << explained.plan;
   }
 }
+
+// Imports and bulks that are repeated until they are answered; rotated units are dropped meanwhile.
+class RandomEventLog : public RandomWorkload {
+ public:
+  explicit RandomEventLog(Retention retention) : retention_(retention) {}
+  ~RandomEventLog() override { DropMonths(world_); }
+
+  void Setup(World* world) override {
+    world_ = world;
+    start_ = world->clock.Now().millis;
+  }
+
+  Status Step(World* world, const Seams& seams, Chance* chance) override {
+    switch (chance->Below(4)) {
+      case 0:
+        chance->Note("drop");
+        world->clock.Advance(hours(24 * chance->Below(3)));
+        return At(world, seams).DropExpired().status();
+      case 1: {
+        const int bulk = chance->Below(5);
+        chance->Note("bulk " + std::to_string(bulk));
+        return Insert(At(world, seams), bulk, chance->OneIn(2));
+      }
+      default: {
+        const int file = chance->Below(4);
+        chance->Note("import " + std::to_string(file));
+        return Import(At(world, seams), file);
+      }
+    }
+  }
+
+  void Settle(World* world) override {
+    EventLog log = At(world, world->seams());
+    for (int bulk : std::set<int>(bulks_)) {
+      EXPECT_TRUE(Insert(log, bulk, false).ok());
+    }
+    for (int file : std::set<int>(files_)) {
+      EXPECT_TRUE(Import(log, file).ok());
+    }
+    EXPECT_TRUE(log.DropExpired().ok());
+  }
+
+  void ExpectAlways(World* world) override {
+    EXPECT_LE(Stored(world), bulks_.size() * kEvents + files_.size() * kEvents);
+  }
+
+  // All that was ever begun and whose unit is not expired, once.
+  void ExpectSettled(World* world) override {
+    const int64_t cutoff = world->clock.Now().millis - 40 * kDay;
+    size_t expected = 0;
+    auto count = [&](int64_t days_back) {
+      const Date time{start_ - days_back * kDay};
+      const Date end = NextBucket(
+          time, retention_ == Retention::kDailyCollections ? Level::kDay : Level::kMonth);
+      const bool rotated =
+          retention_ == Retention::kDailyCollections || retention_ == Retention::kMonthlyDatabases;
+      expected += !rotated || end.millis > cutoff ? 1 : 0;
+    };
+    for (int from : {0, 1}) {
+      for (int number : from == 0 ? bulks_ : files_) {
+        for (int i = 0; i < kEvents; ++i) {
+          count(DaysBack(number, i));
+        }
+      }
+    }
+    EXPECT_EQ(Stored(world), expected);
+  }
+
+  void Rest(World* world) override { world->clock.Advance(hours(24 * 10)); }
+
+ private:
+  static constexpr int kEvents = 4;
+  static int64_t DaysBack(int number, int i) { return number * 7 + i * 3; }
+
+  EventLog At(World* world, const Seams& seams) {
+    return EventLog(world->client, world->database,
+                    {.retention = retention_,
+                     // A background that has the time of today deletes nothing of this history.
+                     .horizon = hours(24 * (retention_ == Retention::kTtl ? 365 * 60 : 40)),
+                     .seams = seams});
+  }
+  size_t Stored(World* world) {
+    auto page = At(world, world->seams()).ByPath("/x", {.limit = 1000});
+    EXPECT_TRUE(page.ok()) << page.status().ToString();
+    return page.ok() ? page->documents.size() : 0;
+  }
+  Status Insert(const EventLog& log, int bulk, bool ordered) {
+    bulks_.insert(bulk);
+    std::vector<Document> events;
+    for (int i = 0; i < kEvents; ++i) {
+      events.push_back(Doc("_id", bulk * 100 + i, "path", "/x", "time",
+                           Date{start_ - DaysBack(bulk, i) * kDay}));
+    }
+    return log.InsertMany(events, ordered).status();
+  }
+  Status Import(const EventLog& log, int file) {
+    files_.insert(file);
+    std::string text;
+    static const char* const kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    for (int i = 0; i < kEvents; ++i) {
+      const CivilTime at = ToCivil(Date{start_ - DaysBack(file, i) * kDay});
+      text += "h - - [" + std::to_string(at.day + 100).substr(1) + "/" + kMonths[at.month - 1] +
+              "/" + std::to_string(at.year) +
+              ":12:00:00 +0000] \"GET /x HTTP/1.1\" 200 1\nnonsense\n";
+    }
+    std::stringstream stream(text);
+    return log.Import("f" + std::to_string(file), &stream, {}).status();
+  }
+
+  Retention retention_;
+  World* world_ = nullptr;
+  int64_t start_ = 0;
+  std::set<int> bulks_;
+  std::set<int> files_;
+};
+
+const RandomSystem kRandom("EventLog", [](Chance* chance) {
+  return std::make_unique<RandomEventLog>(chance->Pick(kRetentions));
+});
 
 INSTANTIATE_TEST_SUITE_P(Places, EventLogTest, ::testing::Values(Place::kEmbedded, Place::kServed),
                          [](const auto& place) { return PlaceName(place.param); });

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
+#include "patterns/random_crash.h"
 #include "patterns/test_world.h"
 #include "quire/patterns/nodes.h"
 
@@ -115,6 +117,27 @@ TEST_P(MigrationsTest, SurvivesEveryCrash) {
   EXPECT_GE(RunCrashCase(GetParam(), test), 20);
 }
 
+TEST_P(MigrationsTest, NodesComeWholeOrNotAtAll) {
+  CrashCase test;
+  test.setup = [](World* world) { ASSERT_TRUE(NodesOf(world).CreateIndexes().ok()); };
+  test.operation = [](World* world, const Seams& seams) {
+    Nodes nodes(world->client, world->database, seams);
+    nodes.Register("page", {.required = {{"body", bson::Type::kString}}});
+    return nodes.Insert(Doc("_id", 1, "type", "page", "url", "/a", "title", "A", "body", "text"))
+        .status();
+  };
+  test.settle = [](World*) {};
+  test.always = [](World* world) {
+    for (const Document& node : world->All("nodes")) {
+      EXPECT_EQ(
+          bson::ToJson(node.view()),
+          R"({"_id":1,"type":"page","url":"/a","title":"A","body":"text","schema_version":1})");
+    }
+  };
+  test.settled = test.always;
+  EXPECT_GE(RunCrashCase(GetParam(), test), 6);
+}
+
 TEST_P(MigrationsTest, WorkersAndWritersSideBySide) {
   InsertNodes(&world_, 0, 60, false);
   std::vector<std::thread> threads;
@@ -177,6 +200,91 @@ TEST_P(MigrationsTest, NodesAreCheckedAndFilled) {
       world_.store, Doc("find", "nodes", "filter", Doc("type", "page"), "sort", Doc("_id", 1)));
   EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
 }
+
+// Workers that crash, writers that know the field and writers that do not: the latter stop before
+// the last look, as a migration asks of them.
+class RandomMigration : public RandomWorkload {
+ public:
+  void Setup(World* world) override {
+    ASSERT_TRUE(NodesOf(world).CreateIndexes().ok());
+    for (int i = 0; i < 7; ++i) {
+      Insert(world, 10 * i, false);
+    }
+  }
+
+  Status Step(World* world, const Seams& seams, Chance* chance) override {
+    const int id = chance->Below(80);
+    switch (chance->Below(6)) {
+      case 0:
+        chance->Note("a new writer inserts " + std::to_string(id));
+        Insert(world, id, true);
+        return Status::Ok();
+      case 1: {
+        chance->Note("a new writer changes " + std::to_string(id));
+        auto matched =
+            world->store.UpdateOne("nodes", Doc("_id", id), Doc("$set", Doc("short", "own")));
+        if (matched.ok() && *matched == 1) {
+          own_.insert(id);
+        }
+        return matched.status();
+      }
+      case 2:
+        if (steps_on_their_way_ > 0 || StateOf(world) == "complete") {
+          return Status::Ok();
+        }
+        chance->Note("an old writer inserts " + std::to_string(id));
+        Insert(world, id, false);
+        return Status::Ok();
+      default: {
+        chance->Note("step");
+        ++steps_on_their_way_;
+        Status status = MigrationsOf(world, 1 + chance->Below(3), seams).Step(kName).status();
+        --steps_on_their_way_;
+        return status;
+      }
+    }
+  }
+
+  // As far as a step: the end would end the history.
+  void Settle(World* world) override {
+    EXPECT_TRUE(MigrationsOf(world, 2, world->seams()).Step(kName).ok());
+  }
+
+  void ExpectAlways(World* world) override {
+    const std::vector<Document> nodes = *NodesOf(world).Find(Doc("type", "page"));
+    EXPECT_EQ(nodes.size(), ids_.size());
+    for (const Document& node : nodes) {
+      const bool own = own_.contains(static_cast<int>(IntegerAt(node, "_id")));
+      EXPECT_EQ(TextAt(node, "short"), own ? "own" : "default");
+    }
+  }
+
+  void ExpectSettled(World* world) override {
+    if (StateOf(world) == "complete") {
+      EXPECT_EQ(*world->store.Count("nodes", Doc("short", Doc("$exists", false))), 0);
+    }
+  }
+
+ private:
+  static std::string StateOf(World* world) {
+    return MigrationsOf(world, 1, world->seams()).GetState(kName)->state;
+  }
+  void Insert(World* world, int id, bool with_field) {
+    if (ids_.insert(id).second) {
+      InsertNodes(world, id, id + 1, with_field);
+      if (with_field) {
+        own_.insert(id);
+      }
+    }
+  }
+
+  std::set<int> ids_;
+  std::set<int> own_;
+  int steps_on_their_way_ = 0;
+};
+
+const RandomSystem kRandom("Migrations",
+                           [](Chance*) { return std::make_unique<RandomMigration>(); });
 
 INSTANTIATE_TEST_SUITE_P(Places, MigrationsTest,
                          ::testing::Values(Place::kEmbedded, Place::kServed),

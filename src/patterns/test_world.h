@@ -50,13 +50,13 @@ class TestClock : public Clock {
   std::atomic<int64_t> millis_{kStart};
 };
 
-// Runs `action` once, after the point of that name: it returns whether the client lives on.
-// Without a name it only notes the points passed.
+// Runs `action` once, after the point of that name or of that number (from 1, of all points
+// passed): it returns whether the client lives on. Without either it only notes the points.
 class TestCrash : public CrashHook {
  public:
   bool After(std::string_view point) override {
     seen.emplace_back(point);
-    if (fired || point != at) {
+    if (fired || (point != at && static_cast<int>(seen.size()) != number)) {
       return true;
     }
     fired = true;
@@ -65,6 +65,7 @@ class TestCrash : public CrashHook {
 
   std::vector<std::string> seen;
   std::string at;
+  int number = 0;
   std::function<bool()> action = [] { return false; };
   bool fired = false;
 };
@@ -99,6 +100,12 @@ struct World {
 
   Seams seams(CrashHook* crash = nullptr, FaultHook* faults = nullptr) {
     return Seams{.clock = &clock, .crash = crash, .faults = faults};
+  }
+
+  std::vector<bson::Document> All(std::string_view collection) const {
+    auto found = store.Find(collection, bson::Document());
+    EXPECT_TRUE(found.ok()) << found.status().ToString();
+    return found.ok() ? *std::move(found) : std::vector<bson::Document>();
   }
 
   // Everything but the indexes is as in the beginning; faster than a new one.

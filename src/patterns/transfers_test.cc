@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <thread>
 
+#include "patterns/test_bank.h"
 #include "patterns/test_world.h"
 #include "quire/patterns/orders.h"
 
@@ -17,77 +17,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 
 constexpr Backend kBackends[] = {Backend::kCompensating, Backend::kTransactional};
-
-Transfers BankOf(World* world, Backend backend, const Seams& seams) {
-  return Transfers(world->client, world->database, {.backend = backend, .seams = seams});
-}
-Transfers BankOf(World* world, Backend backend = Backend::kCompensating) {
-  return BankOf(world, backend, world->seams());
-}
-
-std::vector<Document> All(World* world, std::string_view collection) {
-  auto found = world->store.Find(collection, Doc());
-  EXPECT_TRUE(found.ok()) << found.status().ToString();
-  return found.ok() ? *found : std::vector<Document>();
-}
-
-// I1 and I2, with the accounts and records as they are now (no other client runs).
-void ExpectConserved(World* world, int64_t total) {
-  int64_t sum = 0;
-  std::map<std::string, Document> accounts;
-  for (const Document& account : All(world, "accounts")) {
-    EXPECT_GE(IntegerAt(account, "balance"), 0);
-    sum += IntegerAt(account, "balance");
-    accounts.emplace(std::string(TextAt(account, "_id")), account);
-  }
-  for (const Document& record : All(world, "transactions")) {
-    std::string_view state = TextAt(record, "state");
-    const bool out = state == "new" || state == "rollback";
-    auto holder = accounts.find(std::string(TextAt(record, out ? "src" : "dst")));
-    if ((out || state == "commit") && holder != accounts.end() &&
-        Holds(holder->second["txns"], record["_id"])) {
-      sum += IntegerAt(record, "amt");
-    }
-  }
-  EXPECT_EQ(sum, total);
-}
-
-// I3.
-void ExpectSettled(World* world) {
-  for (const Document& account : All(world, "accounts")) {
-    EXPECT_TRUE(account["txns"].AsArray().empty()) << bson::ToJson(account.view());
-  }
-  for (const Document& record : All(world, "transactions")) {
-    std::string_view state = TextAt(record, "state");
-    EXPECT_TRUE(state == "done" || state == "rolled_back") << state;
-  }
-}
-
-void Settle(World* world) {
-  world->clock.Advance(minutes(5));
-  Transfers bank = BankOf(world);
-  for (int i = 0; i < 10; ++i) {
-    auto report = bank.Cleanup();
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    if (report->changed == 0) {
-      return;
-    }
-  }
-  FAIL() << "the clean-up never ends";
-}
-
-void OpenTwo(World* world) {
-  Transfers bank = BankOf(world);
-  ASSERT_TRUE(bank.CreateIndexes().ok());
-  ASSERT_TRUE(bank.OpenAccount("a", 100).ok());
-  ASSERT_TRUE(bank.OpenAccount("b", 0).ok());
-}
-
-int64_t BalanceOf(World* world, std::string_view id) {
-  auto balance = BankOf(world).GetBalance(id);
-  EXPECT_TRUE(balance.ok()) << balance.status().ToString();
-  return balance.ok() ? balance->balance : -1;
-}
 
 class TransfersTest : public ::testing::TestWithParam<Place> {
  protected:
@@ -126,7 +55,7 @@ TEST_P(TransfersTest, MovesMoneyOrSaysWhyNot) {
   EXPECT_TRUE(Is(BankOf(&world_).GetStatus(bson::Value("none")).status(), Error::kNotFound));
   EXPECT_TRUE(Is(BankOf(&world_).GetBalance("none").status(), Error::kUnknownAccount));
   EXPECT_TRUE(Is(BankOf(&world_).OpenAccount("c", -1), Error::kInvalidAmount));
-  ExpectSettled(&world_);
+  ExpectAllEnded(&world_);
 }
 
 TEST_P(TransfersTest, AKeyHasOneOutcome) {
@@ -157,43 +86,9 @@ TEST_P(TransfersTest, PendingMoneyIsShown) {
   EXPECT_EQ(bank.GetBalance("a")->balance, 40);
   EXPECT_EQ(bank.GetBalance("a")->pending_out, 60);
   EXPECT_EQ(bank.GetBalance("b")->balance, 0);
-  Settle(&world_);
+  SettleBank(&world_);
   EXPECT_EQ(bank.GetBalance("a")->balance, 100);
   EXPECT_EQ(bank.GetBalance("a")->pending_out, 0);
-}
-
-// Every operation and every point of it, on both back ends.
-TEST_P(TransfersTest, SurvivesEveryCrashAndLateWrite) {
-  struct {
-    Backend backend;
-    int64_t amount;
-    const char* to;
-    bool again;  // the caller repeats the key after an error
-    int min_runs;
-  } const kCases[] = {
-      {Backend::kCompensating, 60, "b", false, 35},  {Backend::kCompensating, 60, "b", true, 35},
-      {Backend::kCompensating, 500, "b", false, 20}, {Backend::kCompensating, 60, "gone", true, 20},
-      {Backend::kTransactional, 60, "b", false, 15}, {Backend::kTransactional, 60, "b", true, 15},
-      {Backend::kTransactional, 500, "b", true, 5},
-  };
-  for (const auto& row : kCases) {
-    SCOPED_TRACE(std::to_string(static_cast<int>(row.backend)) + " " + std::to_string(row.amount) +
-                 row.to + (row.again ? " again" : ""));
-    CrashCase test;
-    test.setup = OpenTwo;
-    test.operation = [&](World* world, const Seams& seams) {
-      Status first =
-          BankOf(world, row.backend, seams).Transfer(row.amount, "a", row.to, "k").status();
-      if (row.again && !first.ok()) {
-        (void)BankOf(world, row.backend).Transfer(row.amount, "a", row.to, "k");
-      }
-      return first;
-    };
-    test.settle = Settle;
-    test.always = [](World* world) { ExpectConserved(world, 100); };
-    test.settled = ExpectSettled;
-    EXPECT_GE(RunCrashCase(GetParam(), test), row.min_runs);
-  }
 }
 
 // Two callers with one key, the first paused after each of its steps while the second runs.
@@ -213,8 +108,8 @@ TEST_P(TransfersTest, ResumedTwiceMovesOnce) {
     EXPECT_TRUE(first.ok()) << step << first.status().ToString();
     EXPECT_EQ(BalanceOf(&world, "a"), 40);
     EXPECT_EQ(BalanceOf(&world, "b"), 60);
-    Settle(&world);
-    ExpectSettled(&world);
+    SettleBank(&world);
+    ExpectAllEnded(&world);
     ExpectConserved(&world, 100);
   }
 }
@@ -227,8 +122,8 @@ TEST_P(TransfersTest, PurgeForgetsWithTheTombstones) {
   EXPECT_EQ(bank.Purge()->changed, 0);
   world_.clock.Advance(hours(25));
   EXPECT_EQ(bank.Purge()->changed, 2);
-  EXPECT_TRUE(All(&world_, "transactions").empty());
-  for (const Document& account : All(&world_, "accounts")) {
+  EXPECT_TRUE(world_.All("transactions").empty());
+  for (const Document& account : world_.All("accounts")) {
     EXPECT_TRUE(account["voided"].AsArray().empty());
   }
 }
@@ -267,8 +162,8 @@ TEST_P(TransfersTest, ManyClientsAndCleanersConserveMoney) {
       thread.join();
     }
     ExpectConserved(&world, kAccounts * 100);
-    Settle(&world);
-    ExpectSettled(&world);
+    SettleBank(&world);
+    ExpectAllEnded(&world);
     ExpectConserved(&world, kAccounts * 100);
   }
 }
@@ -300,6 +195,14 @@ TEST_P(TransfersTest, OrdersKeepTheirTotal) {
   EXPECT_TRUE(Is(orders.Add("none", "x", 1, 1), Error::kOrderNotFound));
   EXPECT_TRUE(Is(orders.Add("o", "x", 1, 0), Error::kInvalidAmount));
   EXPECT_TRUE(Is(orders.Add("o", "x", INT64_MAX, 2), Error::kInvalidAmount));
+  EXPECT_EQ(orders.MissingIndexes()->size(), 1u);
+  ASSERT_TRUE(orders.CreateIndexes().ok());
+  EXPECT_TRUE(orders.MissingIndexes()->empty());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(orders.Add("o", "y", 5, 1, "more").ok());
+    EXPECT_TRUE(Is(orders.Add("o", "y", 5, 2, "more"), Error::kIdempotencyKeyReuse));
+  }
+  EXPECT_EQ(orders.Get("o")->total, 4 * 11022 + 15);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&orders, t] {
