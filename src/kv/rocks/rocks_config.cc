@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "kv/rocks/insert_hints.h"
+#include "kv/rocks/memtable.h"
 
 namespace quire::kv {
 namespace {
@@ -51,7 +51,8 @@ void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
   options.arena_block_size = 256 << 10;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
       std::clamp(cache_bytes / 4, 8 * kMiB, 256 * kMiB), cache);
-  options.memtable_insert_with_hint_prefix_extractor = NewInsertHints();
+  options.memtable_factory = NewMemtableFactory();
+  options.allow_concurrent_memtable_write = false;
   options.memtable_whole_key_filtering = true;
   options.memtable_prefix_bloom_size_ratio = 0.02;
 }

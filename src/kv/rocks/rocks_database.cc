@@ -115,7 +115,6 @@ Status RocksDatabase::Write(rocksdb::WriteBatch* batch, Durability durability, P
   rocksdb::WriteOptions how;
   how.disableWAL = ephemeral_;
   how.sync = durability == Durability::kDisk && !ephemeral_;
-  how.memtable_insert_hint_per_batch = true;  // batches are sorted
   return FromRocks(Guarded([&] { return db_->Write(how, batch); }));
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/try.h"
-#include "kv/rocks/insert_hints.h"
 #include "kv/rocks/rocks_database.h"
 #include "kv/rocks/rocks_loader.h"
 #include "kv/rocks/rocks_status.h"
@@ -33,8 +32,6 @@ class RocksStore final : public Store {
   StoreStats Stats() override;
 
  private:
-  // One delete per entry.
-  Status DeleteEach(const std::string& begin, const std::string& end);
   // The end of the range as a key: past the last one when the range is open.
   std::string EndKey(const Range& range);
 
@@ -55,34 +52,11 @@ Status RocksStore::DeleteRange(const Range& range) {
   if (range.begin >= end) {
     return Status::Ok();
   }
-  if (IsHinted(range.begin)) {
-    RETURN_IF_ERROR(DeleteEach(range.begin, end));
-  } else {
-    rocksdb::WriteBatch batch;
-    RETURN_IF_ERROR(FromRocks(batch.DeleteRange(range.begin, end)));
-    RETURN_IF_ERROR(database_->Write(&batch, Durability::kProcess, Purpose::kFree));
-  }
+  rocksdb::WriteBatch batch;
+  RETURN_IF_ERROR(FromRocks(batch.DeleteRange(range.begin, end)));
+  RETURN_IF_ERROR(database_->Write(&batch, Durability::kProcess, Purpose::kFree));
   database_->counters().Forget();
   return Status::Ok();
-}
-
-Status RocksStore::DeleteEach(const std::string& begin, const std::string& end) {
-  constexpr size_t kBatchBytes = 256 << 10;
-  rocksdb::ReadOptions read;
-  rocksdb::Slice bound = end;
-  read.iterate_upper_bound = &bound;
-  read.fill_cache = false;
-  std::unique_ptr<rocksdb::Iterator> entries(database_->db()->NewIterator(read));
-  rocksdb::WriteBatch batch;
-  for (entries->Seek(begin); entries->Valid(); entries->Next()) {
-    RETURN_IF_ERROR(FromRocks(batch.Delete(entries->key())));
-    if (batch.GetDataSize() > kBatchBytes) {
-      RETURN_IF_ERROR(database_->Write(&batch, Durability::kProcess, Purpose::kFree));
-      batch.Clear();
-    }
-  }
-  RETURN_IF_ERROR(FromRocks(entries->status()));
-  return database_->Write(&batch, Durability::kProcess, Purpose::kFree);
 }
 
 Status RocksStore::Compact(const Range& range) {
