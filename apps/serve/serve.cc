@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/serve.h"
 
-#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
