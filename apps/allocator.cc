@@ -5,6 +5,7 @@
 extern "C" {
 
 // A thread of its own gives free memory back to the system, also when nothing happens any more.
-extern const char* const malloc_conf;
-const char* const malloc_conf = "background_thread:true,max_background_threads:1,narenas:4";
+extern const char* const malloc_conf;  // NOLINT(readability-identifier-naming): jemalloc's name
+const char* const malloc_conf =        // NOLINT(readability-identifier-naming)
+    "background_thread:true,max_background_threads:1,narenas:4";
 }
