@@ -314,9 +314,10 @@ PlanNodePtr Enumerator::Build(const IndexChoice& choice, const Assignment& assig
     }
     scan->bounds.parts.push_back(std::move(intervals));
   }
-  if (choice.info->keys.wildcard != nullptr && SetPathBounds(*choice.info, &scan->bounds)) {
+  if (choice.info->keys.wildcard != nullptr) {
+    bool only_exists = SetPathBounds(choice, &scan->bounds);
     for (const Predicate* predicate : assignment.parts[choice.info->keys.path_part + 1]) {
-      if (predicate->node->kind() != Kind::kExists) {
+      if (choice.readings.size() > 1 || (only_exists && predicate->node->kind() != Kind::kExists)) {
         tightness[predicate->child] = Tightness::kFetch;
       }
     }

@@ -3,7 +3,10 @@
 // The ways in which indexes can answer a filter.
 #pragma once
 
+#include <memory>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "expr/match/node.h"
@@ -18,6 +21,9 @@ struct IndexChoice {
   const store::IndexInfo* info = nullptr;
   uint64_t multikey = 0;
   std::shared_ptr<const store::IndexInfo> owned = nullptr;  // a wildcard's form for one path
+  // Of such a form: what the path may be in the index. With several, numbers in it may be positions
+  // in arrays ("a.0.b" is held as "a.b"), and no key decides a predicate.
+  std::set<std::string> readings = {};
 };
 
 struct TextUse;

@@ -2,7 +2,7 @@
 #include "plan/wildcard.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
 #include "bson/path.h"
 #include "expr/match/leaf.h"
@@ -30,22 +30,64 @@ void CollectPaths(std::span<const expr::match::NodePtr> nodes, std::set<std::str
   }
 }
 
-// The bits of the path's steps that met arrays. False: a number after such a step may be a position
-// in the array, which the index knows nothing of.
-bool ArraySteps(const IndexInfo& index, const std::string& path, const store::IndexKeySpec& keys,
-                uint64_t* bits) {
-  std::string prefix;
-  bson::FieldPath steps(path);
-  for (size_t step = 0; step < steps.size(); ++step) {
-    if (*bits != 0 && bson::IsNumericPart(steps[step])) {
-      return false;
-    }
-    prefix += (step > 0 ? "." : "") + std::string(steps[step]);
-    if (index.state->array_paths.Has(prefix)) {
-      *bits |= store::MultikeyBit(keys, keys.path_part + 1, step);
-    }
+// The index knows no positions in arrays: a number after a step that met arrays may be one, or the
+// name of a field. A path with more such numbers than this is not answered.
+constexpr size_t kMostPositions = 8;
+
+bool IsPosition(std::string_view part) {
+  return bson::IsNumericPart(part) && (part.size() == 1 || part[0] != '0');
+}
+
+using PathSet = std::set<std::string>;
+
+// Each path one step longer.
+PathSet Longer(const PathSet& paths, std::string_view step) {
+  PathSet longer;
+  for (const std::string& path : paths) {
+    longer.insert(path + (path.empty() ? "" : ".") + std::string(step));
   }
-  return true;
+  return longer;
+}
+
+// What the value's path may be in the index: with each subset of its possible positions left out.
+struct Readings {
+  PathSet paths = {""};
+  uint64_t multikey = 0;  // the bits of the steps that met arrays in some reading
+};
+
+// None: the index does not hold all that the path may reach. An array within an array is held as
+// one value, whose elements have no entries of their own.
+std::optional<Readings> ReadingsOf(const IndexInfo& index, const store::IndexKeySpec& keys) {
+  const bson::FieldPath& path = keys.paths[keys.path_part + 1];
+  const store::ArrayPaths& arrays = index.state->array_paths;
+  Readings found;
+  size_t positions = 0;
+  bool below_array = false;
+  for (size_t step = 0; step < path.size(); ++step) {
+    PathSet longer = Longer(found.paths, path[step]);
+    bool is_array = std::any_of(longer.begin(), longer.end(),
+                                [&](const std::string& prefix) { return arrays.Has(prefix); });
+    if (is_array) {
+      found.multikey |= store::MultikeyBit(keys, keys.path_part + 1, step);
+    }
+    if (below_array && IsPosition(path[step])) {
+      bool looks_inside =
+          (step + 1 < path.size() && IsPosition(path[step + 1])) ||
+          std::any_of(found.paths.begin(), found.paths.end(), [&](const std::string& prefix) {
+            return arrays.Has(store::NestedArrayMark(prefix));
+          });
+      if (looks_inside || ++positions > kMostPositions) {
+        return std::nullopt;
+      }
+      longer.merge(found.paths);
+    }
+    found.paths = std::move(longer);
+    below_array = is_array;
+  }
+  bool held = std::all_of(found.paths.begin(), found.paths.end(), [&](const std::string& reading) {
+    return keys.wildcard->Holds(reading);
+  });
+  return held ? std::optional(std::move(found)) : std::nullopt;
 }
 
 // The index as one on `path`; "" for the form without a path, whose part keeps its "$**".
@@ -91,6 +133,12 @@ bool TakesInDocuments(const IntervalList& list) {
   return !documents.intervals().empty();
 }
 
+bool LiesBelowOther(const std::string& path, const PathSet& paths) {
+  return std::any_of(paths.begin(), paths.end(), [&](const std::string& other) {
+    return other != path && store::IsAtOrBelow(path, other);
+  });
+}
+
 }  // namespace
 
 std::vector<IndexChoice> ExpandWildcards(const Query& query, std::vector<IndexChoice> choices) {
@@ -116,13 +164,9 @@ std::vector<IndexChoice> ExpandWildcards(const Query& query, std::vector<IndexCh
       expanded.push_back({form.get(), 0, form});
     }
     for (const std::string& path : paths) {
-      if (!keys.wildcard->Holds(path)) {
-        continue;
-      }
       auto form = FormOf(*choice.info, path);
-      uint64_t bits = 0;
-      if (ArraySteps(*choice.info, path, form->keys, &bits)) {
-        expanded.push_back({form.get(), bits, form});
+      if (auto readings = ReadingsOf(*choice.info, form->keys)) {
+        expanded.push_back({form.get(), readings->multikey, form, std::move(readings->paths)});
       }
     }
   }
@@ -154,27 +198,35 @@ bool WildcardCanUse(const Node& predicate) {
   }
 }
 
-bool SetPathBounds(const IndexInfo& index, ScanBounds* bounds) {
-  const store::IndexKeySpec& keys = index.keys;
-  const std::string& path = keys.parts[keys.path_part + 1].path;
-  IntervalList& paths = bounds->parts[keys.path_part];
-  IntervalList& values = bounds->parts[keys.path_part + 1];
-  if (store::IsWildcardField(path)) {
+bool SetPathBounds(const IndexChoice& choice, ScanBounds* bounds) {
+  size_t path_part = choice.info->keys.path_part;
+  IntervalList& paths = bounds->parts[path_part];
+  IntervalList& values = bounds->parts[path_part + 1];
+  paths = IntervalList();
+  if (choice.readings.empty()) {
     bson::Document empty = bson::Builder().Finish();
-    paths = IntervalList(Interval::Point(Value::MinKey()));
+    paths.Add(Interval::Point(Value::MinKey()));
     paths.Add(Interval::Range(Value(std::string_view()), true, Value(empty.view()), false));
     return false;
   }
-  paths = IntervalList(Interval::Point(Value(std::string_view(path))));
-  if (!TakesInDocuments(values)) {
-    return false;
+  bool below = TakesInDocuments(values);
+  for (const std::string& path : choice.readings) {
+    if (below && LiesBelowOther(path, choice.readings)) {
+      continue;
+    }
+    paths.Add(Interval::Point(Value(std::string_view(path))));
+    if (below) {
+      std::string low = path + ".";
+      std::string high = path + "/";
+      paths.Add(Interval::Range(Value(std::string_view(low)), true, Value(std::string_view(high)),
+                                false));
+    }
   }
-  std::string low = path + ".";
-  std::string high = path + "/";
-  paths.Add(
-      Interval::Range(Value(std::string_view(low)), true, Value(std::string_view(high)), false));
-  values = IntervalList::All();
-  return true;
+  paths.Unite();
+  if (below) {
+    values = IntervalList::All();
+  }
+  return below;
 }
 
 }  // namespace quire::plan

@@ -22,6 +22,6 @@ bool WildcardCanUse(const expr::match::Node& predicate);
 
 // Fills in the bounds of "$_path" for those of the value. True when they take in what lies below
 // the path: then the value's are all, and only $exists is decided by the key.
-bool SetPathBounds(const store::IndexInfo& index, ScanBounds* bounds);
+bool SetPathBounds(const IndexChoice& choice, ScanBounds* bounds);
 
 }  // namespace quire::plan

@@ -44,6 +44,12 @@ class WildcardPaths {
   bool with_id_ = false;
 };
 
+// What an index remembers, among the paths at which it has met arrays, of an array directly within
+// the array at `path`. No field name holds a NUL.
+inline std::string NestedArrayMark(std::string_view path) {
+  return std::string(path) + std::string(1, '\0');
+}
+
 // Whether `path` is `above` or lies below it: "a.b" and "a", but not "ab" and "a".
 bool IsAtOrBelow(std::string_view path, std::string_view above);
 

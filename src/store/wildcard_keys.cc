@@ -57,6 +57,9 @@ class Walk {
     } else if (value.is_document() && !value.AsDocument().empty()) {
       Document(value.AsDocument(), false);
     } else {
+      if (value.is_array() && spec_.wildcard->Meets(path_)) {
+        out_.array_paths.push_back(NestedArrayMark(path_));
+      }
       Add(value);
     }
   }

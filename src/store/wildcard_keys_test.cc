@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bson/test_json.h"
+#include "store/wildcard.h"
 
 namespace quire::store {
 namespace {
@@ -26,7 +27,7 @@ const KeyCase kCases[] = {
      "{}",
      "{a: [1, [2], {b: [3]}]}",
      {"{'$_path': 'a', '$**': 1}", "{'$_path': 'a', '$**': [2]}", "{'$_path': 'a.b', '$**': 3}"},
-     {"a", "a.b"}},
+     {"a", NestedArrayMark("a"), "a.b"}},
     {"{'$**': 1}", "{}", "{a: []}", {"{'$_path': 'a', '$**': {$undefined: true}}"}, {"a"}},
     {"{'a.$**': 1}", "{}", "{a: {b: 1}, c: 2}", {"{'$_path': 'a.b', 'a.$**': 1}"}, {}},
     {"{'$**': 1}",
