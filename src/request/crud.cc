@@ -171,6 +171,33 @@ Result<std::vector<bson::View>> Statements(std::string_view command, std::string
   return out;
 }
 
+template <typename Statement>
+struct WriteForm {
+  std::string_view command;
+  std::string_view statements;
+  std::span<const FieldRow<WriteFields>> rows;
+  std::span<const FieldRow<Statement>> statement_rows;
+};
+
+// The collection, the fields and the statements of an update or a delete.
+template <typename Statement>
+Result<WriteFields> ReadWrite(const WriteForm<Statement>& form, bson::View body,
+                              const std::vector<Sequence>& sequences, std::string_view* collection,
+                              std::vector<Statement>* out) {
+  ASSIGN_OR_RETURN(*collection, CollectionName(form.command, body));
+  WriteFields fields;
+  RETURN_IF_ERROR(ReadFields<WriteFields>(form.command, body, true, form.rows, &fields));
+  ASSIGN_OR_RETURN(auto statements,
+                   Statements(form.command, form.statements, fields.statements, sequences));
+  std::string place = std::string(form.command) + "." + std::string(form.statements);
+  for (bson::View statement : statements) {
+    Statement s;
+    RETURN_IF_ERROR(ReadFields<Statement>(place, statement, false, form.statement_rows, &s));
+    out->push_back(s);
+  }
+  return fields;
+}
+
 }  // namespace
 
 Result<std::vector<bson::View>> ArrayOrSequence(std::string_view command, std::string_view name,
@@ -332,21 +359,16 @@ Result<InsertRequest> InsertRequest::Parse(const Request& request) {
 Result<UpdateRequest> UpdateRequest::Parse(bson::View body,
                                            const std::vector<Sequence>& sequences) {
   UpdateRequest r;
-  ASSIGN_OR_RETURN(r.collection, CollectionName("update", body));
-  WriteFields fields;
-  RETURN_IF_ERROR(ReadFields<WriteFields>("update", body, true, kUpdateRows, &fields));
-  ASSIGN_OR_RETURN(auto statements, Statements("update", "updates", fields.statements, sequences));
-  for (bson::View statement : statements) {
-    UpdateStatement s;
-    RETURN_IF_ERROR(
-        ReadFields<UpdateStatement>("update.updates", statement, false, kUpdateStatementRows, &s));
+  ASSIGN_OR_RETURN(WriteFields fields, ReadWrite<UpdateStatement>(
+                                           {"update", "updates", kUpdateRows, kUpdateStatementRows},
+                                           body, sequences, &r.collection, &r.updates));
+  for (const UpdateStatement& s : r.updates) {
     if (!s.u.is_document() && !s.u.is_array()) {
       return Status(kFailedToParse, "Update argument must be either an object or an array");
     }
     if (s.multi && !s.sort.empty()) {
       return Status(kFailedToParse, "Cannot specify sort with multi=true");
     }
-    r.updates.push_back(s);
   }
   r.ordered = fields.ordered;
   r.bypass_validation = fields.bypass_validation;
@@ -357,19 +379,14 @@ Result<UpdateRequest> UpdateRequest::Parse(bson::View body,
 Result<DeleteRequest> DeleteRequest::Parse(bson::View body,
                                            const std::vector<Sequence>& sequences) {
   DeleteRequest r;
-  ASSIGN_OR_RETURN(r.collection, CollectionName("delete", body));
-  WriteFields fields;
-  RETURN_IF_ERROR(ReadFields<WriteFields>("delete", body, true, kDeleteRows, &fields));
-  ASSIGN_OR_RETURN(auto statements, Statements("delete", "deletes", fields.statements, sequences));
-  for (bson::View statement : statements) {
-    DeleteStatement s;
-    RETURN_IF_ERROR(
-        ReadFields<DeleteStatement>("delete.deletes", statement, false, kDeleteStatementRows, &s));
+  ASSIGN_OR_RETURN(WriteFields fields, ReadWrite<DeleteStatement>(
+                                           {"delete", "deletes", kDeleteRows, kDeleteStatementRows},
+                                           body, sequences, &r.collection, &r.deletes));
+  for (const DeleteStatement& s : r.deletes) {
     if (s.limit != 0 && s.limit != 1) {
       return Status(kFailedToParse, "The limit field in delete objects must be 0 or 1. Got " +
                                         std::to_string(s.limit));
     }
-    r.deletes.push_back(s);
   }
   r.ordered = fields.ordered;
   r.let = fields.let;
