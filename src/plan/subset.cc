@@ -36,19 +36,8 @@ bool ValueImplies(const Value& value, const ComparisonNode& wanted) {
   if (!bson::SameBracket(value.type(), wanted.operand().type())) {
     return false;
   }
-  int order = bson::Compare(value, wanted.operand(), wanted.collator());
-  switch (wanted.kind()) {
-    case Kind::kEq:
-      return order == 0;
-    case Kind::kLt:
-      return order < 0;
-    case Kind::kLte:
-      return order <= 0;
-    case Kind::kGt:
-      return order > 0;
-    default:
-      return order >= 0;
-  }
+  return expr::match::Satisfies(wanted.kind(),
+                                bson::Compare(value, wanted.operand(), wanted.collator()));
 }
 
 bool ComparisonImplies(const ComparisonNode& known, const ComparisonNode& wanted) {

@@ -85,4 +85,16 @@ Status CheckMemory(std::string_view op, size_t bytes);
 // A copy of the value in the arena.
 Value CopyTo(Arena* arena, const Value& value);
 
+// The values as an array in the arena; null stands for a missing one.
+template <typename OwnedValues>
+Value ArrayOf(const OwnedValues& values, Arena* arena) {
+  std::string bytes;
+  bson::Builder out(&bytes);
+  for (const bson::OwnedValue& value : values) {
+    out.Push(value.missing() ? Value::Null() : value.value());
+  }
+  out.Close();
+  return Value::Array(bson::View(arena->Adopt(std::move(bytes)).data()));
+}
+
 }  // namespace quire::expr

@@ -33,11 +33,20 @@ class ArrayCollector {
   bson::Builder builder_;
 };
 
-class Push final : public UnaryAccumulation {
+// All values, or all elements of arrays, in the order in which they come.
+class Collect : public UnaryAccumulation {
  public:
   using UnaryAccumulation::UnaryAccumulation;
   Result<Value> Finish(Arena* arena) override { return values_.Copy(arena); }
   size_t memory() const override { return sizeof *this + values_.memory(); }
+
+ protected:
+  ArrayCollector values_;
+};
+
+class Push final : public Collect {
+ public:
+  using Collect::Collect;
 
  protected:
   Status Take(const Value& value, const EvalContext&) override {
@@ -47,9 +56,6 @@ class Push final : public UnaryAccumulation {
     values_.Push(value);
     return CheckMemory("$push", values_.memory());
   }
-
- private:
-  ArrayCollector values_;
 };
 
 Status NotArray(std::string_view op, const Value& value) {
@@ -57,28 +63,33 @@ Status NotArray(std::string_view op, const Value& value) {
                                    std::string(bson::TypeName(value.type())));
 }
 
-class ConcatArrays final : public UnaryAccumulation {
+// Calls visit(element) for each; a missing value has none. Error: TypeMismatch for what is no
+// array.
+template <typename Visit>
+Status ForEachElement(std::string_view op, const Value& value, const Visit& visit) {
+  if (value.missing()) {
+    return Status::Ok();
+  }
+  if (!value.is_array()) {
+    return NotArray(op, value);
+  }
+  for (const bson::Element& element : value.AsArray()) {
+    RETURN_IF_ERROR(visit(element.value()));
+  }
+  return Status::Ok();
+}
+
+class ConcatArrays final : public Collect {
  public:
-  using UnaryAccumulation::UnaryAccumulation;
-  Result<Value> Finish(Arena* arena) override { return values_.Copy(arena); }
-  size_t memory() const override { return sizeof *this + values_.memory(); }
+  using Collect::Collect;
 
  protected:
   Status Take(const Value& value, const EvalContext&) override {
-    if (value.missing()) {
-      return Status::Ok();
-    }
-    if (!value.is_array()) {
-      return NotArray("$concatArrays", value);
-    }
-    for (const bson::Element& element : value.AsArray()) {
-      values_.Push(element.value());
-    }
-    return CheckMemory("$concatArrays", values_.memory());
+    return ForEachElement("$concatArrays", value, [&](const Value& element) {
+      values_.Push(element);
+      return CheckMemory("$concatArrays", values_.memory());
+    });
   }
-
- private:
-  ArrayCollector values_;
 };
 
 // Distinct values in the order of their first occurrence.
@@ -97,15 +108,7 @@ class ValueSet {
     memory_ += values_.back().memory() + 48;
     return CheckMemory(op, memory_);
   }
-  Value ToArray(Arena* arena) const {
-    std::string bytes;
-    bson::Builder out(&bytes);
-    for (const bson::OwnedValue& value : values_) {
-      out.Push(value.value());
-    }
-    out.Close();
-    return Value::Array(bson::View(arena->Adopt(std::move(bytes)).data()));
-  }
+  Value ToArray(Arena* arena) const { return ArrayOf(values_, arena); }
   size_t memory() const { return memory_; }
 
  private:
@@ -115,43 +118,36 @@ class ValueSet {
   size_t memory_ = 0;
 };
 
-class AddToSet final : public UnaryAccumulation {
+class CollectDistinct : public UnaryAccumulation {
  public:
   using UnaryAccumulation::UnaryAccumulation;
   Result<Value> Finish(Arena* arena) override { return set_.ToArray(arena); }
   size_t memory() const override { return sizeof *this + set_.memory(); }
+
+ protected:
+  ValueSet set_;
+};
+
+class AddToSet final : public CollectDistinct {
+ public:
+  using CollectDistinct::CollectDistinct;
 
  protected:
   Status Take(const Value& value, const EvalContext& eval) override {
     return value.missing() ? Status::Ok() : set_.Insert(value, eval, "$addToSet");
   }
-
- private:
-  ValueSet set_;
 };
 
-class SetUnion final : public UnaryAccumulation {
+class SetUnion final : public CollectDistinct {
  public:
-  using UnaryAccumulation::UnaryAccumulation;
-  Result<Value> Finish(Arena* arena) override { return set_.ToArray(arena); }
-  size_t memory() const override { return sizeof *this + set_.memory(); }
+  using CollectDistinct::CollectDistinct;
 
  protected:
   Status Take(const Value& value, const EvalContext& eval) override {
-    if (value.missing()) {
-      return Status::Ok();
-    }
-    if (!value.is_array()) {
-      return NotArray("$setUnion", value);
-    }
-    for (const bson::Element& element : value.AsArray()) {
-      RETURN_IF_ERROR(set_.Insert(element.value(), eval, "$setUnion"));
-    }
-    return Status::Ok();
+    return ForEachElement("$setUnion", value, [&](const Value& element) {
+      return set_.Insert(element, eval, "$setUnion");
+    });
   }
-
- private:
-  ValueSet set_;
 };
 
 class MergeObjects final : public UnaryAccumulation {

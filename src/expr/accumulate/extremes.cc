@@ -29,9 +29,10 @@ class Extreme final : public UnaryAccumulation {
   bson::OwnedValue best_;
 };
 
-class First final : public UnaryAccumulation {
+// The first value of all, or the last.
+class Outermost final : public UnaryAccumulation {
  public:
-  using UnaryAccumulation::UnaryAccumulation;
+  Outermost(const Expression& argument, bool first) : UnaryAccumulation(argument), first_(first) {}
   Result<Value> Finish(Arena*) override {
     return value_.missing() ? Value::Null() : value_.value();
   }
@@ -39,7 +40,7 @@ class First final : public UnaryAccumulation {
 
  protected:
   Status Take(const Value& value, const EvalContext&) override {
-    if (!taken_) {
+    if (!first_ || !taken_) {
       taken_ = true;
       value_ = bson::OwnedValue(value);
     }
@@ -47,25 +48,8 @@ class First final : public UnaryAccumulation {
   }
 
  private:
+  bool first_;
   bool taken_ = false;
-  bson::OwnedValue value_;
-};
-
-class Last final : public UnaryAccumulation {
- public:
-  using UnaryAccumulation::UnaryAccumulation;
-  Result<Value> Finish(Arena*) override {
-    return value_.missing() ? Value::Null() : value_.value();
-  }
-  size_t memory() const override { return sizeof *this + value_.memory(); }
-
- protected:
-  Status Take(const Value& value, const EvalContext&) override {
-    value_ = bson::OwnedValue(value);
-    return Status::Ok();
-  }
-
- private:
   bson::OwnedValue value_;
 };
 
@@ -80,11 +64,11 @@ std::unique_ptr<Accumulation> StartMax(const Expression& argument) {
 }
 
 std::unique_ptr<Accumulation> StartFirst(const Expression& argument) {
-  return std::make_unique<First>(argument);
+  return std::make_unique<Outermost>(argument, true);
 }
 
 std::unique_ptr<Accumulation> StartLast(const Expression& argument) {
-  return std::make_unique<Last>(argument);
+  return std::make_unique<Outermost>(argument, false);
 }
 
 }  // namespace quire::expr

@@ -14,20 +14,6 @@ namespace quire::expr {
 
 namespace {
 
-Value ArrayOf(const std::deque<bson::OwnedValue>& values, Arena* arena) {
-  std::string bytes;
-  bson::Builder out(&bytes);
-  for (const bson::OwnedValue& value : values) {
-    if (value.missing()) {
-      out.Push(Value::Null());
-    } else {
-      out.Push(value.value());
-    }
-  }
-  out.Close();
-  return Value::Array(bson::View(arena->Adopt(std::move(bytes)).data()));
-}
-
 // The first or the last n values, in order.
 class Ends final : public UnaryAccumulation {
  public:
@@ -66,15 +52,7 @@ class Extremes final : public UnaryAccumulation {
         sign_(sign),
         values_(Order{sign, collator}) {}
 
-  Result<Value> Finish(Arena* arena) override {
-    std::string bytes;
-    bson::Builder out(&bytes);
-    for (const bson::OwnedValue& value : values_) {
-      out.Push(value.value());
-    }
-    out.Close();
-    return Value::Array(bson::View(arena->Adopt(std::move(bytes)).data()));
-  }
+  Result<Value> Finish(Arena* arena) override { return ArrayOf(values_, arena); }
   size_t memory() const override { return sizeof *this + memory_; }
 
  protected:

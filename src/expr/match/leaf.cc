@@ -38,9 +38,7 @@ void PathNode::Serialize(bson::Builder* out) const {
 }
 
 // ------------------------------------------------------------------ comparisons
-namespace {
-
-bool Holds(Kind kind, int order) {
+bool Satisfies(Kind kind, int order) {
   switch (kind) {
     case Kind::kEq:
       return order == 0;
@@ -54,6 +52,8 @@ bool Holds(Kind kind, int order) {
       return order >= 0;
   }
 }
+
+namespace {
 
 std::string_view ComparisonName(Kind kind) {
   switch (kind) {
@@ -100,7 +100,7 @@ bool ComparisonNode::MatchesValue(const Value& value, MatchState&) const {
   } else if (value.type() == Type::kInt32) {
     int32_t a = value.AsInt32();
     int32_t b = operand_.AsInt32();
-    return Holds(kind(), a < b ? -1 : a > b);
+    return Satisfies(kind(), a < b ? -1 : a > b);
   }
   if (value.is_number()) {
     bool nan = bson::IsNan(value);
@@ -108,7 +108,7 @@ bool ComparisonNode::MatchesValue(const Value& value, MatchState&) const {
       return nan && bson::IsNan(operand_) && kind() != Kind::kLt && kind() != Kind::kGt;
     }
   }
-  return Holds(kind(), bson::Compare(value, operand_, collator_));
+  return Satisfies(kind(), bson::Compare(value, operand_, collator_));
 }
 
 void ComparisonNode::SerializeOperator(bson::Builder* out) const {

@@ -35,6 +35,10 @@ class PathNode : public Node {
   LeafArray leaf_;
 };
 
+// Whether a comparison that came out as `order` (negative, 0, positive) satisfies the kind.
+// REQUIRES: kEq, kLt, kLte, kGt or kGte.
+bool Satisfies(Kind kind, int order);
+
 // $eq $lt $lte $gt $gte: a value of the same bracket of types in that relation.
 class ComparisonNode final : public PathNode {
  public:

@@ -46,11 +46,15 @@ class UniqueItemsRule final : public Rule {
   bson::Element keyword_;
 };
 
-// items with one schema, or additionalItems with a schema: all elements from `first` on.
-class EveryItemRule final : public Rule {
+// items and additionalItems: one schema for all elements from `first` on, or one for each place.
+class ItemsRule final : public Rule {
  public:
-  EveryItemRule(std::string_view name, SchemaPtr schema, size_t first)
-      : name_(name), schema_(std::move(schema)), first_(first) {}
+  ItemsRule(std::string_view name, SchemaPtr schema, size_t first)
+      : name_(name), first_(first), for_all_(true) {
+    schemas_.push_back(std::move(schema));
+  }
+  explicit ItemsRule(std::vector<SchemaPtr> schemas)
+      : name_("items"), schemas_(std::move(schemas)) {}
   bool Holds(const Value& value) const override {
     size_t index = 0;
     return !value.is_array() || Failing(value.AsArray(), &index).missing();
@@ -61,15 +65,23 @@ class EveryItemRule final : public Rule {
     out->Append("operatorName", name_);
     out->Append("reason", "At least one item did not match the sub-schema");
     out->Append("itemIndex", static_cast<int32_t>(index));
-    ExplainDetails(*schema_, failing, out);
+    ExplainDetails(*SchemaAt(index), failing, out);
   }
 
  private:
+  // Null: any value will do there.
+  const Schema* SchemaAt(size_t index) const {
+    if (for_all_) {
+      return index >= first_ ? schemas_[0].get() : nullptr;
+    }
+    return index < schemas_.size() ? schemas_[index].get() : nullptr;
+  }
   Value Failing(bson::View items, size_t* index) const {
     *index = 0;
     for (const bson::Element& item : items) {
       Value value = item.value();
-      if (*index >= first_ && !schema_->Matches(value)) {
+      const Schema* schema = SchemaAt(*index);
+      if (schema != nullptr && !schema->Matches(value)) {
         return value;
       }
       ++*index;
@@ -77,42 +89,9 @@ class EveryItemRule final : public Rule {
     return Value();
   }
   std::string_view name_;
-  SchemaPtr schema_;
-  size_t first_;
-};
-
-// items with an array of schemas: one for each place.
-class PlacedItemsRule final : public Rule {
- public:
-  explicit PlacedItemsRule(std::vector<SchemaPtr> schemas) : schemas_(std::move(schemas)) {}
-  bool Holds(const Value& value) const override {
-    size_t index = 0;
-    return !value.is_array() || Failing(value.AsArray(), &index).missing();
-  }
-  void Explain(const Value& value, bson::Builder* out) const override {
-    size_t index = 0;
-    Value failing = Failing(value.AsArray(), &index);
-    out->Append("operatorName", "items");
-    out->Append("reason", "At least one item did not match the sub-schema");
-    out->Append("itemIndex", static_cast<int32_t>(index));
-    ExplainDetails(*schemas_[index], failing, out);
-  }
-
- private:
-  Value Failing(bson::View items, size_t* index) const {
-    *index = 0;
-    for (const bson::Element& item : items) {
-      if (*index == schemas_.size()) {
-        break;
-      }
-      if (Value value = item.value(); !schemas_[*index]->Matches(value)) {
-        return value;
-      }
-      ++*index;
-    }
-    return Value();
-  }
   std::vector<SchemaPtr> schemas_;
+  size_t first_ = 0;
+  bool for_all_ = false;
 };
 
 // additionalItems: false
@@ -157,7 +136,7 @@ Result<RulePtr> ParseUniqueItems(const bson::Element& keyword, bson::View) {
 Result<RulePtr> ParseItems(const bson::Element& keyword, bson::View) {
   if (keyword.type() == bson::Type::kDocument) {
     ASSIGN_OR_RETURN(SchemaPtr schema, SubSchema(keyword, "items"));
-    return RulePtr(std::make_unique<EveryItemRule>("items", std::move(schema), 0));
+    return RulePtr(std::make_unique<ItemsRule>("items", std::move(schema), 0));
   }
   if (keyword.type() != bson::Type::kArray) {
     return WrongType("items", "an array or an object");
@@ -167,7 +146,7 @@ Result<RulePtr> ParseItems(const bson::Element& keyword, bson::View) {
     ASSIGN_OR_RETURN(SchemaPtr schema, SubSchema(item, "items"));
     schemas.push_back(std::move(schema));
   }
-  return RulePtr(std::make_unique<PlacedItemsRule>(std::move(schemas)));
+  return RulePtr(std::make_unique<ItemsRule>(std::move(schemas)));
 }
 
 // Counts only beside `items` with an array.
@@ -183,8 +162,7 @@ Result<RulePtr> ParseAdditionalItems(const bson::Element& keyword, bson::View sp
     return WrongType("additionalItems", "either an object or a boolean");
   }
   ASSIGN_OR_RETURN(SchemaPtr schema, SubSchema(keyword, "additionalItems"));
-  return counts ? RulePtr(
-                      std::make_unique<EveryItemRule>("additionalItems", std::move(schema), placed))
+  return counts ? RulePtr(std::make_unique<ItemsRule>("additionalItems", std::move(schema), placed))
                 : RulePtr();
 }
 
