@@ -20,6 +20,16 @@ bool Keeps(const exec::Row& row) {
 
 }  // namespace
 
+void BatchSize::Adjust(const std::vector<kv::ReadValue>& values, const std::vector<bool>& found) {
+  constexpr size_t kMostBytes = 1 << 20;
+  constexpr size_t kMostRows = 32;
+  size_t bytes = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    bytes += found[i] ? values[i].view().size() : 0;
+  }
+  rows_ = bytes > kMostBytes ? 1 : std::min(kMostRows, 2 * rows_);
+}
+
 Status FetchStage::ReadDocuments() {
   if (rows_.size() == 1) {
     values_.resize(1);
@@ -39,7 +49,7 @@ Status FetchStage::ReadDocuments() {
 Result<Step> FetchStage::Fill(OpContext& op) {
   rows_.clear();
   next_ = 0;
-  const size_t most = std::clamp<size_t>(ahead_, 1, batch_);
+  const size_t most = std::clamp<size_t>(ahead_, 1, batch_.rows());
   while (!input_ended_ && rows_.size() < most) {
     exec::Row row;
     ASSIGN_OR_RETURN(Step step, input_->Work(op, &row));
@@ -59,19 +69,9 @@ Result<Step> FetchStage::Fill(OpContext& op) {
     return input_ended_ ? Step::kEnd : Step::kAgain;
   }
   RETURN_IF_ERROR(ReadDocuments());
-  AdjustBatch();
+  batch_.Adjust(values_, found_);
   ahead_ -= std::min(ahead_, rows_.size());
   return Step::kRow;
-}
-
-void FetchStage::AdjustBatch() {
-  constexpr size_t kMostBytes = 1 << 20;
-  constexpr size_t kMostRows = 32;
-  size_t bytes = 0;
-  for (size_t i = 0; i < rows_.size(); ++i) {
-    bytes += found_[i] ? values_[i].view().size() : 0;
-  }
-  batch_ = bytes > kMostBytes ? 1 : std::min(kMostRows, 2 * batch_);
 }
 
 Result<Step> FetchStage::DoWork(OpContext& op, exec::Row* row) {

@@ -14,6 +14,17 @@
 
 namespace quire::store {
 
+// How many documents to read together: more and more of them, unless they are large.
+class BatchSize {
+ public:
+  size_t rows() const { return rows_; }
+  // What the last batch held.
+  void Adjust(const std::vector<kv::ReadValue>& values, const std::vector<bool>& found);
+
+ private:
+  size_t rows_ = 4;
+};
+
 // The documents of the input's rows, those that match `filter` (may be null). Takes up to
 // `ahead` rows of the input in advance to read their documents together. Everything given outlives
 // it.
@@ -34,15 +45,13 @@ class FetchStage final : public exec::Stage {
   // Takes rows of the input and reads their documents. kRow when there are any.
   Result<exec::Step> Fill(OpContext& op);
   Status ReadDocuments();
-  // The next batch is larger, unless documents are large.
-  void AdjustBatch();
 
   CollectionPtr collection_;
   Transaction* txn_;
   exec::Operator* input_;
   const expr::match::Filter* filter_;
   size_t ahead_;
-  size_t batch_ = 4;  // rows to take next time
+  BatchSize batch_;
   bool input_ended_ = false;
   std::vector<exec::Row> rows_;  // taken from the input; those from next_ on are still to be given
   size_t next_ = 0;

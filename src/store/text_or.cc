@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/text_or.h"
 
+#include <algorithm>
+
 #include "base/try.h"
 #include "store/collection.h"
 
@@ -25,6 +27,16 @@ Result<Step> TextOr::Gather(OpContext& op, exec::Row* row) {
   return Step::kAgain;
 }
 
+Status TextOr::ReadBatch() {
+  batch_begin_ = next_;
+  size_t end = std::min(order_.size(), next_ + batch_.rows());
+  std::vector<RecordId> ids(order_.begin() + static_cast<std::ptrdiff_t>(next_),
+                            order_.begin() + static_cast<std::ptrdiff_t>(end));
+  RETURN_IF_ERROR(FetchMany(*txn_, *collection_, ids, &values_, &found_));
+  batch_.Adjust(values_, found_);
+  return Status::Ok();
+}
+
 Result<Step> TextOr::DoWork(OpContext& op, exec::Row* row) {
   if (input_ < inputs_.size()) {
     return Gather(op, row);
@@ -33,13 +45,16 @@ Result<Step> TextOr::DoWork(OpContext& op, exec::Row* row) {
   if (next_ == order_.size()) {
     return Step::kEnd;
   }
+  if (next_ == batch_begin_ + found_.size()) {
+    RETURN_IF_ERROR(ReadBatch());
+  }
+  const size_t i = next_ - batch_begin_;
   RecordId id = order_[next_++];
-  ASSIGN_OR_RETURN(bool found, Fetch(*txn_, *collection_, id, &value_));
-  if (!found) {
+  if (!found_[i]) {
     return Step::kAgain;
   }
   ++counters_.docs_examined;
-  row->document = bson::View(value_.view().data());
+  row->document = bson::View(values_[i].view().data());
   row->fetched = true;
   row->meta = expr::Metadata();
   row->meta.record_id = id;

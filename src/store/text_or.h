@@ -9,6 +9,7 @@
 #include "exec/operator.h"
 #include "expr/match/match.h"
 #include "store/catalog.h"
+#include "store/fetch.h"
 #include "store/transaction.h"
 
 namespace quire::store {
@@ -30,6 +31,8 @@ class TextOr final : public exec::Stage {
 
  private:
   Result<exec::Step> Gather(OpContext& op, exec::Row* row);
+  // Reads the documents of the next ids together.
+  Status ReadBatch();
 
   CollectionPtr collection_;
   Transaction* txn_;
@@ -39,7 +42,10 @@ class TextOr final : public exec::Stage {
   std::unordered_map<RecordId, double> scores_;
   std::vector<RecordId> order_;
   size_t next_ = 0;
-  kv::ReadValue value_;
+  BatchSize batch_;
+  size_t batch_begin_ = 0;  // where in `order_` the documents at hand begin
+  std::vector<kv::ReadValue> values_;
+  std::vector<bool> found_;
 };
 
 }  // namespace quire::store
