@@ -53,6 +53,8 @@ constexpr FirstStage kFirstStages[] = {
     {"$currentOp", Action::inprog, true},
     {"$listSessions", Action::listSessions, true},
     {"$listLocalSessions", Action::listSessions, true},
+    {"$listClusterCatalog", Action::listCollections, false},
+    {"$querySettings", Action::querySettings, true},
 };
 
 std::string_view TextOf(const bson::Value& value) {
@@ -148,11 +150,22 @@ Status CheckPipeline(Invocation& i, bson::View pipeline, int depth) {
   return Status::Ok();
 }
 
+// On admin $listClusterCatalog tells of all databases.
+Status CheckClusterCatalog(Invocation& i) {
+  for (const std::string& database : i.engine.catalog().snapshot()->Databases()) {
+    RETURN_IF_ERROR(RequireAction(i, Action::listCollections, auth::Database(database)));
+  }
+  return Status::Ok();
+}
+
 Status CheckSource(Invocation& i, const Resource& source, bson::View pipeline) {
   std::string_view first;
   if (!pipeline.empty() && pipeline.front().type() == bson::Type::kDocument &&
       !pipeline.front().value().AsDocument().empty()) {
     first = pipeline.front().value().AsDocument().front().name();
+  }
+  if (first == "$listClusterCatalog" && i.database() == "admin") {
+    return CheckClusterCatalog(i);
   }
   for (const FirstStage& stage : kFirstStages) {
     if (stage.name == first) {

@@ -26,8 +26,8 @@ bool Writes(bson::View pipeline) {
 
 // These tell about the node as it is: a read concern has nothing to say about that.
 Status CheckLocalOnly(bson::View pipeline, std::string_view level) {
-  constexpr std::array<std::string_view, 3> kLocal = {"$currentOp", "$listLocalSessions",
-                                                      "$planCacheStats"};
+  constexpr std::string_view kLocal[] = {"$currentOp", "$listClusterCatalog", "$listLocalSessions",
+                                         "$planCacheStats"};
   if (level.empty() || level == "local" || pipeline.empty()) {
     return Status::Ok();
   }
@@ -46,9 +46,9 @@ Status CheckLocalOnly(bson::View pipeline, std::string_view level) {
 // Stages that read or change more than the documents of a snapshot.
 Status CheckStagesInTransaction(bson::View pipeline) {
   constexpr std::string_view kRefused[] = {
-      "$changeStream", "$collStats",         "$currentOp",    "$indexStats",
-      "$listCatalog",  "$listLocalSessions", "$listSessions", "$merge",
-      "$out",          "$planCacheStats",    "$unionWith",
+      "$changeStream",       "$collStats",         "$currentOp",    "$indexStats", "$listCatalog",
+      "$listClusterCatalog", "$listLocalSessions", "$listSessions", "$merge",      "$out",
+      "$planCacheStats",     "$unionWith",
   };
   for (const bson::Element& stage : pipeline) {
     bson::View spec = stage.value().AsDocument();

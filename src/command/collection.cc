@@ -7,6 +7,7 @@
 #include "command/access.h"
 #include "command/command.h"
 #include "engine/collection_uuid.h"
+#include "engine/listing.h"
 #include "engine/schema.h"
 #include "expr/projection/projection.h"
 #include "request/crud.h"
@@ -205,20 +206,9 @@ Result<std::optional<int64_t>> ReadBatchSize(const std::optional<bson::View>& cu
 
 bson::Document CollectionEntry(const store::CollectionInfo& info, bool name_only) {
   bson::Builder out;
-  out.Append("name", info.name)
-      .Append("type", info.is_view() && !info.is_oplog ? "view" : "collection");
-  if (name_only) {
-    return out.Finish();
-  }
-  out.Append("options", info.options).BeginDocument("info");
-  out.Append("readOnly", info.is_view());
-  if (!info.is_view()) {
-    out.Append("uuid",
-               bson::Value::Binary({reinterpret_cast<const char*>(info.uuid.data()), 16}, 4));
-  }
-  out.End();
-  if (!info.is_view() && !info.clustered && !info.indexes.empty()) {
-    out.Append("idIndex", info.indexes.front()->spec);
+  out.Append("name", info.name).Append("type", engine::KindOf(info));
+  if (!name_only) {
+    engine::AppendDescription(info, &out);
   }
   return out.Finish();
 }
@@ -227,7 +217,7 @@ bson::Document SystemViewsEntry(bool name_only) {
   bson::Builder out;
   out.Append("name", "system.views").Append("type", "collection");
   if (!name_only) {
-    out.BeginDocument("options").End().BeginDocument("info").Append("readOnly", false).End();
+    engine::AppendSystemViewsDescription(&out);
   }
   return out.Finish();
 }

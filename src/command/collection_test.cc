@@ -151,5 +151,59 @@ TEST(Window, CovarianceWithInfinities) {
   }
 }
 
+TEST(Collection, ClusterCatalogTellsOfTheDatabaseOrOfAll) {
+  Node node;
+  node.Run(R"({"create": "c", "capped": true, "size": 4096})");
+  node.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");
+  EXPECT_EQ(node.Code(R"({"insert": "other", "documents": [{"_id": 1}]})", "db2"), 0);
+  auto list = [&](const std::string& spec, std::string_view database) {
+    bson::Document reply = node.Run(R"({"aggregate": 1, "cursor": {}, "pipeline": [
+        {"$listClusterCatalog": )" + spec +
+                                        R"(}, {"$unset": ["info.uuid", "idIndex"]},
+        {"$match": {"db": {"$in": ["test", "db2"]}}}, {"$sort": {"ns": 1}}]})",
+                                    database);
+    return bson::ToJson(reply["cursor"].AsDocument()["firstBatch"]);
+  };
+  EXPECT_EQ(
+      list("{}", "test"),
+      R"([{"ns":"test.c","db":"test","type":"collection","options":{"capped":true,"size":4096},)"
+      R"("info":{"readOnly":false},"sharded":false},)"
+      R"({"ns":"test.system.views","db":"test","type":"collection","options":{},)"
+      R"("info":{"readOnly":false},"sharded":false},)"
+      R"({"ns":"test.v","db":"test","type":"view","options":{"viewOn":"c","pipeline":[]},)"
+      R"("info":{"readOnly":true},"sharded":false}])");
+  EXPECT_EQ(list(R"({"shards": true, "balancingConfiguration": true})", "db2"),
+            R"([{"ns":"db2.other","db":"db2","type":"collection","options":{},)"
+            R"("info":{"readOnly":false},"sharded":false,"shards":[]}])");
+  EXPECT_NE(list("{}", "admin").find("db2.other"), std::string::npos);
+  EXPECT_EQ(list("{}", "nosuch"), "[]");
+}
+
+TEST(Collection, ClusterCatalogRefuses) {
+  Node node;
+  const std::pair<const char*, int> cases[] = {
+      {R"({"aggregate": 1, "cursor": {}, "pipeline": [{"$listClusterCatalog": 1}]})", 9621302},
+      {R"({"aggregate": 1, "cursor": {}, "pipeline": [{"$listClusterCatalog": {"shards": 1}}]})",
+       14},
+      {R"({"aggregate": 1, "cursor": {}, "pipeline": [{"$listClusterCatalog": {"x": true}}]})",
+       40415},
+      {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$listClusterCatalog": {}}]})", 9621301},
+      {R"({"aggregate": "c", "cursor": {}, "pipeline": [
+          {"$facet": {"f": [{"$listClusterCatalog": {}}]}}]})",
+       9621301},
+      {R"({"aggregate": 1, "cursor": {}, "pipeline": [
+          {"$listClusterCatalog": {}}, {"$listClusterCatalog": {}}]})",
+       40602},
+      {R"({"aggregate": 1, "cursor": {}, "pipeline": [{"$match": {}}, {"$listClusterCatalog": {}}]})",
+       73},
+      {R"({"aggregate": 1, "cursor": {}, "pipeline": [{"$listClusterCatalog": {}}],
+          "readConcern": {"level": "majority"}})",
+       72},
+  };
+  for (const auto& [command, code] : cases) {
+    EXPECT_EQ(node.Code(command), code) << command;
+  }
+}
+
 }  // namespace
 }  // namespace quire::command

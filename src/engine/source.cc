@@ -3,6 +3,7 @@
 // The stages that tell about the node itself.
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "engine/listing.h"
 #include "engine/pipeline_run.h"
 #include "engine/query_shape.h"
 #include "engine/statistics.h"
@@ -178,6 +179,13 @@ Result<Documents> Settings(const Operation& operation, const plan::Namespace&,
   return out;
 }
 
+Result<Documents> Catalogue(const Operation& operation, const plan::Namespace& ns,
+                            const bson::Value& spec) {
+  bson::Value shards = spec.AsDocument()["shards"];
+  return ClusterCatalog(operation, ns.database,
+                        shards.type() == bson::Type::kBool && shards.AsBool());
+}
+
 struct SourceRow {
   std::string_view stage;
   Result<Documents> (*read)(const Operation&, const plan::Namespace&, const bson::Value& spec);
@@ -186,7 +194,7 @@ constexpr SourceRow kSources[] = {
     {"$indexStats", IndexStats},      {"$collStats", CollStats},
     {"$currentOp", CurrentOp},        {"$planCacheStats", PlanCache},
     {"$listLocalSessions", Sessions}, {"$listSessions", StoredSessions},
-    {"$querySettings", Settings},
+    {"$querySettings", Settings},     {"$listClusterCatalog", Catalogue},
 };
 
 }  // namespace

@@ -51,13 +51,13 @@ Status CheckPlace(const StageRow& row, const PipelineOptions& options) {
 
 Status CheckNamespace(const StageRow& row, const PipelineOptions& options) {
   bool on_database = options.ns.collection.empty();
-  if (options.place != PipelinePlace::kTop) {
+  if (options.place == PipelinePlace::kView) {
     return Status::Ok();
   }
   if ((row.flags & kDatabase) &&
       (!on_database || ((row.flags & kAdmin) && options.ns.database != "admin"))) {
     return Status(
-        kInvalidNamespace,
+        row.wrong_place,
         std::string(row.name) +
             ((row.flags & kAdmin) ? " must be run against the 'admin' database with {aggregate: 1}"
                                   : " must be run against the database with {aggregate: 1}, not a "
@@ -192,13 +192,13 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
       stages.push_back(std::move(stage));
     }
   }
+  RETURN_IF_ERROR(CheckCollectionless(rows, options));
   RETURN_IF_ERROR(CheckPosition(rows));
   RETURN_IF_ERROR(CheckChangeStream(rows, pipeline));
   RETURN_IF_ERROR(CheckText(stages));
   if (options.place == PipelinePlace::kTop) {
     RETURN_IF_ERROR(CheckSortMeta(stages));
   }
-  RETURN_IF_ERROR(CheckCollectionless(rows, options));
   return stages;
 }
 

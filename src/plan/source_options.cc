@@ -170,9 +170,17 @@ Status CheckQuerySettings(std::string_view stage, bson::View options) {
     if (option.name() != "showDebugQueryShape") {
       return UnknownField(stage, option.name());
     }
-    if (option.type() != bson::Type::kNull) {
-      RETURN_IF_ERROR(CheckBool(stage, option));
+    RETURN_IF_ERROR(CheckBool(stage, option));
+  }
+  return Status::Ok();
+}
+
+Status CheckClusterCatalog(std::string_view stage, bson::View options) {
+  for (const bson::Element& option : options) {
+    if (option.name() != "shards" && option.name() != "balancingConfiguration") {
+      return UnknownField(stage, option.name());
     }
+    RETURN_IF_ERROR(CheckBool(stage, option));
   }
   return Status::Ok();
 }
@@ -199,6 +207,7 @@ constexpr SourceRow kSources[] = {
     {"$planCacheStats", kFailedToParse, CheckPlanCacheStats},
     {"$changeStream", 6188500, CheckNothing},
     {"$querySettings", 7746800, CheckQuerySettings},
+    {"$listClusterCatalog", 9621302, CheckClusterCatalog},
 };
 
 // A number as the scale of sizes: doubles cut off, decimals rounded, at most 2^31 - 1.

@@ -100,6 +100,7 @@ struct StageRow {
   // One stage of the language may become several here.
   Result<Stages> (*parse)(const bson::Element& spec, const StageContext& context);
   uint32_t flags;
+  int wrong_place = 73;  // the error of a kDatabase stage on a collection: InvalidNamespace
 };
 
 // Null when there is no such stage.
