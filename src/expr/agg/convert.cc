@@ -114,10 +114,11 @@ Result<int64_t> TruncateNumber(const Value& value, int64_t min, int64_t max) {
         "Attempt to convert infinity value to integer type in $convert with no onError "
         "value");
   }
-  // The number itself has to be in range, not only its integral part.
+  // Of an int the number itself has to be in range, not only its integral part as of a long.
   auto n = bson::TruncatedInt64(value);
-  if (!n || bson::CompareNumbers(value, Value(min)) < 0 ||
-      bson::CompareNumbers(value, Value(max)) > 0) {
+  bool narrow = max < INT64_MAX;
+  if (!n || (narrow && (bson::CompareNumbers(value, Value(min)) < 0 ||
+                        bson::CompareNumbers(value, Value(max)) > 0))) {
     return WouldOverflow(value);
   }
   return *n;

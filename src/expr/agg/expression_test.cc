@@ -93,6 +93,9 @@ TEST(Expression, Numbers) {
       {R"({"e": {"$bitAnd": [12, 10]}})", "{}", R"({"r": 8})"},
       {R"({"e": {"$toString": 1e16}})", "{}", R"({"r": "1e+16"})"},
       {R"({"e": {"$toInt": "12x"}})", "{}", "", 241},
+      {R"({"e": {"$toLong": {"$numberDecimal": "9223372036854775807.999"}}})", "{}",
+       R"({"r": {"$numberLong": "9223372036854775807"}})"},
+      {R"({"e": {"$toLong": {"$numberDecimal": "9223372036854775808"}}})", "{}", "", 241},
   };
   for (const Case& c : kCases) {
     Check(c);
