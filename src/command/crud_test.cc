@@ -245,5 +245,37 @@ TEST(Ttl, ExpiresOldDocuments) {
             R"([{"_id":2},{"_id":3},{"_id":4}])");
 }
 
+TEST(Crud, HintsReachTheCollectionOfAView) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": 1}, {"_id": 2}]})");
+  node.Run(
+      R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1", "sparse": true}]})");
+  node.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");
+  EXPECT_EQ(node.Json(R"({"count": "v", "hint": "a_1"})"), R"({"n":1,"ok":1.0})");
+  EXPECT_EQ(node.Batch(R"({"find": "v", "hint": {"a": 1}})"), R"([{"_id":1,"a":1}])");
+  EXPECT_EQ(node.Json(R"({"distinct": "v", "key": "_id", "hint": "a_1"})"),
+            R"({"values":[1],"ok":1.0})");
+  for (const char* read :
+       {R"({"count": "v", "hint": "nosuch"})", R"({"find": "v", "hint": "nosuch"})",
+        R"({"distinct": "v", "key": "a", "hint": {"z": 1}})"}) {
+    EXPECT_EQ(node.Code(read), 2) << read;
+  }
+}
+
+TEST(Crud, MergePipelinesKnowTheVariablesOfTheCommand) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "x": 5}]})");
+  node.Run(R"({"insert": "to", "documents": [{"_id": 1}]})");
+  auto merge = [&](const std::string& let) {
+    return node.Code(R"({"aggregate": "c", "cursor": {}, "let": {"v": 7, "w": 8}, "pipeline": [
+        {"$merge": {"into": "to", )" +
+                     let + R"( "whenMatched": [{"$set": {"v": "$$v", "w": "$$w"}}]}}]})");
+  };
+  EXPECT_EQ(merge(""), 0);
+  EXPECT_EQ(node.Batch(R"({"find": "to"})"), R"([{"_id":1,"v":7,"w":8}])");
+  EXPECT_EQ(merge(R"("let": {"v": "$x"},)"), 0);
+  EXPECT_EQ(node.Batch(R"({"find": "to"})"), R"([{"_id":1,"v":5,"w":8}])");
+}
+
 }  // namespace
 }  // namespace quire::command

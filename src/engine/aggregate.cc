@@ -106,7 +106,8 @@ Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::strin
 
 Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::string& ns,
                                          const std::vector<bson::Document>& stages,
-                                         bson::View collation, bson::View let) {
+                                         bson::View collation, bson::View let,
+                                         const bson::Value& hint) {
   bson::Builder array;
   for (const bson::Document& stage : stages) {
     array.Push(stage.view());
@@ -115,7 +116,7 @@ Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::
   size_t dot = ns.find('.');
   auto run = std::make_unique<PipelineRun>(
       operation, plan::Namespace{ns.substr(0, dot), ns.substr(dot + 1)}, pipeline, true);
-  RETURN_IF_ERROR(run->Open(operation, collation, let, bson::Value()));
+  RETURN_IF_ERROR(run->Open(operation, collation, let, hint));
   auto cursor = std::make_shared<Cursor>();
   cursor->ns = ns;
   Own(operation, cursor.get());

@@ -49,6 +49,7 @@ Status ExplainAggregate(const Operation& operation, std::string_view database,
 // A pipeline on the documents of `ns`, for reads of views: `stages` follow the view's own.
 Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::string& ns,
                                          const std::vector<bson::Document>& stages,
-                                         bson::View collation, bson::View let);
+                                         bson::View collation, bson::View let,
+                                         const bson::Value& hint);
 
 }  // namespace quire::engine

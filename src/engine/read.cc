@@ -342,7 +342,7 @@ Result<std::shared_ptr<Cursor>> FindOnView(const Operation& operation, const std
       !request.max.empty()) {
     return Status(kInvalidPipelineOperator, "Option not supported on views: " + ns);
   }
-  return ReadView(operation, ns, StagesOf(request), request.collation, request.let);
+  return ReadView(operation, ns, StagesOf(request), request.collation, request.let, request.hint);
 }
 
 void Summarise(const PlannedQuery& query, request::OpSummary* summary) {
@@ -497,7 +497,8 @@ Result<int64_t> CountOnView(const Operation& operation, const std::string& ns,
   if (request.limit > 0) {
     stages.push_back(StageOf("$limit", bson::Value(request.limit)));
   }
-  ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, stages, request.collation, bson::View()));
+  ASSIGN_OR_RETURN(auto cursor,
+                   ReadView(operation, ns, stages, request.collation, bson::View(), request.hint));
   int64_t n = 0;
   exec::Row row;
   while (true) {
@@ -559,7 +560,8 @@ Status Distinct(const Operation& operation, const std::string& ns,
     if (!request.query.empty()) {
       stages.push_back(StageOf("$match", bson::Value(request.query)));
     }
-    ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, stages, request.collation, bson::View()));
+    ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, stages, request.collation, bson::View(),
+                                           request.hint));
     RETURN_IF_ERROR(values.AddAll(operation.op, *cursor->source));
   } else {
     PlannedQuery::Parts parts;

@@ -258,6 +258,11 @@ class MergeSink : public plan::DocumentSink {
   Result<bson::Document> Variables(bson::View document) const {
     bson::Builder out;
     bson::View let = options_.let;
+    for (const auto& [name, value] : context_.let) {
+      if (let.empty() ? name != "new" : !let.Has(name)) {
+        out.BeginDocument(name).Append("$literal", value.value()).End();
+      }
+    }
     if (let.empty()) {
       out.BeginDocument("new").Append("$literal", document).End();
       return out.Finish();
