@@ -42,6 +42,10 @@ void AppendOrdered(const Value& value, Direction direction, const StringCompare*
 // To be called once after the last AppendOrdered that shares `type_bits`.
 void TrimTypeBits(std::string* type_bits);
 
+// Appends what the encoding alone says of the value: numbers and strings without their exact types.
+void AppendAsOrdered(std::string_view name, const Value& value, const StringCompare* strings,
+                     Builder* out);
+
 // Reads encodings back. The bytes outlive it.
 class OrderedReader {
  public:

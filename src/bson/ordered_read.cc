@@ -427,6 +427,13 @@ bool OrderedReader::Read(Direction direction, std::string_view name, Builder* ou
   return ok;
 }
 
+void AppendAsOrdered(std::string_view name, const Value& value, const StringCompare* strings,
+                     Builder* out) {
+  std::string bytes;
+  AppendOrdered(value, Direction::kAscending, strings, &bytes, nullptr);
+  OrderedReader(bytes, {}).Read(Direction::kAscending, name, out);
+}
+
 bool OrderedReader::Skip(Direction direction) { return Read(direction, "", nullptr); }
 
 }  // namespace quire::bson

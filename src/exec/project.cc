@@ -2,6 +2,7 @@
 #include "exec/project.h"
 
 #include "base/try.h"
+#include "bson/ordered.h"
 
 namespace quire::exec {
 
@@ -15,6 +16,16 @@ Status Project::AddSortKey(Row* row) {
   return Status::Ok();
 }
 
+void Project::NoteRecordId(const Row& row) {
+  bson::Builder out;
+  if (record_ids_ == RecordIds::kClusterKey) {
+    bson::AppendAsOrdered("$recordId", row.document["_id"], cluster_collation_, &out);
+  } else {
+    out.Append("$recordId", row.meta.record_id);
+  }
+  record_id_ = out.Finish();
+}
+
 Result<Step> Project::DoWork(OpContext& op, Row* row) {
   auto step = input_->Work(op, row);
   if (!step.ok() || *step != Step::kRow) {
@@ -23,15 +34,18 @@ Result<Step> Project::DoWork(OpContext& op, Row* row) {
   if (sort_key_.pattern != nullptr) {
     RETURN_IF_ERROR(AddSortKey(row));
   }
+  if (record_ids_ != RecordIds::kNone) {
+    NoteRecordId(*row);
+  }
   if (projection_ != nullptr) {
     projected_.clear();
     RETURN_IF_ERROR(projection_->Apply(row->document, &row->meta, &projected_));
     row->document = bson::View(projected_.data());
   }
-  if (show_record_id_) {
+  if (record_ids_ != RecordIds::kNone) {
     with_id_.clear();
     bson::Builder out(&with_id_);
-    out.AppendFields(row->document).Append("$recordId", row->meta.record_id);
+    out.AppendFields(row->document).AppendFields(record_id_);
     out.Close();
     row->document = bson::View(with_id_.data());
   }

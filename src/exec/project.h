@@ -3,8 +3,10 @@
 // Stages that change what a row shows.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
+#include "bson/compare.h"
 #include "exec/operator.h"
 #include "expr/projection/projection.h"
 #include "expr/sort/sort_key.h"
@@ -17,27 +19,39 @@ struct SortKeySource {
   const expr::Context* context = nullptr;
 };
 
+// What showRecordId shows.
+enum class RecordIds : uint8_t {
+  kNone,
+  kNumber,
+  kClusterKey,  // of a clustered collection: the document's _id as its key tells it
+};
+
 // Applies a projection and, if asked, adds the field $recordId. `input` and `projection` (may be
-// null) outlive it.
+// null) outlive it; `cluster_collation` is the clustered index's.
 class Project final : public Stage {
  public:
-  Project(Operator* input, const expr::Projection* projection, bool show_record_id,
-          SortKeySource sort_key = {})
+  Project(Operator* input, const expr::Projection* projection, RecordIds record_ids,
+          SortKeySource sort_key = {}, const bson::StringCompare* cluster_collation = nullptr)
       : input_(input),
         projection_(projection),
-        show_record_id_(show_record_id),
-        sort_key_(sort_key) {}
+        record_ids_(record_ids),
+        sort_key_(sort_key),
+        cluster_collation_(cluster_collation) {}
 
  protected:
   Result<Step> DoWork(OpContext& op, Row* row) override;
 
  private:
   Status AddSortKey(Row* row);
+  // Takes down what $recordId shows, before the projection leaves it out.
+  void NoteRecordId(const Row& row);
 
   Operator* input_;
   const expr::Projection* projection_;
-  bool show_record_id_;
+  RecordIds record_ids_;
   SortKeySource sort_key_;
+  const bson::StringCompare* cluster_collation_;
+  bson::Document record_id_;
   bson::Document sort_key_values_;
   std::string projected_;
   std::string with_id_;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "plan/bounds.h"
+#include "plan/clustered_scan.h"
 #include "store/multikey.h"
 
 namespace quire::plan {
@@ -30,7 +31,7 @@ PlanNode* ScanOf(PlanNode& access) {
 bool TurnToSort(const Query& query, PlanNode& access) {
   PlanNode* scan = ScanOf(access);
   if (scan == nullptr) {
-    return false;
+    return IsInClusterOrder(query, access);
   }
   SortOrder order = OrderOf(query, *scan);
   if (order == SortOrder::kNone) {

@@ -7,6 +7,7 @@
 #include "bson/number.h"
 #include "plan/arrange.h"
 #include "plan/bounds.h"
+#include "plan/clustered_scan.h"
 #include "plan/plan_cache.h"
 #include "plan/special.h"
 #include "plan/subset.h"
@@ -20,13 +21,6 @@ namespace {
 bool HasHint(const Query& query) {
   return query.hint.is_string() ||
          (query.hint.is_document() && !query.hint.AsDocument().empty() && NaturalHint(query) == 0);
-}
-
-bool HintNames(const Query& query, const store::IndexInfo& index) {
-  if (query.hint.is_string()) {
-    return query.hint.AsString() == index.name;
-  }
-  return bson::CompareDocuments(query.hint.AsDocument(), index.key_pattern) == 0;
 }
 
 bool Allows(bson::View names_and_patterns, const store::IndexInfo& index) {
@@ -46,8 +40,7 @@ IndexChoice ChoiceOf(const store::IndexInfo& index) {
 }
 
 Status NoSolutions(const Query& query) {
-  return {kNoQueryExecutionPlans, "error processing query: ns=" + query.collection->ns() +
-                                      " planner returned error :: caused by :: No query solutions"};
+  return PlannerError(kNoQueryExecutionPlans, query, "No query solutions");
 }
 
 bool Trivial(const Query& query) { return query.filter == nullptr || query.filter->trivial(); }
@@ -86,7 +79,7 @@ void AddSortedScans(const Query& query, const std::vector<IndexChoice>& indexes,
 std::vector<IndexChoice> ChoicesAmong(const Query& query, bson::View names_and_patterns) {
   std::vector<IndexChoice> found;
   for (const auto& index : query.collection->indexes) {
-    if (!index->hidden && Allows(names_and_patterns, *index)) {
+    if (!index->hidden && !IsClusterKey(query, *index) && Allows(names_and_patterns, *index)) {
       found.push_back(ChoiceOf(*index));
     }
   }
@@ -94,6 +87,19 @@ std::vector<IndexChoice> ChoicesAmong(const Query& query, bson::View names_and_p
 }
 
 }  // namespace
+
+bool HintNames(const Query& query, const store::IndexInfo& index) {
+  if (query.hint.is_string()) {
+    return query.hint.AsString() == index.name;
+  }
+  return query.hint.is_document() &&
+         bson::CompareDocuments(query.hint.AsDocument(), index.key_pattern) == 0;
+}
+
+Status PlannerError(int code, const Query& query, const std::string& what) {
+  return {code, "error processing query: ns=" + query.collection->ns() +
+                    " planner returned error :: caused by :: " + what};
+}
 
 int NaturalHint(const Query& query) {
   if (!query.hint.is_document()) {
@@ -114,17 +120,17 @@ Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
     // What an administrator allows goes before the hint.
     return ChoicesAmong(query, filter->indexes);
   }
+  if (HintsClusterKey(query)) {
+    return found;
+  }
   bool hinted = HasHint(query);
   for (const auto& index : query.collection->indexes) {
-    if (!index->hidden && (!hinted || HintNames(query, *index))) {
+    if (!index->hidden && !IsClusterKey(query, *index) && (!hinted || HintNames(query, *index))) {
       found.push_back(ChoiceOf(*index));
     }
   }
   if (hinted && found.empty()) {
-    return Status(kBadValue,
-                  "error processing query: ns=" + query.collection->ns() +
-                      " planner returned error :: caused by :: hint provided does not correspond "
-                      "to an existing index");
+    return PlannerError(kBadValue, query, "hint provided does not correspond to an existing index");
   }
   if (!query.min.empty() || !query.max.empty()) {
     return found;
@@ -146,6 +152,12 @@ PlanNodePtr CollectionScanOf(const Query& query) {
     scan->filter = {std::shared_ptr<const void>(), query.filter};
   }
   scan->backward = NaturalHint(query) < 0;
+  if (query.collection->clustered) {
+    if (query.hint.missing()) {
+      scan->backward = ClusterKeyDirection(query) < 0;
+    }
+    BoundByClusterKey(query, scan.get());
+  }
   return scan;
 }
 
@@ -158,7 +170,7 @@ Result<std::vector<PlanNodePtr>> MakeCandidates(const Query& query,
     plans.push_back(Arrange(query, std::move(scan), &blocking));
     return plans;
   }
-  if (NaturalHint(query) != 0 || query.tailable) {
+  if (NaturalHint(query) != 0 || query.tailable || HintsClusterKey(query)) {
     plans.push_back(Arrange(query, CollectionScanOf(query), &blocking));
     return plans;
   }
@@ -196,8 +208,12 @@ Result<std::vector<PlanNodePtr>> MakeCandidates(const Query& query,
       return NoSolutions(query);
     }
   }
-  if (plans.empty()) {
-    plans.push_back(Arrange(query, CollectionScanOf(query), &blocking));
+  if (plans.empty() || (query.collection->clustered && !HasHint(query))) {
+    PlanNodePtr scan = CollectionScanOf(query);
+    if (plans.empty() || scan->kind == StageKind::kClusteredScan ||
+        ClusterKeyDirection(query) != 0) {
+      plans.push_back(Arrange(query, std::move(scan), &blocking));
+    }
   }
   return plans;
 }

@@ -3,6 +3,7 @@
 // The plans among which a query's plan is chosen.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "plan/enumerate.h"
@@ -16,6 +17,12 @@ namespace quire::plan {
 Result<std::vector<IndexChoice>> UsableIndexes(const Query& query);
 // Those of query.allowed_indexes that are there.
 std::vector<IndexChoice> AllowedIndexes(const Query& query);
+
+// The hint is the index's name or key pattern.
+bool HintNames(const Query& query, const store::IndexInfo& index);
+
+// What MongoDB's planner says when it finds no plan.
+Status PlannerError(int code, const Query& query, const std::string& what);
 
 // {hint: {$natural: 1}} or -1; 0 when the hint is not that.
 int NaturalHint(const Query& query);

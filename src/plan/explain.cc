@@ -67,6 +67,7 @@ class StatsWriter {
     const exec::Counters& counters = running.op->counters();
     switch (running.node->kind) {
       case StageKind::kCollectionScan:
+      case StageKind::kClusteredScan:
         out_->Append("docsExamined", Counter(counters.docs_examined));
         break;
       case StageKind::kIdLookup:

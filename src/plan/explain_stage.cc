@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bson/number.h"
+#include "bson/ordered.h"
 #include "expr/match/node.h"
 #include "store/multikey.h"
 
@@ -60,6 +61,10 @@ void StageWriter::Description(const PlanNode& node, const Running* running) {
   switch (node.kind) {
     case StageKind::kCollectionScan:
       out_->Append("direction", node.backward ? "backward" : "forward");
+      break;
+    case StageKind::kClusteredScan:
+      out_->Append("direction", node.backward ? "backward" : "forward");
+      Range(node.range);
       break;
     case StageKind::kIndexScan:
     case StageKind::kCountScan:
@@ -139,6 +144,16 @@ void StageWriter::Scan(const PlanNode& node) {
   }
   out_->Append("direction", node.backward ? "backward" : "forward");
   Bounds(node);
+}
+
+void StageWriter::Range(const RecordRange& range) {
+  auto append = [&](std::string_view name, const std::optional<bson::OwnedValue>& end) {
+    if (end.has_value()) {
+      bson::AppendAsOrdered(name, end->value(), nullptr, out_);
+    }
+  };
+  append("minRecord", range.min);
+  append("maxRecord", range.max);
 }
 
 void StageWriter::TextMatch(const PlanNode& node) {

@@ -26,6 +26,7 @@ class StageWriter {
   void Sort(const PlanNode& node);
   void Bounds(const PlanNode& node);
   void CountBounds(const PlanNode& node);
+  void Range(const RecordRange& range);
   void Projection();
 
   const Query& query_;

@@ -37,9 +37,10 @@ bson::Value SimpleId(const Query& query) {
 }  // namespace
 
 PlanNodePtr IdLookupPlan(const Query& query) {
-  bool plain = query.hint.missing() && query.min.empty() && query.max.empty() && query.skip == 0 &&
-               !query.return_key && !query.tailable && query.distinct_path.empty() &&
-               query.context->collator == nullptr && query.collection->collator == nullptr;
+  bool plain = !query.collection->clustered && query.hint.missing() && query.min.empty() &&
+               query.max.empty() && query.skip == 0 && !query.return_key && !query.tailable &&
+               query.distinct_path.empty() && query.context->collator == nullptr &&
+               query.collection->collator == nullptr;
   bson::Value id = plain ? SimpleId(query) : bson::Value();
   if (id.missing()) {
     return nullptr;

@@ -116,6 +116,7 @@ class Lowering {
       case StageKind::kRecordCount:
         return std::make_unique<exec::Eof>();
       case StageKind::kCollectionScan:
+      case StageKind::kClusteredScan:
         return MakeCollectionScan(node);
       case StageKind::kIdLookup:
         return std::make_unique<store::IdLookup>(query_.collection, txn_, node.id);
@@ -154,8 +155,7 @@ class Lowering {
         [[fallthrough]];
       case StageKind::kProjectionCovered:
       case StageKind::kProjectionDefault:
-        return std::make_unique<exec::Project>(input, query_.projection, query_.show_record_id,
-                                               SortKeyFor(query_));
+        return MakeProject(input);
       case StageKind::kReturnKey:
         return std::make_unique<exec::ReturnKey>(input);
       case StageKind::kCount:
@@ -166,12 +166,37 @@ class Lowering {
     return nullptr;
   }
 
+  std::unique_ptr<exec::Operator> MakeProject(exec::Operator* input) const {
+    exec::RecordIds record_ids = exec::RecordIds::kNone;
+    const expr::Collator* cluster_collation = nullptr;
+    if (query_.show_record_id && query_.collection->clustered) {
+      record_ids = exec::RecordIds::kClusterKey;
+      cluster_collation = query_.collection->indexes.front()->collator.get();
+    } else if (query_.show_record_id) {
+      record_ids = exec::RecordIds::kNumber;
+    }
+    return std::make_unique<exec::Project>(input, query_.projection, record_ids, SortKeyFor(query_),
+                                           cluster_collation);
+  }
+
   std::unique_ptr<exec::Operator> MakeCollectionScan(const PlanNode& node) const {
     store::CollectionScanOptions options;
     options.direction = node.backward ? kv::Direction::kBackward : kv::Direction::kForward;
     options.filter = node.filter.get();
     if (query_.has_scan_after) {
       options.after = query_.scan_after;
+    }
+    auto key_of = [](const bson::OwnedValue& stored) {
+      std::string bytes;
+      bson::AppendOrdered(stored.value(), bson::Direction::kAscending, nullptr, &bytes, nullptr);
+      return bytes;
+    };
+    if (node.range.min.has_value()) {
+      options.min_id = key_of(*node.range.min);
+    }
+    if (node.range.max.has_value()) {
+      options.max_id = key_of(*node.range.max);
+      options.max_inclusive = node.range.max_inclusive;
     }
     return std::make_unique<store::CollectionScan>(query_.collection, txn_, options);
   }

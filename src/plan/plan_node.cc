@@ -11,6 +11,8 @@ std::string_view StageName(StageKind kind) {
       return "EOF";
     case StageKind::kCollectionScan:
       return "COLLSCAN";
+    case StageKind::kClusteredScan:
+      return "CLUSTERED_IXSCAN";
     case StageKind::kIdLookup:
       return "IDHACK";
     case StageKind::kIndexScan:
@@ -83,6 +85,8 @@ PlanNodePtr PlanNode::Clone() const {
   copy->index = index;
   copy->owned_index = owned_index;
   copy->bounds = bounds;
+  copy->range = range;
+  copy->in_id_order = in_id_order;
   copy->multikey = multikey;
   copy->needs_key = needs_key;
   copy->distinct_part = distinct_part;

@@ -27,6 +27,7 @@ namespace quire::plan {
 enum class StageKind {
   kEof,
   kCollectionScan,
+  kClusteredScan,
   kIdLookup,
   kIndexScan,
   kCountScan,
@@ -62,6 +63,13 @@ struct ScanBounds {
   bson::Document max;
 };
 
+// What part of a clustered collection a scan visits, by values of _id as stored.
+struct RecordRange {
+  std::optional<bson::OwnedValue> min;
+  std::optional<bson::OwnedValue> max;
+  bool max_inclusive = true;
+};
+
 // A $text with what its index says.
 struct TextSearch {
   expr::text::IndexSpec spec;
@@ -86,6 +94,8 @@ struct PlanNode {
   const store::IndexInfo* index = nullptr;
   std::shared_ptr<const store::IndexInfo> owned_index;  // keeps a wildcard's form alive
   ScanBounds bounds;
+  RecordRange range;         // of kClusteredScan
+  bool in_id_order = false;  // a scan of a clustered collection whose order is the query's
   uint64_t multikey = 0;     // the index's multikey bits when it was planned
   bool needs_key = false;    // rows show the key as a document
   size_t distinct_part = 0;  // of kDistinctScan: one row per value up to this part

@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "plan/arrange.h"
 #include "plan/candidates.h"
+#include "plan/clustered_scan.h"
 #include "plan/explain.h"
 #include "plan/id_lookup.h"
 #include "plan/plan_cache.h"
@@ -23,7 +24,7 @@ void CountAccesses(const Query& query, const PlanNode& node) {
     query.collection->indexes.front()->state->accesses.fetch_add(1, std::memory_order_relaxed);
   } else if (node.index != nullptr) {
     node.index->state->accesses.fetch_add(1, std::memory_order_relaxed);
-  } else if (node.kind == StageKind::kCollectionScan) {
+  } else if (node.kind == StageKind::kCollectionScan || node.kind == StageKind::kClusteredScan) {
     auto& state = *query.collection->state;
     (query.tailable ? state.tailable_scans : state.scans).fetch_add(1, std::memory_order_relaxed);
   }
@@ -92,7 +93,7 @@ Result<bool> QueryPlan::ChooseAllowed(OpContext& op, store::Transaction& txn) {
   }
   for (const bson::Element& e : query_.allowed_indexes) {
     query_.hint = e.value();
-    if (NaturalHint(query_) != 0) {
+    if (NaturalHint(query_) != 0 || HintsClusterKey(query_)) {
       RETURN_IF_ERROR(ChooseFrom(op, {}, txn));
       return true;
     }

@@ -6,16 +6,12 @@
 #include "plan/arrange.h"
 #include "plan/bounds.h"
 #include "plan/candidates.h"
+#include "plan/clustered_scan.h"
 #include "store/multikey.h"
 
 namespace quire::plan {
 
 namespace {
-
-Status PlannerError(int code, const Query& query, const std::string& what) {
-  return {code, "error processing query: ns=" + query.collection->ns() +
-                    " planner returned error :: caused by :: " + what};
-}
 
 // Whether the names of `key` are those of the index, in order.
 bool NamesMatch(bson::View key, bson::View pattern) {
@@ -78,6 +74,10 @@ Result<PlanNodePtr> MinMaxScan(const Query& query, const std::vector<IndexChoice
   if (query.hint.missing() || (query.hint.is_document() && query.hint.AsDocument().empty())) {
     return PlannerError(51173, query,
                         "When using min()/max() a hint of which index to use must be provided");
+  }
+  if (HintsClusterKey(query)) {
+    RETURN_IF_ERROR(CheckClusterKeyRange(query));
+    return CollectionScanOf(query);
   }
   const IndexChoice& choice = indexes.front();
   const store::IndexInfo& index = *choice.info;

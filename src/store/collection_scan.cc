@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/collection_scan.h"
 
+#include <utility>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "store/collection.h"
@@ -9,9 +11,33 @@ namespace quire::store {
 
 using exec::Step;
 
+Status CollectionScan::OpenClustered() {
+  kv::Range range = TableRange(collection_->indexes.front()->table->id);
+  std::string prefix = range.begin;
+  if (options_.min_id.has_value()) {
+    range.begin = prefix + *options_.min_id;
+  }
+  if (options_.max_id.has_value()) {
+    range.end = prefix + *options_.max_id;
+    if (options_.max_inclusive && range.begin == range.end) {
+      point_ = std::move(range.begin);
+      return Status::Ok();
+    }
+    if (options_.max_inclusive) {
+      range.end.push_back('\0');
+    }
+  }
+  if (range.begin < range.end) {
+    ASSIGN_OR_RETURN(cursor_, txn_->kv().Scan(std::move(range), options_.direction));
+  }
+  return Status::Ok();
+}
+
 Status CollectionScan::Open() {
-  kv::Range range = TableRange(collection_->clustered ? collection_->indexes.front()->table->id
-                                                      : collection_->table->id);
+  if (collection_->clustered) {
+    return OpenClustered();
+  }
+  kv::Range range = TableRange(collection_->table->id);
   if (options_.after.has_value()) {
     kv::ReadValue value;
     bool found = true;
@@ -30,13 +56,23 @@ Status CollectionScan::Open() {
   return Status::Ok();
 }
 
+Result<bool> CollectionScan::Advance() {
+  if (cursor_ != nullptr) {
+    return cursor_->Next();
+  }
+  if (point_.empty()) {
+    return false;
+  }
+  return txn_->kv().Get(std::exchange(point_, {}), &entry_);
+}
+
 Status CollectionScan::Load(exec::Row* row) {
   if (!collection_->clustered) {
     row->document = bson::View(cursor_->value().data());
     row->meta.record_id = ReadRecordId(cursor_->key().substr(4));
     return Status::Ok();
   }
-  row->meta.record_id = ReadRecordId(cursor_->value());
+  row->meta.record_id = ReadRecordId(cursor_ != nullptr ? cursor_->value() : entry_.view());
   ASSIGN_OR_RETURN(bool found, Fetch(*txn_, *collection_, row->meta.record_id, &document_));
   if (!found) {
     return {kDataCorruptionDetected, "An _id of " + collection_->ns() + " leads to no document"};
@@ -47,11 +83,12 @@ Status CollectionScan::Load(exec::Row* row) {
 
 Result<Step> CollectionScan::DoWork(OpContext& op, exec::Row* row) {
   RETURN_IF_ERROR(op.CheckInterrupt());
-  if (cursor_ == nullptr) {
+  if (!opened_) {
+    opened_ = true;
     RETURN_IF_ERROR(Open());
     return Step::kAgain;
   }
-  ASSIGN_OR_RETURN(bool more, cursor_->Next());
+  ASSIGN_OR_RETURN(bool more, Advance());
   if (!more) {
     return Step::kEnd;
   }

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "exec/operator.h"
 #include "expr/match/match.h"
@@ -20,27 +21,39 @@ struct CollectionScanOptions {
   const expr::match::Filter* filter = nullptr;
   // Begins after this record. In a capped collection CappedPositionLost when it is gone.
   std::optional<RecordId> after;
+  // Of a clustered collection: from and to these keys of its index.
+  std::optional<std::string> min_id;
+  std::optional<std::string> max_id;
+  bool max_inclusive = true;
 };
 
 class CollectionScan final : public exec::Stage {
  public:
   // `txn` outlives the scan.
   CollectionScan(CollectionPtr collection, Transaction* txn, CollectionScanOptions options)
-      : collection_(std::move(collection)), txn_(txn), options_(options) {}
+      : collection_(std::move(collection)), txn_(txn), options_(std::move(options)) {}
 
  protected:
   Result<exec::Step> DoWork(OpContext& op, exec::Row* row) override;
 
  private:
   Status Open();
+  Status OpenClustered();
+  // To the next record; false at the end.
+  Result<bool> Advance();
   // The record the cursor stands on, into the row.
   Status Load(exec::Row* row);
 
   CollectionPtr collection_;
   Transaction* txn_;
   CollectionScanOptions options_;
+  bool opened_ = false;
   std::unique_ptr<kv::Cursor> cursor_;  // of a clustered collection: over its _id index
-  kv::ReadValue document_;              // what a clustered collection's entry leads to
+  // Of a clustered collection: the one key in place of a cursor, until it is read; its entry; the
+  // document an entry leads to.
+  std::string point_;
+  kv::ReadValue entry_;
+  kv::ReadValue document_;
 };
 
 }  // namespace quire::store

@@ -92,7 +92,8 @@ Status UnsetStage::Parse(const StageContext&) {
 }
 
 Result<OperatorPtr> ProjectStage::Build(OpContext&, OperatorPtr input, PipelineEnvironment&) const {
-  auto top = std::make_unique<exec::Project>(input.get(), projection_.get(), false);
+  auto top =
+      std::make_unique<exec::Project>(input.get(), projection_.get(), exec::RecordIds::kNone);
   return OperatorPtr(std::make_unique<exec::WithInput>(std::move(input), std::move(top)));
 }
 
