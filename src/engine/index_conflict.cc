@@ -80,7 +80,8 @@ Result<bool> IsThere(bson::View wanted, bson::View there) {
   std::string_view name = wanted["name"].AsString();
   bool same_name = name == there["name"].AsString();
   Likeness likeness = Compare(wanted, there);
-  if (name == "_id_" && same_name) {
+  bool of_id = bson::Compare(wanted["key"], there["key"]) == 0 && there.Has("clustered");
+  if ((name == "_id_" && same_name) || of_id) {
     return true;
   }
   if (!same_name && likeness == Likeness::kDifferent) {

@@ -90,6 +90,20 @@ Status CreateImplicitly(const Operation& operation, const std::string& ns) {
 
 namespace {
 
+// The same options in whatever order.
+bool SameOptions(bson::View a, bson::View b) {
+  if (a.Count() != b.Count()) {
+    return false;
+  }
+  for (const bson::Element& e : a) {
+    bson::Value other = b[e.name()];
+    if (other.missing() || bson::Compare(e.value(), other) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // A view over a view must compare strings as that one does, and views must not lead in a circle.
 Status CheckViewSource(const Operation& operation, const std::string& ns, const std::string& source,
                        const expr::Collator* collator) {
@@ -162,7 +176,7 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
   }
   // What is there as it was wanted is as good as made.
   ASSIGN_OR_RETURN(store::CollectionPtr there, operation.Find(ns));
-  bool same = there != nullptr && bson::CompareDocuments(there->options, kept) == 0;
+  bool same = there != nullptr && SameOptions(there->options, kept);
   return same ? Status::Ok() : made;
 }
 
@@ -207,6 +221,25 @@ Status CreateIndexesInTransaction(const Operation& operation, const std::string&
   return pending->AddIndexes(txn, indexes);
 }
 
+// {clustered: true} may name the clustered index that is there; createIndexes makes none.
+Status CheckClusteredOption(const store::CollectionInfo* collection, bson::View spec) {
+  bson::Value clustered = spec["clustered"];
+  bool asked = clustered.is_number() ? !bson::IsZero(clustered)
+                                     : clustered.type() == bson::Type::kBool && clustered.AsBool();
+  if (!asked) {
+    return Status::Ok();
+  }
+  if (collection == nullptr) {
+    return {6100900, "The 'clustered' option cannot create a collection with createIndexes"};
+  }
+  if (!collection->clustered ||
+      bson::CompareDocuments(spec["key"].AsDocument(), collection->indexes.front()->key_pattern) !=
+          0) {
+    return {6243700, "The 'clustered' option is for the key of a clustered collection alone"};
+  }
+  return Status::Ok();
+}
+
 Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::string& ns,
                                         const std::vector<bson::View>& specs) {
   CreatedIndexes result;
@@ -218,6 +251,7 @@ Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::s
   std::vector<bson::Document> wanted;
   for (bson::View spec : specs) {
     ASSIGN_OR_RETURN(bson::Document normal, NormaliseIndexSpec(spec, collator));
+    RETURN_IF_ERROR(CheckClusteredOption(collection.get(), spec));
     if (normal.view().Has("hidden") && Split(ns).second.starts_with("system.")) {
       return Status(kBadValue, "Can't hide index on system collection");
     }

@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/number.h"
 #include "store/index_build.h"
 #include "store/multikey.h"
 #include "store/special_keys.h"
@@ -39,6 +40,33 @@ Status NoteMultikey(Transaction& txn, const IndexInfo& index, const IndexKeySet&
       state->array_paths.Keep(path);
     }
   });
+  return Status::Ok();
+}
+
+// The key of a clustered collection's document is its record id, and those have a limit.
+Status CheckClusterKeySize(const bson::Value& id, const IndexKey& key) {
+  constexpr size_t kMostBytes = size_t{8} << 20;
+  constexpr size_t kBinaryOverhead =
+      7;  // as MongoDB writes it: type, five bytes of length, subtype
+  size_t size =
+      id.type() == bson::Type::kBinary ? id.AsBinary().size() + kBinaryOverhead : key.bytes.size();
+  if (size > kMostBytes) {
+    return {5894900, "A record id of " + std::to_string(size) +
+                         " bytes is larger than the most that is allowed, " +
+                         std::to_string(kMostBytes)};
+  }
+  return Status::Ok();
+}
+
+// A clustered collection's key leaves out the type of its value, and without it MongoDB cannot tell
+// of NaN and the infinities that they are there already.
+Status CheckTellable(const bson::Value& id) {
+  if (id.is_number() && bson::IsNan(id)) {
+    return {50819, "The type of a duplicate NaN is not known"};
+  }
+  if (id.is_number() && bson::IsInfinite(id)) {
+    return {50826, "The type of a duplicate infinity is not known"};
+  }
   return Status::Ok();
 }
 
@@ -245,6 +273,9 @@ void IndexEntry(const IndexInfo& index, const IndexKey& key, RecordId id, std::s
 Status DuplicateKeyError(const CollectionInfo& info, const IndexInfo& index,
                          std::string_view key_bytes, std::string_view type_bits) {
   bson::Document value = DecodeKey(index.keys, key_bytes, type_bits);
+  if (info.clustered && index.is_id) {
+    RETURN_IF_ERROR(CheckTellable(value["_id"]));
+  }
   bson::Builder extra;
   extra.Append("keyPattern", index.key_pattern).Append("keyValue", value);
   std::string shown = "{ ";
@@ -270,6 +301,9 @@ Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson:
   IndexKeySet keys;
   for (const auto& index : info.indexes) {
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
+    if (info.clustered && index->is_id) {
+      RETURN_IF_ERROR(CheckClusterKeySize(document["_id"], keys.keys.front()));
+    }
   }
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
