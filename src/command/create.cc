@@ -8,6 +8,7 @@
 #include "command/access.h"
 #include "command/command.h"
 #include "engine/schema.h"
+#include "engine/storage_options.h"
 #include "request/crud.h"
 
 namespace quire::command {
@@ -230,15 +231,39 @@ Status CheckView(const CreateFields& f) {
   if (f.view_on->empty()) {
     return {kBadValue, "'viewOn' cannot be empty"};
   }
-  if (f.capped || f.size || f.max || f.validator || f.validation_level || f.validation_action ||
-      f.storage_engine || f.index_defaults || !f.clustered_index.missing() ||
-      (f.change_images && (*f.change_images)["enabled"].AsBool())) {
-    return {kInvalidOptions, "Options of a collection cannot be given for a view"};
+  if (f.change_images && (*f.change_images)["enabled"].AsBool()) {
+    return {kInvalidOptions, "option not supported on a view: changeStreamPreAndPostImages"};
   }
   return Status::Ok();
 }
 
+Status CheckStorage(const CreateFields& f) {
+  if (f.storage_engine) {
+    RETURN_IF_ERROR(engine::CheckStorageEngine(*f.storage_engine));
+  }
+  return f.index_defaults ? engine::CheckIndexOptionDefaults(*f.index_defaults) : Status::Ok();
+}
+
+// Of a view: what else is given is for collections, and goes for nothing.
+bson::Document ViewOptions(const CreateFields& f) {
+  bson::Builder out;
+  out.Append("viewOn", *f.view_on).BeginArray("pipeline");
+  for (const bson::Element& stage : f.pipeline.view) {
+    if (!stage.value().nullish()) {
+      out.Push(stage.value());
+    }
+  }
+  out.End();
+  if (f.collation) {
+    out.Append("collation", *f.collation);
+  }
+  return out.Finish();
+}
+
 bson::Document StoredOptions(const CreateFields& f, const ClusteredFields& clustered) {
+  if (f.view_on) {
+    return ViewOptions(f);
+  }
   bson::Builder out;
   if (f.capped.value_or(false)) {
     out.Append("capped", true);
@@ -252,13 +277,13 @@ bson::Document StoredOptions(const CreateFields& f, const ClusteredFields& clust
       out.Append("max", static_cast<int32_t>(*f.max));
     }
   }
-  if (f.storage_engine) {
+  if (f.storage_engine && !f.storage_engine->empty()) {
     out.Append("storageEngine", *f.storage_engine);
   }
-  if (f.index_defaults) {
+  if (f.index_defaults && !f.index_defaults->empty()) {
     out.Append("indexOptionDefaults", *f.index_defaults);
   }
-  if (f.change_images) {
+  if (f.change_images && (*f.change_images)["enabled"].AsBool()) {
     out.Append("changeStreamPreAndPostImages", *f.change_images);
   }
   if (f.validator) {
@@ -273,9 +298,6 @@ bson::Document StoredOptions(const CreateFields& f, const ClusteredFields& clust
     out.Append("validationAction", *f.validation_action);
   } else if (f.validator) {
     out.Append("validationAction", "error");
-  }
-  if (f.view_on) {
-    out.Append("viewOn", *f.view_on).AppendArray("pipeline", f.pipeline.view);
   }
   if (f.collation) {
     out.Append("collation", *f.collation);
@@ -325,6 +347,7 @@ Status RunCreate(Invocation& i) {
   }
   RETURN_IF_ERROR(CheckCapped(f));
   RETURN_IF_ERROR(CheckValidation(f, i.database()));
+  RETURN_IF_ERROR(CheckStorage(f));
   RETURN_IF_ERROR(CheckView(f));
   bson::Document options = StoredOptions(f, clustered);
   return engine::CreateCollection(i.operation, ns, options);
