@@ -13,6 +13,16 @@ bool IsSpace(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
+std::vector<std::string> FoldAll(const std::vector<std::string>& phrases,
+                                 const TokenOptions& options) {
+  std::vector<std::string> folded;
+  folded.reserve(phrases.size());
+  for (const std::string& phrase : phrases) {
+    folded.push_back(Fold(phrase, options));
+  }
+  return folded;
+}
+
 }  // namespace
 
 void Query::AddWords(std::string_view text, bool negated) {
@@ -82,6 +92,8 @@ bool Query::Matches(const IndexSpec& spec, bson::View document) const {
   bool term_found = !check_terms;
   bool refused = false;
   std::vector<bool> phrase_found(phrases_.size());
+  std::vector<std::string> wanted = FoldAll(phrases_, asked);
+  std::vector<std::string> unwanted = FoldAll(negated_phrases_, asked);
   auto holds = [](const std::string& text, const std::string& phrase) {
     return text.find(phrase) != text.npos;
   };
@@ -97,11 +109,11 @@ bool Query::Matches(const IndexSpec& spec, bson::View document) const {
           return;
         }
         std::string folded = Fold(text, asked);
-        for (size_t i = 0; i < phrases_.size(); ++i) {
-          phrase_found[i] = phrase_found[i] || holds(folded, Fold(phrases_[i], asked));
+        for (size_t i = 0; i < wanted.size(); ++i) {
+          phrase_found[i] = phrase_found[i] || holds(folded, wanted[i]);
         }
-        for (const std::string& phrase : negated_phrases_) {
-          refused = refused || holds(folded, Fold(phrase, asked));
+        for (const std::string& phrase : unwanted) {
+          refused = refused || holds(folded, phrase);
         }
       });
   return walked.ok() && term_found && !refused &&
