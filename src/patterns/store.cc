@@ -82,10 +82,20 @@ auto Store::Send(const Write& write) const -> decltype(write()) {
   return result;
 }
 
+void Store::Ask(std::string_view collection, const bson::Document& filter,
+                const FindOptions& options) const {
+  if (seams_.queries != nullptr) {
+    seams_.queries->Asks(Doc("find", collection, "filter", filter, "sort", options.sort, "skip",
+                             options.skip, "limit", options.limit));
+  }
+}
+
 Result<std::optional<bson::Document>> Store::FindOne(std::string_view collection,
                                                      const bson::Document& filter,
                                                      FindOptions options) const {
   options.session = session_;
+  options.limit = 1;
+  Ask(collection, filter, options);
   return In(collection).FindOne(filter, options);
 }
 
@@ -93,6 +103,7 @@ Result<std::vector<bson::Document>> Store::Find(std::string_view collection,
                                                 const bson::Document& filter,
                                                 FindOptions options) const {
   options.session = session_;
+  Ask(collection, filter, options);
   ASSIGN_OR_RETURN(Cursor cursor, In(collection).Find(filter, options));
   std::vector<bson::Document> found;
   while (cursor.Next()) {
@@ -105,6 +116,10 @@ Result<std::vector<bson::Document>> Store::Find(std::string_view collection,
 Result<std::vector<bson::Document>> Store::Aggregate(std::string_view collection,
                                                      const Pipeline& pipeline,
                                                      const bson::Document& extra) const {
+  if (seams_.queries != nullptr) {
+    seams_.queries->Asks(
+        Doc("aggregate", collection, "pipeline", ListOf(pipeline), "cursor", Doc()));
+  }
   ASSIGN_OR_RETURN(Cursor cursor,
                    In(collection).Aggregate(pipeline, {.session = session_, .extra = extra}));
   std::vector<bson::Document> found;
@@ -116,6 +131,7 @@ Result<std::vector<bson::Document>> Store::Aggregate(std::string_view collection
 }
 
 Result<int64_t> Store::Count(std::string_view collection, const bson::Document& filter) const {
+  Ask(collection, filter, {});
   return In(collection).Count(filter, {.session = session_});
 }
 
@@ -133,6 +149,7 @@ Status Store::Insert(std::string_view collection, const bson::Document& document
 
 Result<int64_t> Store::UpdateOne(std::string_view collection, const bson::Document& filter,
                                  const bson::Document& update, bool upsert) const {
+  Ask(collection, filter, {.limit = 1});
   return Send([&]() -> Result<int64_t> {
     ASSIGN_OR_RETURN(
         UpdateResult result,
@@ -143,6 +160,7 @@ Result<int64_t> Store::UpdateOne(std::string_view collection, const bson::Docume
 
 Result<int64_t> Store::UpdateMany(std::string_view collection, const bson::Document& filter,
                                   const bson::Document& update) const {
+  Ask(collection, filter, {});
   return Send([&]() -> Result<int64_t> {
     ASSIGN_OR_RETURN(UpdateResult result,
                      In(collection).UpdateMany(filter, update.view(), {.session = session_}));
@@ -154,6 +172,7 @@ Result<std::optional<bson::Document>> Store::FindAndUpdate(std::string_view coll
                                                            const bson::Document& filter,
                                                            const bson::Document& update,
                                                            bool upsert) const {
+  Ask(collection, filter, {.limit = 1});
   return Send([&] {
     return In(collection)
         .FindOneAndUpdate(filter, update,
@@ -162,10 +181,12 @@ Result<std::optional<bson::Document>> Store::FindAndUpdate(std::string_view coll
 }
 
 Result<int64_t> Store::DeleteOne(std::string_view collection, const bson::Document& filter) const {
+  Ask(collection, filter, {.limit = 1});
   return Send([&] { return In(collection).DeleteOne(filter, {.session = session_}); });
 }
 
 Result<int64_t> Store::DeleteMany(std::string_view collection, const bson::Document& filter) const {
+  Ask(collection, filter, {});
   return Send([&] { return In(collection).DeleteMany(filter, {.session = session_}); });
 }
 

@@ -57,6 +57,14 @@ class FaultHook {
   virtual Fault BeforeWrite() = 0;
 };
 
+// Called before every read and every write by a filter that a system sends.
+class QueryHook {
+ public:
+  virtual ~QueryHook() = default;
+  // `query` is a find or an aggregate command that looks at the same documents in the same way.
+  virtual void Asks(const bson::Document& query) = 0;
+};
+
 // Borrowed: they outlive the systems that use them.
 struct Seams {
   Clock* clock = Clock::System();
@@ -64,6 +72,7 @@ struct Seams {
   RandomSource* random = RandomSource::System();
   CrashHook* crash = nullptr;
   FaultHook* faults = nullptr;
+  QueryHook* queries = nullptr;
 
   // Crashed when the hook says so. A step that is one of several takes its number apart.
   Status After(std::string_view point) const;

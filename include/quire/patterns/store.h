@@ -84,6 +84,9 @@ class Store {
 
  private:
   Collection In(std::string_view collection) const { return database_.GetCollection(collection); }
+  // Tells the query hook of a find; limit 0: all.
+  void Ask(std::string_view collection, const bson::Document& filter,
+           const FindOptions& options) const;
   // Sends a write past the fault hook.
   template <typename Write>
   auto Send(const Write& write) const -> decltype(write());
