@@ -19,10 +19,28 @@ struct Course {
   int writes = 0;
 };
 
-Course Record(World* world, const CrashCase& test) {
+// The world as a run finds it.
+void Begin(World* world, const CrashCase& test, const World::Snapshot& start) {
+  if (test.once) {
+    world->Restore(start);
+  } else {
+    world->Clear();
+  }
+  if (test.setup) {
+    test.setup(world);
+  }
+}
+
+void Repeat(World* world, const CrashCase& test) {
+  if (test.repeated) {
+    test.repeated(test.operation(world, world->seams()));
+  }
+}
+
+Course Record(World* world, const CrashCase& test, const World::Snapshot& start) {
   TestCrash crash;
   TestFaults faults;
-  test.setup(world);
+  Begin(world, test, start);
   (void)test.operation(world, world->seams(&crash, &faults));
   Settle(test, world);
   return {crash.seen, faults.writes};
@@ -36,61 +54,114 @@ class DeadAfter : public FaultHook {
 };
 
 // A point that is passed several times is a case each time: `number` is its place in the course.
-void RunAtPoint(World* world, const CrashCase& test, const Course& course, int number, bool late) {
+void RunAtPoint(World* world, const CrashCase& test, const World::Snapshot& start,
+                const Course& course, int number, bool late) {
   SCOPED_TRACE((late ? "late after " : "crash after ") +
                course.points[static_cast<size_t>(number) - 1] + ", point " +
                std::to_string(number));
-  world->Clear();
+  Begin(world, test, start);
   TestCrash crash;
   DeadAfter process;
   crash.number = number;
   crash.action = [&] {
     test.always(world);
     if (late) {
+      Repeat(world, test);
+      test.always(world);
       Settle(test, world);
     }
     process.dead = !late;
     return late;
   };
-  test.setup(world);
   Status status = test.operation(world, world->seams(&crash, &process));
   EXPECT_TRUE(crash.fired);
   EXPECT_TRUE(late || Is(status, Error::kCrashed)) << status.ToString();
   test.always(world);
+  if (!status.ok()) {
+    Repeat(world, test);
+    test.always(world);
+  }
   Settle(test, world);
 }
 
-void RunWithFault(World* world, const CrashCase& test, int write, FaultHook::Fault fault) {
+void RunWithFault(World* world, const CrashCase& test, const World::Snapshot& start, int write,
+                  FaultHook::Fault fault) {
   SCOPED_TRACE("write " + std::to_string(write) + " fault " +
                std::to_string(static_cast<int>(fault)));
-  world->Clear();
+  Begin(world, test, start);
   TestFaults faults;
   faults.at = write;
   faults.fault = fault;
   if (fault == FaultHook::Fault::kNone) {  // only late
     faults.before = [&] { Settle(test, world); };
   }
-  test.setup(world);
-  (void)test.operation(world, world->seams(nullptr, &faults));
+  Status status = test.operation(world, world->seams(nullptr, &faults));
   test.always(world);
+  if (!status.ok()) {
+    Repeat(world, test);
+    test.always(world);
+  }
   Settle(test, world);
+}
+
+bool Same(const std::vector<bson::Document>& a, const std::vector<bson::Document>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const bson::Document& x, const bson::Document& y) { return x.bytes() == y.bytes(); });
 }
 
 }  // namespace
 
+World::Snapshot World::Take() {
+  Snapshot snapshot;
+  snapshot.now = clock.Now();
+  auto names = client.GetDatabase(database).ListCollectionNames();
+  EXPECT_TRUE(names.ok()) << names.status().ToString();
+  for (const std::string& name : *names) {
+    snapshot.documents[name] = *store.Find(name, bson::Document());
+  }
+  return snapshot;
+}
+
+// Most collections are as they were after most runs.
+void World::Restore(const Snapshot& snapshot) {
+  std::map<std::string, std::vector<bson::Document>> now = Take().documents;
+  for (const auto& [name, documents] : snapshot.documents) {
+    now.try_emplace(name);
+  }
+  for (const auto& [name, documents] : now) {
+    auto found = snapshot.documents.find(name);
+    const std::vector<bson::Document> before =
+        found == snapshot.documents.end() ? std::vector<bson::Document>() : found->second;
+    if (Same(documents, before)) {
+      continue;
+    }
+    EXPECT_TRUE(store.DeleteMany(name, bson::Document()).ok());
+    if (!before.empty()) {
+      EXPECT_TRUE(client.GetDatabase(database).GetCollection(name).InsertMany(before).ok());
+    }
+  }
+  clock.Set(snapshot.now);
+}
+
 int RunCrashCase(Place place, const CrashCase& test) {
   World world(place);
-  const Course course = Record(&world, test);
+  World::Snapshot start;
+  if (test.once) {
+    test.once(&world);
+    start = world.Take();
+  }
+  const Course course = Record(&world, test, start);
   int runs = 1;
   for (int number = 1; number <= static_cast<int>(course.points.size()); ++number) {
-    RunAtPoint(&world, test, course, number, false);
-    RunAtPoint(&world, test, course, number, true);
+    RunAtPoint(&world, test, start, course, number, false);
+    RunAtPoint(&world, test, start, course, number, true);
     runs += 2;
   }
   for (int write = 1; write <= course.writes; ++write) {
     for (auto fault :
          {FaultHook::Fault::kNone, FaultHook::Fault::kFailBefore, FaultHook::Fault::kLoseAnswer}) {
-      RunWithFault(&world, test, write, fault);
+      RunWithFault(&world, test, start, write, fault);
       ++runs;
     }
   }

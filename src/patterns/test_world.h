@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,6 +45,7 @@ class TestClock : public Clock {
   bson::Date Now() override { return bson::Date{millis_.load()}; }
   void Advance(std::chrono::milliseconds by) { millis_ += by.count(); }
   void Reset() { millis_ = kStart; }
+  void Set(bson::Date now) { millis_ = now.millis; }
 
  private:
   static constexpr int64_t kStart = 1'600'000'000'000;
@@ -118,6 +120,14 @@ struct World {
     clock.Reset();
   }
 
+  // Every document and the time, to come back to. Indexes stay as they are.
+  struct Snapshot {
+    std::map<std::string, std::vector<bson::Document>> documents;
+    bson::Date now;
+  };
+  Snapshot Take();
+  void Restore(const Snapshot& snapshot);
+
   static inline std::atomic<int> next{0};
   Client client;
   std::string database;
@@ -125,11 +135,18 @@ struct World {
   Store store;  // for looking
 };
 
-// A scenario of the standard crash test. Each run finds its world without documents.
+// A scenario of the standard crash test. Each run finds its world without documents, or as `once`
+// left it.
 struct CrashCase {
+  // Optional. Runs once: what it stores is there again at the start of each run.
+  std::function<void(World*)> once;
+  // Optional, with `once`: runs at the start of each run.
   std::function<void(World*)> setup;
   // The operation under test, by a client with these seams. Its status may be any.
   std::function<Status(World*, const Seams&)> operation;
+  // Optional: the operation has a key, so it is repeated after an error, and by another client
+  // while the first is paused. Gets what the repeat answered.
+  std::function<void(const Status&)> repeated;
   // Lets enough time pass and runs the jobs until they change nothing.
   std::function<void(World*)> settle;
   // Must hold at every instant, and once everything is settled.
