@@ -147,4 +147,17 @@ bool Marked(bson::View document, const Claim& claim) {
   return claim.keyed && Holds(document["marks"], bson::Value(claim.id));
 }
 
+Status InsertOnce(const Store& store, std::string_view collection, const Document& document,
+                  const Claim& claim) {
+  bson::Builder out;
+  out.AppendFields(document).Append("call", claim.id);
+  Status inserted = store.Insert(collection, out.Finish());
+  if (!IsDuplicateKey(inserted)) {
+    return inserted;
+  }
+  ASSIGN_OR_RETURN(auto found, store.FindOne(collection, Doc("_id", document["_id"])));
+  const bool mine = found && (*found)["call"].BinaryEquals(bson::Value(claim.id));
+  return mine ? Status::Ok() : inserted;
+}
+
 }  // namespace quire::patterns
