@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/cms.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/try.h"
@@ -58,6 +61,33 @@ Document PhotoDetail(const Photo& photo, const GridFsFile& file) {
              file.length);
 }
 
+Status CheckPlace(const Node& node) {
+  return node.section.empty() || node.slug.empty()
+             ? MakeError(Error::kInvalidName, "a node has a section and a slug")
+             : Status::Ok();
+}
+
+std::vector<std::string> Distinct(const std::vector<std::string>& tags) {
+  std::vector<std::string> distinct;
+  for (const std::string& tag : tags) {
+    if (std::find(distinct.begin(), distinct.end(), tag) == distinct.end()) {
+      distinct.push_back(tag);
+    }
+  }
+  return distinct;
+}
+
+// What tells one call from another with its key.
+Document NodeArguments(const Node& node) {
+  return Doc("section", node.section, "slug", node.slug, "type", node.type, "title", node.title,
+             "author", node.author.id, "tags", ListOf(node.tags), "published",
+             node.published ? bson::Value(*node.published) : bson::Value(), "detail", node.detail);
+}
+Document PhotoArguments(const Photo& photo) {
+  return Doc("filename", photo.filename, "type", photo.content_type, "width", photo.width, "height",
+             photo.height, "by", photo.uploaded_by);
+}
+
 Node NodeOf(const Document& document) {
   const Document metadata(document["metadata"].AsDocument());
   Node node;
@@ -99,7 +129,7 @@ std::vector<IndexSpec> Cms::Indexes() {
        .keys = R"({"metadata.detail.file_id": 1})",
        .options = R"({"sparse": true})"},
       {kFiles, R"({"filename": 1, "uploadDate": 1})"},
-      {kFiles, R"({"metadata.state": 1, "metadata.at": 1})"},
+      {kFiles, R"({"metadata.state": 1, "metadata.at": 1, "_id": 1})"},
       {kChunks, R"({"files_id": 1, "n": 1})", true},
       Idempotency::Index(),
   };
@@ -113,37 +143,32 @@ std::vector<ShardKeySpec> Cms::ShardKeys() {
 
 Result<bson::ObjectId> Cms::CreateNode(const Node& node, const CallKey& key) const {
   RETURN_IF_ERROR(CheckDetail(node));
-  const Document arguments =
-      Doc("section", node.section, "slug", node.slug, "type", node.type, "title", node.title,
-          "author", node.author.id, "tags", ListOf(node.tags), "published",
-          node.published ? bson::Value(*node.published) : bson::Value(), "detail", node.detail);
+  RETURN_IF_ERROR(CheckPlace(node));
   auto create = [&](const Claim& claim) -> Result<Document> {
     ASSIGN_OR_RETURN(bson::ObjectId nonce, Insert(node, claim));
     return Doc("nonce", nonce);
   };
-  ASSIGN_OR_RETURN(Document made, calls_.Once("cms.create_node", key, arguments, create));
+  ASSIGN_OR_RETURN(Document made, calls_.Once("cms.create_node", key, NodeArguments(node), create));
   return made["nonce"].AsObjectId();
 }
 
 // The claim's id is both the node's and its first nonce.
 Result<bson::ObjectId> Cms::Insert(const Node& node, const Claim& claim) const {
-  if (node.section.empty() || node.slug.empty()) {
-    return MakeError(Error::kInvalidName, "a node has a section and a slug");
-  }
   const bson::Date now = store_.Now();
   const Document metadata =
       Doc("nonce", claim.id, "section", node.section, "slug", node.slug, "type", node.type, "title",
           node.title, "created", now, "updated", now, "published",
           node.published ? bson::Value(*node.published) : bson::Value::Null(), "author",
-          Doc("id", node.author.id, "name", node.author.name), "tags", ListOf(node.tags), "detail",
-          node.detail);
+          Doc("id", node.author.id, "name", node.author.name), "tags", ListOf(Distinct(node.tags)),
+          "detail", node.detail);
   Status inserted = store_.Insert(kNodes, Doc("_id", claim.id, "metadata", metadata));
   if (IsDuplicateKey(inserted)) {
     ASSIGN_OR_RETURN(auto mine, store_.FindOne(kNodes, Doc("_id", claim.id)));
     inserted = mine ? Status::Ok() : MakeError(Error::kSlugTaken, node.slug);
   }
   RETURN_IF_ERROR(inserted);
-  RETURN_IF_ERROR(store_.seams().After("cms.create_node.c1"));
+  const char* operation = node.type == kPhoto ? "cms.upload_photo.c3" : "cms.create_node.c1";
+  RETURN_IF_ERROR(store_.seams().After(operation));
   return claim.id;
 }
 
@@ -183,47 +208,64 @@ Result<bson::ObjectId> Cms::UpdateText(std::string_view section, std::string_vie
   return saved["nonce"].AsObjectId();
 }
 
-Status Cms::Edit(std::string_view section, std::string_view slug, const Document& update) const {
-  ASSIGN_OR_RETURN(int64_t matched, store_.UpdateOne(kNodes, ByKey(section, slug), update));
-  RETURN_IF_ERROR(store_.seams().After("cms.edit.c1"));
-  return matched == 1 ? Status::Ok() : MakeError(Error::kNotFound, slug);
+// A call that was repeated, and whose first try comes late, changes nothing the second time.
+Status Cms::Edit(std::string_view operation, std::string_view section, std::string_view slug,
+                 const Document& update, const CallKey& key) const {
+  const Document where = ByKey(section, slug);
+  auto edit = [&](const Claim& claim) -> Status {
+    ASSIGN_OR_RETURN(int64_t matched,
+                     store_.UpdateOne(kNodes, Unmarked(where, claim), Marking(update, claim)));
+    RETURN_IF_ERROR(store_.seams().After(operation, 1));
+    if (matched == 0) {
+      ASSIGN_OR_RETURN(auto found, store_.FindOne(kNodes, where));
+      return found && Marked(*found, claim) ? Status::Ok() : MakeError(Error::kNotFound, slug);
+    }
+    return Status::Ok();
+  };
+  return calls_.DoOnce(operation, key, Doc("node", where, "update", update), edit);
 }
 
 Status Cms::AddTags(std::string_view section, std::string_view slug,
-                    const std::vector<std::string>& tags) const {
-  return Edit(section, slug, Doc("$addToSet", Doc("metadata.tags", Doc("$each", ListOf(tags)))));
+                    const std::vector<std::string>& tags, const CallKey& key) const {
+  return Edit("cms.add_tags", section, slug,
+              Doc("$addToSet", Doc("metadata.tags", Doc("$each", ListOf(tags)))), key);
 }
 
 Status Cms::RemoveTags(std::string_view section, std::string_view slug,
-                       const std::vector<std::string>& tags) const {
-  return Edit(section, slug, Doc("$pull", Doc("metadata.tags", Doc("$in", ListOf(tags)))));
+                       const std::vector<std::string>& tags, const CallKey& key) const {
+  return Edit("cms.remove_tags", section, slug,
+              Doc("$pull", Doc("metadata.tags", Doc("$in", ListOf(tags)))), key);
 }
 
-Status Cms::Publish(std::string_view section, std::string_view slug, bson::Date when) const {
-  return Edit(section, slug, Doc("$set", Doc("metadata.published", when)));
+Status Cms::Publish(std::string_view section, std::string_view slug, bson::Date when,
+                    const CallKey& key) const {
+  return Edit("cms.publish", section, slug, Doc("$set", Doc("metadata.published", when)), key);
 }
 
-Status Cms::Unpublish(std::string_view section, std::string_view slug) const {
-  return Edit(section, slug, Doc("$set", Doc("metadata.published", bson::Value::Null())));
+Status Cms::Unpublish(std::string_view section, std::string_view slug, const CallKey& key) const {
+  return Edit("cms.unpublish", section, slug,
+              Doc("$set", Doc("metadata.published", bson::Value::Null())), key);
 }
 
-// 1 the bytes, as a file nothing shows.
-Result<GridFsFile> Cms::Stage(std::string_view section, std::string_view slug,
-                              const Photo& photo) const {
+Result<GridFsFile> Cms::Stage(std::string_view operation, std::string_view section,
+                              std::string_view slug, const Photo& photo) const {
   const Document metadata = Doc("node_key", Doc("section", section, "slug", slug), "state",
                                 "staged", "at", store_.Now(), "uploaded_by", photo.uploaded_by);
   ASSIGN_OR_RETURN(GridFsUpload upload, assets_.OpenUpload(photo.filename, {.metadata = metadata}));
-  for (;;) {
+  for (bool more = true; more;) {
     Result<std::string> bytes = photo.read();
     if (!bytes.ok()) {
       RETURN_IF_ERROR(upload.Abort());
       return bytes.status();
     }
-    if (bytes->empty()) {
-      return upload.Finish();
-    }
+    more = !bytes->empty();
     RETURN_IF_ERROR(upload.Write(*bytes));
   }
+  ASSIGN_OR_RETURN(GridFsFile file, upload.Finish());
+  RETURN_IF_ERROR(store_.seams().After(operation, 1));
+  RETURN_IF_ERROR(SetState(file.id.value(), "staged", "live"));
+  RETURN_IF_ERROR(store_.seams().After(operation, 2));
+  return file;
 }
 
 Status Cms::SetState(const bson::Value& file, std::string_view from, std::string_view to) const {
@@ -233,44 +275,84 @@ Status Cms::SetState(const bson::Value& file, std::string_view from, std::string
       .status();
 }
 
-Result<bson::ObjectId> Cms::UploadPhoto(const Node& node, const Photo& photo) const {
-  ASSIGN_OR_RETURN(GridFsFile file, Stage(node.section, node.slug, photo));
-  RETURN_IF_ERROR(store_.seams().After("cms.upload_photo.c1"));
-  RETURN_IF_ERROR(SetState(file.id.value(), "staged", "live"));
-  RETURN_IF_ERROR(store_.seams().After("cms.upload_photo.c2"));
+Result<bson::ObjectId> Cms::UploadPhoto(const Node& node, const Photo& photo,
+                                        const CallKey& key) const {
+  const Document arguments = Doc("node", NodeArguments(node), "photo", PhotoArguments(photo));
+  ASSIGN_OR_RETURN(Document shown,
+                   calls_.Once("cms.upload_photo", key, arguments,
+                               [&](const Claim& claim) { return UploadOnce(node, photo, claim); }));
+  return shown["nonce"].AsObjectId();
+}
+
+// Every try uploads a file of its own; the node, whose _id is the claim's, shows one of them.
+Result<Document> Cms::UploadOnce(const Node& node, const Photo& photo, const Claim& claim) const {
+  if (claim.repeated) {
+    ASSIGN_OR_RETURN(auto made, store_.FindOne(kNodes, Doc("_id", claim.id)));
+    if (made) {
+      return Doc("nonce", claim.id);
+    }
+  }
+  RETURN_IF_ERROR(CheckPlace(node));
+  ASSIGN_OR_RETURN(GridFsFile file, Stage("cms.upload_photo", node.section, node.slug, photo));
   Node shown = node;
   shown.type = kPhoto;
   shown.detail = PhotoDetail(photo, file);
-  auto nonce = Insert(shown, Claim{store_.seams().ids->Next()});
-  if (IsFinal(nonce.status())) {
-    RETURN_IF_ERROR(SetState(file.id.value(), "live", "dead"));
+  auto nonce = Insert(shown, claim);
+  if (!nonce.ok() && !IsFinal(nonce.status())) {
+    return nonce.status();
   }
-  return nonce;
+  ASSIGN_OR_RETURN(bool mine, Shown(file.id.value()));
+  if (!mine) {
+    RETURN_IF_ERROR(SetState(file.id.value(), "live", "dead"));
+    RETURN_IF_ERROR(store_.seams().After("cms.upload_photo", 4));
+  }
+  RETURN_IF_ERROR(nonce.status());
+  return Doc("nonce", claim.id);
 }
 
 Result<bson::ObjectId> Cms::ReplacePhoto(std::string_view section, std::string_view slug,
-                                         const bson::ObjectId& nonce, const Photo& photo) const {
-  ASSIGN_OR_RETURN(auto before, store_.FindOne(kNodes, ByVersion(section, slug, nonce)));
-  if (!before) {
+                                         const bson::ObjectId& nonce, const Photo& photo,
+                                         const CallKey& key) const {
+  const Document arguments =
+      Doc("section", section, "slug", slug, "nonce", nonce, "photo", PhotoArguments(photo));
+  ASSIGN_OR_RETURN(Document shown,
+                   calls_.Once("cms.replace_photo", key, arguments, [&](const Claim& claim) {
+                     return ReplaceOnce(section, slug, nonce, photo, claim);
+                   }));
+  return shown["nonce"].AsObjectId();
+}
+
+Result<Document> Cms::ReplaceOnce(std::string_view section, std::string_view slug,
+                                  const bson::ObjectId& nonce, const Photo& photo,
+                                  const Claim& claim) const {
+  ASSIGN_OR_RETURN(auto before, store_.FindOne(kNodes, ByKey(section, slug)));
+  if (before && Marked(*before, claim)) {
+    return Doc("nonce", claim.id);
+  }
+  if (!before || !(At(*before, "metadata.nonce").AsObjectId() == nonce)) {
     return Refusal(section, slug);
   }
-  ASSIGN_OR_RETURN(GridFsFile file, Stage(section, slug, photo));
-  RETURN_IF_ERROR(store_.seams().After("cms.replace_photo.c1"));
-  RETURN_IF_ERROR(SetState(file.id.value(), "staged", "live"));
-  RETURN_IF_ERROR(store_.seams().After("cms.replace_photo.c2"));
-  const bson::ObjectId next = store_.seams().ids->Next();
-  const Document set = Doc("metadata.detail", PhotoDetail(photo, file), "metadata.nonce", next,
+  if (TextAt(*before, "metadata.type") != kPhoto) {
+    return MakeError(Error::kWrongType, slug);
+  }
+  ASSIGN_OR_RETURN(GridFsFile file, Stage("cms.replace_photo", section, slug, photo));
+  const Document set = Doc("metadata.detail", PhotoDetail(photo, file), "metadata.nonce", claim.id,
                            "metadata.updated", store_.Now());
   ASSIGN_OR_RETURN(int64_t swapped,
-                   store_.UpdateOne(kNodes, ByVersion(section, slug, nonce), Doc("$set", set)));
-  if (swapped == 0) {
-    RETURN_IF_ERROR(SetState(file.id.value(), "live", "dead"));
-    return Refusal(section, slug);
-  }
+                   store_.UpdateOne(kNodes, Unmarked(ByVersion(section, slug, nonce), claim),
+                                    Marking(Doc("$set", set), claim)));
   RETURN_IF_ERROR(store_.seams().After("cms.replace_photo.c3"));
-  RETURN_IF_ERROR(SetState(At(*before, "metadata.detail.file_id"), "live", "dead"));
+  const bson::OwnedValue unused(swapped == 1 ? At(*before, "metadata.detail.file_id")
+                                             : file.id.value());
+  RETURN_IF_ERROR(SetState(unused.value(), "live", "dead"));
   RETURN_IF_ERROR(store_.seams().After("cms.replace_photo.c4"));
-  return next;
+  if (swapped == 0) {
+    ASSIGN_OR_RETURN(auto now, store_.FindOne(kNodes, ByKey(section, slug)));
+    if (!now || !Marked(*now, claim)) {
+      return Refusal(section, slug);
+    }
+  }
+  return Doc("nonce", claim.id);
 }
 
 Result<Node> Cms::GetNode(std::string_view section, std::string_view slug) const {
@@ -350,6 +432,48 @@ Result<JobReport> Cms::GcFiles() const {
 
 Result<JobReport> Cms::GcChunks() const {
   return assets_.SweepChunks(store_.Ago(options_.tombstone_retention));
+}
+
+// Nodes are read before files and files before chunks: what comes meanwhile comes the other way.
+Result<std::vector<std::string>> Cms::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  ASSIGN_OR_RETURN(auto nodes, store_.Find(kNodes, Doc()));
+  ASSIGN_OR_RETURN(auto files, store_.Find(kFiles, Doc()));
+  const Document sizes = Doc("_id", "$files_id", "chunks", Doc("$sum", 1), "bytes",
+                             Doc("$sum", Doc("$binarySize", "$data")));
+  ASSIGN_OR_RETURN(auto stored, store_.Aggregate(kChunks, {Doc("$group", sizes)}));
+  std::map<std::string, const Document*> chunks;
+  for (const Document& one : stored) {
+    chunks.emplace(bson::ToJson(one["_id"]), &one);
+  }
+  std::set<std::string> whole;
+  for (const Document& file : files) {
+    const std::string id = bson::ToJson(file["_id"]);
+    if (TextAt(file, "metadata.state") == "staged") {
+      continue;  // its upload may have come too late, and is about to take it away
+    }
+    const int64_t length = IntegerAt(file, "length");
+    const int64_t size = IntegerAt(file, "chunkSize");
+    auto of_file = chunks.find(id);
+    const int64_t bytes = of_file == chunks.end() ? 0 : IntegerAt(*of_file->second, "bytes");
+    const int64_t count = of_file == chunks.end() ? 0 : IntegerAt(*of_file->second, "chunks");
+    if (size <= 0 || bytes != length || count != (length + size - 1) / size) {
+      wrong.push_back("the chunks of file " + id);
+    } else {
+      whole.insert(id);
+    }
+  }
+  for (const Document& document : nodes) {
+    const Node node = NodeOf(document);
+    const std::string name = node.section + "/" + node.slug;
+    if (node.type == kPhoto && !whole.contains(bson::ToJson(node.detail["file_id"]))) {
+      wrong.push_back("no whole file of photo " + name);
+    }
+    if (std::set<std::string>(node.tags.begin(), node.tags.end()).size() != node.tags.size()) {
+      wrong.push_back("a tag twice on " + name);
+    }
+  }
+  return wrong;
 }
 
 }  // namespace quire::patterns

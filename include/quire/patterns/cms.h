@@ -88,20 +88,25 @@ class Cms {
   Result<bson::ObjectId> UpdateText(std::string_view section, std::string_view slug,
                                     const bson::ObjectId& nonce, std::string_view text,
                                     const CallKey& key = std::nullopt) const;
-  // These need no nonce, and no key: they can be repeated as they are. Error: NotFound.
+  // These need no nonce: they do not conflict with edits of the text. Error: NotFound.
   Status AddTags(std::string_view section, std::string_view slug,
-                 const std::vector<std::string>& tags) const;
+                 const std::vector<std::string>& tags, const CallKey& key = std::nullopt) const;
   Status RemoveTags(std::string_view section, std::string_view slug,
-                    const std::vector<std::string>& tags) const;
-  Status Publish(std::string_view section, std::string_view slug, bson::Date when) const;
-  Status Unpublish(std::string_view section, std::string_view slug) const;
+                    const std::vector<std::string>& tags, const CallKey& key = std::nullopt) const;
+  Status Publish(std::string_view section, std::string_view slug, bson::Date when,
+                 const CallKey& key = std::nullopt) const;
+  Status Unpublish(std::string_view section, std::string_view slug,
+                   const CallKey& key = std::nullopt) const;
 
-  // A new photo node; `node.type` and `node.detail` are set here. Errors: InvalidName, SlugTaken.
-  Result<bson::ObjectId> UploadPhoto(const Node& node, const Photo& photo) const;
+  // A new photo node; `node.type` and `node.detail` are set here. A repeated key stands for the
+  // same bytes. Errors: InvalidName, SlugTaken.
+  Result<bson::ObjectId> UploadPhoto(const Node& node, const Photo& photo,
+                                     const CallKey& key = std::nullopt) const;
   // Another picture in the place of that of version `nonce`; the old one is shown until then.
-  // Errors: NotFound, ConflictError.
+  // Errors: NotFound, WrongType (not a photo), ConflictError.
   Result<bson::ObjectId> ReplacePhoto(std::string_view section, std::string_view slug,
-                                      const bson::ObjectId& nonce, const Photo& photo) const;
+                                      const bson::ObjectId& nonce, const Photo& photo,
+                                      const CallKey& key = std::nullopt) const;
 
   // Error: NotFound.
   Result<Node> GetNode(std::string_view section, std::string_view slug) const;
@@ -118,12 +123,22 @@ class Cms {
   Result<JobReport> GcChunks() const;
   Result<JobReport> PurgeKeys() const { return calls_.Purge(options_.tombstone_retention); }
 
+  // What is wrong, a line each: photos without their file, files whose chunks do not add up, tags
+  // twice.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   Result<bson::ObjectId> Insert(const Node& node, const Claim& claim) const;
-  Result<GridFsFile> Stage(std::string_view section, std::string_view slug,
-                           const Photo& photo) const;
+  // The bytes, as a file that nothing shows but that may be shown from now on.
+  Result<GridFsFile> Stage(std::string_view operation, std::string_view section,
+                           std::string_view slug, const Photo& photo) const;
+  Result<bson::Document> UploadOnce(const Node& node, const Photo& photo, const Claim& claim) const;
+  Result<bson::Document> ReplaceOnce(std::string_view section, std::string_view slug,
+                                     const bson::ObjectId& nonce, const Photo& photo,
+                                     const Claim& claim) const;
   Status SetState(const bson::Value& file, std::string_view from, std::string_view to) const;
-  Status Edit(std::string_view section, std::string_view slug, const bson::Document& update) const;
+  Status Edit(std::string_view operation, std::string_view section, std::string_view slug,
+              const bson::Document& update, const CallKey& key) const;
   Status Refusal(std::string_view section, std::string_view slug) const;
   Result<NodePage> Published(const bson::Document& filter, const PageRequest& page) const;
   Result<bool> Shown(const bson::Value& file) const;
