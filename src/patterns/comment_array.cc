@@ -55,23 +55,6 @@ class CommentArray : public CommentStorage {
     return matched == 1;
   }
 
-  Result<DiscussionPage> Chronological(std::string_view discussion,
-                                       const PageRequest& page) const override {
-    int64_t position = 0;
-    if (!page.after.empty()) {
-      ASSIGN_OR_RETURN(Document end, DecodePageEnd(page.after, {"position"}));
-      position = IntegerAt(end, "position");
-    }
-    DiscussionPage result;
-    if (page.limit > 0) {
-      ASSIGN_OR_RETURN(result.comments, From(discussion, position, page.limit));
-    }
-    if (page.limit > 0 && static_cast<int64_t>(result.comments.size()) == page.limit) {
-      result.next = EncodePageEnd(Doc("position", position + page.limit));
-    }
-    return result;
-  }
-
   Result<std::vector<DiscussionComment>> From(std::string_view discussion, int64_t skip,
                                               int64_t limit) const override {
     const Document slice =
@@ -96,6 +79,9 @@ class CommentArray : public CommentStorage {
     return counted.empty() ? 0 : IntegerAt(counted.front(), "n");
   }
   Status Recount(std::string_view) const override { return Status::Ok(); }  // nothing is cached
+  Result<std::vector<std::string>> CheckDocuments(std::string_view) const override {
+    return std::vector<std::string>();
+  }
 
  private:
   Store store_;

@@ -175,6 +175,27 @@ class CommentPages : public CommentStorage {
     return MakeError(Error::kContention, discussion);
   }
 
+  // Pages come one after the other, each full before the next, and count what they hold.
+  Result<std::vector<std::string>> CheckDocuments(std::string_view discussion) const override {
+    std::vector<std::string> wrong;
+    ASSIGN_OR_RETURN(auto pages, store_.Find(kPages, Doc("discussion_id", discussion),
+                                             {.sort = Doc("page", 1)}));
+    for (size_t i = 0; i < pages.size(); ++i) {
+      const std::string name = "page " + std::to_string(IntegerAt(pages[i], "page"));
+      const int64_t count = IntegerAt(pages[i], "count");
+      if (IntegerAt(pages[i], "page") != static_cast<int64_t>(i) + 1) {
+        wrong.push_back("a gap before " + name);
+      }
+      if (count != static_cast<int64_t>(pages[i]["comments"].AsArray().Count())) {
+        wrong.push_back("the count of " + name);
+      }
+      if ((i + 1 < pages.size() && count < size_) || (!soft_ && count > size_)) {
+        wrong.push_back("the size of " + name);
+      }
+    }
+    return wrong;
+  }
+
  private:
   Document Open(std::string_view discussion, int32_t page, const std::string& slug) const {
     bson::Builder filter;
@@ -192,10 +213,11 @@ class CommentPages : public CommentStorage {
   }
 
   Status Advance(std::string_view discussion, int32_t page) const {
-    return store_
-        .UpdateOne(kDiscussions, Doc("_id", discussion, "num_pages", page),
-                   Doc("$inc", Doc("num_pages", 1)))
-        .status();
+    RETURN_IF_ERROR(store_
+                        .UpdateOne(kDiscussions, Doc("_id", discussion, "num_pages", page),
+                                   Doc("$inc", Doc("num_pages", 1)))
+                        .status());
+    return store_.seams().After("comments.next_page.c1");
   }
 
   Status Counted(std::string_view discussion, int32_t page, int64_t count) const {
@@ -204,11 +226,7 @@ class CommentPages : public CommentStorage {
                                    Doc("$inc", Doc("comment_count", int64_t{1})))
                         .status());
     RETURN_IF_ERROR(store_.seams().After("comments.post.c2"));
-    if (soft_ && count >= size_) {
-      RETURN_IF_ERROR(Advance(discussion, page));
-      return store_.seams().After("comments.post.c3");
-    }
-    return Status::Ok();
+    return soft_ && count >= size_ ? Advance(discussion, page) : Status::Ok();
   }
 
   Result<std::optional<Document>> Slice(std::string_view discussion, int64_t page, int64_t index,

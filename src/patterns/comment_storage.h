@@ -44,8 +44,9 @@ class CommentStorage {
                                                     std::string_view slug) const = 0;
   // Whether there was one to remove.
   virtual Result<bool> Bury(std::string_view discussion, std::string_view slug) const = 0;
+  // By positions, unless a design has something better.
   virtual Result<DiscussionPage> Chronological(std::string_view discussion,
-                                               const PageRequest& page) const = 0;
+                                               const PageRequest& page) const;
   virtual Result<std::vector<DiscussionComment>> From(std::string_view discussion, int64_t skip,
                                                       int64_t limit) const = 0;
   // Those whose full_slug begins with `top`, by full_slug; all when it is empty.
@@ -53,10 +54,13 @@ class CommentStorage {
                                           const PageRequest& page) const = 0;
   virtual Result<int64_t> Count(std::string_view discussion) const = 0;
   virtual Status Recount(std::string_view discussion) const = 0;
+  // What is wrong with the documents of this design.
+  virtual Result<std::vector<std::string>> CheckDocuments(std::string_view discussion) const = 0;
 };
 
 std::unique_ptr<CommentStorage> MakeCommentDocuments(const Store& store);
 std::unique_ptr<CommentStorage> MakeCommentArray(const Store& store);
+std::unique_ptr<CommentStorage> MakeCommentTree(const Store& store);
 std::unique_ptr<CommentStorage> MakeCommentPages(const Store& store,
                                                  const CommentsOptions& options);
 

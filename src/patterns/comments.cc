@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <utility>
 
 #include "base/try.h"
@@ -17,6 +18,7 @@ namespace {
 using bson::Document;
 
 constexpr int kPartSize = 8;
+constexpr int32_t kMaxTreeDepth = 32;  // two levels of BSON each, of a hundred
 
 // The n-th part that a call may give its comment: fixed width, and no character at or below "/",
 // which must sort first.
@@ -51,6 +53,8 @@ std::unique_ptr<CommentStorage> MakeStorage(const Store& store, const CommentsOp
       return MakeCommentDocuments(store);
     case CommentDesign::kArray:
       return MakeCommentArray(store);
+    case CommentDesign::kTree:
+      return MakeCommentTree(store);
     case CommentDesign::kPages:
       break;
   }
@@ -98,6 +102,24 @@ Document Tombstone(const std::string& prefix) {
                          prefix + "author", bson::Value::Null()));
 }
 
+Result<DiscussionPage> CommentStorage::Chronological(std::string_view discussion,
+                                                     const PageRequest& page) const {
+  int64_t position = 0;
+  if (!page.after.empty()) {
+    ASSIGN_OR_RETURN(Document end, DecodePageEnd(page.after, {"position"}));
+    position = std::max<int64_t>(IntegerAt(end, "position"), 0);
+  }
+  DiscussionPage result;
+  if (page.limit <= 0) {
+    return result;
+  }
+  ASSIGN_OR_RETURN(result.comments, From(discussion, position, page.limit));
+  if (static_cast<int64_t>(result.comments.size()) == page.limit) {
+    result.next = EncodePageEnd(Doc("position", position + page.limit));
+  }
+  return result;
+}
+
 Result<DiscussionPage> ThreadedPage(std::vector<DiscussionComment> all, const std::string& top,
                                     const PageRequest& page) {
   std::string after;
@@ -125,7 +147,11 @@ Comments::Comments(const Client& client, std::string_view database, CommentsOpti
     : options_(std::move(options)),
       store_(client, database, options_.seams),
       calls_(store_, "comments"),
-      storage_(MakeStorage(store_, options_)) {}
+      storage_(MakeStorage(store_, options_)) {
+  if (options_.design == CommentDesign::kTree) {
+    options_.max_depth = std::min(options_.max_depth, kMaxTreeDepth);
+  }
+}
 Comments::Comments(Comments&&) noexcept = default;
 Comments& Comments::operator=(Comments&&) noexcept = default;
 Comments::~Comments() = default;
@@ -208,11 +234,16 @@ Result<Document> Comments::PostOnce(std::string_view discussion, const NewCommen
   return MakeError(Error::kContention, "no slug is free");
 }
 
-Status Comments::Remove(std::string_view discussion, std::string_view slug) const {
-  RETURN_IF_ERROR(CheckDiscussion(discussion));
-  ASSIGN_OR_RETURN(bool removed, storage_->Bury(discussion, slug));
-  RETURN_IF_ERROR(store_.seams().After("comments.remove.c1"));
-  return removed ? Status::Ok() : NoComment(slug);
+// Nothing brings a removed comment back: a repeat finds the same.
+Status Comments::Remove(std::string_view discussion, std::string_view slug,
+                        const CallKey& key) const {
+  auto remove = [&](const Claim&) -> Status {
+    RETURN_IF_ERROR(CheckDiscussion(discussion));
+    ASSIGN_OR_RETURN(bool removed, storage_->Bury(discussion, slug));
+    RETURN_IF_ERROR(store_.seams().After("comments.remove.c1"));
+    return removed ? Status::Ok() : NoComment(slug);
+  };
+  return calls_.DoOnce("comments.remove", key, Doc("discussion", discussion, "slug", slug), remove);
 }
 
 Result<DiscussionPage> Comments::GetPage(std::string_view discussion, CommentOrder order,
@@ -257,6 +288,27 @@ Result<int64_t> Comments::Count(std::string_view discussion) const {
 Status Comments::Recount(std::string_view discussion) const {
   RETURN_IF_ERROR(CheckDiscussion(discussion));
   return storage_->Recount(discussion);
+}
+
+Result<std::vector<std::string>> Comments::CheckInvariants(std::string_view discussion) const {
+  RETURN_IF_ERROR(CheckDiscussion(discussion));
+  ASSIGN_OR_RETURN(std::vector<std::string> wrong, storage_->CheckDocuments(discussion));
+  PageRequest everything;
+  everything.limit = INT32_MAX;
+  ASSIGN_OR_RETURN(DiscussionPage list, storage_->Chronological(discussion, everything));
+  std::set<std::string> slugs;
+  for (const DiscussionComment& comment : list.comments) {
+    if (!slugs.insert(comment.slug).second) {
+      wrong.push_back("slug twice: " + comment.slug);
+    }
+  }
+  for (const std::string& slug : slugs) {
+    const size_t cut = slug.rfind('/');
+    if (cut != std::string::npos && !slugs.contains(slug.substr(0, cut))) {
+      wrong.push_back("without what it replies to: " + slug);
+    }
+  }
+  return wrong;
 }
 
 }  // namespace quire::patterns

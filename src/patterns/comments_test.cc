@@ -9,36 +9,14 @@
 #include <set>
 #include <thread>
 
-#include "patterns/test_world.h"
+#include "patterns/query_paths.h"
+#include "patterns/test_comments.h"
 
 namespace quire::patterns {
 namespace {
 
 using bson::Document;
 using std::chrono::milliseconds;
-
-constexpr CommentDesign kDesigns[] = {CommentDesign::kDocuments, CommentDesign::kArray,
-                                      CommentDesign::kPages};
-
-Comments CommentsOf(World* world, CommentDesign design, const Seams& seams, bool soft = false) {
-  return Comments(world->client, world->database,
-                  {.design = design,
-                   .page_size = 3,
-                   .soft_pages = soft,
-                   .max_depth = 4,
-                   .max_text = 100,
-                   .seams = seams});
-}
-Comments CommentsOf(World* world, CommentDesign design) {
-  return CommentsOf(world, design, world->seams());
-}
-
-void Open(World* world, CommentDesign design) {
-  Comments comments = CommentsOf(world, design);
-  ASSERT_TRUE(comments.CreateIndexes().ok());
-  ASSERT_TRUE(comments.CreateDiscussion("d").ok());
-  ASSERT_TRUE(comments.CreateDiscussion("d").ok());
-}
 
 using Lister = std::function<Result<DiscussionPage>(const PageRequest&)>;
 
@@ -111,17 +89,14 @@ struct Model {
   }
 };
 
-class CommentsTest : public ::testing::TestWithParam<Place> {
- protected:
-  World world_{GetParam()};
-};
+class CommentsTest : public BothPlaces {};
 
 TEST_P(CommentsTest, DesignsAnswerAlike) {
   for (unsigned seed = 1; seed <= 2; ++seed) {
-    for (CommentDesign design : kDesigns) {
+    for (CommentDesign design : kCommentDesigns) {
       SCOPED_TRACE(static_cast<int>(design));
       World world(GetParam());
-      Open(&world, design);
+      OpenDiscussion(&world, design);
       Comments comments = CommentsOf(&world, design);
       std::mt19937 random(seed);
       Model model;
@@ -177,9 +152,9 @@ TEST_P(CommentsTest, DesignsAnswerAlike) {
 }
 
 TEST_P(CommentsTest, Refusals) {
-  for (CommentDesign design : kDesigns) {
+  for (CommentDesign design : kCommentDesigns) {
     World world(GetParam());
-    Open(&world, design);
+    OpenDiscussion(&world, design);
     Comments comments = CommentsOf(&world, design);
     EXPECT_EQ(ErrorName(comments.Post("none", {.text = "x"}).status()), "NoSuchDiscussion");
     EXPECT_EQ(ErrorName(comments.Count("none").status()), "NoSuchDiscussion");
@@ -225,9 +200,9 @@ class SameIds : public IdSource {
 };
 
 TEST_P(CommentsTest, ATakenSlugIsAnother) {
-  for (CommentDesign design : kDesigns) {
+  for (CommentDesign design : kCommentDesigns) {
     World world(GetParam());
-    Open(&world, design);
+    OpenDiscussion(&world, design);
     SameIds ids;
     Seams seams = world.seams();
     seams.ids = &ids;
@@ -244,61 +219,14 @@ TEST_P(CommentsTest, ATakenSlugIsAnother) {
   }
 }
 
-// Documents of kPages as the invariants want them: full but the last, without gaps.
-void ExpectPages(World* world, bool soft) {
-  auto pages = *world->store.Find("comment_pages", Doc(), {.sort = Doc("page", 1)});
-  for (size_t i = 0; i < pages.size(); ++i) {
-    const int64_t count = IntegerAt(pages[i], "count");
-    EXPECT_EQ(IntegerAt(pages[i], "page"), static_cast<int64_t>(i) + 1);
-    EXPECT_EQ(count, static_cast<int64_t>(pages[i]["comments"].AsArray().Count()));
-    if (i + 1 < pages.size()) {
-      EXPECT_TRUE(soft ? count >= 3 : count == 3) << count;
-    }
-  }
-}
-
-TEST_P(CommentsTest, SurvivesEveryCrashAndLateWrite) {
-  for (CommentDesign design : kDesigns) {
-    for (const char* key : {"", "k"}) {
-      SCOPED_TRACE(std::to_string(static_cast<int>(design)) + key);
-      const CallKey call = *key != 0 ? CallKey(key) : std::nullopt;
-      CrashCase test;
-      test.setup = [&](World* world) {
-        Open(world, design);
-        for (int i = 0; i < 3; ++i) {  // the next one opens a page
-          ASSERT_TRUE(CommentsOf(world, design).Post("d", {.text = "x"}).ok());
-        }
-      };
-      test.operation = [&](World* world, const Seams& seams) {
-        Status first = CommentsOf(world, design, seams).Post("d", {.text = "new"}, call).status();
-        if (call) {
-          EXPECT_TRUE(CommentsOf(world, design).Post("d", {.text = "new"}, call).ok());
-          EXPECT_EQ(CommentsOf(world, design).GetFrom("d", 0, 100)->size(), 4u);
-        }
-        return first;
-      };
-      test.settle = [&](World* world) { EXPECT_TRUE(CommentsOf(world, design).Recount("d").ok()); };
-      test.always = [&](World* world) {
-        EXPECT_LE(CommentsOf(world, design).GetFrom("d", 0, 100)->size(), 4u);
-        ExpectPages(world, false);
-      };
-      test.settled = [&](World* world) {
-        Comments comments = CommentsOf(world, design);
-        EXPECT_EQ(static_cast<size_t>(*comments.Count("d")), comments.GetFrom("d", 0, 100)->size());
-      };
-      EXPECT_GE(RunCrashCase(GetParam(), test), 5);
-    }
-  }
-}
-
 TEST_P(CommentsTest, ManyPostersLoseNothing) {
-  for (CommentDesign design : kDesigns) {
+  for (CommentDesign design : kCommentDesigns) {
     for (bool soft : {false, true}) {
       if (soft && design != CommentDesign::kPages) {
         continue;
       }
       World world(GetParam());
-      Open(&world, design);
+      OpenDiscussion(&world, design);
       std::vector<std::thread> threads;
       for (int t = 0; t < 4; ++t) {
         threads.emplace_back([&, t] {
@@ -325,7 +253,7 @@ TEST_P(CommentsTest, ManyPostersLoseNothing) {
       }
       EXPECT_EQ(texts.size(), 40u);
       EXPECT_EQ(*comments.Count("d"), 40);
-      ExpectPages(&world, soft);
+      ExpectNothingWrong(comments.CheckInvariants("d"));
     }
   }
 }
@@ -361,53 +289,42 @@ TEST_P(CommentsTest, SkippingCountsWholePages) {
 }
 
 TEST_P(CommentsTest, QueriesUseTheIndexes) {
-  for (CommentDesign design : kDesigns) {
+  for (CommentDesign design : kCommentDesigns) {
+    SCOPED_TRACE(static_cast<int>(design));
     World world(GetParam());
-    Comments comments = CommentsOf(&world, design);
+    QueryPaths paths;
+    Seams seams = world.seams();
+    seams.queries = &paths;
+    Comments comments = CommentsOf(&world, design, seams);
     EXPECT_EQ(comments.MissingIndexes()->size(), comments.Indexes().size());
-    Open(&world, design);
+    OpenDiscussion(&world, design);
     EXPECT_TRUE(comments.MissingIndexes()->empty());
+    ASSERT_TRUE(comments.CreateDiscussion("e").ok());
     std::string slug;
     for (int i = 0; i < 10; ++i) {
-      slug = *comments.Post("d", {.text = "x"});
+      slug = *comments.Post("d", {.text = "x"}, "k" + std::to_string(i));
+      ASSERT_TRUE(comments.Post("e", {.text = "x"}).ok());
+      ASSERT_TRUE(comments.Post("d", {.text = "y", .parent = slug}).ok());
     }
-  }
-  World world(GetParam());
-  std::string slug;
-  std::string full;
-  for (CommentDesign design : {CommentDesign::kDocuments, CommentDesign::kPages}) {
-    Open(&world, design);
-    for (int i = 0; i < 10; ++i) {
-      slug = *CommentsOf(&world, design).Post("d", {.text = "x"});
+    ASSERT_TRUE(comments.Remove("d", slug, "r").ok());
+    ASSERT_TRUE(comments.Get("d", slug).ok());
+    ASSERT_TRUE(comments.GetAt("d", 7).ok());
+    ASSERT_TRUE(comments.GetFrom("d", 4, 5).ok());
+    ASSERT_TRUE(comments.Count("d").ok());
+    ASSERT_TRUE(comments.Recount("d").ok());
+    for (int64_t limit : {3, 100}) {
+      for (CommentOrder order : {CommentOrder::kChronological, CommentOrder::kThreaded}) {
+        EXPECT_EQ(AllPages([&](auto& p) { return comments.GetPage("d", order, p); }, limit).size(),
+                  20u);
+      }
+      EXPECT_EQ(AllPages([&](auto& p) { return comments.Subtree("d", slug, p); }, limit).size(),
+                2u);
     }
-    full = CommentsOf(&world, design).Get("d", slug)->full_slug;
-  }
-  struct {
-    const char* collection;
-    Document filter;
-    Document sort;
-  } const kQueries[] = {
-      {"comments", Doc("discussion_id", "d", "slug", slug), Doc()},
-      {"comments", Doc("discussion_id", "d"), Doc("posted", 1, "_id", 1)},
-      {"comments", Doc("discussion_id", "d", "full_slug", Doc("$gte", full, "$lt", full + "0")),
-       Doc("full_slug", 1)},
-      {"comment_pages", Doc("discussion_id", "d"), Doc("page", 1)},
-      {"comment_pages", Doc("discussion_id", "d", "page", 2), Doc()},
-      {"comment_pages", Doc("discussion_id", "d", "comments.slug", slug), Doc()},
-      {"discussions", Doc("_id", "d", "comments.slug", slug), Doc()},
-  };
-  for (const auto& query : kQueries) {
-    Explained explained = Explain(
-        world.store, Doc("find", query.collection, "filter", query.filter, "sort", query.sort));
-    SCOPED_TRACE(bson::ToJson(query.filter.view()) + explained.plan);
-    EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos);
-    EXPECT_EQ(explained.plan.find("\"SORT\""), std::string::npos);
-    EXPECT_LE(explained.keys, explained.returned + 1);
+    paths.ExpectIndexed(world.store);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, CommentsTest, ::testing::Values(Place::kEmbedded, Place::kServed),
-                         [](const auto& place) { return PlaceName(place.param); });
+QUIRE_IN_BOTH_PLACES(CommentsTest);
 
 }  // namespace
 }  // namespace quire::patterns

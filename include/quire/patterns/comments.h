@@ -25,7 +25,8 @@ namespace quire::patterns {
 
 enum class CommentDesign {
   kDocuments,  // one document per comment
-  kArray,      // all in the discussion's document
+  kArray,      // all in the discussion's document, one after the other
+  kTree,       // all in the discussion's document, replies inside what they reply to
   kPages,      // a document per so many comments
 };
 
@@ -35,7 +36,7 @@ struct CommentsOptions {
   // kPages: documents may exceed page_size by as many comments as are posted at once, with one
   // write less at their edges.
   bool soft_pages = false;
-  int32_t max_depth = 32;       // levels of replies
+  int32_t max_depth = 32;       // levels of replies; kTree has at most 32
   size_t max_text = 64 * 1024;  // bytes
   bool reply_to_deleted = true;
   Seams seams = {};
@@ -65,7 +66,8 @@ enum class CommentOrder { kChronological, kThreaded };
 
 class CommentStorage;
 
-// Documents: discussions {_id, comments: [...] (kArray) | num_pages, comment_count (kPages)};
+// Documents: discussions {_id, comments: [...] (kArray) | count, replies: [{..., replies: [...]}]
+// (kTree) | num_pages, comment_count (kPages)};
 // comments {_id, discussion_id, parent_id, slug, full_slug, posted, author, text, deleted, call};
 // comment_pages {_id, discussion_id, page, count, comments: [...]}; idempotency. Every call but
 // CreateDiscussion may return NoSuchDiscussion. Safe for concurrent use.
@@ -83,15 +85,16 @@ class Comments {
     return store_.MissingIndexes(Indexes());
   }
 
-  // Ok when there is one already.
+  // Ok when there is one already: it can be repeated as it is.
   Status CreateDiscussion(std::string_view id) const;
 
   // Its slug. Errors: NoSuchComment, ParentDeleted (of the parent), TooDeep, TextTooLong;
-  // DocumentTooLarge (kArray: the discussion is full).
+  // DocumentTooLarge (kArray, kTree: the discussion is full).
   Result<std::string> Post(std::string_view discussion, const NewComment& comment,
                            const CallKey& key = std::nullopt) const;
   // The comment stays in its place, without text and author. Error: NoSuchComment.
-  Status Remove(std::string_view discussion, std::string_view slug) const;
+  Status Remove(std::string_view discussion, std::string_view slug,
+                const CallKey& key = std::nullopt) const;
 
   // Error: BadCursor.
   Result<DiscussionPage> GetPage(std::string_view discussion, CommentOrder order,
@@ -110,6 +113,14 @@ class Comments {
 
   // Computes the cached number anew.
   Status Recount(std::string_view discussion) const;
+  // Forgets keys of calls made `retention` ago.
+  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention) const {
+    return calls_.Purge(retention);
+  }
+
+  // What is wrong with a discussion, a line each: slugs twice, comments without what they reply to,
+  // pages with gaps, not full, or with a wrong count.
+  Result<std::vector<std::string>> CheckInvariants(std::string_view discussion) const;
 
  private:
   Status CheckDiscussion(std::string_view discussion) const;
