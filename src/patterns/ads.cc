@@ -11,6 +11,7 @@
 #include "base/try.h"
 #include "patterns/ads_documents.h"
 #include "patterns/doc.h"
+#include "patterns/line_id.h"
 #include "quire/patterns/names.h"
 
 namespace quire::patterns {
@@ -43,6 +44,53 @@ int64_t Matches(const Ad& ad, const std::set<std::string>& wanted) {
 
 Document ByUnit(std::string_view campaign, std::string_view unit) {
   return Doc("campaign_id", campaign, "ad_unit_id", unit);
+}
+
+// The ads of a zone, one with another ecpm, sorted. Error: NotFound.
+Result<Array> Repriced(const std::optional<Document>& zone, std::string_view campaign,
+                       std::string_view unit, int64_t ecpm) {
+  bool known = false;
+  std::vector<Document> ads;
+  for (const bson::Element& element : zone ? (*zone)["ads"].AsArray() : bson::View()) {
+    bson::View one = element.value().AsDocument();
+    const bool this_one =
+        TextAt(one, "campaign_id") == campaign && TextAt(one, "ad_unit_id") == unit;
+    known = known || this_one;
+    bson::Builder changed;
+    for (const bson::Element& field : one) {
+      changed.Append(field.name(),
+                     this_one && field.name() == "ecpm" ? bson::Value(ecpm) : field.value());
+    }
+    ads.push_back(changed.Finish());
+  }
+  if (!known) {
+    return MakeError(Error::kNotFound, unit);
+  }
+  std::stable_sort(ads.begin(), ads.end(), [](const Document& a, const Document& b) {
+    return IntegerAt(a, "ecpm") > IntegerAt(b, "ecpm");
+  });
+  return ListOf(ads);
+}
+
+// The id of the n-th show of a call: the same for all who carry it out.
+ObjectId ImpressionOf(const ObjectId& call, size_t n) {
+  std::string bytes(call.bytes.begin(), call.bytes.end());
+  uint64_t hash = HashBytes(bytes + std::to_string(n), 11);
+  ObjectId id = call;
+  for (size_t i = 4; i < id.bytes.size(); ++i, hash >>= 8) {
+    id.bytes[i] = static_cast<uint8_t>(hash);
+  }
+  return id;
+}
+
+Document ServedDocument(const ServedAd& served) {
+  return Doc("ad", AdDocument(served.ad, ObjectId()), "score", served.score, "impression",
+             served.impression);
+}
+
+ServedAd ServedOf(bson::View document) {
+  return {AdOf(document["ad"].AsDocument()), document["score"].AsDouble(),
+          document["impression"].AsObjectId()};
 }
 
 }  // namespace
@@ -128,42 +176,34 @@ Status AdNetwork::AddAd(std::string_view site, std::string_view zone, const Ad& 
 // Two paths of one array cannot change in one update: the array is rearranged here, and stored
 // while it is as it was read.
 Status AdNetwork::UpdateEcpm(std::string_view site, std::string_view zone,
-                             std::string_view campaign, std::string_view unit, int64_t ecpm) const {
+                             std::string_view campaign, std::string_view unit, int64_t ecpm,
+                             const CallKey& key) const {
   if (ecpm < 0) {
     return MakeError(Error::kInvalidPrice, std::to_string(ecpm));
   }
   const Document where = Doc("site_id", site, "zone_id", zone);
-  for (int i = 0; i < kAttempts; ++i) {
-    ASSIGN_OR_RETURN(auto found, store_.FindOne(kAdZones, where));
-    bool known = false;
-    std::vector<Document> ads;
-    for (const bson::Element& element : found ? (*found)["ads"].AsArray() : bson::View()) {
-      bson::View one = element.value().AsDocument();
-      const bool this_one =
-          TextAt(one, "campaign_id") == campaign && TextAt(one, "ad_unit_id") == unit;
-      known = known || this_one;
-      bson::Builder changed;
-      for (const bson::Element& field : one) {
-        changed.Append(field.name(),
-                       this_one && field.name() == "ecpm" ? bson::Value(ecpm) : field.value());
+  auto change = [&](const Claim& claim) -> Status {
+    for (int i = 0; i < kAttempts; ++i) {
+      ASSIGN_OR_RETURN(auto found, store_.FindOne(kAdZones, where));
+      if (found && Marked(*found, claim)) {
+        return Status::Ok();
       }
-      ads.push_back(changed.Finish());
+      ASSIGN_OR_RETURN(Array ads, Repriced(found, campaign, unit, ecpm));
+      ASSIGN_OR_RETURN(
+          int64_t matched,
+          store_.UpdateOne(kAdZones,
+                           Unmarked(Doc("_id", (*found)["_id"], "ads", (*found)["ads"]), claim),
+                           Marking(Doc("$set", Doc("ads", ads)), claim)));
+      RETURN_IF_ERROR(store_.seams().After("ads.update_ecpm.c1"));
+      if (matched == 1) {
+        return Status::Ok();
+      }
     }
-    if (!known) {
-      return MakeError(Error::kNotFound, unit);
-    }
-    std::stable_sort(ads.begin(), ads.end(), [](const Document& a, const Document& b) {
-      return IntegerAt(a, "ecpm") > IntegerAt(b, "ecpm");
-    });
-    ASSIGN_OR_RETURN(int64_t matched,
-                     store_.UpdateOne(kAdZones, Doc("_id", (*found)["_id"], "ads", (*found)["ads"]),
-                                      Doc("$set", Doc("ads", ListOf(ads)))));
-    RETURN_IF_ERROR(store_.seams().After("ads.update_ecpm.c1"));
-    if (matched == 1) {
-      return Status::Ok();
-    }
-  }
-  return MakeError(Error::kContention, zone);
+    return MakeError(Error::kContention, zone);
+  };
+  return calls_.DoOnce("ads.update_ecpm", key,
+                       Doc("zone", where, "campaign", campaign, "unit", unit, "ecpm", ecpm),
+                       change);
 }
 
 Result<std::vector<Ad>> AdNetwork::Ads(std::string_view site, std::string_view zone) const {
@@ -217,32 +257,81 @@ Result<std::vector<ServedAd>> AdNetwork::Ranked(std::string_view site, std::stri
   return ranked;
 }
 
+// One after the other, each with the id of its place in the answer. A place that another holder of
+// the claim has filled stays as it is.
 Result<std::vector<ServedAd>> AdNetwork::TakeAllowed(std::vector<ServedAd> ranked,
-                                                     std::string_view site, std::string_view zone,
-                                                     std::string_view user, size_t limit) const {
+                                                     const Document& arguments,
+                                                     std::string_view user, size_t limit,
+                                                     const Claim& claim) const {
   std::vector<ServedAd> taken;
+  auto is_taken = [&](const ServedAd& one) {
+    return std::any_of(taken.begin(), taken.end(), [&](const ServedAd& other) {
+      return other.ad.campaign == one.ad.campaign && other.ad.unit == one.ad.unit;
+    });
+  };
   int step = 0;
-  for (size_t i = 0; i < ranked.size() && taken.size() < limit; ++i) {
-    bool allowed = user.empty();
+  for (size_t i = 0; i < ranked.size() && taken.size() < limit;) {
+    ServedAd& one = ranked[i];
+    if (is_taken(one)) {
+      ++i;
+      continue;
+    }
+    Show show = Show::kCounted;
     if (!user.empty()) {
-      ASSIGN_OR_RETURN(allowed, Reserve(user, site, zone, &ranked[i]));
+      const Claim impression{ImpressionOf(claim.id, taken.size()), claim.keyed};
+      ASSIGN_OR_RETURN(show, Reserve(user, TextAt(arguments, "site"), TextAt(arguments, "zone"),
+                                     one.ad, impression));
       RETURN_IF_ERROR(store_.seams().After("ads.choose", ++step));
+      one.impression = impression.id;
     }
-    if (allowed) {
-      taken.push_back(std::move(ranked[i]));
+    if (show == Show::kTaken) {
+      ASSIGN_OR_RETURN(ServedAd before, ShownBefore(user, one.impression, ranked));
+      taken.push_back(std::move(before));
+      continue;
     }
+    if (show == Show::kCounted) {
+      taken.push_back(one);
+    }
+    ++i;
   }
   return taken;
 }
 
+// What the profile knows of a show, with what the zone knows of the ad.
+Result<ServedAd> AdNetwork::ShownBefore(std::string_view user, const ObjectId& impression,
+                                        const std::vector<ServedAd>& ranked) const {
+  ASSIGN_OR_RETURN(auto found, store_.FindOne(kAdUsers, Doc("_id", user)));
+  const bson::Value advertisers = found ? (*found)["advertisers"] : bson::Value();
+  ServedAd served;
+  served.impression = impression;
+  for (const bson::Element& advertiser :
+       advertisers.is_document() ? advertisers.AsDocument() : bson::View()) {
+    for (const bson::Element& shown : advertiser.value().AsDocument()["impressions"].AsArray()) {
+      const AdEvent event = AdEventOf(shown.value().AsDocument());
+      if (event.impression == impression) {
+        served.ad.campaign = event.campaign;
+        served.ad.unit = event.unit;
+      }
+    }
+  }
+  for (const ServedAd& one : ranked) {
+    if (one.ad.campaign == served.ad.campaign && one.ad.unit == served.ad.unit) {
+      served.ad = one.ad;
+      served.score = one.score;
+    }
+  }
+  return served;
+}
+
 // caps holds the latest shows, so the first of them says whether all lie inside the window. It is
 // longer after a cap was made smaller: then it is cut first.
-Result<bool> AdNetwork::Reserve(std::string_view user, std::string_view site, std::string_view zone,
-                                ServedAd* ad) const {
-  const std::string advertiser(AdvertiserOf(ad->ad.campaign));
+Result<AdNetwork::Show> AdNetwork::Reserve(std::string_view user, std::string_view site,
+                                           std::string_view zone, const Ad& ad,
+                                           const Claim& impression) const {
+  const std::string advertiser(AdvertiserOf(ad.campaign));
   ASSIGN_OR_RETURN(std::string name, EncodeName(advertiser));
-  ASSIGN_OR_RETURN(std::string unit, EncodeName(advertiser + ":" + ad->ad.unit));
-  const FrequencyCap cap = CapOf(ad->ad);
+  ASSIGN_OR_RETURN(std::string unit, EncodeName(advertiser + ":" + ad.unit));
+  const FrequencyCap cap = CapOf(ad);
   const bson::Date now = store_.Now();
   const bson::Date start = store_.Ago(cap.window);
   const std::string shows = "caps." + unit;
@@ -251,32 +340,56 @@ Result<bool> AdNetwork::Reserve(std::string_view user, std::string_view site, st
       "_id", user, "$or",
       List(Doc(shows + "." + std::to_string(cap.shows - 1), absent),
            Doc(shows + "." + std::to_string(cap.shows), absent, shows + ".0", Doc("$lte", start))));
-  ad->impression = store_.seams().ids->Next();
-  const Document impression = AdEventDocument(
-      {ad->impression, now, ad->ad.campaign, ad->ad.unit, std::string(site), std::string(zone)});
+  const Document event = AdEventDocument(
+      {impression.id, now, ad.campaign, ad.unit, std::string(site), std::string(zone)});
   const Document update = Doc("$push",
                               Doc(shows, Doc("$each", List(now), "$sort", 1, "$slice", -cap.shows),
                                   "advertisers." + name + ".impressions",
-                                  Doc("$each", List(impression), "$slice", -kKeptEvents)),
+                                  Doc("$each", List(event), "$slice", -kKeptEvents)),
                               "$max", Doc("seen", now));
   const Document cut = Doc("$push", Doc(shows, Doc("$each", List(), "$slice", -cap.shows)));
   for (int i = 0; i < kAttempts; ++i) {
-    Status status = store_.UpdateOne(kAdUsers, allowed, update, true).status();
+    Status status =
+        store_.UpdateOne(kAdUsers, Unmarked(allowed, impression), Marking(update, impression), true)
+            .status();
     if (!IsDuplicateKey(status)) {
       RETURN_IF_ERROR(status);
-      return true;
+      return Show::kCounted;
     }
-    ASSIGN_OR_RETURN(auto found,
-                     store_.FindOne(kAdUsers, Doc("_id", user), {.projection = Doc(shows, 1)}));
+    ASSIGN_OR_RETURN(auto found, store_.FindOne(kAdUsers, Doc("_id", user),
+                                                {.projection = Doc(shows, 1, "marks", 1)}));
+    if (found && Marked(*found, impression)) {
+      return Show::kTaken;
+    }
     const bson::Value dates = found ? At(*found, shows) : bson::Value();
     const int64_t stored = dates.is_array() ? static_cast<int64_t>(dates.AsArray().Count()) : 0;
     if (stored > cap.shows) {
       RETURN_IF_ERROR(store_.UpdateOne(kAdUsers, Doc("_id", user), cut).status());
     } else if (stored == cap.shows && dates.AsArray()["0"].AsDate() > start) {
-      return false;
+      return Show::kCapped;
     }
   }
   return MakeError(Error::kContention, user);
+}
+
+Result<std::vector<ServedAd>> AdNetwork::Choose(const Document& arguments, std::string_view user,
+                                                size_t limit, const CallKey& key,
+                                                const Rank& rank) const {
+  auto choose = [&](const Claim& claim) -> Result<Document> {
+    ASSIGN_OR_RETURN(auto ranked, rank());
+    ASSIGN_OR_RETURN(auto taken, TakeAllowed(std::move(ranked), arguments, user, limit, claim));
+    std::vector<Document> ads;
+    for (const ServedAd& one : taken) {
+      ads.push_back(ServedDocument(one));
+    }
+    return Doc("ads", ListOf(ads));
+  };
+  ASSIGN_OR_RETURN(Document chosen, calls_.Once("ads.choose", key, arguments, choose));
+  std::vector<ServedAd> served;
+  for (const bson::Element& one : chosen["ads"].AsArray()) {
+    served.push_back(ServedOf(one.value().AsDocument()));
+  }
+  return served;
 }
 
 Result<std::vector<ServedAd>> AdNetwork::ChooseAd(std::string_view site,
@@ -285,17 +398,19 @@ Result<std::vector<ServedAd>> AdNetwork::ChooseAd(std::string_view site,
 }
 
 Result<std::vector<ServedAd>> AdNetwork::ChooseAd(std::string_view site, std::string_view zone,
-                                                  std::string_view user) const {
-  ASSIGN_OR_RETURN(auto ranked, Ranked(site, zone, nullptr, false));
-  return TakeAllowed(std::move(ranked), site, zone, user, 1);
+                                                  std::string_view user, const CallKey& key) const {
+  return Choose(Doc("site", site, "zone", zone, "user", user), user, 1, key,
+                [&] { return Ranked(site, zone, nullptr, false); });
 }
 
 Result<std::vector<ServedAd>> AdNetwork::ChooseAds(std::string_view site, std::string_view zone,
                                                    std::string_view user,
                                                    const std::vector<std::string>& keywords,
-                                                   size_t limit, bool require_match) const {
-  ASSIGN_OR_RETURN(auto ranked, Ranked(site, zone, &keywords, require_match));
-  return TakeAllowed(std::move(ranked), site, zone, user, limit);
+                                                   size_t limit, bool require_match,
+                                                   const CallKey& key) const {
+  return Choose(Doc("site", site, "zone", zone, "user", user, "keywords", ListOf(keywords), "limit",
+                    static_cast<int64_t>(limit), "require", require_match),
+                user, limit, key, [&] { return Ranked(site, zone, &keywords, require_match); });
 }
 
 Status AdNetwork::Click(std::string_view user, const ObjectId& impression) const {

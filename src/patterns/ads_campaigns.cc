@@ -62,41 +62,57 @@ bool IsEmptyArray(const bson::Value& value) { return value.is_array() && value.A
 
 }  // namespace
 
-Status AdNetwork::CreateCampaign(const Campaign& campaign) const {
+Status AdNetwork::CreateCampaign(const Campaign& campaign, const CallKey& key) const {
   if (campaign.daily_budget < 0 || campaign.end <= campaign.begin) {
     return MakeError(Error::kInvalidAmount, campaign.id);
   }
   ASSIGN_OR_RETURN(Document zones, CampaignZonesDocument(campaign));
-  const Document metadata = Doc("_id", campaign.id, "customer_id", campaign.customer, "title",
-                                campaign.title, "begin", campaign.begin, "end", campaign.end,
-                                "zones", zones, "daily_budget", campaign.daily_budget, "state",
-                                "inactive", "reason", "scheduled", "changed", store_.Now());
-  for (const PlacedAd& placed : PlacedAdsOf(metadata, options_.clicks_per_thousand)) {
+  const Document given = Doc("_id", campaign.id, "customer_id", campaign.customer, "title",
+                             campaign.title, "begin", campaign.begin, "end", campaign.end, "zones",
+                             zones, "daily_budget", campaign.daily_budget);
+  for (const PlacedAd& placed : PlacedAdsOf(given, options_.clicks_per_thousand)) {
     RETURN_IF_ERROR(CheckAd(placed.ad));
   }
   if (AdvertiserOf(campaign.id).empty()) {
     return MakeError(Error::kInvalidName, campaign.id);
   }
-  RETURN_IF_ERROR(store_.Insert(kAdCampaigns, metadata));
-  RETURN_IF_ERROR(store_.seams().After("ads.create_campaign.c1"));
-  return campaign.begin <= store_.Now() && store_.Now() < campaign.end
-             ? ActivateCampaign(campaign.id)
-             : Status::Ok();
+  auto create = [&](const Claim& claim) -> Status {
+    bson::Builder metadata;
+    metadata.AppendFields(given).Append("state", "inactive").Append("reason", "scheduled");
+    metadata.Append("changed", store_.Now());
+    RETURN_IF_ERROR(InsertOnce(store_, kAdCampaigns, metadata.Finish(), claim));
+    RETURN_IF_ERROR(store_.seams().After("ads.create_campaign.c1"));
+    if (campaign.begin > store_.Now() || store_.Now() >= campaign.end) {
+      return Status::Ok();
+    }
+    return SetState(Doc("_id", campaign.id, "reason", "scheduled"),
+                    Doc("state", "active", "reason", "manual"), false)
+        .status();
+  };
+  return calls_.DoOnce("ads.create_campaign", key, given, create);
 }
 
-// Whether the filter's guard let the change be made: then zones follow.
-Result<bool> AdNetwork::SetState(const Document& filter, const Document& state, bool upsert) const {
+// Whether the filter's guard let the change be made (by this call, now or before): then zones
+// follow.
+Result<bool> AdNetwork::SetState(const Document& filter, const Document& state, bool upsert,
+                                 const Claim& claim) const {
   bson::Builder set;
   set.AppendFields(state).Append("changed", store_.Now());
-  const Document update = Doc("$set", set.Finish());
+  const Document update = Marking(Doc("$set", set.Finish()), claim);
   for (int i = 0; i < kAttempts; ++i) {
-    auto changed = store_.FindAndUpdate(kAdCampaigns, filter, update, upsert);
-    if (IsDuplicateKey(changed.status())) {
-      continue;
+    auto changed = store_.FindAndUpdate(kAdCampaigns, Unmarked(filter, claim), update, upsert);
+    if (!changed.ok() && !IsDuplicateKey(changed.status())) {
+      return changed.status();
     }
-    RETURN_IF_ERROR(changed.status());
-    if (!*changed) {
-      return false;
+    if (!changed.ok() || !*changed) {
+      ASSIGN_OR_RETURN(auto now, store_.FindOne(kAdCampaigns, Doc("_id", filter["_id"])));
+      if (now && Marked(*now, claim)) {
+        changed = now;
+      } else if (!changed.ok()) {
+        continue;
+      } else {
+        return false;
+      }
     }
     RETURN_IF_ERROR(store_.seams().After("ads.set_state.c1"));
     RETURN_IF_ERROR(Spread(**changed).status());
@@ -126,16 +142,22 @@ Result<int64_t> AdNetwork::Spread(const Document& campaign) const {
   return ads;
 }
 
-Status AdNetwork::DeactivateCampaign(std::string_view campaign) const {
-  return SetState(Doc("_id", campaign), Doc("state", "inactive", "reason", "manual"), true)
-      .status();
+Status AdNetwork::DeactivateCampaign(std::string_view campaign, const CallKey& key) const {
+  auto stop = [&](const Claim& claim) {
+    return SetState(Doc("_id", campaign), Doc("state", "inactive", "reason", "manual"), true, claim)
+        .status();
+  };
+  return calls_.DoOnce("ads.deactivate", key, Doc("campaign", campaign), stop);
 }
 
-Status AdNetwork::ActivateCampaign(std::string_view campaign) const {
-  ASSIGN_OR_RETURN(bool active,
-                   SetState(Doc("_id", campaign, "end", Doc("$not", Doc("$lte", store_.Now()))),
-                            Doc("state", "active", "reason", "manual"), false));
-  return active ? Status::Ok() : MakeError(Error::kNotFound, campaign);
+Status AdNetwork::ActivateCampaign(std::string_view campaign, const CallKey& key) const {
+  auto start = [&](const Claim& claim) -> Status {
+    ASSIGN_OR_RETURN(bool active,
+                     SetState(Doc("_id", campaign, "end", Doc("$not", Doc("$lte", store_.Now()))),
+                              Doc("state", "active", "reason", "manual"), false, claim));
+    return active ? Status::Ok() : MakeError(Error::kNotFound, campaign);
+  };
+  return calls_.DoOnce("ads.activate", key, Doc("campaign", campaign), start);
 }
 
 // What is spent exists though the upsert found it not: charged with this key, not enough left, or
@@ -280,11 +302,12 @@ Result<JobReport> AdNetwork::EndAndStart() const {
   return report;
 }
 
+// A write may come as late as the retention, and this job as long after it.
 Result<JobReport> AdNetwork::EndCampaigns() const {
   return RunLeased(Lease(store_, "ads.end_campaigns", options_.worker, options_.lease),
                    [&]() -> Result<JobReport> {
                      ASSIGN_OR_RETURN(JobReport report, EndAndStart());
-                     const bson::Date since = store_.Ago(options_.tombstone_retention);
+                     const bson::Date since = store_.Ago(2 * options_.tombstone_retention);
                      ASSIGN_OR_RETURN(auto recent, store_.Find(kAdCampaigns,
                                                                Doc("changed", Doc("$gte", since))));
                      for (const Document& campaign : recent) {

@@ -8,7 +8,8 @@
 #include <random>
 #include <thread>
 
-#include "patterns/test_world.h"
+#include "patterns/query_paths.h"
+#include "patterns/test_ads.h"
 
 namespace quire::patterns {
 namespace {
@@ -27,61 +28,7 @@ class SeededRandom : public RandomSource {
   std::mt19937 engine_{11};
 };
 
-AdNetwork NetworkOf(World* world, const Seams& seams) {
-  return AdNetwork(world->client, world->database, {.seams = seams});
-}
-AdNetwork NetworkOf(World* world) { return NetworkOf(world, world->seams()); }
-
-const Ad k23a{"mercedes:c1", "23a", 250, {"Car", "luxury"}};
-const Ad k23b{"mercedes:c1", "23b", 250, {"boat"}};
-const Ad k12{"bmw:c9", "12", 200, {"car", "performance", "CAR"}};
-
-void AddThree(World* world) {
-  AdNetwork network = NetworkOf(world);
-  ASSERT_TRUE(network.CreateIndexes().ok());
-  for (const Ad& ad : {k12, k23a, k23b}) {
-    ASSERT_TRUE(network.AddAd("cnn", "banner", ad).ok());
-  }
-}
-
-std::vector<std::string> Units(const Result<std::vector<ServedAd>>& served) {
-  EXPECT_TRUE(served.ok()) << served.status().ToString();
-  std::vector<std::string> units;
-  for (size_t i = 0; served.ok() && i < served->size(); ++i) {
-    units.push_back((*served)[i].ad.unit);
-  }
-  return units;
-}
-
-void ExpectSound(World* world) {
-  auto wrong = NetworkOf(world).CheckInvariants();
-  ASSERT_TRUE(wrong.ok()) << wrong.status().ToString();
-  EXPECT_TRUE(wrong->empty()) << wrong->front();
-}
-
-Campaign CarCampaign(World* world, int64_t budget) {
-  Campaign campaign{.id = "audi:c1",
-                    .begin = world->clock.Now(),
-                    .end = bson::Date{world->clock.Now().millis + 10 * 86'400'000},
-                    .daily_budget = budget};
-  campaign.zones["top.of$page"] = {.site = "cnn", .zone = "banner", .value = 300, .units = {"7"}};
-  campaign.zones["side"] = {.site = "cnn",
-                            .zone = "side",
-                            .pricing = CampaignZone::Pricing::kPerClick,
-                            .value = 40,
-                            .units = {"7", "8"}};
-  return campaign;
-}
-
-size_t PlacedAds(World* world) {
-  AdNetwork network = NetworkOf(world);
-  return network.Ads("cnn", "banner")->size() + network.Ads("cnn", "side")->size();
-}
-
-class AdsTest : public ::testing::TestWithParam<Place> {
- protected:
-  World world_{GetParam()};
-};
+class AdsTest : public BothPlaces {};
 
 TEST_P(AdsTest, ZonesAreSortedAndHoldAnAdOnce) {
   AddThree(&world_);
@@ -106,7 +53,7 @@ TEST_P(AdsTest, ZonesAreSortedAndHoldAnAdOnce) {
   EXPECT_TRUE(Is(network.UpdateEcpm("cnn", "banner", "x:y", "12", 1), Error::kNotFound));
   EXPECT_TRUE(Is(network.UpdateEcpm("cnn", "none", "x:y", "12", 1), Error::kNotFound));
   EXPECT_TRUE(Is(network.UpdateEcpm("cnn", "banner", "bmw:c9", "12", -1), Error::kInvalidPrice));
-  ExpectSound(&world_);
+  ExpectSoundAds(&world_);
 }
 
 TEST_P(AdsTest, TheBestPaidWinWithinTheirCaps) {
@@ -127,7 +74,7 @@ TEST_P(AdsTest, TheBestPaidWinWithinTheirCaps) {
   EXPECT_TRUE(Units(network.ChooseAd("cnn", "banner", "u")).empty());
   world_.clock.Advance(seconds(1));
   EXPECT_EQ(Units(network.ChooseAd("cnn", "banner", "u")).size(), 1u);
-  ExpectSound(&world_);
+  ExpectSoundAds(&world_);
   EXPECT_TRUE(network.Profile("u", "bmw")->impressions.at(0).unit == "12");
   EXPECT_EQ(network.Profile("u", "mercedes")->impressions.size(), 3u);
   EXPECT_TRUE(network.Profile("u", "nobody")->impressions.empty());
@@ -150,7 +97,7 @@ TEST_P(AdsTest, KeywordsWeighTheScore) {
   EXPECT_TRUE(Units(network.ChooseAds("cnn", "banner", "w", {}, 9, true)).empty());
   EXPECT_EQ(Units(network.ChooseAds("cnn", "banner", "", words, 2)),
             (std::vector<std::string>{"23a", "12"}));
-  ExpectSound(&world_);
+  ExpectSoundAds(&world_);
 }
 
 TEST_P(AdsTest, ChanceIsUniformInATie) {
@@ -197,7 +144,7 @@ TEST_P(AdsTest, CapsAreExact) {
       }
     }
   }
-  ExpectSound(&world_);
+  ExpectSoundAds(&world_);
   ASSERT_TRUE(world_.store
                   .UpdateOne("ad.zone", Doc("zone_id", "z3"),
                              Doc("$set", Doc("ads.0.cap.n", 1, "ads.0.cap.window_s", 1000)))
@@ -272,7 +219,7 @@ TEST_P(AdsTest, CampaignsRunWithinTimeAndBudget) {
   world_.clock.Advance(seconds(1));
   EXPECT_EQ(network.EndCampaigns()->changed, 1);
   EXPECT_EQ(PlacedAds(&world_), 6u);
-  ExpectSound(&world_);
+  ExpectSoundAds(&world_);
 
   campaign.id = "no-advertiser";
   EXPECT_TRUE(Is(network.CreateCampaign(campaign), Error::kInvalidName));
@@ -327,111 +274,6 @@ TEST_P(AdsTest, ProfilesAreTrimmed) {
   EXPECT_EQ(*world_.store.Count("ad.user", Doc()), 1);
 }
 
-TEST_P(AdsTest, SurvivesEveryCrashAndLateWrite) {
-  using Operation = std::function<Status(World*, const Seams&)>;
-  struct {
-    const char* name;
-    Operation run;
-    int min_runs;
-  } const kOperations[] = {
-      {"add",
-       [](World* world, const Seams& seams) {
-         Status first = NetworkOf(world, seams).AddAd("cnn", "banner", {"x:y", "1", 220}, "k");
-         Status again = NetworkOf(world).AddAd("cnn", "banner", {"x:y", "1", 220}, "k");
-         EXPECT_TRUE(again.ok()) << again.ToString();
-         return first;
-       },
-       10},
-      {"ecpm",
-       [](World* world, const Seams& seams) {
-         return NetworkOf(world, seams).UpdateEcpm("cnn", "banner", "bmw:c9", "12", 260);
-       },
-       5},
-      {"choose",
-       [](World* world, const Seams& seams) {
-         return NetworkOf(world, seams).ChooseAds("cnn", "banner", "u", {"car"}, 2).status();
-       },
-       9},
-      {"click",
-       [](World* world, const Seams& seams) {
-         auto shown = NetworkOf(world).ChooseAd("cnn", "banner", "u");
-         return shown->empty() ? Status::Ok()
-                               : NetworkOf(world, seams).Click("u", shown->at(0).impression);
-       },
-       5},
-      {"charge",
-       [](World* world, const Seams& seams) {
-         Status first = NetworkOf(world, seams).Charge("audi:c1", world->clock.Now(), 600, "k");
-         (void)NetworkOf(world).Charge("audi:c1", world->clock.Now(), 600, "k2");
-         return first;
-       },
-       8},
-      {"exhaust",
-       [](World* world, const Seams& seams) {
-         return NetworkOf(world, seams).Charge("audi:c1", world->clock.Now(), 2000);
-       },
-       8},
-      {"create",
-       [](World* world, const Seams& seams) {
-         Campaign other = CarCampaign(world, 10);
-         other.id = "other:c";
-         return NetworkOf(world, seams).CreateCampaign(other);
-       },
-       20},
-      {"deactivate",
-       [](World* world, const Seams& seams) {
-         return NetworkOf(world, seams).DeactivateCampaign("audi:c1");
-       },
-       8},
-      {"end",
-       [](World* world, const Seams& seams) {
-         world->clock.Advance(hours(24 * 10));
-         return NetworkOf(world, seams).EndCampaigns().status();
-       },
-       8},
-      {"trim",
-       [](World* world, const Seams& seams) {
-         EXPECT_TRUE(NetworkOf(world).ChooseAd("cnn", "banner", "u").ok());
-         world->clock.Advance(hours(24 * 60));
-         return NetworkOf(world, seams).TrimProfiles().status();
-       },
-       8},
-  };
-  for (const auto& operation : kOperations) {
-    SCOPED_TRACE(operation.name);
-    CrashCase test;
-    test.setup = [](World* world) {
-      AddThree(world);
-      ASSERT_TRUE(NetworkOf(world).CreateCampaign(CarCampaign(world, 1000)).ok());
-    };
-    test.operation = operation.run;
-    test.settle = [](World* world) {
-      world->clock.Advance(minutes(5));
-      for (int i = 0; i < 10; ++i) {
-        auto ended = NetworkOf(world).EndCampaigns();
-        auto trimmed = NetworkOf(world).TrimProfiles();
-        ASSERT_TRUE(ended.ok() && trimmed.ok()) << ended.status().ToString();
-        if (ended->changed + trimmed->changed == 0) {
-          return;
-        }
-      }
-      FAIL() << "the jobs never end";
-    };
-    test.always = ExpectSound;
-    // What zones hold is what the states say.
-    test.settled = [](World* world) {
-      auto campaigns = world->store.Find("campaign.metadata", Doc("zones", Doc("$exists", true)));
-      for (const Document& campaign : *campaigns) {
-        const int64_t zones =
-            *world->store.Count("ad.zone", Doc("ads.campaign_id", campaign["_id"]));
-        EXPECT_EQ(zones, TextAt(campaign, "state") == "active" ? 2 : 0)
-            << bson::ToJson(campaign.view());
-      }
-    };
-    EXPECT_GE(RunCrashCase(GetParam(), test), operation.min_runs);
-  }
-}
-
 TEST_P(AdsTest, ManyServersNeverExceedCapsOrBudgets) {
   AddThree(&world_);
   AdNetwork network = NetworkOf(&world_);
@@ -457,7 +299,7 @@ TEST_P(AdsTest, ManyServersNeverExceedCapsOrBudgets) {
         if (i % 10 == 0) {
           EXPECT_TRUE(mine.EndCampaigns().ok());
           EXPECT_TRUE(mine.UpdateEcpm("cnn", "banner", "bmw:c9", "12", 100 + i + t).ok());
-          ExpectSound(&world_);
+          ExpectSoundAds(&world_);
         }
       }
     });
@@ -465,7 +307,7 @@ TEST_P(AdsTest, ManyServersNeverExceedCapsOrBudgets) {
   for (std::thread& thread : threads) {
     thread.join();
   }
-  ExpectSound(&world_);
+  ExpectSoundAds(&world_);
   EXPECT_GT(shown.load(), 6);
   EXPECT_LE(charged.load(), 100);
   EXPECT_GT(charged.load(), 90);
@@ -477,34 +319,41 @@ TEST_P(AdsTest, QueriesUseTheIndexes) {
   AddThree(&world_);
   EXPECT_TRUE(NetworkOf(&world_).MissingIndexes()->empty());
   EXPECT_EQ(AdNetwork::ShardKeys().size(), 5u);
+  QueryPaths paths;
+  Seams seams = world_.seams();
+  seams.queries = &paths;
+  const AdNetwork network = NetworkOf(&world_, seams);
   for (int i = 0; i < 10; ++i) {
     Campaign campaign = CarCampaign(&world_, 10);
     campaign.id = "x:" + std::to_string(i);
-    ASSERT_TRUE(NetworkOf(&world_).CreateCampaign(campaign).ok());
-    ASSERT_TRUE(NetworkOf(&world_).ChooseAd("cnn", "banner", "u" + std::to_string(i)).ok());
+    ASSERT_TRUE(network.CreateCampaign(campaign, "c" + std::to_string(i)).ok());
+    const std::string user = "u" + std::to_string(i);
+    auto served = network.ChooseAd("cnn", "banner", user, "k" + user);
+    ASSERT_EQ(served->size(), 1u);
+    ASSERT_TRUE(network.ChooseAds("cnn", "banner", user, {"car"}, 2).ok());
+    ASSERT_TRUE(network.Click(user, served->at(0).impression).ok());
+    ASSERT_TRUE(network.Profile(user, "x").ok());
   }
-  const bson::Date now = world_.clock.Now();
-  const Document kFinds[] = {
-      Doc("find", "ad.zone", "filter", Doc("site_id", "cnn", "zone_id", "banner")),
-      Doc("find", "ad.zone", "filter", Doc("ads.campaign_id", "x:3")),
-      Doc("find", "ad.user", "filter", Doc("seen", Doc("$lt", now))),
-      Doc("find", "ad.user", "filter", Doc("_id", Doc("$gt", "u3")), "sort", Doc("_id", 1)),
-      Doc("find", "campaign.metadata", "filter", Doc("_id", Doc("$in", List("x:1", "x:2")))),
-      Doc("find", "campaign.metadata", "filter", Doc("state", "active", "end", Doc("$lte", now))),
-      Doc("find", "campaign.metadata", "filter",
-          Doc("state", "inactive", "reason", "scheduled", "begin", Doc("$lte", now), "end",
-              Doc("$gt", now))),
-      Doc("find", "campaign.metadata", "filter", Doc("changed", Doc("$gt", now))),
-  };
-  for (const Document& find : kFinds) {
-    Explained explained = Explain(world_.store, find);
-    EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
-    EXPECT_LE(explained.keys, explained.returned + 2) << explained.plan;  // $in: two intervals
+  ASSERT_TRUE(network.ChooseAd("cnn", "side").ok());
+  ASSERT_FALSE(network.AddAd("cnn", "banner", k12).ok());
+  ASSERT_TRUE(network.UpdateEcpm("cnn", "banner", "bmw:c9", "12", 4, "e").ok());
+  ASSERT_TRUE(network.Charge("x:1", world_.clock.Now(), 10, "p").ok());
+  ASSERT_FALSE(network.Charge("x:1", world_.clock.Now(), 10).ok());
+  ASSERT_TRUE(network.Count("x:2", "side", "7", world_.clock.Now(), {.clicks = 1}, "n").ok());
+  ASSERT_TRUE(network.Counts("x:2", "side", world_.clock.Now()).ok());
+  ASSERT_TRUE(network.DeactivateCampaign("x:3", "d").ok());
+  ASSERT_TRUE(network.ActivateCampaign("x:3").ok());
+  for (int days : {0, 1, 11, 40, 91}) {
+    world_.clock.Advance(hours(24 * days));
+    ASSERT_TRUE(network.EndCampaigns().ok());
+    ASSERT_TRUE(network.TrimProfiles(3).ok());
   }
+  // The job looks at every campaign of the state that it is about to change.
+  paths.ExpectIndexed(world_.store, {"find campaign.metadata state,reason,begin,end",
+                                     "find campaign.metadata state,reason,day,end"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, AdsTest, ::testing::Values(Place::kEmbedded, Place::kServed),
-                         [](const auto& place) { return PlaceName(place.param); });
+QUIRE_IN_BOTH_PLACES(AdsTest);
 
 }  // namespace
 }  // namespace quire::patterns

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -99,10 +100,10 @@ struct AdNetworkOptions {
 };
 
 // Documents: ad.zone {_id, site_id, zone_id, ads: [{id, campaign_id, ad_unit_id, ecpm, keywords,
-// cap: {n, window_s}}]} with ads by ecpm, highest first; ad.user {_id: cookie, advertisers:
-// {advertiser: {impressions, clicks}}, caps: {"advertiser:unit": [dates]}, seen};
+// cap: {n, window_s}}], marks} with ads by ecpm, highest first; ad.user {_id: cookie, advertisers:
+// {advertiser: {impressions, clicks}}, caps: {"advertiser:unit": [dates]}, seen, marks};
 // campaign.metadata {_id, customer_id, title, begin, end, zones, daily_budget, state, reason, day,
-// changed}; campaign.stats {_id, daily_spent: {day: amount}, zones: {zone: {daily_stats:
+// changed, marks}; campaign.stats {_id, daily_spent: {day: amount}, zones: {zone: {daily_stats:
 // {day: {"total" or unit: {impressions, clicks, conversions}}}}}, marks}. A campaign without
 // metadata is served as long as its ads are in zones. Safe for concurrent use.
 class AdNetwork {
@@ -121,32 +122,35 @@ class AdNetwork {
   // Contention.
   Status AddAd(std::string_view site, std::string_view zone, const Ad& ad,
                const CallKey& key = std::nullopt) const;
-  // Errors: InvalidPrice, NotFound, Contention.
+  // Errors: InvalidPrice, NotFound, IdempotencyKeyReuse, Contention.
   Status UpdateEcpm(std::string_view site, std::string_view zone, std::string_view campaign,
-                    std::string_view unit, int64_t ecpm) const;
+                    std::string_view unit, int64_t ecpm, const CallKey& key = std::nullopt) const;
   // Best paid first.
   Result<std::vector<Ad>> Ads(std::string_view site, std::string_view zone) const;
 
+  // With a key the three choices give the same ads again, and count no further show.
   // Design 1: one of those with the highest ecpm, by chance; empty when there is none.
   Result<std::vector<ServedAd>> ChooseAd(std::string_view site, std::string_view zone) const;
   // Design 2: the first by ecpm, those with the same in random order, that the user's caps allow;
   // the show is counted before this returns. Without a user, design 1.
   Result<std::vector<ServedAd>> ChooseAd(std::string_view site, std::string_view zone,
-                                         std::string_view user) const;
+                                         std::string_view user,
+                                         const CallKey& key = std::nullopt) const;
   // Design 3: up to `limit` by ecpm * ln(1.1 + matching keywords), whatever the case of their ASCII
   // letters. `require_match` leaves those without a match out.
   Result<std::vector<ServedAd>> ChooseAds(std::string_view site, std::string_view zone,
                                           std::string_view user,
                                           const std::vector<std::string>& keywords, size_t limit,
-                                          bool require_match = false) const;
-  // Counted once, however often. Error: NotFound.
+                                          bool require_match = false,
+                                          const CallKey& key = std::nullopt) const;
+  // Counted once, however often: the impression is its key. Error: NotFound.
   Status Click(std::string_view user, const bson::ObjectId& impression) const;
   // What one advertiser may see of a user; empty when there is nothing.
   Result<AdProfile> Profile(std::string_view user, std::string_view advertiser) const;
 
   // Its ads are in their zones from begin to end, while the day's budget lasts. Errors:
-  // InvalidName, InvalidPrice, InvalidAmount, DuplicateKey.
-  Status CreateCampaign(const Campaign& campaign) const;
+  // InvalidName, InvalidPrice, InvalidAmount, DuplicateKey, IdempotencyKeyReuse.
+  Status CreateCampaign(const Campaign& campaign, const CallKey& key = std::nullopt) const;
   // Adds to what the campaign spent on the day of `time`. Errors: InvalidAmount, NotFound,
   // IdempotencyKeyReuse, BudgetExhausted (nothing was charged, and the campaign rests until the
   // next day).
@@ -159,10 +163,10 @@ class AdNetwork {
   // By unit, and "total"; empty when nothing was counted.
   Result<std::map<std::string, AdCounts>> Counts(std::string_view campaign, std::string_view zone,
                                                  bson::Date time) const;
-  // No choice that starts afterwards returns the campaign. Again is ok.
-  Status DeactivateCampaign(std::string_view campaign) const;
-  // Error: NotFound (also when it has ended).
-  Status ActivateCampaign(std::string_view campaign) const;
+  // No choice that starts afterwards returns the campaign. Again is ok. Error: IdempotencyKeyReuse.
+  Status DeactivateCampaign(std::string_view campaign, const CallKey& key = std::nullopt) const;
+  // Errors: NotFound (also when it has ended), IdempotencyKeyReuse.
+  Status ActivateCampaign(std::string_view campaign, const CallKey& key = std::nullopt) const;
 
   // Ends what is over or has spent its budget, starts what begins or has a new day, and repeats
   // recent changes whose client crashed or whose writes came late.
@@ -183,13 +187,20 @@ class AdNetwork {
   Result<std::vector<ServedAd>> Ranked(std::string_view site, std::string_view zone,
                                        const std::vector<std::string>* keywords,
                                        bool require_match) const;
-  Result<std::vector<ServedAd>> TakeAllowed(std::vector<ServedAd> ranked, std::string_view site,
-                                            std::string_view zone, std::string_view user,
-                                            size_t limit) const;
-  Result<bool> Reserve(std::string_view user, std::string_view site, std::string_view zone,
-                       ServedAd* ad) const;
-  Result<bool> SetState(const bson::Document& filter, const bson::Document& state,
-                        bool upsert) const;
+  using Rank = std::function<Result<std::vector<ServedAd>>()>;
+  Result<std::vector<ServedAd>> Choose(const bson::Document& arguments, std::string_view user,
+                                       size_t limit, const CallKey& key, const Rank& rank) const;
+  Result<std::vector<ServedAd>> TakeAllowed(std::vector<ServedAd> ranked,
+                                            const bson::Document& arguments, std::string_view user,
+                                            size_t limit, const Claim& claim) const;
+  enum class Show { kCounted, kCapped, kTaken };
+  // kTaken: a show of that impression is counted already.
+  Result<Show> Reserve(std::string_view user, std::string_view site, std::string_view zone,
+                       const Ad& ad, const Claim& impression) const;
+  Result<ServedAd> ShownBefore(std::string_view user, const bson::ObjectId& impression,
+                               const std::vector<ServedAd>& ranked) const;
+  Result<bool> SetState(const bson::Document& filter, const bson::Document& state, bool upsert,
+                        const Claim& claim = {}) const;
   Result<int64_t> Spread(const bson::Document& campaign) const;
   Result<JobReport> EndAndStart() const;
   Status TrimProfile(const bson::Document& user, bson::Date before, JobReport* report) const;
