@@ -146,22 +146,40 @@ Status Social::Relate(std::string_view self, std::string_view other) const {
   return User(other).status();
 }
 
-Status Social::Circle(std::string_view self, std::string_view other,
-                      std::string_view circle) const {
+// False: the guard failed, or this call made the change before and others have changed it since.
+Result<bool> Social::ChangeSelf(const Document& filter, const Document& update,
+                                const Claim& claim) const {
+  ASSIGN_OR_RETURN(int64_t matched,
+                   store_.UpdateOne(kSocialUsers, Unmarked(filter, claim), Marking(update, claim)));
+  return matched == 1;
+}
+
+Status Social::Circle(std::string_view self, std::string_view other, std::string_view circle,
+                      const CallKey& key) const {
   RETURN_IF_ERROR(CheckCircle(circle));
+  return calls_.DoOnce("social.circle", key, Doc("self", self, "other", other, "circle", circle),
+                       [&](const Claim& claim) { return CircleOnce(self, other, circle, claim); });
+}
+
+// What follows the record is written while the record says so; a late write against it is undone by
+// ReconcileGraph.
+Status Social::CircleOnce(std::string_view self, std::string_view other, std::string_view circle,
+                          const Claim& claim) const {
   RETURN_IF_ERROR(Relate(self, other));
-  ASSIGN_OR_RETURN(Document me, User(self));
   ASSIGN_OR_RETURN(Document them, User(other));
   const std::string member = "circles." + NamePath(circle) + "." + NamePath(other);
-  ASSIGN_OR_RETURN(int64_t matched,
-                   store_.UpdateOne(kSocialUsers,
-                                    Doc("_id", self, "blocked", Doc("$ne", other), "blocked_by",
-                                        Doc("$ne", other)),
-                                    Doc("$set", Doc(member, Doc("name", them["name"])))));
-  if (matched == 0) {
+  ASSIGN_OR_RETURN(
+      bool changed,
+      ChangeSelf(Doc("_id", self, "blocked", Doc("$ne", other), "blocked_by", Doc("$ne", other)),
+                 Doc("$set", Doc(member, Doc("name", them["name"]))), claim));
+  ASSIGN_OR_RETURN(Document me, User(self));
+  if (!changed && !Marked(me, claim)) {
     return MakeError(Error::kBlocked, other);
   }
   RETURN_IF_ERROR(store_.seams().After("social.circle.c1"));
+  if (!changed && At(me, member).missing()) {
+    return Status::Ok();
+  }
   const std::string follower = "followers." + NamePath(self);
   RETURN_IF_ERROR(store_
                       .UpdateOne(kSocialUsers, Doc("_id", other),
@@ -171,14 +189,27 @@ Status Social::Circle(std::string_view self, std::string_view other,
   return store_.seams().After("social.circle.c2");
 }
 
-Status Social::Uncircle(std::string_view self, std::string_view other,
-                        std::string_view circle) const {
+Status Social::Uncircle(std::string_view self, std::string_view other, std::string_view circle,
+                        const CallKey& key) const {
   RETURN_IF_ERROR(CheckCircle(circle));
+  return calls_.DoOnce(
+      "social.uncircle", key, Doc("self", self, "other", other, "circle", circle),
+      [&](const Claim& claim) { return UncircleOnce(self, other, circle, claim); });
+}
+
+Status Social::UncircleOnce(std::string_view self, std::string_view other, std::string_view circle,
+                            const Claim& claim) const {
   RETURN_IF_ERROR(Relate(self, other));
   const std::string member = "circles." + NamePath(circle) + "." + NamePath(other);
-  RETURN_IF_ERROR(
-      store_.UpdateOne(kSocialUsers, Doc("_id", self), Doc("$unset", Doc(member, ""))).status());
+  ASSIGN_OR_RETURN(bool changed,
+                   ChangeSelf(Doc("_id", self), Doc("$unset", Doc(member, "")), claim));
   RETURN_IF_ERROR(store_.seams().After("social.uncircle.c1"));
+  if (!changed) {
+    ASSIGN_OR_RETURN(Document me, User(self));
+    if (!At(me, member).missing()) {
+      return Status::Ok();
+    }
+  }
   const std::string follower = "followers." + NamePath(self);
   RETURN_IF_ERROR(store_
                       .UpdateOne(kSocialUsers, Doc("_id", other),
@@ -193,28 +224,34 @@ Status Social::Uncircle(std::string_view self, std::string_view other,
   return store_.seams().After("social.uncircle.c3");
 }
 
-Status Social::Block(std::string_view self, std::string_view other) const {
-  RETURN_IF_ERROR(Relate(self, other));
-  RETURN_IF_ERROR(
-      store_.UpdateOne(kSocialUsers, Doc("_id", self), Doc("$addToSet", Doc("blocked", other)))
-          .status());
-  RETURN_IF_ERROR(store_.seams().After("social.block.c1"));
-  RETURN_IF_ERROR(
-      store_.UpdateOne(kSocialUsers, Doc("_id", other), Doc("$addToSet", Doc("blocked_by", self)))
-          .status());
-  return store_.seams().After("social.block.c2");
+// `change` is $addToSet or $pull.
+Status Social::SetBlock(std::string_view operation, std::string_view change, std::string_view self,
+                        std::string_view other, const CallKey& key) const {
+  auto set = [&](const Claim& claim) -> Status {
+    RETURN_IF_ERROR(Relate(self, other));
+    ASSIGN_OR_RETURN(bool changed,
+                     ChangeSelf(Doc("_id", self), Doc(change, Doc("blocked", other)), claim));
+    RETURN_IF_ERROR(store_.seams().After(operation, 1));
+    if (!changed) {
+      ASSIGN_OR_RETURN(Document me, User(self));
+      if (Holds(me["blocked"], bson::Value(other)) != (change == "$addToSet")) {
+        return Status::Ok();
+      }
+    }
+    RETURN_IF_ERROR(
+        store_.UpdateOne(kSocialUsers, Doc("_id", other), Doc(change, Doc("blocked_by", self)))
+            .status());
+    return store_.seams().After(operation, 2);
+  };
+  return calls_.DoOnce(operation, key, Doc("self", self, "other", other), set);
 }
 
-Status Social::Unblock(std::string_view self, std::string_view other) const {
-  RETURN_IF_ERROR(Relate(self, other));
-  RETURN_IF_ERROR(
-      store_.UpdateOne(kSocialUsers, Doc("_id", self), Doc("$pull", Doc("blocked", other)))
-          .status());
-  RETURN_IF_ERROR(store_.seams().After("social.unblock.c1"));
-  RETURN_IF_ERROR(
-      store_.UpdateOne(kSocialUsers, Doc("_id", other), Doc("$pull", Doc("blocked_by", self)))
-          .status());
-  return store_.seams().After("social.unblock.c2");
+Status Social::Block(std::string_view self, std::string_view other, const CallKey& key) const {
+  return SetBlock("social.block", "$addToSet", self, other, key);
+}
+
+Status Social::Unblock(std::string_view self, std::string_view other, const CallKey& key) const {
+  return SetBlock("social.unblock", "$pull", self, other, key);
 }
 
 // The order decides: a block goes before what is public, and being in no circle before "all".
@@ -304,6 +341,7 @@ Result<int64_t> Social::ReconcileBlocks(const Document& user) const {
     ASSIGN_OR_RETURN(int64_t matched,
                      store_.UpdateOne(kSocialUsers, Doc("_id", other, "blocked_by", Doc("$ne", id)),
                                       Doc("$addToSet", Doc("blocked_by", id))));
+    RETURN_IF_ERROR(store_.seams().After("social.reconcile.c3"));
     changed += matched;
   }
   for (const std::string& other : TextsIn(user["blocked_by"])) {
@@ -311,6 +349,7 @@ Result<int64_t> Social::ReconcileBlocks(const Document& user) const {
     if (blocks == 0) {
       ASSIGN_OR_RETURN(int64_t matched, store_.UpdateOne(kSocialUsers, Doc("_id", id),
                                                          Doc("$pull", Doc("blocked_by", other))));
+      RETURN_IF_ERROR(store_.seams().After("social.reconcile.c4"));
       changed += matched;
     }
   }

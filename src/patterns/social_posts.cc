@@ -192,19 +192,28 @@ Result<Document> Social::LivePost(const ObjectId& post) const {
 }
 
 // It stays in the state `purge` until no late write can bring it back into a feed.
-Status Social::DeletePost(std::string_view by, const ObjectId& post) const {
-  ASSIGN_OR_RETURN(Document record, LivePost(post));
-  if (TextAt(record, "by.id") != by) {
-    return MakeError(Error::kForbidden, by);
-  }
-  RETURN_IF_ERROR(store_
-                      .UpdateOne(kSocialPosts, Doc("_id", post, "deleted", Doc("$exists", false)),
-                                 Doc("$set", Doc("deleted", true, "fanout",
-                                                 Doc("state", "purge", "ts", store_.Now()))))
-                      .status());
-  RETURN_IF_ERROR(store_.seams().After("social.delete_post.c1"));
-  int64_t changed = 0;
-  return Purge(record, &changed);
+Status Social::DeletePost(std::string_view by, const ObjectId& post, const CallKey& key) const {
+  auto remove = [&](const Claim& claim) -> Status {
+    ASSIGN_OR_RETURN(auto record, store_.FindOne(kSocialPosts, Doc("_id", post)));
+    const bool mine = record && Marked(*record, claim);
+    if (!record || (record->view().Has("deleted") && !mine)) {
+      return MakeError(Error::kNotFound, post.ToHex());
+    }
+    if (TextAt(*record, "by.id") != by) {
+      return MakeError(Error::kForbidden, by);
+    }
+    RETURN_IF_ERROR(
+        store_
+            .UpdateOne(kSocialPosts, Doc("_id", post, "deleted", Doc("$exists", false)),
+                       Marking(Doc("$set", Doc("deleted", true, "fanout",
+                                               Doc("state", "purge", "ts", store_.Now()))),
+                               claim))
+            .status());
+    RETURN_IF_ERROR(store_.seams().After("social.delete_post.c1"));
+    int64_t changed = 0;
+    return Purge(*record, &changed);
+  };
+  return calls_.DoOnce("social.delete_post", key, Doc("by", by, "post", post), remove);
 }
 
 Status Social::AddComment(std::string_view viewer, const ObjectId& post, std::string_view text,
@@ -291,6 +300,7 @@ Result<JobReport> Social::ResumeFanout(int64_t batch) const {
                 int64_t done,
                 store_.UpdateOne(kSocialPosts, Doc("_id", post["_id"], "fanout.state", "purge"),
                                  Doc("$set", Doc("fanout.state", "done"))));
+            RETURN_IF_ERROR(store_.seams().After("social.delete_post", 4));
             report.changed += done;
           }
         }

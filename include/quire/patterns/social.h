@@ -90,10 +90,10 @@ struct SocialOptions {
 };
 
 // Documents: social.user {_id, name, profile, circles: {circle: {user: {name}}}, followers: {user:
-// {name, circles}}, blocked, blocked_by}, social.post {_id, by: {id, name}, to, circles, type, ts,
-// detail, comments, comments_total, deleted, fanout: {state, ts}, dirty}, and, derived from it,
-// social.wall and social.news {_id, user_id, month, seq, count, posts: [{id, ts, by, circles, type,
-// detail, comments_total, comments_shown, comments}]}. Safe for concurrent use.
+// {name, circles}}, blocked, blocked_by, marks}, social.post {_id, by: {id, name}, to, circles,
+// type, ts, detail, comments, comments_total, deleted, fanout: {state, ts}, dirty, marks}, and,
+// derived from it, social.wall and social.news {_id, user_id, month, seq, count, posts: [{id, ts,
+// by, circles, type, detail, comments_total, comments_shown, comments}]}. Safe for concurrent use.
 class Social {
  public:
   Social(const Client& client, std::string_view database, SocialOptions options = {});
@@ -108,18 +108,24 @@ class Social {
   // The new user's id. Errors: InvalidName, IdempotencyKeyReuse.
   Result<std::string> AddUser(std::string_view name, const bson::Document& profile = {},
                               const CallKey& key = std::nullopt) const;
-  // Puts `other` in a circle of `self`. All of these may be repeated. Errors: NoSuchUser,
-  // SelfCircle, Blocked (either way), InvalidName (empty, or starts with "*").
-  Status Circle(std::string_view self, std::string_view other, std::string_view circle) const;
-  Status Uncircle(std::string_view self, std::string_view other, std::string_view circle) const;
-  // Neither sees the other's posts. Errors: NoSuchUser, SelfCircle.
-  Status Block(std::string_view self, std::string_view other) const;
-  Status Unblock(std::string_view self, std::string_view other) const;
+  // Puts `other` in a circle of `self`. All of these may be repeated; with a key a repeat that
+  // comes late does not undo what was done since. Errors: NoSuchUser, SelfCircle, Blocked (either
+  // way), InvalidName (empty, or starts with "*"), IdempotencyKeyReuse.
+  Status Circle(std::string_view self, std::string_view other, std::string_view circle,
+                const CallKey& key = std::nullopt) const;
+  Status Uncircle(std::string_view self, std::string_view other, std::string_view circle,
+                  const CallKey& key = std::nullopt) const;
+  // Neither sees the other's posts. Errors: NoSuchUser, SelfCircle, IdempotencyKeyReuse.
+  Status Block(std::string_view self, std::string_view other,
+               const CallKey& key = std::nullopt) const;
+  Status Unblock(std::string_view self, std::string_view other,
+                 const CallKey& key = std::nullopt) const;
 
   // Errors: NoSuchUser, Blocked (the wall's owner and the author), IdempotencyKeyReuse.
   Result<bson::ObjectId> Post(const NewPost& post, const CallKey& key = std::nullopt) const;
-  // Errors: NotFound, Forbidden (by another than its author).
-  Status DeletePost(std::string_view by, const bson::ObjectId& post) const;
+  // Errors: NotFound, Forbidden (by another than its author), IdempotencyKeyReuse.
+  Status DeletePost(std::string_view by, const bson::ObjectId& post,
+                    const CallKey& key = std::nullopt) const;
   // Errors: NotFound, NoSuchUser, Forbidden (not visible), DocumentTooLarge (max_comments),
   // IdempotencyKeyReuse (another comment has the id).
   Status AddComment(std::string_view viewer, const bson::ObjectId& post, std::string_view text,
@@ -160,6 +166,15 @@ class Social {
   Result<bson::Document> User(std::string_view id) const;
   Result<bson::Document> LivePost(const bson::ObjectId& post) const;
   Status Relate(std::string_view self, std::string_view other) const;
+  // The first write of a change between two users, to the record: whether the second should follow.
+  Result<bool> ChangeSelf(const bson::Document& filter, const bson::Document& update,
+                          const Claim& claim) const;
+  Status CircleOnce(std::string_view self, std::string_view other, std::string_view circle,
+                    const Claim& claim) const;
+  Status UncircleOnce(std::string_view self, std::string_view other, std::string_view circle,
+                      const Claim& claim) const;
+  Status SetBlock(std::string_view operation, std::string_view change, std::string_view self,
+                  std::string_view other, const CallKey& key) const;
   Result<bool> Sees(bson::View viewer, bson::View post) const;
   Status FanOut(const bson::Document& post) const;
   Status Append(const char* feed, std::string_view user, const bson::Document& post) const;
