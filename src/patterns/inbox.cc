@@ -105,9 +105,19 @@ std::vector<ShardKeySpec> Inbox::ShardKeys(InboxDesign design) {
       kNames, Idempotency::ShardKey(), kOutbox, {"inbox_bucket", R"({"owner": 1, "sequence": 1})"}};
 }
 
-Status Inbox::AddUser(std::string_view name) const {
+Status Inbox::AddUser(std::string_view name, const CallKey& key) const {
   RETURN_IF_ERROR(EncodeName(name).status());
-  return store_.Insert(kUsers, Doc("user_name", name, "msg_count", int64_t{0}));
+  auto add = [&](const Claim& claim) -> Status {
+    Status added =
+        store_.Insert(kUsers, Doc("_id", claim.id, "user_name", name, "msg_count", int64_t{0}));
+    if (IsDuplicateKey(added)) {
+      ASSIGN_OR_RETURN(int64_t mine, store_.Count(kUsers, Doc("_id", claim.id)));
+      added = mine == 1 ? Status::Ok() : added;
+    }
+    RETURN_IF_ERROR(added);
+    return store_.seams().After("inbox.add_user.c1");
+  };
+  return calls_.DoOnce("inbox.add_user", key, Doc("name", name), add);
 }
 
 Status Inbox::CheckRecipients(const std::vector<std::string>& to) const {
@@ -155,12 +165,23 @@ Result<InboxPage> Inbox::Read(std::string_view user, const PageRequest& page) co
   return storage_->Read(user, page);
 }
 
-Status Inbox::MarkRead(std::string_view user, const bson::ObjectId& message) const {
-  return storage_->MarkRead(user, message);
+// Nothing makes a message unread, or brings it back: a repeat finds the same.
+Status Inbox::MarkRead(std::string_view user, const bson::ObjectId& message,
+                       const CallKey& key) const {
+  auto mark = [&](const Claim&) -> Status {
+    RETURN_IF_ERROR(storage_->MarkRead(user, message));
+    return store_.seams().After("inbox.mark_read.c1");
+  };
+  return calls_.DoOnce("inbox.mark_read", key, Doc("user", user, "message", message), mark);
 }
 
-Status Inbox::Remove(std::string_view user, const bson::ObjectId& message) const {
-  return storage_->Remove(user, message);
+Status Inbox::Remove(std::string_view user, const bson::ObjectId& message,
+                     const CallKey& key) const {
+  auto remove = [&](const Claim&) -> Status {
+    RETURN_IF_ERROR(storage_->Remove(user, message));
+    return store_.seams().After("inbox.remove.c1");
+  };
+  return calls_.DoOnce("inbox.remove", key, Doc("user", user, "message", message), remove);
 }
 
 Result<int64_t> Inbox::UnreadCount(std::string_view user) const {

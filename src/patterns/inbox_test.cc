@@ -8,7 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "patterns/test_world.h"
+#include "patterns/query_paths.h"
+#include "patterns/test_inbox.h"
 
 namespace quire::patterns {
 namespace {
@@ -18,73 +19,10 @@ using bson::ObjectId;
 using std::chrono::hours;
 using std::chrono::minutes;
 
-constexpr InboxDesign kDesigns[] = {InboxDesign::kFanOutOnRead, InboxDesign::kFanOutOnWrite,
-                                    InboxDesign::kBuckets};
-
-Inbox InboxOf(World* world, InboxDesign design, const Seams& seams) {
-  return Inbox(world->client, world->database, {.design = design, .seams = seams});
-}
-Inbox InboxOf(World* world, InboxDesign design) { return InboxOf(world, design, world->seams()); }
-
-void AddUsers(World* world, InboxDesign design, const std::vector<std::string>& users) {
-  Inbox inbox = InboxOf(world, design);
-  ASSERT_TRUE(inbox.CreateIndexes().ok());
-  for (const std::string& user : users) {
-    ASSERT_TRUE(inbox.AddUser(user).ok());
-  }
-}
-
-// The whole inbox, by pages of that size.
-std::vector<InboxMessage> ReadAll(const Inbox& inbox, std::string_view user, int64_t limit) {
-  std::vector<InboxMessage> all;
-  PageRequest request{.limit = limit};
-  do {
-    auto page = inbox.Read(user, request);
-    EXPECT_TRUE(page.ok()) << page.status().ToString();
-    if (!page.ok()) {
-      break;
-    }
-    EXPECT_LE(static_cast<int64_t>(page->messages.size()), limit);
-    EXPECT_TRUE(page->next.empty() || static_cast<int64_t>(page->messages.size()) == limit);
-    all.insert(all.end(), page->messages.begin(), page->messages.end());
-    request.after = page->next;
-  } while (!request.after.empty());
-  return all;
-}
-
-std::vector<std::string> Texts(const std::vector<InboxMessage>& messages) {
-  std::vector<std::string> texts;
-  for (const InboxMessage& message : messages) {
-    texts.push_back(message.from + ":" + message.text + (message.read ? "!" : ""));
-  }
-  return texts;
-}
-
-void ExpectSound(const Inbox& inbox) {
-  auto wrong = inbox.CheckInvariants();
-  ASSERT_TRUE(wrong.ok()) << wrong.status().ToString();
-  EXPECT_TRUE(wrong->empty()) << wrong->front();
-}
-
-void RunJobs(World* world, InboxDesign design) {
-  Inbox inbox = InboxOf(world, design);
-  for (int i = 0; i < 10; ++i) {
-    auto report = inbox.Resume();
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    if (report->changed + report->errors == 0) {
-      return;
-    }
-  }
-  FAIL() << "the job never ends";
-}
-
-class InboxTest : public ::testing::TestWithParam<Place> {
- protected:
-  World world_{GetParam()};
-};
+class InboxTest : public BothPlaces {};
 
 TEST_P(InboxTest, DeliversOnceToEachOrSaysWhyNot) {
-  for (InboxDesign design : kDesigns) {
+  for (InboxDesign design : kInboxDesigns) {
     World world(GetParam());
     AddUsers(&world, design, {"mike", "billie", "a.b$%"});
     Inbox inbox(world.client, world.database,
@@ -122,12 +60,12 @@ TEST_P(InboxTest, DeliversOnceToEachOrSaysWhyNot) {
     EXPECT_TRUE(IsDuplicateKey(inbox.AddUser("mike")));
     EXPECT_TRUE(Is(inbox.AddUser(""), Error::kInvalidName));
     EXPECT_TRUE(Is(inbox.Read("mike", {.after = "junk"}).status(), Error::kBadCursor));
-    ExpectSound(inbox);
+    ExpectSoundInbox(inbox);
   }
 }
 
 TEST_P(InboxTest, AKeyHasOneOutcome) {
-  for (InboxDesign design : kDesigns) {
+  for (InboxDesign design : kInboxDesigns) {
     World world(GetParam());
     AddUsers(&world, design, {"a", "b"});
     Inbox inbox = InboxOf(&world, design);
@@ -172,7 +110,7 @@ TEST_P(InboxTest, BucketsEndAtFifty) {
   EXPECT_EQ(page->messages.back().text, "91");
   page = inbox.Read("m", {.limit = 30, .after = page->next});
   EXPECT_EQ(page->messages.front().text, "90");
-  ExpectSound(inbox);
+  ExpectSoundInbox(inbox);
 }
 
 // The same random history in three worlds: sends, reads, removals and pages of all sizes.
@@ -187,7 +125,7 @@ TEST_P(InboxTest, TheDesignsGiveTheSameAnswers) {
     std::vector<ObjectId> sent;
   };
   std::vector<std::unique_ptr<Side>> sides;
-  for (InboxDesign design : kDesigns) {
+  for (InboxDesign design : kInboxDesigns) {
     sides.push_back(std::make_unique<Side>(GetParam(), design));
     AddUsers(&sides.back()->world, design, users);
   }
@@ -236,12 +174,12 @@ TEST_P(InboxTest, TheDesignsGiveTheSameAnswers) {
     }
   }
   for (auto& side : sides) {
-    ExpectSound(side->inbox);
+    ExpectSoundInbox(side->inbox);
   }
 }
 
 TEST_P(InboxTest, RemovedMessagesAreForgottenInTime) {
-  for (InboxDesign design : kDesigns) {
+  for (InboxDesign design : kInboxDesigns) {
     World world(GetParam());
     AddUsers(&world, design, {"a", "b"});
     Inbox inbox = InboxOf(&world, design);
@@ -268,108 +206,12 @@ TEST_P(InboxTest, RemovedMessagesAreForgottenInTime) {
     EXPECT_TRUE(Is(inbox.Remove("a", mine), Error::kNotFound));
     EXPECT_EQ(*world.store.Count("outbox", Doc()), 0);
     EXPECT_EQ(*world.store.Count("idempotency", Doc()), 0);
-    ExpectSound(inbox);
-  }
-}
-
-// Every point of a delivery to two; in `removes` one of them has removed the message before the
-// late client goes on, and must not get it back.
-TEST_P(InboxTest, SurvivesEveryCrashAndLateWrite) {
-  struct {
-    InboxDesign design;
-    bool again;  // the caller repeats the key after an error
-    bool removes;
-    int min_runs;
-  } const kCases[] = {
-      {InboxDesign::kFanOutOnRead, true, false, 10},
-      {InboxDesign::kFanOutOnWrite, false, false, 15},
-      {InboxDesign::kFanOutOnWrite, true, true, 20},
-      {InboxDesign::kBuckets, false, false, 30},
-      {InboxDesign::kBuckets, true, true, 40},
-  };
-  for (const auto& row : kCases) {
-    SCOPED_TRACE(std::to_string(static_cast<int>(row.design)) + (row.again ? " again" : ""));
-    CrashCase test;
-    test.setup = [&](World* world) { AddUsers(world, row.design, {"a", "b"}); };
-    test.operation = [&](World* world, const Seams& seams) {
-      const CallKey key = row.again ? CallKey("k") : CallKey();
-      Status first = InboxOf(world, row.design, seams).Send("j", {"a", "b"}, "t", key).status();
-      if (!first.ok() && row.again) {
-        Status again = InboxOf(world, row.design).Send("j", {"a", "b"}, "t", key).status();
-        EXPECT_TRUE(again.ok()) << again.ToString();
-      }
-      return first;
-    };
-    test.settle = [&](World* world) {
-      world->clock.Advance(minutes(5));
-      RunJobs(world, row.design);
-      Inbox inbox = InboxOf(world, row.design);
-      for (const InboxMessage& message : ReadAll(inbox, "a", 10)) {
-        EXPECT_TRUE(!row.removes || inbox.Remove("a", message.id).ok());
-      }
-    };
-    test.always = [&](World* world) { ExpectSound(InboxOf(world, row.design)); };
-    test.settled = [&](World* world) {
-      EXPECT_EQ(*world->store.Count("outbox", Doc("state", "new")), 0);
-      Inbox inbox = InboxOf(world, row.design);
-      const size_t delivered = ReadAll(inbox, "b", 10).size();
-      EXPECT_LE(delivered, 1u);
-      EXPECT_EQ(ReadAll(inbox, "a", 10).size(), row.removes ? 0 : delivered);
-    };
-    EXPECT_GE(RunCrashCase(GetParam(), test), row.min_runs);
-  }
-}
-
-// The job itself crashes, or is paused until another worker has done its work.
-TEST_P(InboxTest, ResumeAndPurgeSurviveTheirOwnCrashes) {
-  for (InboxDesign design : kDesigns) {
-    for (bool purges : {false, true}) {
-      CrashCase test;
-      test.setup = [&](World* world) {
-        AddUsers(world, design, {"a", "b"});
-        TestCrash crash;
-        crash.at = "inbox.send.c1";
-        (void)InboxOf(world, design, world->seams(&crash)).Send("j", {"a", "b"}, "t");
-        if (purges) {
-          world->clock.Advance(minutes(5));
-          RunJobs(world, design);
-          Inbox inbox = InboxOf(world, design);
-          for (const char* user : {"a", "b"}) {
-            ASSERT_TRUE(inbox.Remove(user, ReadAll(inbox, user, 1).at(0).id).ok());
-          }
-        }
-        world->clock.Advance(purges ? hours(25) : minutes(5));
-      };
-      test.operation = [&](World* world, const Seams& seams) {
-        Inbox inbox = InboxOf(world, design, seams);
-        return purges ? inbox.Purge().status() : inbox.Resume().status();
-      };
-      test.settle = [&](World* world) {
-        world->clock.Advance(minutes(5));
-        RunJobs(world, design);
-        for (int i = 0; purges && i < 3; ++i) {
-          EXPECT_TRUE(InboxOf(world, design).Purge().ok());
-        }
-      };
-      test.always = [&](World* world) { ExpectSound(InboxOf(world, design)); };
-      test.settled = [&](World* world) {
-        Inbox inbox = InboxOf(world, design);
-        for (const char* user : {"a", "b"}) {
-          EXPECT_EQ(ReadAll(inbox, user, 10).size(), purges ? 0u : 1u);
-        }
-        if (purges) {
-          for (const char* left : {"inbox_read", "inbox_flags", "inbox_write", "outbox"}) {
-            EXPECT_EQ(*world->store.Count(left, Doc()), 0) << left;
-          }
-        }
-      };
-      EXPECT_GE(RunCrashCase(GetParam(), test), 3);
-    }
+    ExpectSoundInbox(inbox);
   }
 }
 
 TEST_P(InboxTest, ManySendersAndWorkersDeliverExactlyOnce) {
-  for (InboxDesign design : kDesigns) {
+  for (InboxDesign design : kInboxDesigns) {
     World world(GetParam());
     const std::vector<std::string> users = {"a", "b", "c"};
     AddUsers(&world, design, users);
@@ -395,6 +237,7 @@ TEST_P(InboxTest, ManySendersAndWorkersDeliverExactlyOnce) {
         for (int i = 0; i < 20; ++i) {
           world.clock.Advance(std::chrono::seconds(40));
           EXPECT_TRUE(inbox.Resume().ok());
+          ExpectSoundInbox(inbox);
         }
       });
     }
@@ -402,7 +245,7 @@ TEST_P(InboxTest, ManySendersAndWorkersDeliverExactlyOnce) {
       thread.join();
     }
     Inbox inbox = InboxOf(&world, design);
-    ExpectSound(inbox);
+    ExpectSoundInbox(inbox);
     for (const std::string& user : users) {
       std::set<std::string> distinct;
       std::vector<InboxMessage> all = ReadAll(inbox, user, 37);
@@ -416,55 +259,45 @@ TEST_P(InboxTest, ManySendersAndWorkersDeliverExactlyOnce) {
 }
 
 TEST_P(InboxTest, QueriesUseTheIndexes) {
-  struct {
-    InboxDesign design;
-    Document find;
-  } const kQueries[] = {
-      {InboxDesign::kFanOutOnRead, Doc("find", "inbox_read", "filter", Doc("to", "a"), "sort",
-                                       Doc("sent", -1, "_id", -1), "limit", 5)},
-      {InboxDesign::kFanOutOnRead, Doc("find", "inbox_flags", "filter", Doc("user", "a"))},
-      {InboxDesign::kFanOutOnRead,
-       Doc("find", "inbox_flags", "filter", Doc("removed", Doc("$lt", bson::Date{1})))},
-      {InboxDesign::kFanOutOnWrite, Doc("find", "inbox_write", "filter", Doc("recipient", "a"),
-                                        "sort", Doc("sent", -1, "msg", -1), "limit", 5)},
-      {InboxDesign::kFanOutOnWrite,
-       Doc("find", "inbox_write", "filter", Doc("recipient", "a", "read", false))},
-      {InboxDesign::kFanOutOnWrite,
-       Doc("find", "inbox_write", "filter", Doc("removed", Doc("$lt", bson::Date{1})))},
-      {InboxDesign::kBuckets, Doc("find", "inbox_bucket", "filter", Doc("owner", "a"), "sort",
-                                  Doc("sequence", -1), "limit", 2)},
-      {InboxDesign::kBuckets,
-       Doc("find", "inbox_bucket", "filter", Doc("messages.removed", Doc("$lt", bson::Date{1})))},
-      {InboxDesign::kBuckets,
-       Doc("find", "outbox", "filter", Doc("state", "new", "sent", Doc("$lt", bson::Date{1})),
-           "sort", Doc("sent", 1))},
-      {InboxDesign::kBuckets,
-       Doc("find", "users", "filter", Doc("user_name", Doc("$in", List("a", "b"))))},
-  };
-  for (InboxDesign design : kDesigns) {
+  for (InboxDesign design : kInboxDesigns) {
+    SCOPED_TRACE(static_cast<int>(design));
     World world(GetParam());
-    EXPECT_EQ(InboxOf(&world, design).MissingIndexes()->size(), Inbox::Indexes(design).size());
+    QueryPaths paths;
+    Seams seams = world.seams();
+    seams.queries = &paths;
+    const Inbox inbox = InboxOf(&world, design, seams);
+    EXPECT_EQ(inbox.MissingIndexes()->size(), Inbox::Indexes(design).size());
     EXPECT_FALSE(Inbox::ShardKeys(design).empty());
     AddUsers(&world, design, {"a", "b", "c"});
-    Inbox inbox = InboxOf(&world, design);
     EXPECT_TRUE(inbox.MissingIndexes()->empty());
-    for (int i = 0; i < 20; ++i) {
-      ASSERT_TRUE(inbox.Send("j", {"a", i % 2 ? "b" : "c"}, "t").ok());
+    std::vector<ObjectId> sent;
+    for (int i = 0; i < 60; ++i) {
+      world.clock.Advance(std::chrono::seconds(1));
+      sent.push_back(*inbox.Send("j", {"a", i % 2 ? "b" : "c"}, "t",
+                                 i % 3 == 0 ? CallKey("k" + std::to_string(i)) : CallKey()));
     }
-    for (const auto& query : kQueries) {
-      if (query.design != design) {
-        continue;
-      }
-      Explained explained = Explain(world.store, query.find);
-      EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
-      EXPECT_EQ(explained.plan.find("\"SORT\""), std::string::npos) << explained.plan;
-      EXPECT_LE(explained.keys, explained.returned + 1) << explained.plan;
+    for (int64_t limit : {7, 1000}) {
+      EXPECT_EQ(ReadAll(inbox, "a", limit).size(), 60u);
+      EXPECT_EQ(ReadAll(inbox, "b", limit).size(), 30u);
     }
+    for (size_t i = 0; i < 20; ++i) {
+      ASSERT_TRUE(inbox.MarkRead("a", sent[i]).ok());
+      ASSERT_TRUE(i % 2 == 1 || inbox.Remove("a", sent[i]).ok());
+      ASSERT_TRUE(i % 4 != 0 || inbox.Remove("c", sent[i]).ok());
+    }
+    EXPECT_EQ(*inbox.UnreadCount("a"), 40);
+    TestCrash crash;
+    crash.at = "inbox.send.c1";
+    (void)InboxOf(&world, design, world.seams(&crash)).Send("j", {"a", "b"}, "t");
+    world.clock.Advance(hours(25));
+    ASSERT_TRUE(inbox.Resume().ok());
+    ASSERT_TRUE(inbox.Purge().ok());
+    ASSERT_TRUE(inbox.Purge(2).ok());
+    paths.ExpectIndexed(world.store);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, InboxTest, ::testing::Values(Place::kEmbedded, Place::kServed),
-                         [](const auto& place) { return PlaceName(place.param); });
+QUIRE_IN_BOTH_PLACES(InboxTest);
 
 }  // namespace
 }  // namespace quire::patterns

@@ -78,8 +78,8 @@ class Inbox {
     return store_.MissingIndexes(Indexes(options_.design));
   }
 
-  // Errors: InvalidName, DuplicateKey.
-  Status AddUser(std::string_view name) const;
+  // Errors: InvalidName, DuplicateKey, IdempotencyKeyReuse.
+  Status AddUser(std::string_view name, const CallKey& key = std::nullopt) const;
 
   // Delivers to every recipient once, however often the list names one. With a key, repeating the
   // call delivers nothing new and returns the same id. Errors: NoRecipients, TooManyRecipients,
@@ -90,10 +90,13 @@ class Inbox {
 
   // Newest first: by (sent, id), in buckets by the recipient's own count. Error: BadCursor.
   Result<InboxPage> Read(std::string_view user, const PageRequest& page) const;
-  // Error: NotFound (also when it was removed).
-  Status MarkRead(std::string_view user, const bson::ObjectId& message) const;
-  // Out of that user's inbox alone; again is ok. Error: NotFound.
-  Status Remove(std::string_view user, const bson::ObjectId& message) const;
+  // Errors: NotFound (also when it was removed), IdempotencyKeyReuse.
+  Status MarkRead(std::string_view user, const bson::ObjectId& message,
+                  const CallKey& key = std::nullopt) const;
+  // Out of that user's inbox alone; again is ok. Errors: NotFound, IdempotencyKeyReuse.
+  Status Remove(std::string_view user, const bson::ObjectId& message,
+                const CallKey& key = std::nullopt) const;
+  // kFanOutOnRead: less while a Purge that crashed has not been run again.
   Result<int64_t> UnreadCount(std::string_view user) const;
 
   // Goes on with deliveries that stopped, up to `batch` of them, oldest first.
