@@ -19,8 +19,11 @@ using bson::Document;
 
 constexpr char kHandOver[] = "game.hand_over";
 
-Document NewAccount(std::string_view id) {
-  return Doc("_id", id, "amount", int64_t{0}, "txns", List(), "voided", List());
+// Unless there is one.
+Status OpenAccount(const Store& store, std::string_view id) {
+  Status opened =
+      store.Insert(kLedger, Doc("_id", id, "amount", int64_t{0}, "txns", List(), "voided", List()));
+  return IsDuplicateKey(opened) ? Status::Ok() : opened;
 }
 
 void IndexInto(const std::vector<GameItem>& items, std::map<std::string, const GameItem*>* index) {
@@ -77,20 +80,13 @@ const std::vector<ShardKeySpec>& Game::ShardKeys() {
 }
 
 // The ledger's account first: no template is without one.
-Status Game::CreateTemplate(const ItemTemplate& item) const {
+Status Game::CreateTemplate(const ItemTemplate& item, const CallKey& key) const {
   if (item.id.empty()) {
     return MakeError(Error::kInvalidName, "a template has an id");
   }
   if (item.weight < 0 || item.price < 0) {
     return MakeError(Error::kInvalidAmount, item.id);
   }
-  for (const std::string& account : {std::string(kGoldAccount), ItemAccount(item.id)}) {
-    Status status = store_.Insert(kLedger, NewAccount(account));
-    if (!IsDuplicateKey(status)) {
-      RETURN_IF_ERROR(status);
-    }
-  }
-  RETURN_IF_ERROR(store_.seams().After("game.create_template.c1"));
   bson::Builder out;
   out.Append("_id", item.id).Append("name", item.name);
   if (item.bonus) {
@@ -98,46 +94,65 @@ Status Game::CreateTemplate(const ItemTemplate& item) const {
   }
   out.Append("weight", item.weight).Append("price", item.price);
   out.Append("container", item.container).Append("region", item.region).Append("hand", item.hand);
-  return store_.Insert(kTemplates, out.Finish());
+  const Document tmpl = out.Finish();
+  return calls_.DoOnce("game.create_template", key, tmpl, [&](const Claim& claim) -> Status {
+    int step = 0;
+    for (const std::string& account : {std::string(kGoldAccount), ItemAccount(item.id)}) {
+      RETURN_IF_ERROR(OpenAccount(store_, account));
+      RETURN_IF_ERROR(store_.seams().After("game.create_template", ++step));
+    }
+    RETURN_IF_ERROR(InsertOnce(store_, kTemplates, tmpl, claim));
+    return store_.seams().After("game.create_template", ++step);
+  });
 }
 
-Status Game::CreateLocation(const NewLocation& location) const {
+Status Game::CreateLocation(const NewLocation& location, const CallKey& key) const {
   bson::Builder exits;
   for (const auto& [direction, to] : location.exits) {
-    RETURN_IF_ERROR(EncodeName(direction).status());
-    exits.Append(direction, to);
+    ASSIGN_OR_RETURN(std::string name, EncodeName(direction));
+    exits.Append(name, to);
   }
   if (location.id.empty()) {
     return MakeError(Error::kInvalidName, "a location has an id");
   }
-  return store_.Insert(kLocations, Doc("_id", location.id, "description", location.description,
-                                       "exits", exits.Finish(), "players", List(), "inventory",
-                                       List(), "rev", int64_t{0}, "txns", List(), "voided", List(),
-                                       "transit", List(), "shopkeeper", location.shopkeeper));
+  const Document room =
+      Doc("_id", location.id, "description", location.description, "exits", exits.Finish(),
+          "players", List(), "inventory", List(), "rev", int64_t{0}, "txns", List(), "voided",
+          List(), "transit", List(), "shopkeeper", location.shopkeeper);
+  return calls_.DoOnce("game.create_location", key, room, [&](const Claim& claim) -> Status {
+    RETURN_IF_ERROR(InsertOnce(store_, kLocations, room, claim));
+    return store_.seams().After("game.create_location.c1");
+  });
 }
 
-Status Game::CreateCharacter(const NewCharacter& character) const {
+Status Game::CreateCharacter(const NewCharacter& character, const CallKey& key) const {
   if (character.id.empty()) {
     return MakeError(Error::kInvalidName, "a character has an id");
   }
-  Status account = store_.Insert(kLedger, NewAccount(kGoldAccount));
-  if (!IsDuplicateKey(account)) {
-    RETURN_IF_ERROR(account);
-  }
-  ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, character.location}));
   const Document intrinsics =
       Doc("strength", character.strength, "dexterity", character.dexterity, "intelligence",
           character.intelligence, "charisma", character.charisma);
   const Document self = Doc("intrinsics", intrinsics, "class", character.klass, "health",
                             character.health, "mana", character.mana);
+  const Document arguments =
+      Doc("id", character.id, "name", character.name, "self", self, "location", character.location);
+  return calls_.DoOnce("game.create_character", key, arguments,
+                       [&](const Claim& claim) { return Enter(character, self, claim); });
+}
+
+Status Game::Enter(const NewCharacter& character, const Document& self, const Claim& claim) const {
+  ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, character.location}));
+  RETURN_IF_ERROR(OpenAccount(store_, kGoldAccount));
+  RETURN_IF_ERROR(store_.seams().After("game.create_character.c1"));
   const int64_t capacity = options_.capacity_per_strength * character.strength;
-  RETURN_IF_ERROR(store_.Insert(
-      kCharacters,
+  RETURN_IF_ERROR(InsertOnce(
+      store_, kCharacters,
       Doc("_id", character.id, "name", character.name, "character", self, "location",
           RoomCache(room), "gold", int64_t{0}, "armor", List(), "weapons", List(), "inventory",
           List(), "rev", int64_t{0}, "load", int64_t{0}, "capacity", capacity, "txns", List(),
-          "voided", List(), "transit", List(), "moving", bson::Value::Null())));
-  RETURN_IF_ERROR(store_.seams().After("game.create_character.c1"));
+          "voided", List(), "transit", List(), "moving", bson::Value::Null()),
+      claim));
+  RETURN_IF_ERROR(store_.seams().After("game.create_character.c2"));
   const Document player = Doc("id", character.id, "name", character.name);
   RETURN_IF_ERROR(
       store_
@@ -145,7 +160,7 @@ Status Game::CreateCharacter(const NewCharacter& character) const {
                      Doc("_id", character.location, "players.id", Doc("$ne", character.id)),
                      Doc("$push", Doc("players", player)))
           .status());
-  return store_.seams().After("game.create_character.c2");
+  return store_.seams().After("game.create_character.c3");
 }
 
 Result<CharacterView> Game::Load(std::string_view character) const {
@@ -215,7 +230,8 @@ Status Game::Leave(std::string_view character, std::string_view direction,
   }
   const std::string from(TextAt(who, "location.id"));
   ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, from}));
-  const bson::Value to = room["exits"].AsDocument()[direction];
+  Result<std::string> exit = EncodeName(direction);
+  const bson::Value to = exit.ok() ? room["exits"].AsDocument()[*exit] : bson::Value();
   if (!to.is_string()) {
     return MakeError(Error::kNoExit, direction);
   }

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "quire/patterns/names.h"
+
 namespace quire::patterns {
 
 namespace {
@@ -13,7 +15,7 @@ using bson::OwnedValue;
 std::map<std::string, std::string> ExitsOf(const bson::Value& exits) {
   std::map<std::string, std::string> found;
   for (const bson::Element& exit : exits.is_document() ? exits.AsDocument() : bson::View()) {
-    found.emplace(exit.name(), exit.value().AsString());
+    found.emplace(DecodeName(exit.name()), exit.value().AsString());
   }
   return found;
 }

@@ -124,10 +124,11 @@ class Game {
     return store_.MissingIndexes(Indexes());
   }
 
-  // Errors: InvalidName, InvalidAmount, DuplicateKey; CreateCharacter: NotFound (the location).
-  Status CreateTemplate(const ItemTemplate& item) const;
-  Status CreateLocation(const NewLocation& location) const;
-  Status CreateCharacter(const NewCharacter& character) const;
+  // Errors: InvalidName, InvalidAmount, DuplicateKey, IdempotencyKeyReuse; CreateCharacter:
+  // NotFound (the location).
+  Status CreateTemplate(const ItemTemplate& item, const CallKey& key = std::nullopt) const;
+  Status CreateLocation(const NewLocation& location, const CallKey& key = std::nullopt) const;
+  Status CreateCharacter(const NewCharacter& character, const CallKey& key = std::nullopt) const;
 
   // Error: NotFound.
   Result<CharacterView> Load(std::string_view character) const;
@@ -202,6 +203,7 @@ class Game {
 
  private:
   struct Things;
+  Status Enter(const NewCharacter& character, const bson::Document& self, const Claim& claim) const;
   using Plan = std::function<Result<bson::Document>(const bson::OwnedValue& id)>;
   Result<bson::Document> Act(const bson::Document& arguments, const CallKey& key,
                              const Plan& plan) const;
