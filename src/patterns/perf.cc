@@ -41,6 +41,11 @@ std::optional<Date> DayOfName(std::string_view name) {
   return IsValid(civil) ? std::optional<Date>(ToDate(civil)) : std::nullopt;
 }
 
+Document SampleDocument(const PerfSample& sample) {
+  return Doc("Host", sample.host, "Ip", sample.ip, "Node", sample.node, "ParameterName",
+             sample.parameter, "GeneratedOn", sample.time, "Value", sample.value);
+}
+
 bool Unacknowledged(const Document& concern) {
   return concern["w"].is_number() && IntegerAt(concern, "w") == 0;
 }
@@ -51,7 +56,8 @@ Perf::Perf(const Client& client, std::string_view database, PerfOptions options)
     : options_(std::move(options)),
       client_(client),
       database_(database),
-      store_(client, database, options_.seams) {}
+      store_(client, database, options_.seams),
+      calls_(store_, "perf") {}
 
 std::vector<IndexSpec> Perf::DayIndexes(std::string_view collection) {
   return {{collection, R"({"Host": 1, "GeneratedOn": 1, "_id": 1})"},
@@ -65,14 +71,16 @@ const std::vector<IndexSpec>& Perf::Indexes() {
       {kPerfCatalog, R"({"changed": 1})"},
       {kPerfDaily, R"({"_id.h": 1, "_id.p": 1, "_id.d": 1})"},
       {kPerfDaily, R"({"_id.d": 1})"},
-      {kPerfMonthly, R"({"_id.h": 1, "_id.p": 1, "_id.d": 1})"}};
+      {kPerfMonthly, R"({"_id.h": 1, "_id.p": 1, "_id.d": 1})"},
+      Idempotency::Index()};
   return kIndexes;
 }
 
 const std::vector<ShardKeySpec>& Perf::ShardKeys() {
   static const std::vector<ShardKeySpec> kKeys = {{"perf_YYYYMMDD", R"({"Host": 1, "ssk": 1})"},
                                                   {kPerfDaily, R"({"_id.h": 1, "_id.d": 1})"},
-                                                  {kPerfMonthly, R"({"_id.h": 1, "_id.d": 1})"}};
+                                                  {kPerfMonthly, R"({"_id.h": 1, "_id.d": 1})"},
+                                                  Idempotency::ShardKey()};
   return kKeys;
 }
 
@@ -131,18 +139,47 @@ Document Perf::Shaped(const Document& sample, const bson::Value& id) const {
   return out.Finish();
 }
 
-Result<PerfInsertReport> Perf::Insert(const PerfSample& sample, const Document& concern) const {
-  return InsertMany({sample}, concern);
+Result<PerfInsertReport> Perf::Insert(const PerfSample& sample, const Document& concern,
+                                      const CallKey& key) const {
+  return InsertMany({sample}, concern, key);
 }
 
 Result<PerfInsertReport> Perf::InsertMany(const std::vector<PerfSample>& samples,
-                                          const Document& concern) const {
+                                          const Document& concern, const CallKey& key) const {
+  if (!key) {
+    return InsertOnce(samples, concern, Claim{store_.seams().ids->Next()});
+  }
+  std::vector<Document> given;
+  for (const PerfSample& one : samples) {
+    given.push_back(SampleDocument(one));
+  }
+  std::string all;
+  for (const Document& one : given) {
+    all += one.bytes();
+  }
+  const std::string digest = HashId(all);  // of what may be too much for one document
+  auto insert = [&](const Claim& claim) -> Result<Document> {
+    ASSIGN_OR_RETURN(PerfInsertReport report, InsertOnce(samples, concern, claim));
+    RETURN_IF_ERROR(report.confirmation);
+    return Doc("inserted", report.inserted, "duplicates", report.duplicates, "expired",
+               report.expired);
+  };
+  ASSIGN_OR_RETURN(Document done, calls_.Once("perf.insert", key,
+                                              Doc("samples", bson::Value::Binary(digest, 0),
+                                                  "count", static_cast<int64_t>(samples.size())),
+                                              insert));
+  return PerfInsertReport{IntegerAt(done, "inserted"), IntegerAt(done, "duplicates"),
+                          IntegerAt(done, "expired")};
+}
+
+// The ids come from the claim: whoever carries it out stores the same samples.
+Result<PerfInsertReport> Perf::InsertOnce(const std::vector<PerfSample>& samples,
+                                          const Document& concern, const Claim& claim) const {
+  const std::string call(claim.id.bytes.begin(), claim.id.bytes.end());
   std::vector<Document> documents;
   for (const PerfSample& one : samples) {
-    documents.push_back(
-        Shaped(Doc("Host", one.host, "Ip", one.ip, "Node", one.node, "ParameterName", one.parameter,
-                   "GeneratedOn", one.time, "Value", one.value),
-               bson::Value(store_.seams().ids->Next())));
+    const std::string id = HashId(call + std::to_string(documents.size()));
+    documents.push_back(Shaped(SampleDocument(one), bson::Value::Binary(id, 0)));
   }
   return StoreAll(documents, concern);
 }
@@ -202,6 +239,7 @@ Result<PerfInsertReport> Perf::StoreDay(const Day& day, const std::vector<const 
   RETURN_IF_ERROR(noted);
   RETURN_IF_ERROR(store_.seams().After("perf.insert.c1"));
   ASSIGN_OR_RETURN(Document reply, store_.RunWrite(command.Finish()));
+  RETURN_IF_ERROR(store_.seams().After("perf.insert.c2"));
   PerfInsertReport report;
   if (Unacknowledged(concern)) {
     return report;
@@ -346,7 +384,8 @@ Result<JobReport> Perf::DropExpired() const {
         RETURN_IF_ERROR(
             store_.DeleteMany(kPerfCatalog, Doc("_id", Doc("$lt", first_kept))).status());
         RETURN_IF_ERROR(store_.seams().After("perf.retention.c2"));
-        return report;
+        ASSIGN_OR_RETURN(JobReport keys, calls_.Purge(options_.tombstone_retention));
+        return report += keys;
       });
 }
 

@@ -101,7 +101,8 @@ Status Perf::SumDay(const Day& day, int64_t token, JobReport* report) const {
     count += IntegerAt(sum, "count");
     report->changed += 1;
   }
-  return store_.UpdateOne(kPerfCatalog, Doc("_id", day.name), Doc("$set", Doc("count", count)))
+  const Document not_later = Doc("_id", day.name, "token", Doc("$not", Doc("$gt", token)));
+  return store_.UpdateOne(kPerfCatalog, not_later, Doc("$set", Doc("count", count, "token", token)))
       .status();
 }
 
@@ -121,6 +122,30 @@ Status Perf::SumMonth(const std::string& month, int64_t token, JobReport* report
   return Status::Ok();
 }
 
+// Days that changed since the last run. A write that was delayed since it noted its day is found by
+// the number of samples: for as long as a write may be delayed, and this job after it.
+Result<std::vector<std::string>> Perf::Dirty(const bson::Value& last_run) const {
+  Document since;
+  if (!last_run.missing()) {
+    const Date late = store_.Ago(2 * options_.tombstone_retention);
+    since = Doc("changed", Doc("$gte", std::min(late, last_run.AsDate())));
+  }
+  ASSIGN_OR_RETURN(auto recent, store_.Find(kPerfCatalog, since, {.sort = Doc("changed", 1)}));
+  std::vector<std::string> days;
+  for (const Document& one : recent) {
+    const std::string day(TextAt(one, "_id"));
+    if (!last_run.missing() && one["changed"].AsDate() < last_run.AsDate()) {
+      const Document command = Doc("count", DayOf(StartOf(day)).collection);
+      ASSIGN_OR_RETURN(Document counted, store_.Run(command));
+      if (IntegerAt(counted, "n") == IntegerAt(one, "count")) {
+        continue;
+      }
+    }
+    days.push_back(day);
+  }
+  return days;
+}
+
 Result<JobReport> Perf::Rollup() const {
   Lease lease(store_, kJob, options_.worker, options_.lease);
   ASSIGN_OR_RETURN(auto state, lease.Acquire());
@@ -130,13 +155,11 @@ Result<JobReport> Perf::Rollup() const {
   RETURN_IF_ERROR(store_.seams().After("perf.rollup.c1"));
   const Date cutoff = store_.Ago(options_.delay);
   bson::Value last = (*state)["last_run"];
-  const Document changed = last.missing() ? Document() : Doc("changed", Doc("$gte", last));
-  ASSIGN_OR_RETURN(auto dirty, store_.Find(kPerfCatalog, changed, {.sort = Doc("changed", 1)}));
+  ASSIGN_OR_RETURN(auto dirty, Dirty(last));
   JobReport report;
   std::set<std::string> months;
   int step = 1;
-  for (const Document& one : dirty) {
-    const std::string day(TextAt(one, "_id"));
+  for (const std::string& day : dirty) {
     report.examined += 1;
     months.insert(day.substr(0, 6));
     RETURN_IF_ERROR(SumDay(DayOf(StartOf(day)), lease.token(), &report));
@@ -202,6 +225,12 @@ Result<std::vector<std::string>> Perf::CheckInvariants() const {
       wrong.push_back("not in the catalog: " + day.name);
     }
     if (!entry || last.missing() || (*entry)["changed"].AsDate() >= last.AsDate()) {
+      continue;
+    }
+    if (IntegerAt(*entry, "count") != all) {
+      if ((*entry)["changed"].AsDate() < store_.Ago(2 * options_.tombstone_retention)) {
+        wrong.push_back("the count of " + day.name);
+      }
       continue;
     }
     ASSIGN_OR_RETURN(auto sums, Aggregate({.host = true, .parameter = true}, day.from, day.to));

@@ -10,7 +10,8 @@
 #include <random>
 #include <thread>
 
-#include "patterns/test_world.h"
+#include "patterns/query_paths.h"
+#include "patterns/test_perf.h"
 
 namespace quire::patterns {
 namespace {
@@ -23,86 +24,8 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 
-constexpr int64_t kDay = 86'400'000;
-
-// A folder of its own, gone with the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "quire_perf_XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path() const { return path_.string(); }
-  bool Has(const std::string& name) const { return fs::exists(path_ / name); }
-  void Clear() const {
-    for (const auto& entry : fs::directory_iterator(path_)) {
-      fs::remove_all(entry.path());
-    }
-  }
-  void Write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::app) << text;
-  }
-
- private:
-  fs::path path_;
-};
-
-PerfOptions Quick(const Seams& seams, size_t batch = 300) {
-  return {.settle = milliseconds(0), .batch_lines = batch, .seams = seams};
-}
-Perf PerfOf(World* world) { return Perf(world->client, world->database, Quick(world->seams())); }
-
-// `n` lines, a minute apart, from the clock's day on.
-std::string Lines(World* world, int n, int first = 0, int step_minutes = 1) {
-  std::string text;
-  for (int i = first; i < first + n; ++i) {
-    const int64_t at = BucketStart(world->clock.Now(), Level::kDay).millis - 2 * kDay +
-                       int64_t{i} * 60'000 * step_minutes;
-    text += "id,10.0.0.1,host" + std::to_string(i % 3) + ",p" + std::to_string(i % 2) + "," +
-            std::to_string(at) + "," + std::to_string(i) + ".5\n";
-  }
-  return text;
-}
-
-int64_t Samples(World* world) {
-  int64_t count = 0;
-  auto names = world->client.GetDatabase(world->database).ListCollectionNames();
-  for (const std::string& name : *names) {
-    if (name.starts_with("perf_2")) {
-      count += *world->store.Count(name, Doc());
-    }
-  }
-  return count;
-}
-
-Document FileOf(World* world) {
-  auto found = world->store.FindOne("import_files", Doc());
-  return found.ok() && *found ? **found : Document();
-}
-
-int64_t FileCount(World* world, std::string_view counter) {
-  const Document file = FileOf(world);
-  return IntegerAt(file, counter);
-}
-
-std::string FileState(World* world) {
-  const Document file = FileOf(world);
-  return std::string(TextAt(file, "state"));
-}
-
-void ExpectSound(World* world) {
-  auto wrong = PerfOf(world).CheckInvariants();
-  ASSERT_TRUE(wrong.ok()) << wrong.status().ToString();
-  EXPECT_TRUE(wrong->empty()) << wrong->front();
-}
-
-class PerfTest : public ::testing::TestWithParam<Place> {
+class PerfTest : public BothPlaces {
  protected:
-  World world_{GetParam()};
   Folder folder_;
 };
 
@@ -154,7 +77,7 @@ TEST_P(PerfTest, ResumesAfterTheLastRecordedBatch) {
   EXPECT_EQ(IntegerAt(file, "duplicates"), 300);
   EXPECT_EQ(IntegerAt(file, "rejected"), 0);
   EXPECT_EQ(Samples(&world_), 1000);
-  ExpectSound(&world_);
+  ExpectSoundPerf(&world_);
 }
 
 TEST_P(PerfTest, FilesGrowRepeatFailAndCannotBeMoved) {
@@ -202,7 +125,7 @@ TEST_P(PerfTest, FilesGrowRepeatFailAndCannotBeMoved) {
   folder_.Write("long.csv", std::string(200'000, 'x') + "\n" + Lines(&world_, 20, 300) + "h");
   EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
   EXPECT_EQ(Samples(&world_), 36);
-  ExpectSound(&world_);
+  ExpectSoundPerf(&world_);
 
   Perf patient(world_.client, world_.database, {.seams = world_.seams()});
   folder_.Write("slow.csv", Lines(&world_, 1, 900));
@@ -323,7 +246,7 @@ TEST_P(PerfTest, RollupsFollowLateSamplesAndSurviveTheirDays) {
   ASSERT_EQ(monthly->size(), 1u);
   EXPECT_EQ(monthly->at(0).sum, 12);
   EXPECT_EQ(monthly->at(0).month, MonthKey(Date{day}));
-  ExpectSound(&world_);
+  ExpectSoundPerf(&world_);
 
   world_.clock.Advance(hours(24 * 123));
   EXPECT_EQ(perf.DropExpired()->changed, 0);
@@ -333,80 +256,7 @@ TEST_P(PerfTest, RollupsFollowLateSamplesAndSurviveTheirDays) {
   EXPECT_EQ(*world_.store.Count("perf_catalog", Doc()), 1);
   EXPECT_EQ(perf.Daily("h", "p", Date{day}, Date{day + kDay})->size(), 1u);
   EXPECT_EQ(perf.Insert({"h", Date{day}, "p", 2})->expired, 1);
-  ExpectSound(&world_);
-}
-
-TEST_P(PerfTest, SurvivesEveryCrashAndLateWrite) {
-  using Operation = std::function<Status(World*, const Perf&)>;
-  struct {
-    const char* name;
-    Operation run;
-    int64_t samples;  // in the end
-    int min_runs;
-  } const kOperations[] = {
-      {"import",
-       [&](World*, const Perf& perf) { return perf.ScanFolder(folder_.path(), ".csv").status(); },
-       7, 30},
-      {"rollup",
-       [&](World* world, const Perf& perf) {
-         EXPECT_TRUE(PerfOf(world).ScanFolder(folder_.path(), ".csv").ok());
-         return perf.Rollup().status();
-       },
-       7, 20},
-      {"retention",
-       [&](World* world, const Perf& perf) {
-         EXPECT_TRUE(PerfOf(world).ScanFolder(folder_.path(), ".csv").ok());
-         world->clock.Advance(hours(24 * 200));
-         return perf.DropExpired().status();
-       },
-       0, 10},
-  };
-  for (const auto& operation : kOperations) {
-    SCOPED_TRACE(operation.name);
-    CrashCase test;
-    test.setup = [&](World* world) {
-      ASSERT_TRUE(PerfOf(world).CreateIndexes().ok());
-      folder_.Clear();
-      folder_.Write("a.csv", Lines(world, 7, 0, 360) + "junk,\n");  // two days, three batches
-    };
-    test.operation = [&](World* world, const Seams& seams) {
-      Perf perf(world->client, world->database,
-                {.settle = milliseconds(0),
-                 .batch_lines = 3,
-                 .max_rejected = 0.5,
-                 .worker = "op",
-                 .seams = seams});
-      return operation.run(world, perf);
-    };
-    test.settle = [&](World* world) {
-      world->clock.Advance(minutes(10));
-      for (int i = 0; i < 2; ++i) {
-        EXPECT_TRUE(PerfOf(world).ScanFolder(folder_.path(), ".csv").ok());
-        EXPECT_TRUE(PerfOf(world).Rollup().ok());
-        EXPECT_TRUE(PerfOf(world).DropExpired().ok());
-        world->clock.Advance(minutes(2));
-      }
-    };
-    test.always = ExpectSound;
-    test.settled = [&](World* world) {
-      EXPECT_EQ(Samples(world), operation.samples);
-      EXPECT_EQ(*world->store.Count("perf_catalog", Doc()) > 0, operation.samples > 0);
-      const Document file = FileOf(world);
-      EXPECT_EQ(IntegerAt(file, "lines"), 8);
-      EXPECT_EQ(IntegerAt(file, "rejected"), 1);
-      EXPECT_FALSE(folder_.Has("a.csv"));
-      EXPECT_TRUE(folder_.Has("processed/a.csv") || folder_.Has("failed/a.csv"));
-      if (operation.samples > 0) {
-        auto months = PerfOf(world).Monthly("host0", "p0", Date{0}, world->clock.Now());
-        int64_t count = 0;
-        for (const PerfSum& month : *months) {
-          count += month.count;
-        }
-        EXPECT_EQ(count, 2);  // lines 0 and 6
-      }
-    };
-    EXPECT_GE(RunCrashCase(GetParam(), test), operation.min_runs);
-  }
+  ExpectSoundPerf(&world_);
 }
 
 TEST_P(PerfTest, ManySchedulersImportEachLineOnce) {
@@ -442,11 +292,14 @@ TEST_P(PerfTest, ManySchedulersImportEachLineOnce) {
   ASSERT_TRUE(perf.Rollup().ok());
   EXPECT_EQ(Samples(&world_), 720);
   EXPECT_EQ(*world_.store.Count("import_files", Doc("state", "done")), 6);
-  ExpectSound(&world_);
+  ExpectSoundPerf(&world_);
 }
 
 TEST_P(PerfTest, QueriesUseTheIndexes) {
-  Perf perf = PerfOf(&world_);
+  QueryPaths paths;
+  Seams seams = world_.seams();
+  seams.queries = &paths;
+  const Perf perf(world_.client, world_.database, Quick(seams));
   EXPECT_EQ(perf.MissingIndexes()->size(), Perf::Indexes().size());
   ASSERT_TRUE(perf.CreateIndexes().ok());
   const int64_t day = BucketStart(world_.clock.Now(), Level::kDay).millis;
@@ -457,27 +310,37 @@ TEST_P(PerfTest, QueriesUseTheIndexes) {
   ASSERT_TRUE(perf.InsertMany(samples).ok());
   EXPECT_TRUE(perf.MissingIndexes()->empty());
   EXPECT_FALSE(Perf::ShardKeys().empty());
-  const std::string collection = "perf_" + DayKey(Date{day});
-  const Document window = Doc("$gte", Date{day + 1'000'000}, "$lt", Date{day + 2'000'000});
-  const Document in_order = Doc("GeneratedOn", 1, "_id", 1);
-  const Document kFinds[] = {
-      Doc("find", collection, "filter", Doc("Host", "h7", "GeneratedOn", window), "sort", in_order),
-      Doc("find", collection, "filter", Doc("GeneratedOn", window), "sort", in_order),
-      Doc("find", collection, "filter",
-          Doc("Host", "h7", "ParameterName", "p", "GeneratedOn", window), "sort", in_order),
-      Doc("find", collection, "filter", Doc("Host", "h7"), "sort",
-          Doc("Host", -1, "GeneratedOn", -1, "_id", -1), "limit", 1),
-      Doc("find", "perf_catalog", "filter", Doc("changed", Doc("$gte", Date{day})), "sort",
-          Doc("changed", 1)),
-      Doc("find", "perf_daily", "filter", Doc("_id.d", Doc("$gte", Date{day}))),
-      Doc("find", "import_files", "filter", Doc("path", "x")),
-  };
-  for (const Document& find : kFinds) {
-    Explained explained = Explain(world_.store, find);
-    EXPECT_EQ(explained.plan.find("COLLSCAN"), std::string::npos) << explained.plan;
-    EXPECT_EQ(explained.plan.find("\"SORT\""), std::string::npos) << explained.plan;
-    EXPECT_LE(explained.keys, explained.returned + 1) << bson::ToJson(find.view());
+  const Date from{day + 1'000'000};
+  const Date to{day + 2'000'000};
+  for (int64_t limit : {7, 1000}) {
+    PageRequest page{.limit = limit};
+    do {
+      page.after = perf.ByHost("h7", from, to, page)->next;
+    } while (!page.after.empty());
+    do {
+      page.after = perf.ByHostAndParameter("h7", "p", from, to, page)->next;
+    } while (!page.after.empty());
+    ASSERT_TRUE(perf.ByRange(from, to, page).ok());
   }
+  ASSERT_TRUE(perf.Latest("h7").ok());
+  ASSERT_TRUE(perf.Aggregate({.host = true}, from, to).ok());
+  folder_.Write("a.csv", Lines(&world_, 20));
+  ASSERT_TRUE(perf.ScanFolder(folder_.path(), ".csv").ok());
+  world_.clock.Advance(minutes(5));
+  ASSERT_TRUE(perf.Rollup().ok());
+  ASSERT_TRUE(perf.Insert({"h7", from, "p", 1}, {}, "k").ok());
+  world_.clock.Advance(minutes(5));
+  ASSERT_TRUE(perf.Rollup().ok());
+  ASSERT_EQ(perf.Daily("h7", "p", Date{day}, to)->size(), 1u);
+  ASSERT_EQ(perf.Monthly("h7", "p", Date{0}, to)->size(), 1u);
+  ASSERT_TRUE(perf.DropExpired().ok());
+  // A day is summed whole; the first roll-up asks for every day there is.
+  std::set<std::string> whole = {"find perf_catalog  by changed"};
+  for (int64_t at = day - 2 * kDay; at <= day; at += kDay) {
+    whole.insert("aggregate perf_" + DayKey(Date{at}) + " $group");
+  }
+  whole.erase("aggregate perf_" + DayKey(Date{day - kDay}) + " $group");
+  paths.ExpectIndexed(world_.store, whole);
   auto trials = perf.ExplainOrders("h7", Date{day + 1'000'000}, Date{day + 2'000'000});
   ASSERT_TRUE(trials.ok()) << trials.status().ToString();
   ASSERT_EQ(trials->size(), 2u);
@@ -486,8 +349,7 @@ TEST_P(PerfTest, QueriesUseTheIndexes) {
   EXPECT_GT(trials->at(1).keys_examined, 10 * trials->at(0).keys_examined);
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, PerfTest, ::testing::Values(Place::kEmbedded, Place::kServed),
-                         [](const auto& place) { return PlaceName(place.param); });
+QUIRE_IN_BOTH_PLACES(PerfTest);
 
 }  // namespace
 }  // namespace quire::patterns

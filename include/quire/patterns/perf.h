@@ -20,6 +20,7 @@
 
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/error.h"
+#include "quire/patterns/idempotency.h"
 #include "quire/patterns/index_advice.h"
 #include "quire/patterns/page.h"
 #include "quire/patterns/store.h"
@@ -71,6 +72,7 @@ struct PerfOptions {
   std::chrono::milliseconds lease = std::chrono::minutes(5);
   // Samples younger than that (by ingestion) wait for the next roll-up.
   std::chrono::milliseconds delay = std::chrono::seconds(60);
+  std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   size_t batch_lines = 1000;
   double max_rejected = 0.1;      // share of a file's lines; above, the file has failed
   std::string worker = "worker";  // a name of its own for every worker
@@ -78,10 +80,11 @@ struct PerfOptions {
 };
 
 // Documents: perf_YYYYMMDD, by the day of the sample, {_id, Host, GeneratedOn, ParameterName,
-// Value, Ip, Node, ing, ssk}; perf_catalog {_id: day, count, min, max, changed}; import_files {_id,
-// path, prefix, size, size_at, state, offset, line, lines, inserted, duplicates, rejected, owner,
-// until, claim, errors}; perf_daily {_id: {h, p, d}, count, sum, min, max, sumsq, ts, token} and
-// perf_monthly {_id: {h, p, m}, ...}; jobs (see lease.h). Safe for concurrent use.
+// Value, Ip, Node, ing, ssk}; perf_catalog {_id: day, count, min, max, changed, token};
+// import_files {_id, path, prefix, size, size_at, state, offset, line, lines, inserted, duplicates,
+// rejected, owner, until, claim, errors}; perf_daily {_id: {h, p, d}, count, sum, min, max, sumsq,
+// ts, token} and perf_monthly {_id: {h, p, m}, ...}; jobs (see lease.h); idempotency. Safe for
+// concurrent use.
 class Perf {
  public:
   Perf(const Client& client, std::string_view database, PerfOptions options = {});
@@ -96,11 +99,13 @@ class Perf {
   Result<std::vector<std::string>> MissingIndexes() const;
 
   // `concern` is MongoDB's write concern: {w: 0}, {w: 1}, {j: true, w: 2}... With {w: 0} no error
-  // is seen and nothing is counted.
-  Result<PerfInsertReport> Insert(const PerfSample& sample,
-                                  const bson::Document& concern = {}) const;
+  // is seen and nothing is counted. With a key samples are stored once: a repeat of a call that did
+  // not end counts as duplicates what the first try has stored. Error: IdempotencyKeyReuse.
+  Result<PerfInsertReport> Insert(const PerfSample& sample, const bson::Document& concern = {},
+                                  const CallKey& key = std::nullopt) const;
   Result<PerfInsertReport> InsertMany(const std::vector<PerfSample>& samples,
-                                      const bson::Document& concern = {}) const;
+                                      const bson::Document& concern = {},
+                                      const CallKey& key = std::nullopt) const;
 
   // In the order of (GeneratedOn, _id), over [from, to). Error: BadCursor.
   Result<Page> ByHost(std::string_view host, bson::Date from, bson::Date to,
@@ -129,14 +134,15 @@ class Perf {
   // counts files; skipped those that others import or that still change.
   Result<JobReport> ScanFolder(const std::string& folder, std::string_view suffix) const;
 
-  // Drops the days before the horizon.
+  // Drops the days before the horizon, and keys after tombstone_retention.
   Result<JobReport> DropExpired() const;
   // Sums the days that got samples since the last run, and their months, anew. skipped is 1 while
   // another worker does. Error: LeaseLost.
   Result<JobReport> Rollup() const;
 
   // What is wrong, a line each: samples of another day, counters that do not add up, roll-ups (of
-  // days that still exist and got nothing since) that differ from their samples.
+  // days that still exist and got nothing since) that differ from their samples. A day of which a
+  // delayed write (tombstone_retention) may have been the last is left to the next roll-up.
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
@@ -161,6 +167,9 @@ class Perf {
   Result<std::vector<PerfSum>> Stored(const char* collection, const char* unit,
                                       std::string_view host, std::string_view parameter,
                                       bson::Date from, bson::Date to) const;
+  Result<PerfInsertReport> InsertOnce(const std::vector<PerfSample>& samples,
+                                      const bson::Document& concern, const Claim& claim) const;
+  Result<std::vector<std::string>> Dirty(const bson::Value& last_run) const;
   Status SumDay(const Day& day, int64_t token, JobReport* report) const;
   Status SumMonth(const std::string& month, int64_t token, JobReport* report) const;
   Status Replace(const char* collection, const bson::Document& sum, int64_t token) const;
@@ -173,6 +182,7 @@ class Perf {
   Client client_;
   std::string database_;
   Store store_;
+  Idempotency calls_;
   // The days whose indexes exist, shared by copies.
   struct Prepared {
     std::mutex mutex;
