@@ -83,11 +83,8 @@ Status DemoAds(DemoRun* run) {
                          Chance* chance) {
          return network.ChooseAds(kSite, zone, user, {WordOf(chance), WordOf(chance)}, 1);
        }}};
-  for (const Row& row : rows) {
-    RETURN_IF_ERROR(
-        run->Design(row.name, [&](DesignRun* design) { return RunNetwork(design, row.choose); }));
-  }
-  return Status::Ok();
+  return run->Designs(
+      rows, [](DesignRun* design, const Row& row) { return RunNetwork(design, row.choose); });
 }
 
 }  // namespace quire::apps

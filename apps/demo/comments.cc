@@ -25,6 +25,7 @@ struct Design {
 constexpr Design kDesigns[] = {
     {"documents", CommentDesign::kDocuments, "comments", "discussion_id"},
     {"array", CommentDesign::kArray, "discussions", "_id"},
+    {"tree", CommentDesign::kTree, "discussions", "_id"},
     {"pages", CommentDesign::kPages, "comment_pages", "discussion_id"},
 };
 
@@ -68,20 +69,20 @@ std::vector<Step> Steps(const DesignRun& run, const Comments& comments) {
 Result<std::string> Holdings(const DesignRun& run, const Comments& comments) {
   std::string all;
   for (int64_t i = 0; i < run.size(); ++i) {
-    int64_t count = 0;
-    patterns::PageRequest request{.limit = 1000};
-    do {
-      ASSIGN_OR_RETURN(auto page,
-                       comments.GetPage(DiscussionOf(i), CommentOrder::kThreaded, request));
-      count += static_cast<int64_t>(page.comments.size());
-      request.after = page.next;
-    } while (!request.after.empty());
+    ASSIGN_OR_RETURN(
+        int64_t count,
+        CountPages([&](const patterns::PageRequest& request, std::string* next) -> Result<size_t> {
+          ASSIGN_OR_RETURN(auto page,
+                           comments.GetPage(DiscussionOf(i), CommentOrder::kThreaded, request));
+          *next = page.next;
+          return page.comments.size();
+        }));
     all += std::to_string(count) + " ";
   }
   return all;
 }
 
-Status RunDesign(DesignRun* run, const Design& row, bool compare, std::string* holdings) {
+Status RunDesign(DesignRun* run, const Design& row) {
   Comments comments(run->client(), run->database(), {.design = row.design});
   RETURN_IF_ERROR(comments.CreateIndexes());
   RETURN_IF_ERROR(run->Load("discussions", run->size(),
@@ -94,24 +95,17 @@ Status RunDesign(DesignRun* run, const Design& row, bool compare, std::string* h
   ASSIGN_OR_RETURN(std::string mine, Holdings(*run, comments));
   ASSIGN_OR_RETURN(std::vector<std::string> missing, comments.MissingIndexes());
   run->Check("every declared index exists", missing);
-  if (holdings->empty()) {
-    *holdings = mine;
-  } else if (compare) {
-    run->Check("no comment is lost: as many as with documents", mine == *holdings);
+  run->CheckAlike("no comment is lost: as many as with documents", mine);
+  std::vector<std::string> wrong;
+  for (int64_t i = 0; i < run->size() && wrong.empty(); ++i) {
+    ASSIGN_OR_RETURN(wrong, comments.CheckInvariants(DiscussionOf(i)));
   }
+  run->Check("slugs are unique, replies have their parents, pages are full", wrong);
   return Status::Ok();
 }
 
 }  // namespace
 
-Status DemoComments(DemoRun* run) {
-  std::string holdings;
-  for (const Design& row : kDesigns) {
-    RETURN_IF_ERROR(run->Design(row.name, [&](DesignRun* design) {
-      return RunDesign(design, row, run->settings().seconds == 0, &holdings);
-    }));
-  }
-  return Status::Ok();
-}
+Status DemoComments(DemoRun* run) { return run->Designs(kDesigns, RunDesign); }
 
 }  // namespace quire::apps

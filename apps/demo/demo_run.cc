@@ -209,6 +209,13 @@ void DesignRun::Check(const std::string& what, const std::vector<std::string>& w
         wrong.empty() ? "" : std::to_string(wrong.size()) + ", the first: " + wrong[0]);
 }
 
+void DesignRun::CheckAlike(const std::string& what, const std::string& answer) {
+  const auto [first, is_first] = answers_->emplace(what, answer);
+  if (!is_first && settings_.seconds == 0) {
+    Check(what, first->second == answer, "the first design answered otherwise");
+  }
+}
+
 Result<int64_t> DesignRun::Sum(std::string_view collection, std::string_view expression) const {
   Pipeline pipeline;
   pipeline.push_back(
@@ -236,11 +243,24 @@ Status DemoRun::Design(const std::string& name, const std::function<Status(Desig
   RETURN_IF_ERROR(client_.GetDatabase(database).Drop());
   DesignReport report;
   report.name = name;
-  DesignRun run(client_, database, settings_, &report);
+  DesignRun run(client_, database, settings_, &report, &answers_);
   Status status = body(&run);
   status = status.ok() ? run.Measure() : status;
   report_->designs.push_back(std::move(report));
   return status.WithPrefix(name + ": ");
+}
+
+Result<int64_t> CountPages(
+    const std::function<Result<size_t>(const patterns::PageRequest&, std::string* next)>& read) {
+  int64_t count = 0;
+  patterns::PageRequest request{.limit = 1000};
+  do {
+    std::string next;
+    ASSIGN_OR_RETURN(size_t items, read(request, &next));
+    count += static_cast<int64_t>(items);
+    request.after = next;
+  } while (!request.after.empty());
+  return count;
 }
 
 Status DemoRun::Drop() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -58,9 +59,14 @@ std::string Numbered(std::string_view name, int64_t number);
 // One design of a demo, in a database of its own.
 class DesignRun {
  public:
+  // `answers` are those of the first design to CheckAlike.
   DesignRun(const Client& client, std::string database, const DemoSettings& settings,
-            DesignReport* report)
-      : client_(client), database_(std::move(database)), settings_(settings), report_(report) {}
+            DesignReport* report, std::map<std::string, std::string>* answers)
+      : client_(client),
+        database_(std::move(database)),
+        settings_(settings),
+        report_(report),
+        answers_(answers) {}
 
   const Client& client() const { return client_; }
   const std::string& database() const { return database_; }
@@ -77,6 +83,9 @@ class DesignRun {
   void Check(const std::string& what, bool holds, const std::string& detail = "");
   // Holds when there is no line.
   void Check(const std::string& what, const std::vector<std::string>& wrong);
+  // Holds when the first design gave the same answer. Nothing is compared when the work is for a
+  // time: the designs did not do as much.
+  void CheckAlike(const std::string& what, const std::string& answer);
   // The sum of a field (an expression: "$balance") over a collection.
   Result<int64_t> Sum(std::string_view collection, std::string_view expression) const;
   // Sizes of data and indexes.
@@ -87,6 +96,7 @@ class DesignRun {
   std::string database_;
   const DemoSettings& settings_;
   DesignReport* report_;
+  std::map<std::string, std::string>* answers_;
 };
 
 class DemoRun {
@@ -98,6 +108,17 @@ class DemoRun {
   const DemoSettings& settings() const { return settings_; }
   // Runs `body` for a design in an empty database.
   Status Design(const std::string& name, const std::function<Status(DesignRun*)>& body);
+  // That for each row of a table of designs, which have names.
+  template <typename Rows, typename Body>
+  Status Designs(const Rows& rows, const Body& body) {
+    for (const auto& row : rows) {
+      Status status = Design(row.name, [&](DesignRun* design) { return body(design, row); });
+      if (!status.ok()) {
+        return status;
+      }
+    }
+    return Status::Ok();
+  }
   // Removes the databases of the designs.
   Status Drop();
 
@@ -107,7 +128,13 @@ class DemoRun {
   const DemoSettings& settings_;
   DemoReport* report_;
   std::vector<std::string> databases_;
+  std::map<std::string, std::string> answers_;  // of the first design
 };
+
+// How many items a list has that `read` gives in pages: of one page it returns how many, and sets
+// where the next begins.
+Result<int64_t> CountPages(
+    const std::function<Result<size_t>(const patterns::PageRequest&, std::string* next)>& read);
 
 // A row of the table of demos.
 struct Demo {

@@ -23,7 +23,7 @@ std::vector<Demo> AllDemos() {
        DemoCategories},
       {"inventory", "stock and carts: nothing is sold twice", 200, "articles", DemoInventory},
       {"cms", "pages, blog entries and photos of a site", 1'000, "entries", DemoCms},
-      {"comments", "discussions as documents, in an array, or in pages", 50, "discussions",
+      {"comments", "discussions as documents, in an array, as a tree, in pages", 50, "discussions",
        DemoComments},
       {"ads", "ad serving: by price, with frequency caps, by keywords", 50, "zones", DemoAds},
       {"social", "circles, posts and comments: feeds in pages by month", 100, "users", DemoSocial},

@@ -97,12 +97,14 @@ Status RunWorld(DesignRun* run, patterns::Backend backend) {
 }  // namespace
 
 Status DemoGame(DemoRun* run) {
-  RETURN_IF_ERROR(run->Design("compensating", [](DesignRun* design) {
-    return RunWorld(design, patterns::Backend::kCompensating);
-  }));
-  return run->Design("transactional", [](DesignRun* design) {
-    return RunWorld(design, patterns::Backend::kTransactional);
-  });
+  struct Row {
+    const char* name;
+    patterns::Backend backend;
+  };
+  constexpr Row kRows[] = {{"compensating", patterns::Backend::kCompensating},
+                           {"transactional", patterns::Backend::kTransactional}};
+  return run->Designs(
+      kRows, [](DesignRun* design, const Row& row) { return RunWorld(design, row.backend); });
 }
 
 }  // namespace quire::apps

@@ -63,19 +63,18 @@ std::vector<Step> Steps(const DesignRun& run, const Inbox& inbox) {
 Result<std::string> Holdings(const DesignRun& run, const Inbox& inbox) {
   std::string all;
   for (int64_t i = 0; i < run.size(); ++i) {
-    int64_t count = 0;
-    patterns::PageRequest request{.limit = 1000};
-    do {
-      ASSIGN_OR_RETURN(patterns::InboxPage page, inbox.Read(UserOf(i), request));
-      count += static_cast<int64_t>(page.messages.size());
-      request.after = page.next;
-    } while (!request.after.empty());
+    ASSIGN_OR_RETURN(int64_t count, CountPages([&](const patterns::PageRequest& request,
+                                                   std::string* next) -> Result<size_t> {
+                       ASSIGN_OR_RETURN(patterns::InboxPage page, inbox.Read(UserOf(i), request));
+                       *next = page.next;
+                       return page.messages.size();
+                     }));
     all += std::to_string(count) + " ";
   }
   return all;
 }
 
-Status RunDesign(DesignRun* run, const Design& row, bool compare, std::string* holdings) {
+Status RunDesign(DesignRun* run, const Design& row) {
   Inbox inbox(run->client(), run->database(), {.design = row.design});
   RETURN_IF_ERROR(inbox.CreateIndexes());
   RETURN_IF_ERROR(
@@ -91,24 +90,12 @@ Status RunDesign(DesignRun* run, const Design& row, bool compare, std::string* h
   ASSIGN_OR_RETURN(std::vector<std::string> wrong, inbox.CheckInvariants());
   run->Check("the invariants of the inbox", wrong);
   ASSIGN_OR_RETURN(std::string mine, Holdings(*run, inbox));
-  if (holdings->empty()) {
-    *holdings = mine;
-  } else if (compare) {
-    run->Check("every user has as many messages as on read", mine == *holdings);
-  }
+  run->CheckAlike("every user has as many messages as on read", mine);
   return Status::Ok();
 }
 
 }  // namespace
 
-Status DemoInbox(DemoRun* run) {
-  std::string holdings;
-  for (const Design& row : kDesigns) {
-    RETURN_IF_ERROR(run->Design(row.name, [&](DesignRun* design) {
-      return RunDesign(design, row, run->settings().seconds == 0, &holdings);
-    }));
-  }
-  return Status::Ok();
-}
+Status DemoInbox(DemoRun* run) { return run->Designs(kDesigns, RunDesign); }
 
 }  // namespace quire::apps

@@ -11,7 +11,7 @@ from tool import ToolTest
 
 # Demos whose designs are compared, with how many there are.
 DESIGNS = {"contacts": 2, "attributes": 3, "transfers": 2, "events": 3, "reports": 3, "ads": 3,
-           "inbox": 3, "comments": 3}
+           "inbox": 3, "comments": 4, "game": 2}
 
 
 class Demo(ToolTest):
