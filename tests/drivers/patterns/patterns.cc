@@ -6,12 +6,14 @@
 //   get DATABASE NAME       writes the newest file of that name to standard output
 //   range DATABASE NAME START END
 //   fill DATABASE           a few documents of several systems
+//   fill_live DATABASE      those of live_systems.h
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <string>
 
+#include "patterns/live_systems.h"
 #include "quire/patterns/catalog.h"
 #include "quire/patterns/categories.h"
 #include "quire/patterns/cms.h"
@@ -97,7 +99,8 @@ Status Fill(const Client& client, const std::string& database) {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::cerr << "usage: drivers_patterns URI put|get|range|fill DATABASE [NAME [START END]]\n";
+    std::cerr
+        << "usage: drivers_patterns URI put|get|range|fill|fill_live DATABASE [NAME [START END]]\n";
     return 2;
   }
   auto client = quire::Connect(argv[1]);
@@ -109,6 +112,10 @@ int main(int argc, char** argv) {
   const patterns::GridFs files(*client, database);
   if (command == "fill") {
     Status status = Fill(*client, database);
+    return status.ok() ? 0 : Fail(status);
+  }
+  if (command == "fill_live") {
+    Status status = FillLiveSystems(*client, database);
     return status.ok() ? 0 : Fail(status);
   }
   if (command == "put" && argc == 5) {
