@@ -136,13 +136,14 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   }
   context_.collator = collator_.get();
   RETURN_IF_ERROR(FillContext(operation, let, &context_));
+  plan::PipelineOptions options;
   if (!resolved.stages.empty()) {
+    options.view_stages = resolved.stages.size();
     for (const bson::Element& e : pipeline_.view()) {
       resolved.stages.emplace_back(e.value().AsDocument());
     }
     pipeline_ = ArrayOf(resolved.stages);
   }
-  plan::PipelineOptions options;
   options.ns = ns_;
   options.internal = internal_;
   ASSIGN_OR_RETURN(stages_, plan::ParsePipeline(pipeline_, options, &context_));

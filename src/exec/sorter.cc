@@ -11,19 +11,26 @@ namespace quire::exec {
 
 namespace {
 
-// The fixed part of a packed row; the document and the index key follow.
+// The fixed part of a packed row; the document, the index key and the score's details follow.
 struct Header {
   double text_score;
   double geo_distance;
   double rand_value;
+  double score;
   int64_t record_id;
   uint32_t document_size;
   uint32_t index_key_size;
+  uint32_t score_details_size;
   bool has_text_score;
   bool has_geo_distance;
   bool has_record_id;
+  bool has_score;
   bool fetched;
 };
+
+std::string_view BytesOf(const bson::Value& document) {
+  return document.is_document() ? document.AsDocument().bytes() : std::string_view();
+}
 
 uint64_t PrefixOf(std::string_view key) {
   uint64_t prefix = 0;
@@ -114,29 +121,34 @@ Sorter::~Sorter() = default;
 
 Sorter::Entry Sorter::Pack(std::string_view key, const Row& row, uint64_t sequence) {
   const expr::Metadata& meta = row.meta;
-  std::string_view index_key =
-      meta.index_key.is_document() ? meta.index_key.AsDocument().bytes() : std::string_view();
+  std::string_view index_key = BytesOf(meta.index_key);
+  std::string_view score_details = BytesOf(meta.score_details);
   Header header{};
   header.text_score = meta.text_score;
   header.geo_distance = meta.geo_distance;
   header.rand_value = meta.rand_value;
+  header.score = meta.score;
   header.record_id = meta.record_id;
   header.document_size = row.document.size();
   header.index_key_size = static_cast<uint32_t>(index_key.size());
+  header.score_details_size = static_cast<uint32_t>(score_details.size());
   header.has_text_score = meta.has_text_score;
   header.has_geo_distance = meta.has_geo_distance;
   header.has_record_id = meta.has_record_id;
+  header.has_score = meta.has_score;
   header.fetched = row.fetched;
 
   Entry entry;
   entry.prefix = PrefixOf(key);
   entry.sequence = sequence;
   entry.key_size = static_cast<uint32_t>(key.size());
-  entry.bytes.reserve(key.size() + sizeof header + header.document_size + index_key.size());
+  entry.bytes.reserve(key.size() + sizeof header + header.document_size + index_key.size() +
+                      score_details.size());
   entry.bytes.append(key);
   entry.bytes.append(reinterpret_cast<const char*>(&header), sizeof header);
   entry.bytes.append(row.document.bytes());
   entry.bytes.append(index_key);
+  entry.bytes.append(score_details);
   return entry;
 }
 
@@ -151,12 +163,18 @@ void Sorter::Unpack(const Entry& entry, Row* row) {
   row->meta.geo_distance = header.geo_distance;
   row->meta.has_geo_distance = header.has_geo_distance;
   row->meta.rand_value = header.rand_value;
+  row->meta.score = header.score;
+  row->meta.has_score = header.has_score;
   row->meta.record_id = header.record_id;
   row->meta.has_record_id = header.has_record_id;
   row->fetched = header.fetched;
   row->document = bson::View(at);
   if (header.index_key_size > 0) {
     row->meta.index_key = bson::Value(bson::View(at + header.document_size));
+  }
+  if (header.score_details_size > 0) {
+    row->meta.score_details =
+        bson::Value(bson::View(at + header.document_size + header.index_key_size));
   }
 }
 

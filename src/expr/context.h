@@ -43,6 +43,9 @@ struct Metadata {
   int64_t record_id = 0;
   bool has_record_id = false;
   double rand_value = 0;
+  double score = 0;
+  bool has_score = false;
+  bson::Value score_details;  // document
 };
 
 }  // namespace quire::expr

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/pipeline.h"
 
+#include <algorithm>
+
 #include "exec/timed.h"
+#include "plan/lower.h"
 #include "plan/stages/order_internal.h"
 #include "plan/stages/reshape_internal.h"
 #include "plan/stages/stage_internal.h"
@@ -87,15 +90,34 @@ Status CheckSortMeta(const Stages& stages) {
   const auto* first = stages.empty() ? nullptr : dynamic_cast<const MatchStage*>(stages[0].get());
   bool text = first && FilterUses(first->filter(), {"$text"});
   bool distance = stages.size() > 1 && stages[1]->name() == "$geoNear";
+  bool score = std::any_of(stages.begin(), stages.end(),
+                           [](const StagePtr& stage) { return stage->name() == "$rankFusion"; });
   for (const StagePtr& stage : stages) {
     const auto* sort = dynamic_cast<const SortStage*>(stage.get());
     if (!sort) {
       continue;
     }
     for (const expr::SortPattern::Part& part : sort->pattern().parts()) {
-      if ((part.meta == "textScore" && !text) || (part.meta == "geoNearDistance" && !distance)) {
+      if ((part.meta == "textScore" && !text) || (part.meta == "geoNearDistance" && !distance) ||
+          (part.meta == "score" && !score)) {
         return Status(40218, "query requires " + part.meta + " metadata, but it is not available");
       }
+    }
+  }
+  return Status::Ok();
+}
+
+// The details of a score are there when $rankFusion was told to give them.
+Status CheckScoreDetails(bson::View pipeline) {
+  for (const bson::Element& element : pipeline) {
+    bson::Value fusion = element.value().AsDocument()["$rankFusion"];
+    if (!fusion.is_document()) {
+      continue;
+    }
+    bson::Value details = fusion.AsDocument()["scoreDetails"];
+    bool given = details.type() == bson::Type::kBool && details.AsBool();
+    if (!given && AsksForMeta(bson::Value::Array(pipeline), "scoreDetails")) {
+      return Status(40218, "query requires scoreDetails metadata, but it is not available");
     }
   }
   return Status::Ok();
@@ -129,10 +151,10 @@ Status CheckCollectionless(const std::vector<const StageRow*>& rows,
                 "{aggregate: 1} is not valid for '" + first + "'; a collection is required.");
 }
 
-Status CheckPosition(const std::vector<const StageRow*>& rows) {
+Status CheckPosition(const std::vector<const StageRow*>& rows, size_t view_stages) {
   for (size_t i = 0; i < rows.size(); ++i) {
-    if ((rows[i]->flags & kFirst) && i > 0) {
-      return Status(rows[i]->name == "$geoNear" ? 40603 : 40602,
+    if (((rows[i]->flags & kFirst) && i > 0) || ((rows[i]->flags & kLeads) && i > view_stages)) {
+      return Status(rows[i]->not_first,
                     std::string(rows[i]->name) + " is only valid as the first stage in a pipeline");
     }
     if ((rows[i]->flags & kLast) && i + 1 < rows.size()) {
@@ -176,6 +198,7 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
     return Status(232, "Maximum number of nested sub-pipelines exceeded. Limit is 20");
   }
   StageContext stage_context{context, options};
+  stage_context.options.view_stages = 0;
   Stages stages;
   std::vector<const StageRow*> rows;
   for (const bson::Element& element : pipeline) {
@@ -193,8 +216,9 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
     }
   }
   RETURN_IF_ERROR(CheckCollectionless(rows, options));
-  RETURN_IF_ERROR(CheckPosition(rows));
+  RETURN_IF_ERROR(CheckPosition(rows, options.view_stages));
   RETURN_IF_ERROR(CheckChangeStream(rows, pipeline));
+  RETURN_IF_ERROR(CheckScoreDetails(pipeline));
   RETURN_IF_ERROR(CheckText(stages));
   if (options.place == PipelinePlace::kTop) {
     RETURN_IF_ERROR(CheckSortMeta(stages));

@@ -35,9 +35,10 @@ enum class PipelinePlace { kTop, kFacet, kLookup, kUnionWith, kView };
 struct PipelineOptions {
   Namespace ns;
   PipelinePlace place = PipelinePlace::kTop;
-  int depth = 0;          // of nested pipelines; at most 20
-  bool in_facet = false;  // somewhere inside $facet
-  bool internal = false;  // written by a command: kInternal stages and $where are allowed
+  int depth = 0;           // of nested pipelines; at most 20
+  bool in_facet = false;   // somewhere inside $facet
+  bool internal = false;   // written by a command: kInternal stages and $where are allowed
+  size_t view_stages = 0;  // how many at the beginning are a view's own
 };
 
 // What stages are parsed with; `context` outlives them.
@@ -93,6 +94,7 @@ enum StageFlags : uint32_t {
   kNoCollection = 256,  // may begin a pipeline of {aggregate: 1}
   kInternal = 1024,     // unknown to users
   kInStream = 2048,     // may be part of a $changeStream pipeline
+  kLeads = 4096,        // must begin its pipeline, and reads its collection
 };
 
 struct StageRow {
@@ -100,7 +102,8 @@ struct StageRow {
   // One stage of the language may become several here.
   Result<Stages> (*parse)(const bson::Element& spec, const StageContext& context);
   uint32_t flags;
-  int wrong_place = 73;  // the error of a kDatabase stage on a collection: InvalidNamespace
+  int not_first = 40602;  // the error of a kFirst or kLeads stage behind another
+  int wrong_place = 73;   // the error of a kDatabase stage on a collection: InvalidNamespace
 };
 
 // Null when there is no such stage.

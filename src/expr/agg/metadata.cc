@@ -37,8 +37,8 @@ constexpr MetaRow kMeta[] = {
     {"searchScoreDetails", NoValue},
     {"searchSequenceToken", NoValue},
     {"vectorSearchScore", NoValue},
-    {"score", NoValue},
-    {"scoreDetails", NoValue},
+    {"score", [](const Metadata& m) { return m.has_score ? Value(m.score) : Value(); }},
+    {"scoreDetails", [](const Metadata& m) { return m.score_details; }},
 };
 
 // Reads the whole row rather than fields of the document.

@@ -33,6 +33,8 @@ constexpr MetaRow kMetaRows[] = {
     {"randVal", false, [](const Metadata& m) { return Value(m.rand_value); }},
     {"geoNearDistance", true,
      [](const Metadata& m) { return m.has_geo_distance ? Value(m.geo_distance) : Value::Null(); }},
+    {"score", false,
+     [](const Metadata& m) { return m.has_score ? Value(m.score) : Value::Null(); }},
     {"searchScore", false, [](const Metadata&) { return Value::Null(); }},
     {"vectorSearchScore", false, [](const Metadata&) { return Value::Null(); }},
 };

@@ -32,9 +32,9 @@ Status CheckSortMeta(bson::View part) {
     return Status(kFailedToParse, "Cannot have additional keys in a $meta sort specification");
   }
   bson::Value what = part.front().value();
-  if (!what.is_string() ||
-      (what.AsString() != "textScore" && what.AsString() != "randVal" &&
-       what.AsString() != "geoNearDistance" && what.AsString() != "searchScore")) {
+  if (!what.is_string() || (what.AsString() != "textScore" && what.AsString() != "randVal" &&
+                            what.AsString() != "geoNearDistance" &&
+                            what.AsString() != "searchScore" && what.AsString() != "score")) {
     return Status(31138, "Illegal $meta sort: " + bson::ToJson(part));
   }
   return Status::Ok();

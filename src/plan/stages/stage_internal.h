@@ -26,6 +26,7 @@ ParseStageFunction ParseFacet;                                     // facet.cc
 ParseStageFunction ParseLookup;                                    // lookup.cc
 ParseStageFunction ParseGraphLookup;                               // graph_lookup.cc
 ParseStageFunction ParseUnionWith;                                 // union_with.cc
+ParseStageFunction ParseRankFusion;                                // rank_fusion.cc
 ParseStageFunction ParseDocuments, ParseSource;                    // source.cc
 ParseStageFunction ParseGeoNear;                                   // geo_near.cc
 ParseStageFunction ParseOut, ParseMerge;                           // sink.cc
