@@ -28,23 +28,17 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
     ASSIGN_OR_RETURN(auto r, request::FindRequest::Parse(command));
     return engine::FindParts(r, std::move(collection));
   }
-  engine::PlannedQuery::Parts parts;
-  parts.collection = std::move(collection);
   if (name == "count") {
     ASSIGN_OR_RETURN(auto r, request::CountRequest::Parse(command));
-    parts.filter = r.query;
-    parts.hint = r.hint;
-    parts.collation = r.collation;
-    parts.skip = r.skip;
-    parts.limit = r.limit;
-    parts.count_only = true;
-  } else if (name == "distinct") {
+    return engine::CountParts(r, std::move(collection));
+  }
+  if (name == "distinct") {
     ASSIGN_OR_RETURN(auto r, request::DistinctRequest::Parse(command));
-    parts.filter = r.query;
-    parts.hint = r.hint;
-    parts.collation = r.collation;
-    parts.distinct_path = r.key;
-  } else if (name == "update") {
+    return engine::DistinctParts(r, std::move(collection));
+  }
+  engine::PlannedQuery::Parts parts;
+  parts.collection = std::move(collection);
+  if (name == "update") {
     ASSIGN_OR_RETURN(auto r, request::UpdateRequest::Parse(command, {}));
     RETURN_IF_ERROR(CheckOneStatement(r.updates.size()));
     parts.filter = r.updates.front().q;

@@ -2,147 +2,14 @@
 #include "engine/read.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/compare.h"
 #include "bson/number.h"
 #include "engine/aggregate.h"
 #include "engine/oplog.h"
 
 namespace quire::engine {
-
-store::Transaction* SessionTransaction(const Operation& operation) {
-  return operation.in_transaction ? operation.session->transaction() : nullptr;
-}
-
-Result<std::shared_ptr<const expr::Collator>> CollatorOf(bson::View spec,
-                                                         const store::CollectionInfo* collection) {
-  if (!spec.empty()) {
-    return expr::Collator::Parse(spec);
-  }
-  return collection != nullptr ? collection->collator : nullptr;
-}
-
-namespace {
-
-Status CheckNaturalSort(bson::View sort) {
-  if (sort.Count() > 1) {
-    return {kBadValue, "Cannot include '$natural' in compound sort: " + bson::ToJson(sort)};
-  }
-  auto direction = bson::ExactInt64(sort["$natural"]);
-  if (direction != 1 && direction != -1) {
-    return {kBadValue, "$natural sort cannot be set to a value other than -1 or 1."};
-  }
-  return Status::Ok();
-}
-
-// What the hints of query settings allow on the collection; empty when they say nothing about it.
-bson::Document AllowedIndexes(const bson::Value& hints, const store::CollectionInfo& collection) {
-  auto concerns = [&](const bson::Value& hint) {
-    bson::View ns = hint.AsDocument()["ns"].AsDocument();
-    return ns["db"].AsString() == collection.database && ns["coll"].AsString() == collection.name;
-  };
-  if (hints.is_document() && concerns(hints)) {
-    return bson::Document(hints.AsDocument()["allowedIndexes"].AsArray());
-  }
-  if (hints.is_array()) {
-    for (const bson::Element& e : hints.AsArray()) {
-      if (concerns(e.value())) {
-        return bson::Document(e.value().AsDocument()["allowedIndexes"].AsArray());
-      }
-    }
-  }
-  return bson::Document();
-}
-
-}  // namespace
-
-Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
-  filter_spec_ = bson::Document(parts.filter);
-  sort_spec_ = bson::Document(parts.sort);
-  projection_spec_ = bson::Document(parts.projection);
-  min_ = bson::Document(parts.min);
-  max_ = bson::Document(parts.max);
-  hint_ = bson::OwnedValue(parts.hint);
-  if (parts.context != nullptr) {
-    context_ = parts.context;
-  } else {
-    ASSIGN_OR_RETURN(collator_, CollatorOf(parts.collation, parts.collection.get()));
-    own_context_.collator = collator_.get();
-    RETURN_IF_ERROR(FillContext(operation, parts.let, &own_context_));
-    if (parts.collection != nullptr) {
-      stored_functions_.emplace(&operation.engine, parts.collection->database);
-      own_context_.stored_functions = &*stored_functions_;
-    }
-  }
-  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(filter_spec_, context_));
-  if (sort_spec_.view().Has("$natural")) {
-    RETURN_IF_ERROR(CheckNaturalSort(sort_spec_));
-    hint_ = bson::OwnedValue(bson::Value(sort_spec_.view()));  // natural order is a scan's
-  } else {
-    ASSIGN_OR_RETURN(sort_, expr::SortPattern::Parse(sort_spec_));
-  }
-  if (!projection_spec_.empty()) {
-    ASSIGN_OR_RETURN(projection_,
-                     expr::Projection::Parse(projection_spec_, expr::Projection::Policy::kFind,
-                                             context_, filter_.get()));
-  }
-  query_.collection = parts.collection;
-  query_.context = context_;
-  query_.filter = filter_.get();
-  query_.filter_spec = filter_spec_;
-  query_.sort = sort_.empty() ? nullptr : &sort_;
-  query_.projection = projection_.get();
-  query_.sort_spec = sort_spec_;
-  query_.projection_spec = projection_spec_;
-  query_.projection_optional = parts.projection_optional;
-  query_.no_fields = parts.no_fields;
-  query_.hint = hint_.value();
-  if (parts.collection != nullptr) {
-    allowed_indexes_ = AllowedIndexes(operation.index_hints.value(), *parts.collection);
-    query_.allowed_indexes = allowed_indexes_;
-  }
-  query_.min = min_;
-  query_.max = max_;
-  query_.skip = parts.skip;
-  query_.limit = parts.limit;
-  query_.return_key = parts.return_key;
-  query_.show_record_id = parts.show_record_id;
-  query_.tailable = parts.tailable;
-  query_.allow_disk_use = parts.allow_disk_use;
-  query_.wants_text_score = parts.wants_text_score;
-  query_.count_only = parts.count_only;
-  query_.distinct_path = parts.distinct_path;
-  query_.for_write = parts.for_write;
-  query_.write_stage = parts.write_stage;
-  query_.explain = parts.explain;
-  query_.has_scan_after = parts.has_scan_after;
-  query_.scan_after = parts.scan_after;
-  return Status::Ok();
-}
-
-Result<std::unique_ptr<PlannedQuery>> PlannedQuery::Make(const Operation& operation,
-                                                         const Parts& parts,
-                                                         store::Transaction* txn) {
-  std::unique_ptr<PlannedQuery> planned(new PlannedQuery());
-  RETURN_IF_ERROR(planned->Parse(operation, parts));
-  if (txn == nullptr) {
-    ASSIGN_OR_RETURN(planned->own_txn_, store::Transaction::Begin(operation.engine.store(), true));
-    txn = planned->own_txn_.get();
-  }
-  planned->txn_ = txn;
-  ASSIGN_OR_RETURN(planned->plan_, plan::MakePlan(operation.op, planned->query_, *txn));
-  return planned;
-}
-
-Result<bool> PlannedQuery::Next(OpContext& op, exec::Row* row) {
-  if (root_ == nullptr) {
-    ASSIGN_OR_RETURN(root_, plan_->Open(*txn_));
-  }
-  return root_->Next(op, row);
-}
 
 namespace {
 
@@ -270,48 +137,13 @@ class FindSource : public RowSource {
   uint64_t seen_ = 0;
 };
 
-// Calls `visit` with every value `path` reaches, arrays opened on the way and at the end. No path:
-// the value itself; an empty one names a field without a name.
-template <typename F>
-void VisitValues(const bson::Value& value, std::optional<std::string_view> path, F& visit) {
-  if (!path) {
-    if (!value.is_array()) {
-      visit(value);
-      return;
-    }
-    for (const bson::Element& e : value.AsArray()) {
-      visit(e.value());
-    }
-    return;
-  }
-  size_t dot = path->find('.');
-  std::string_view name = path->substr(0, dot);
-  std::optional<std::string_view> rest;
-  if (dot != std::string_view::npos) {
-    rest = path->substr(dot + 1);
-  }
-  if (value.is_document() || value.is_array()) {
-    if (bson::Element e = value.AsDocument().Find(name); e.present()) {
-      VisitValues(e.value(), rest, visit);
-      return;
-    }
-  }
-  if (value.is_array()) {
-    for (const bson::Element& e : value.AsArray()) {
-      if (e.type() == bson::Type::kDocument) {
-        VisitValues(e.value(), path, visit);
-      }
-    }
-  }
-}
+}  // namespace
 
 bson::Document StageOf(std::string_view name, const bson::Value& argument) {
   bson::Builder stage;
   stage.Append(name, argument);
   return stage.Finish();
 }
-
-}  // namespace
 
 std::vector<bson::Document> StagesOf(const request::FindRequest& request) {
   std::vector<bson::Document> stages;
@@ -345,14 +177,14 @@ Result<std::shared_ptr<Cursor>> FindOnView(const Operation& operation, const std
   return ReadView(operation, ns, StagesOf(request), request.collation, request.let, request.hint);
 }
 
+}  // namespace
+
 void Summarise(const PlannedQuery& query, request::OpSummary* summary) {
   exec::Counters totals = query.plan().Totals();
   summary->plan = query.plan().Summary();
   summary->keys_examined = totals.keys_examined;
   summary->docs_examined = totals.docs_examined;
 }
-
-}  // namespace
 
 PlannedQuery::Parts FindParts(const request::FindRequest& request,
                               store::CollectionPtr collection) {
@@ -377,6 +209,19 @@ PlannedQuery::Parts FindParts(const request::FindRequest& request,
   parts.show_record_id = request.show_record_id;
   parts.tailable = request.tailable;
   parts.allow_disk_use = request.allow_disk_use;
+  return parts;
+}
+
+PlannedQuery::Parts CountParts(const request::CountRequest& request,
+                               store::CollectionPtr collection) {
+  PlannedQuery::Parts parts;
+  parts.collection = std::move(collection);
+  parts.filter = request.query;
+  parts.hint = request.hint;
+  parts.collation = request.collation;
+  parts.skip = request.skip;
+  parts.limit = request.limit;
+  parts.count_only = true;
   return parts;
 }
 
@@ -423,68 +268,6 @@ Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::stri
 
 namespace {
 
-// Collects the different values of a path; the reply has them in order.
-class DistinctValues {
- public:
-  DistinctValues(const bson::StringCompare* strings, std::string_view path)
-      : strings_(strings), path_(path), seen_(64, Hash{strings}, Same{strings}) {}
-
-  // `rows` is anything with Next.
-  template <typename Rows>
-  Status AddAll(OpContext& op, Rows& rows) {
-    constexpr size_t kMaxReply = size_t{16} << 20;
-    exec::Row row;
-    auto visit = [&](const bson::Value& value) {
-      if (seen_.insert(bson::OwnedValue(value)).second) {
-        bytes_ += value.EncodedSize() + 8;
-      }
-    };
-    while (true) {
-      RETURN_IF_ERROR(op.CheckInterrupt());
-      ASSIGN_OR_RETURN(bool more, rows.Next(op, &row));
-      if (!more) {
-        return Status::Ok();
-      }
-      VisitValues(bson::Value(row.document), path_, visit);
-      if (bytes_ > kMaxReply) {
-        return {17217, "distinct too big, 16mb cap"};
-      }
-    }
-  }
-
-  void Append(bson::Builder* reply) const {
-    std::vector<bson::Value> sorted;
-    sorted.reserve(seen_.size());
-    for (const bson::OwnedValue& value : seen_) {
-      sorted.push_back(value.value());
-    }
-    std::sort(sorted.begin(), sorted.end(), [&](const bson::Value& a, const bson::Value& b) {
-      return bson::Compare(a, b, strings_) < 0;
-    });
-    reply->BeginArray("values");
-    for (const bson::Value& value : sorted) {
-      reply->Push(value);
-    }
-    reply->End();
-  }
-
- private:
-  struct Hash {
-    const bson::StringCompare* strings;
-    size_t operator()(const bson::OwnedValue& v) const { return bson::Hash(v.value(), strings); }
-  };
-  struct Same {
-    const bson::StringCompare* strings;
-    bool operator()(const bson::OwnedValue& a, const bson::OwnedValue& b) const {
-      return bson::Compare(a.value(), b.value(), strings) == 0;
-    }
-  };
-  const bson::StringCompare* strings_;
-  std::string_view path_;
-  size_t bytes_ = 0;
-  std::unordered_set<bson::OwnedValue, Hash, Same> seen_;
-};
-
 Result<int64_t> CountOnView(const Operation& operation, const std::string& ns,
                             const request::CountRequest& request) {
   std::vector<bson::Document> stages;
@@ -516,14 +299,6 @@ Result<int64_t> CountOnView(const Operation& operation, const std::string& ns,
 Result<int64_t> Count(const Operation& operation, const std::string& ns,
                       const request::CountRequest& request, request::OpSummary* summary) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
-  PlannedQuery::Parts parts;
-  parts.collection = collection;
-  parts.filter = request.query;
-  parts.hint = request.hint;
-  parts.collation = request.collation;
-  parts.skip = request.skip;
-  parts.limit = request.limit;
-  parts.count_only = true;
   if (ReadsAsView(collection.get(), ns)) {
     return CountOnView(operation, ns, request);
   }
@@ -534,7 +309,8 @@ Result<int64_t> Count(const Operation& operation, const std::string& ns,
     summary->plan = "RECORD_STORE_FAST_COUNT";
     return request.limit > 0 ? std::min(n, request.limit) : n;
   }
-  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, parts, SessionTransaction(operation)));
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, CountParts(request, collection),
+                                                  SessionTransaction(operation)));
   int64_t n = 0;
   exec::Row row;
   while (true) {
@@ -547,36 +323,6 @@ Result<int64_t> Count(const Operation& operation, const std::string& ns,
   }
   Summarise(*query, summary);
   return n;
-}
-
-Status Distinct(const Operation& operation, const std::string& ns,
-                const request::DistinctRequest& request, request::OpSummary* summary,
-                bson::Builder* reply) {
-  ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
-  ASSIGN_OR_RETURN(auto collator, CollatorOf(request.collation, collection.get()));
-  DistinctValues values(collator.get(), request.key);
-  if (ReadsAsView(collection.get(), ns)) {
-    std::vector<bson::Document> stages;
-    if (!request.query.empty()) {
-      stages.push_back(StageOf("$match", bson::Value(request.query)));
-    }
-    ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, stages, request.collation, bson::View(),
-                                           request.hint));
-    RETURN_IF_ERROR(values.AddAll(operation.op, *cursor->source));
-  } else {
-    PlannedQuery::Parts parts;
-    parts.collection = collection;
-    parts.filter = request.query;
-    parts.hint = request.hint;
-    parts.collation = request.collation;
-    parts.distinct_path = request.key;
-    ASSIGN_OR_RETURN(auto query,
-                     PlannedQuery::Make(operation, parts, SessionTransaction(operation)));
-    RETURN_IF_ERROR(values.AddAll(operation.op, *query));
-    Summarise(*query, summary);
-  }
-  values.Append(reply);
-  return Status::Ok();
 }
 
 }  // namespace quire::engine

@@ -4,95 +4,14 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "engine/engine.h"
-#include "engine/stored_functions.h"
-#include "plan/planner.h"
+#include "engine/planned_query.h"
 #include "request/crud.h"
 #include "request/dispatch.h"
 
 namespace quire::engine {
-
-// A query with everything it owns: the request's bytes, the parsed parts, the plan, and, outside
-// multi-document transactions, the storage transaction it reads through.
-class PlannedQuery {
- public:
-  // The parts of a query, borrowed from the request; copied by Make.
-  struct Parts {
-    store::CollectionPtr collection;  // may be null
-    bson::View filter;
-    bson::View sort;
-    bson::View projection;
-    bool projection_optional = false;  // see plan::Query
-    bool no_fields = false;            // see plan::Query
-    bson::Value hint;
-    bson::View min;
-    bson::View max;
-    bson::View collation;
-    bson::View let;
-    // The context to parse in; null: one made from collation and let. Outlives the query.
-    const expr::Context* context = nullptr;
-    int64_t skip = 0;
-    int64_t limit = 0;
-    bool return_key = false;
-    bool show_record_id = false;
-    bool tailable = false;
-    bool allow_disk_use = false;
-    bool wants_text_score = false;
-    bool count_only = false;
-    std::string distinct_path;
-    bool for_write = false;
-    std::string_view write_stage;  // see plan::Query
-    bool explain = false;
-    bool has_scan_after = false;
-    store::RecordId scan_after = 0;
-  };
-
-  // Parses and plans. `txn` is the transaction to read through; null: one of its own is begun.
-  static Result<std::unique_ptr<PlannedQuery>> Make(const Operation& operation, const Parts& parts,
-                                                    store::Transaction* txn);
-
-  Result<bool> Next(OpContext& op, exec::Row* row);
-  const plan::Plan& plan() const { return *plan_; }
-  const expr::match::Filter& filter() const { return *filter_; }
-  const expr::Context& context() const { return *context_; }
-  const expr::Projection* projection() const { return projection_.get(); }
-  store::Transaction& transaction() { return *txn_; }
-
- private:
-  PlannedQuery() = default;
-  Status Parse(const Operation& operation, const Parts& parts);
-
-  // Members below are declared so that each is destroyed before what it refers to.
-  bson::Document filter_spec_;
-  bson::Document sort_spec_;
-  bson::Document projection_spec_;
-  bson::Document min_;
-  bson::Document max_;
-  bson::OwnedValue hint_;
-  bson::Document allowed_indexes_;
-  std::shared_ptr<const expr::Collator> collator_;
-  std::optional<SystemJs> stored_functions_;
-  expr::Context own_context_;
-  const expr::Context* context_ = &own_context_;
-  std::unique_ptr<expr::match::Filter> filter_;
-  expr::SortPattern sort_;
-  std::unique_ptr<expr::Projection> projection_;
-  plan::Query query_;
-  std::unique_ptr<store::Transaction> own_txn_;
-  store::Transaction* txn_ = nullptr;
-  std::unique_ptr<plan::Plan> plan_;
-  exec::Operator* root_ = nullptr;
-};
-
-// The collation an operation runs under: its own, or the collection's.
-Result<std::shared_ptr<const expr::Collator>> CollatorOf(bson::View spec,
-                                                         const store::CollectionInfo* collection);
-
-// Where a read that lasts longer than one call reads from: the session's transaction, or null.
-store::Transaction* SessionTransaction(const Operation& operation);
 
 // A cursor positioned before the first document, not yet in the table. `ns` is "db.collection".
 Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
@@ -101,8 +20,18 @@ Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::stri
 // A find on a view as stages; a sort by $natural is left out.
 std::vector<bson::Document> StagesOf(const request::FindRequest& request);
 
-// The parts of a find, for explain.
+// The parts of a read, for explain too.
 PlannedQuery::Parts FindParts(const request::FindRequest& request, store::CollectionPtr collection);
+PlannedQuery::Parts CountParts(const request::CountRequest& request,
+                               store::CollectionPtr collection);
+PlannedQuery::Parts DistinctParts(const request::DistinctRequest& request,
+                                  store::CollectionPtr collection);
+
+// {name: argument}.
+bson::Document StageOf(std::string_view name, const bson::Value& argument);
+
+// What the profiler and the log say of the run.
+void Summarise(const PlannedQuery& query, request::OpSummary* summary);
 
 Result<int64_t> Count(const Operation& operation, const std::string& ns,
                       const request::CountRequest& request, request::OpSummary* summary);

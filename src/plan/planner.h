@@ -21,26 +21,12 @@
 
 namespace quire::plan {
 
-// One query on one collection. Everything it points to outlives the plan and its operators.
-struct Query {
-  store::CollectionPtr collection;  // null: there is no such collection
-  const expr::Context* context = nullptr;
-  const expr::match::Filter* filter = nullptr;
-  bson::View filter_spec;  // as the user wrote it: {_id: 5} and {_id: {$eq: 5}} plan differently
-  const expr::SortPattern* sort = nullptr;       // may be null
-  const expr::Projection* projection = nullptr;  // may be null
-  bson::View sort_spec;                          // as the user wrote it, for explain
-  bson::View projection_spec;
+// What a query asks for beside its filter, sort and projection.
+struct QueryOptions {
   // The projection only names what is wanted: rows that hold more will do.
   bool projection_optional = false;
   // Nothing of the documents is read, only how many there are: they may stay unfetched.
   bool no_fields = false;
-  bson::Value hint;  // missing, a name, or a key pattern
-  // Names, key patterns, {$natural: 1}: what query settings allow, before any hint, as long as
-  // there is a plan with it. Empty: everything.
-  bson::View allowed_indexes;
-  bson::View min;  // empty when not given
-  bson::View max;
   int64_t skip = 0;
   int64_t limit = 0;  // 0: none
   bool return_key = false;
@@ -62,6 +48,24 @@ struct Query {
   // A scan goes on after this record. In a capped collection CappedPositionLost when it is gone.
   bool has_scan_after = false;
   store::RecordId scan_after = 0;
+};
+
+// One query on one collection. Everything it points to outlives the plan and its operators.
+struct Query : QueryOptions {
+  store::CollectionPtr collection;  // null: there is no such collection
+  const expr::Context* context = nullptr;
+  const expr::match::Filter* filter = nullptr;
+  bson::View filter_spec;  // as the user wrote it: {_id: 5} and {_id: {$eq: 5}} plan differently
+  const expr::SortPattern* sort = nullptr;       // may be null
+  const expr::Projection* projection = nullptr;  // may be null
+  bson::View sort_spec;                          // as the user wrote it, for explain
+  bson::View projection_spec;
+  bson::Value hint;  // missing, a name, or a key pattern
+  // Names, key patterns, {$natural: 1}: what query settings allow, before any hint, as long as
+  // there is a plan with it. Empty: everything.
+  bson::View allowed_indexes;
+  bson::View min;  // empty when not given
+  bson::View max;
 };
 
 // The plan of one query: pure data, plus the operators once opened. Use by one thread at a time.
