@@ -3,6 +3,7 @@
 
 #include "base/try.h"
 #include "bson/compare.h"
+#include "bson/number.h"
 #include "bson/ordered.h"
 
 namespace quire::exec {
@@ -142,7 +143,10 @@ bson::Document RankFusion::DetailsOf(double score, bson::View ranks) const {
     int64_t rank = e.value().AsInt64();
     out.PushDocument().Append("inputPipelineName", source.name);
     if (rank > 0) {
-      out.Append("rank", rank).Append("weight", source.weight).BeginArray("details").End();
+      out.Append("rank", bson::NarrowInt(rank))
+          .Append("weight", source.weight)
+          .BeginArray("details")
+          .End();
     } else {
       out.Append("rank", "NA");
     }
