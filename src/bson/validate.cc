@@ -79,13 +79,14 @@ class Walker {
   }
 
   Status Invalid() const {
-    return Status(kInvalidBSON, std::string("Invalid BSON: ") + why_ + " at offset " +
-                                    std::to_string(at_ - data_));
+    return Status(
+        code_, std::string("Invalid BSON: ") + why_ + " at offset " + std::to_string(at_ - data_));
   }
 
   // Enters the document at at_, which may take `available` bytes.
   bool Open(size_t available) {
     if (depth_ == max_depth_) {
+      code_ = kOverflow;
       return Fail("exceeded maximum nested object depth");
     }
     if (available < 5) {
@@ -231,6 +232,7 @@ class Walker {
   const char* at_;
   const char* last_ = nullptr;
   const char* why_ = "";
+  int code_ = kInvalidBSON;  // of the failure
   int max_depth_;
   int depth_ = 0;
   std::array<const char*, kMaxMessageDepth> ends_;

@@ -16,7 +16,7 @@
 namespace quire::bson {
 
 // Levels of documents and arrays, the outermost counting as one.
-inline constexpr int kMaxMessageDepth = 200;  // anything that arrives
+inline constexpr int kMaxMessageDepth = 201;  // anything that arrives
 inline constexpr int kMaxStoredDepth = 180;   // what a collection holds
 // Bytes of a user's document, and of one with what the server adds to it.
 inline constexpr uint32_t kMaxDocumentSize = 16 << 20;
@@ -27,9 +27,9 @@ struct ValidateOptions {
   uint32_t max_size = INT32_MAX;
 };
 
-// Ok when `bytes` is exactly one document. Error: InvalidBSON.
+// Ok when `bytes` is exactly one document. Errors: InvalidBSON, Overflow for what nests too deep.
 Status Validate(std::string_view bytes, const ValidateOptions& options = {});
-// Checks the document at the start of `bytes` and tells its size. Error: InvalidBSON.
+// Checks the document at the start of `bytes` and tells its size. Errors as above.
 Result<uint32_t> ValidatePrefix(std::string_view bytes, const ValidateOptions& options = {});
 
 // Whether the document nests at most `max_depth` levels. REQUIRES: well-formed BSON.

@@ -52,6 +52,21 @@ TEST(Validate, AcceptsEveryType) {
   EXPECT_TRUE(Validate(Document().bytes()).ok());
 }
 
+TEST(Validate, RefusesWhatNestsTooDeep) {
+  auto nested = [](int levels) {
+    Builder out;
+    for (int i = 1; i < levels; ++i) {
+      out.BeginDocument("a");
+    }
+    for (int i = 1; i < levels; ++i) {
+      out.End();
+    }
+    return out.Finish().bytes();
+  };
+  EXPECT_TRUE(Validate(nested(201)).ok());
+  EXPECT_EQ(Validate(nested(202)).code(), kOverflow);
+}
+
 TEST(Validate, RefusesEveryTruncation) {
   std::string bytes = EveryType().bytes();
   for (size_t n = 0; n < bytes.size(); ++n) {
