@@ -18,9 +18,26 @@ using expr::match::InNode;
 using expr::match::Kind;
 using expr::match::Node;
 
+// The keywords of a schema with the fields and types they name.
+void AppendSchema(const bson::Value& value, std::string* out) {
+  if (value.is_string()) {
+    out->append(value.AsString()).push_back(';');
+  } else if (value.is_document() || value.is_array()) {
+    for (const bson::Element& e : value.AsDocument()) {
+      out->append(e.name()).push_back(':');
+      AppendSchema(e.value(), out);
+    }
+    out->push_back('.');
+  }
+}
+
 void AppendShape(const Node& node, std::string* out) {
   out->push_back(static_cast<char>('A' + static_cast<int>(node.kind())));
   out->append(node.path());
+  if (node.kind() == Kind::kJsonSchema) {
+    bson::Document shown = expr::match::Serialize(node);
+    AppendSchema(bson::Value(shown.view()), out);
+  }
   if (node.children().empty()) {
     out->push_back(';');
     return;

@@ -37,7 +37,8 @@ Result<NodePtr> ParseAllItem(std::string_view path, const bson::Element& item,
   if (item.type() == bson::Type::kRegex) {
     return ParseRegexValue(path, item.value());
   }
-  if (IsOperatorDocument(item.value())) {
+  if (IsOperatorDocument(item.value()) &&
+      FindFieldParser(item.value().AsDocument().front().name()) != nullptr) {
     return Status(kBadValue, "no $ expressions in $all");
   }
   return ParseEq(path, item, bson::View(), scope);
