@@ -273,7 +273,7 @@ Result<std::string> Namespace(std::string_view database, std::string_view collec
   std::string ns = std::string(database) + "." + std::string(collection);
   constexpr size_t kMaxLength = 255;
   if (ns.size() > kMaxLength) {
-    return Status(4862100, "Fully qualified namespace is too long. Namespace: " + ns);
+    return Status(kNamespaceTooLong, "Fully qualified namespace is too long. Namespace: " + ns);
   }
   if (collection.empty() || collection.front() == '.' ||
       collection.find('\0') != std::string_view::npos) {

@@ -20,6 +20,7 @@ namespace quire::request {
 // no string (a uuid stays uninterpreted and gives InvalidNamespace).
 Result<std::string_view> CollectionName(std::string_view command, bson::View body);
 // "<database>.<collection>", checked: InvalidNamespace for names MongoDB refuses.
+inline constexpr int kNamespaceTooLong = 4862100;
 Result<std::string> Namespace(std::string_view database, std::string_view collection);
 Status CheckDatabaseName(std::string_view database);
 

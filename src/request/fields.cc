@@ -110,7 +110,7 @@ Status ReadField(std::string_view command, const bson::Element& e, bool* out) {
   if (!value.is_number()) {
     return WrongType(command, e, "[bool, long, int, decimal, double]");
   }
-  *out = bson::ToDouble(value) != 0;
+  *out = !bson::IsZero(value);
   return Status::Ok();
 }
 

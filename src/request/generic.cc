@@ -109,10 +109,12 @@ Status ReadReadConcern(std::string_view command, const bson::Element& e, Generic
   return Status::Ok();
 }
 
-Status ReadW(const bson::Value& w) {
+Status ReadW(const bson::Element& given) {
   constexpr int64_t kMostMembers = 50;
+  bson::Value w = given.value();
   if (w.is_number()) {
-    int64_t members = bson::ClampedInt64(w);
+    int64_t members = 0;
+    RETURN_IF_ERROR(ReadField("writeConcern", given, &members));
     if (bson::IsNan(w) || members < 0 || members > kMostMembers) {
       return {kFailedToParse, "w has to be a non-negative number and not greater than 50"};
     }
@@ -157,7 +159,7 @@ Status ReadWriteConcern(std::string_view command, const bson::Element& e, WriteC
       continue;
     }
     if (field.name() == "w") {
-      RETURN_IF_ERROR(ReadW(field.value()));
+      RETURN_IF_ERROR(ReadW(field));
       out->w = field.value();
     } else if (field.name() == "j") {
       RETURN_IF_ERROR(ReadField("writeConcern", field, &out->journal));
