@@ -56,7 +56,9 @@ Status RunDropDatabase(Invocation& i) {
   if (!flag.value().is_number()) {
     return request::WrongType("dropDatabase", flag, "[int, decimal, double, long]");
   }
-  if (bson::ClampedInt64(flag.value()) != 1) {
+  int64_t one = 0;
+  RETURN_IF_ERROR(request::ReadField("dropDatabase", flag, &one));
+  if (one != 1) {
     return {5255100, "have to pass 1 as db parameter"};
   }
   if (i.database() == "admin" || i.database() == "local" || i.database() == "config") {
@@ -91,6 +93,11 @@ Result<std::string_view> UuidOf(const bson::Element& e) {
 }
 
 Status CheckUuid(Invocation& i, const std::string& ns, const bson::Element& wanted) {
+  if (wanted.type() == bson::Type::kBinary && wanted.value().binary_subtype() != 4) {
+    return {kTypeMismatch,
+            "BSON field 'renameCollection.collectionUUID' is the wrong binData type '" +
+                std::to_string(wanted.value().binary_subtype()) + "', expected type 'UUID'"};
+  }
   RETURN_IF_ERROR(UuidOf(wanted).status());
   return engine::CheckCollectionUuid(i.operation, ns, wanted.value());
 }
@@ -111,14 +118,14 @@ Result<bool> ReadDropTarget(Invocation& i, const std::string& from, const std::s
   if (from.substr(0, from.find('.')) != to.substr(0, to.find('.'))) {
     return Status(kInvalidOptions, "dropTarget with a UUID needs both names in one database");
   }
-  RETURN_IF_ERROR(CheckUuid(i, to, given));
+  RETURN_IF_ERROR(engine::CheckCollectionUuid(i.operation, to, given.value()));
   return true;
 }
 
 bool IsReserved(std::string_view ns) {
   std::string_view name = ns.substr(ns.find('.') + 1);
   return name.starts_with("system.") || name.find('$') != std::string_view::npos ||
-         ns == "local.oplog.rs";
+         ns.starts_with("local.oplog.");
 }
 
 Result<std::string> FullNamespace(std::string_view full) {
@@ -126,11 +133,20 @@ Result<std::string> FullNamespace(std::string_view full) {
   if (dot == std::string_view::npos) {
     return Status(kInvalidNamespace, "Invalid namespace specified '" + std::string(full) + "'");
   }
-  return request::Namespace(full.substr(0, dot), full.substr(dot + 1));
+  std::string_view database = full.substr(0, dot);
+  auto ns = request::Namespace(database, full.substr(dot + 1));
+  if (ns.status().code() == request::kNamespaceTooLong ||
+      database.find('$') != std::string_view::npos) {
+    return Status(kIllegalOperation, "Illegal name " + std::string(full));
+  }
+  return ns;
 }
 
 Status RunRename(Invocation& i) {
   bson::Element first = i.body().front();
+  if (first.value().nullish()) {
+    return request::MissingField("renameCollection", "renameCollection");
+  }
   if (first.type() != bson::Type::kString) {
     return request::WrongType("renameCollection", first, "string");
   }
@@ -294,14 +310,14 @@ Status RunListDatabases(Invocation& i) {
       continue;
     }
     int64_t bytes = 0;
-    bool empty = true;
+    bool empty = name != "admin" && name != "config" && name != "local";
     for (const auto& info : snapshot->InDatabase(name)) {
       if (info->is_view()) {
         continue;
       }
       bytes += static_cast<int64_t>(
           i.engine.store().ApproximateSize(store::TableRange(info->table->id)));
-      empty = empty && info->state->documents == 0;
+      empty = false;
     }
     out.Append("sizeOnDisk", bytes).Append("empty", empty);
     all.push_back(out.Finish());

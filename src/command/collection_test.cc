@@ -205,5 +205,160 @@ TEST(Collection, ClusterCatalogRefuses) {
   }
 }
 
+TEST(Create, ViewsIgnoreOptionsOfCollections) {
+  Node node;
+  EXPECT_EQ(node.Code(R"({"create": "v", "viewOn": "c", "pipeline": [null, {"$match": {}}, null],
+      "capped": true, "size": 4096, "validator": {"a": 1}, "storageEngine": {}})"),
+            0);
+  EXPECT_EQ(node.Batch(R"({"listCollections": 1, "filter": {"name": "v"}})"),
+            R"([{"name":"v","type":"view","options":{"viewOn":"c","pipeline":[{"$match":{}}]},)"
+            R"("info":{"readOnly":true}}])");
+  EXPECT_EQ(node.Json(R"({"drop": "system.views"})"),
+            R"({"nIndexesWas":1,"ns":"test.system.views","ok":1.0})");
+  EXPECT_EQ(node.Batch(R"({"listCollections": 1})"), "[]");
+}
+
+TEST(Create, RefusesViewsThatCannotBe) {
+  struct Case {
+    std::string_view options;
+    int code;
+  };
+  constexpr Case kCases[] = {
+      {R"("viewOn": "")", 2},
+      {R"("viewOn": "$c")", 73},
+      {R"("viewOn": ".c")", 73},
+      {R"("viewOn": "c", "pipeline": [1])", 14},
+      {R"("viewOn": "c", "pipeline": [{"$documents": []}])", 73},
+      {R"("viewOn": "c", "pipeline": [{"$currentOp": {}}])", 73},
+      {R"("viewOn": "c", "pipeline": [{"$listSessions": {}}])", 73},
+      {R"("viewOn": "c", "pipeline": [{"$listLocalSessions": {}}])", 73},
+      {R"("viewOn": "c", "pipeline": [{"$out": "d"}])", 167},
+      {R"("viewOn": "c", "storageEngine": {"none": {}})", 72},
+      {R"("viewOn": "c", "changeStreamPreAndPostImages": {"enabled": true})", 72},
+  };
+  Node node;
+  node.Run(R"({"create": "v", "viewOn": "c"})");
+  for (const Case& c : kCases) {
+    std::string options(c.options);
+    EXPECT_EQ(node.Code(R"({"create": "w", )" + options + "}"), c.code) << options;
+    if (options.find("storageEngine") == std::string::npos) {
+      EXPECT_EQ(node.Code(R"({"collMod": "v", )" + options + "}"), c.code) << options;
+    }
+  }
+}
+
+TEST(Create, ChecksOptionsOfTheStorageEngine) {
+  struct Case {
+    std::string_view options;
+    int code;
+  };
+  constexpr Case kCases[] = {
+      {R"({})", 0},
+      {R"({"wiredTiger": {"configString": ""}})", 0},
+      {R"x({"wiredTiger": {"configString": "block_compressor=zlib,log=(enabled=false)"}})x", 0},
+      {R"({"wiredTiger": {"configString": "app_metadata=\"x,y=1\""}})", 0},
+      {R"({"wiredTiger": {"configString": "none=1"}})", 2},
+      {R"({"wiredTiger": {"configString": "log=(enabled"}})", 2},
+      {R"({"wiredTiger": {"configString": "a\u0000b"}})", 9},
+      {R"({"wiredTiger": {"configString": 1}})", 14},
+      {R"({"wiredTiger": {"other": ""}})", 72},
+      {R"({"wiredTiger": ""})", 2},
+      {R"({"none": {}})", 72},
+  };
+  Node node;
+  for (const Case& c : kCases) {
+    std::string options(c.options);
+    EXPECT_EQ(node.Code(R"({"create": "c", "storageEngine": )" + options + "}"), c.code) << options;
+    node.Run(R"({"drop": "c"})");
+    EXPECT_EQ(
+        node.Code(R"({"create": "c", "indexOptionDefaults": {"storageEngine": )" + options + "}}"),
+        c.code)
+        << options;
+    node.Run(R"({"drop": "c"})");
+  }
+  EXPECT_EQ(node.Code(R"({"create": "c", "indexOptionDefaults": {"x": 1}})"), 40415);
+  EXPECT_EQ(node.Code(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1",
+      "storageEngine": {"none": {}}}]})"),
+            72);
+}
+
+TEST(Create, SwitchedOffOptionsAreNone) {
+  Node node;
+  node.Run(R"({"create": "c"})");
+  EXPECT_EQ(node.Code(R"({"create": "c", "storageEngine": {}, "indexOptionDefaults": {},
+      "changeStreamPreAndPostImages": {"enabled": false}, "collation": {"locale": "simple"}})"),
+            0);
+  EXPECT_EQ(node.Code(R"({"create": "c", "validationLevel": "strict"})"), 48);
+  EXPECT_EQ(node.Code(R"({"create": "d", "collation": {}})"), 40414);
+}
+
+TEST(Create, ChecksNames) {
+  Node node;
+  EXPECT_EQ(node.Code(R"({"create": "system.views"})"), 0);
+  EXPECT_EQ(node.Code(R"({"create": "system.users"})"), 0);
+  EXPECT_EQ(node.Code(R"({"create": "system.other"})"), 73);
+  EXPECT_EQ(node.Code(R"({"create": ")" + std::string(251, 'x') + R"("})"), 73);
+  EXPECT_EQ(node.Code(R"({"create": "system.js", "validator": {"a": 1}})"), 72);
+  EXPECT_EQ(node.Code(R"({"create": "c", "validator": {"a": {"$near": [0, 0]}}})"), 5626500);
+  EXPECT_EQ(node.Code(R"({"create": "c"})", "TEST"), 13297);
+}
+
+TEST(Capped, ConversionChecksItsSize) {
+  Node node;
+  node.Run(R"({"create": "c"})");
+  EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": "x"})"), 72);
+  EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": null})"), 72);
+  EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": {"$numberDouble": "Infinity"}})"), 2);
+  EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": 5000})"), 0);
+  EXPECT_EQ(node.Code(R"({"cloneCollectionAsCapped": "c", "toCollection": "system.x",
+      "size": 5000})"),
+            73);
+}
+
+TEST(Rename, ChecksNames) {
+  struct Case {
+    std::string_view command;
+    int code;
+  };
+  constexpr Case kCases[] = {
+      {R"({"renameCollection": null, "to": "test.d"})", 40414},
+      {R"({"renameCollection": "te$t.c", "to": "test.d"})", 20},
+      {R"({"renameCollection": "test.c", "to": "local.oplog.x"})", 20},
+      {R"({"renameCollection": "test.c", "to": "Test.d"})", 13297},
+      {R"({"renameCollection": "test.c", "to": "test.v", "dropTarget": true})", 48},
+      {R"({"renameCollection": "test.c", "to": "test.d"})", 0},
+  };
+  Node node;
+  node.Run(R"({"create": "c"})");
+  node.Run(R"({"create": "v", "viewOn": "c"})");
+  for (const Case& c : kCases) {
+    EXPECT_EQ(node.Code(c.command, "admin"), c.code) << c.command;
+  }
+}
+
+TEST(ListCollections, TheLastBatchIsKnown) {
+  Node node;
+  node.Run(R"({"create": "c"})");
+  node.Run(R"({"create": "d"})");
+  auto id = [&](std::string_view command) {
+    bson::Document reply = node.Run(command);
+    return reply["cursor"].AsDocument()["id"].AsInt64();
+  };
+  EXPECT_EQ(id(R"({"listCollections": 1, "cursor": {"batchSize": 2}})"), 0);
+  EXPECT_NE(id(R"({"listCollections": 1, "cursor": {"batchSize": 1}})"), 0);
+}
+
+TEST(Compact, ReadsItsFields) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  EXPECT_EQ(node.Code(R"({"compact": "c", "force": 1})"), 14);
+  EXPECT_EQ(node.Code(R"({"compact": "c", "freeSpaceTargetMB": 0})"), 2);
+  EXPECT_EQ(node.Code(R"({"compact": "c", "other": 1})"), 40415);
+  EXPECT_EQ(node.Json(R"({"compact": "c", "freeSpaceTargetMB": 1000})"),
+            R"({"bytesFreed":0,"ok":1.0})");
+  bson::Document dry = node.Run(R"({"compact": "c", "dryRun": true})");
+  EXPECT_TRUE(dry.view().Has("estimatedBytesFreed"));
+}
+
 }  // namespace
 }  // namespace quire::command

@@ -201,7 +201,7 @@ Status CheckCapped(const CreateFields& f) {
   return Status::Ok();
 }
 
-Status CheckValidation(const CreateFields& f, std::string_view database) {
+Status CheckValidation(const CreateFields& f, std::string_view ns) {
   if (f.validation_level && *f.validation_level != "off" && *f.validation_level != "strict" &&
       *f.validation_level != "moderate") {
     return {kBadValue, "Enumeration value '" + std::string(*f.validation_level) +
@@ -211,14 +211,10 @@ Status CheckValidation(const CreateFields& f, std::string_view database) {
     return {kBadValue, "Enumeration value '" + std::string(*f.validation_action) +
                            "' for field 'create.validationAction' is not a valid value."};
   }
-  if (f.validator && (database == "admin" || database == "local" || database == "config")) {
-    return {kInvalidOptions, "Document validators are not allowed on collections of the " +
-                                 std::string(database) + " internal database"};
-  }
-  return Status::Ok();
+  return f.validator ? engine::CheckValidatable(ns) : Status::Ok();
 }
 
-Status CheckView(const CreateFields& f) {
+Status CheckView(const CreateFields& f, std::string_view database) {
   if (f.change_images) {
     RETURN_IF_ERROR(engine::CheckChangeImages(*f.change_images));
   }
@@ -228,9 +224,7 @@ Status CheckView(const CreateFields& f) {
     }
     return Status::Ok();
   }
-  if (f.view_on->empty()) {
-    return {kBadValue, "'viewOn' cannot be empty"};
-  }
+  RETURN_IF_ERROR(engine::CheckViewOn(database, *f.view_on));
   if (f.change_images && (*f.change_images)["enabled"].AsBool()) {
     return {kInvalidOptions, "option not supported on a view: changeStreamPreAndPostImages"};
   }
@@ -245,15 +239,10 @@ Status CheckStorage(const CreateFields& f) {
 }
 
 // Of a view: what else is given is for collections, and goes for nothing.
-bson::Document ViewOptions(const CreateFields& f) {
+Result<bson::Document> ViewOptions(const CreateFields& f) {
+  ASSIGN_OR_RETURN(bson::Document pipeline, engine::ViewPipeline(f.pipeline.view));
   bson::Builder out;
-  out.Append("viewOn", *f.view_on).BeginArray("pipeline");
-  for (const bson::Element& stage : f.pipeline.view) {
-    if (!stage.value().nullish()) {
-      out.Push(stage.value());
-    }
-  }
-  out.End();
+  out.Append("viewOn", *f.view_on).AppendArray("pipeline", pipeline);
   if (f.collation) {
     out.Append("collation", *f.collation);
   }
@@ -261,9 +250,6 @@ bson::Document ViewOptions(const CreateFields& f) {
 }
 
 bson::Document StoredOptions(const CreateFields& f, const ClusteredFields& clustered) {
-  if (f.view_on) {
-    return ViewOptions(f);
-  }
   bson::Builder out;
   if (f.capped.value_or(false)) {
     out.Append("capped", true);
@@ -320,12 +306,13 @@ bson::Document StoredOptions(const CreateFields& f, const ClusteredFields& clust
 
 Status RunCreate(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("create", i.body()));
+  RETURN_IF_ERROR(engine::CheckNewName(std::string(i.database()) + "." + std::string(name)));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
   i.call.summary.ns = ns;
   CreateFields f;
   RETURN_IF_ERROR(request::ReadFields<C>("create", i.body(), true, kCreateRows, &f));
   if (f.collation && f.collation->empty()) {
-    return {kBadValue, "'collation' cannot be an empty document."};
+    return request::MissingField("create.collation", "locale");
   }
   if (f.timeseries) {
     return {kInvalidOptions, "Time-series collections are not supported"};
@@ -339,17 +326,19 @@ Status RunCreate(Invocation& i) {
             "The autoIndexId option is not supported: collections have an _id "
             "index"};
   }
-  if (name.find('$') != std::string_view::npos) {
-    return {kInvalidNamespace, "Invalid collection name: " + std::string(name)};
-  }
-  if (name.starts_with("system.") && name != "system.js" && name != "system.profile") {
-    return {kInvalidNamespace, "Cannot create system collection: " + ns};
-  }
   RETURN_IF_ERROR(CheckCapped(f));
-  RETURN_IF_ERROR(CheckValidation(f, i.database()));
+  RETURN_IF_ERROR(CheckValidation(f, ns));
   RETURN_IF_ERROR(CheckStorage(f));
-  RETURN_IF_ERROR(CheckView(f));
+  RETURN_IF_ERROR(CheckView(f, i.database()));
   bson::Document options = StoredOptions(f, clustered);
+  if (f.view_on) {
+    ASSIGN_OR_RETURN(options, ViewOptions(f));
+  }
+  if (name == "system.views") {  // it is there in every database
+    return options.view().empty()
+               ? Status::Ok()
+               : Status(kNamespaceExists, "Collection " + ns + " already exists.");
+  }
   return engine::CreateCollection(i.operation, ns, options);
 }
 

@@ -304,9 +304,13 @@ Status AppendDocuments(Invocation& i, std::string ns, std::vector<bson::Document
   auto cursor = std::make_shared<engine::Cursor>();
   cursor->ns = std::move(ns);
   cursor->lsid = i.call.generic.lsid;
+  auto count = static_cast<int64_t>(documents.size());
   cursor->source = std::make_unique<ListSource>(std::move(documents));
-  int64_t all = INT64_MAX;
-  return AppendFirstBatch(i, std::move(cursor), batch_size.value_or(all), false);
+  int64_t wanted = batch_size.value_or(INT64_MAX);
+  if (count <= wanted) {
+    wanted = INT64_MAX;  // the end is known with the last document
+  }
+  return AppendFirstBatch(i, std::move(cursor), wanted, false);
 }
 
 std::span<const Row> ReadRows() {

@@ -6,6 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/diagnostic.h"
+#include "request/crud.h"
 #include "request/fields.h"
 
 namespace quire::command {
@@ -48,12 +49,26 @@ Status RunValidateMetadata(Invocation& i) {
   ApiParameters api;
   RETURN_IF_ERROR(request::ReadFields<ApiParameters>(
       "validateDBMetadata.apiParameters", asked.parameters, false, ApiParameters::kFields, &api));
+  for (const bson::Element& e : asked.parameters) {
+    if (e.name() != "version" && e.value().nullish()) {
+      return request::WrongType("validateDBMetadata.apiParameters", e, "bool");
+    }
+  }
+  if (asked.database) {
+    if (asked.database->empty()) {
+      return {28539, "The name of a database cannot be empty"};
+    }
+    RETURN_IF_ERROR(request::CheckDatabaseName(*asked.database));
+  }
+  if (asked.collection) {
+    RETURN_IF_ERROR(
+        request::Namespace(asked.database.value_or(i.database()), *asked.collection).status());
+  }
   bool check = api.version == "1" && api.strict;
   i.reply().BeginArray("apiVersionErrors");
   for (const auto& [ns, info] : i.engine.catalog().snapshot()->collections) {
-    if (!check || info->is_view() ||
-        (asked.database && !asked.database->empty() && *asked.database != info->database) ||
-        (asked.collection && !asked.collection->empty() && *asked.collection != info->name)) {
+    if (!check || info->is_view() || (asked.database && *asked.database != info->database) ||
+        (asked.collection && *asked.collection != info->name)) {
       continue;
     }
     for (const auto& index : info->indexes) {

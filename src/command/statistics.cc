@@ -215,9 +215,26 @@ Status RunDataSize(Invocation& i) {
   return Status::Ok();
 }
 
+struct CompactFields {
+  bool force = false;  // it may always run beside reads and writes
+  bool dry_run = false;
+  std::optional<int64_t> target_mb;
+};
+constexpr FieldRow<CompactFields> kCompactRows[] = {
+    request::StrictBool<&CompactFields::force>("force"),
+    request::StrictBool<&CompactFields::dry_run>("dryRun"),
+    Field<&CompactFields::target_mb>("freeSpaceTargetMB"),
+};
+
 Status RunCompact(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("compact", i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
+  CompactFields f;
+  RETURN_IF_ERROR(request::ReadFields<CompactFields>("compact", i.body(), true, kCompactRows, &f));
+  if (f.target_mb && *f.target_mb < 1) {
+    return {kBadValue, "BSON field 'freeSpaceTargetMB' value must be >= 1, actual value '" +
+                           std::to_string(*f.target_mb) + "'"};
+  }
   store::CollectionPtr info = i.engine.catalog().Find(ns);
   if (info == nullptr) {
     return {kNamespaceNotFound, "collection does not exist"};
@@ -226,6 +243,15 @@ Status RunCompact(Invocation& i) {
     return {kCommandNotSupportedOnView, "can't compact a view"};
   }
   int64_t before = StoredBytes(i, info->table->id);
+  int64_t unused = std::max<int64_t>(before - info->state->bytes.load(), 0);
+  if (f.dry_run) {
+    AppendInteger(&i.reply(), "estimatedBytesFreed", unused);
+    return Status::Ok();
+  }
+  if (f.target_mb && unused < (*f.target_mb << 20)) {
+    i.reply().Append("bytesFreed", 0);
+    return Status::Ok();
+  }
   RETURN_IF_ERROR(i.engine.store().Compact(store::TableRange(info->table->id)));
   for (const auto& index : info->indexes) {
     RETURN_IF_ERROR(i.engine.store().Compact(store::TableRange(index->table->id)));
@@ -235,23 +261,30 @@ Status RunCompact(Invocation& i) {
   return Status::Ok();
 }
 
+Result<int64_t> CappedBytes(const bson::Value& size) {
+  constexpr int64_t kMostBytes = int64_t{1} << 50;
+  int64_t bytes = size.is_number() && !bson::IsNan(size) ? bson::ClampedInt64(size) : 0;
+  if (bytes <= 0) {
+    return Status(kInvalidOptions, "Capped collection size must be greater than zero");
+  }
+  if (bytes > kMostBytes) {
+    return Status(kBadValue, "a capped collection cannot be larger than 1 PB");
+  }
+  return bytes;
+}
+
 Status RunConvertToCapped(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("convertToCapped", i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
-  bson::Element size = i.body().Find("size");
-  if (!size.present()) {
-    return {kInvalidOptions, "Capped collection size must be greater than zero"};
-  }
-  int64_t bytes = 0;
-  RETURN_IF_ERROR(request::ReadField("convertToCapped", size, &bytes));
-  if (bytes <= 0) {
-    return {kInvalidOptions, "Capped collection size must be greater than zero"};
+  ASSIGN_OR_RETURN(int64_t bytes, CappedBytes(i.body()["size"]));
+  if (name == "system.views") {
+    return {kBadValue, "system.views cannot be made capped"};
   }
   return engine::ConvertToCapped(i.operation, ns, bytes);
 }
 
-// The name of a collection that must be given as a string.
-Result<std::string> NamedBy(Invocation& i, const bson::Value& name) {
+// The name of a collection that must be given as a string; `too_long` is the error for one that is.
+Result<std::string> NamedBy(Invocation& i, const bson::Value& name, int too_long) {
   if (!name.is_string()) {
     return Status(kTypeMismatch, "cloneCollectionAsCapped takes names of collections, not " +
                                      std::string(bson::TypeName(name.type())));
@@ -259,21 +292,15 @@ Result<std::string> NamedBy(Invocation& i, const bson::Value& name) {
   if (name.AsString().find('$') != std::string_view::npos) {
     return Status(kInvalidNamespace, "Invalid collection name: " + std::string(name.AsString()));
   }
-  return request::Namespace(i.database(), name.AsString());
+  auto ns = request::Namespace(i.database(), name.AsString());
+  return ns.status().code() == request::kNamespaceTooLong ? Status(too_long, ns.status().message())
+                                                          : ns;
 }
 
 Status RunCloneAsCapped(Invocation& i) {
-  constexpr int64_t kMostBytes = int64_t{1} << 50;
-  ASSIGN_OR_RETURN(std::string from, NamedBy(i, i.body().front().value()));
-  ASSIGN_OR_RETURN(std::string to, NamedBy(i, i.body()["toCollection"]));
-  bson::Value size = i.body()["size"];
-  int64_t bytes = size.is_number() && !bson::IsNan(size) ? bson::ClampedInt64(size) : 0;
-  if (bytes <= 0) {
-    return {kInvalidOptions, "invalid command spec: size must be a positive number"};
-  }
-  if (bytes > kMostBytes) {
-    return {kBadValue, "a capped collection cannot be larger than 1 PB"};
-  }
+  ASSIGN_OR_RETURN(std::string from, NamedBy(i, i.body().front().value(), kNamespaceNotFound));
+  ASSIGN_OR_RETURN(std::string to, NamedBy(i, i.body()["toCollection"], kInvalidNamespace));
+  ASSIGN_OR_RETURN(int64_t bytes, CappedBytes(i.body()["size"]));
   return engine::CloneAsCapped(i.operation, from, to, bytes);
 }
 

@@ -75,7 +75,8 @@ Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_
   if (collection->is_view()) {
     return {kCommandNotSupportedOnView, "cannot convert a view to a capped collection"};
   }
-  std::string temporary = collection->database + ".tmp.convert_to_capped." + collection->name;
+  std::string temporary = collection->database + ".tmp00000.convertToCapped." + collection->name;
+  RETURN_IF_ERROR(CheckNewName(temporary));
   bson::Document options = CappedOptions(*collection, bytes);
   RETURN_IF_ERROR(CreateCollection(operation, temporary, options));
   Status copied = CopyDocuments(operation, collection, temporary);
@@ -97,6 +98,7 @@ Status CloneAsCapped(const Operation& operation, const std::string& from, const 
   if (source->is_view()) {
     return {kCommandNotSupportedOnView, "cloneCollectionAsCapped not supported for views: " + from};
   }
+  RETURN_IF_ERROR(CheckNewName(to));
   store::CollectionPtr target = operation.engine.catalog().Find(to);
   if (target != nullptr) {
     return target->is_view() ? Status(kCommandNotSupportedOnView, "the target is a view: " + to)

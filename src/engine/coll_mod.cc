@@ -265,10 +265,6 @@ Result<bson::Value> ExpireAfter(const store::CollectionInfo& collection, const b
   return bson::Value(seconds);
 }
 
-bool IsInternal(std::string_view database) {
-  return database == "admin" || database == "local" || database == "config";
-}
-
 Status CheckCappedLimits(const Fields& f) {
   constexpr int64_t kMostBytes = int64_t{1} << 50;
   if (f.capped_size && (*f.capped_size < 1 || *f.capped_size > kMostBytes)) {
@@ -358,36 +354,41 @@ Status CollMod(const Operation& operation, const std::string& ns, bson::View com
                bson::Builder* reply) {
   Fields f;
   RETURN_IF_ERROR(request::ReadFields<Fields>("collMod", command, true, kRows, &f));
+  if (f.validator) {
+    RETURN_IF_ERROR(CheckValidatable(ns));
+  }
   store::CollectionPtr collection = operation.engine.catalog().Find(ns);
   if (collection == nullptr) {
     return {kNamespaceNotFound, "ns does not exist: " + ns};
   }
-  if (f.validator &&
-      (IsInternal(collection->database) || collection->name.starts_with("system."))) {
-    return {kInvalidOptions, "Document validators are not allowed on " + ns};
-  }
   bool for_view = f.view_on || f.pipeline.present;
-  if (collection->is_view() && (f.index || f.validator || f.validation_level ||
-                                f.validation_action || f.capped_size || f.capped_max)) {
+  if (collection->is_view() &&
+      (f.index || f.validator || f.validation_level || f.validation_action || f.capped_size ||
+       f.capped_max || f.change_images)) {
     return {kInvalidOptions, "option not supported on a view"};
   }
   if (!collection->is_view() && for_view) {
     return {kInvalidOptions, "'viewOn' and 'pipeline' are options of views"};
   }
-  if (f.view_on && f.view_on->empty()) {
-    return {kBadValue, "'viewOn' cannot be empty"};
+  if (f.view_on) {
+    RETURN_IF_ERROR(CheckViewOn(collection->database, *f.view_on));
+  }
+  bson::Document pipeline;
+  if (f.pipeline.present) {
+    ASSIGN_OR_RETURN(pipeline, ViewPipeline(f.pipeline.view));
+    f.pipeline.view = pipeline;
   }
   if (f.change_images) {
     RETURN_IF_ERROR(CheckChangeImages(*f.change_images));
   }
   if (for_view) {
-    bson::Value pipeline = collection->options["pipeline"];
+    bson::Value present = collection->options["pipeline"];
     std::string source =
         collection->database + "." + std::string(f.view_on.value_or(collection->view_on));
     RETURN_IF_ERROR(CheckViewPipeline(operation, ns, source,
-                                      f.pipeline.present    ? f.pipeline.view
-                                      : pipeline.is_array() ? pipeline.AsArray()
-                                                            : bson::View()));
+                                      f.pipeline.present   ? f.pipeline.view
+                                      : present.is_array() ? present.AsArray()
+                                                           : bson::View()));
   }
   if ((f.capped_size || f.capped_max) && !collection->capped) {
     return {kInvalidOptions, "Collection must be capped."};

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "engine/index_spec_internal.h"
 #include "engine/schema.h"
+#include "engine/storage_options.h"
 #include "expr/context.h"
 #include "expr/match/match.h"
 #include "expr/match/node.h"
@@ -136,6 +137,9 @@ Status CheckIndexOptions(bson::View spec) {
       return {kTypeMismatch, "The field '" + std::string(e.name()) + "' must be " +
                                  std::string(row->wanted) + ", but got " +
                                  std::string(bson::TypeName(e.type()))};
+    }
+    if (e.name() == "storageEngine") {
+      RETURN_IF_ERROR(CheckStorageEngine(e.value().AsDocument()));
     }
   }
   return Status::Ok();

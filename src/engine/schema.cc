@@ -2,6 +2,7 @@
 #include "engine/schema.h"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <thread>
 
@@ -53,9 +54,26 @@ Status CreateInTransaction(const Operation& operation, std::string_view database
   return Status::Ok();
 }
 
+// Databases whose names differ in the case of letters alone do not go together.
+Status CheckDatabaseCase(const store::CatalogSnapshot& snapshot, std::string_view database) {
+  auto same_letter = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  for (const std::string& there : snapshot.Databases()) {
+    if (there != database &&
+        std::equal(there.begin(), there.end(), database.begin(), database.end(), same_letter)) {
+      return {kDatabaseDifferCase, "db already exists with different case already have: [" + there +
+                                       "] trying to create [" + std::string(database) + "]"};
+    }
+  }
+  return Status::Ok();
+}
+
 // NamespaceExists when it is there. Waits for a transaction that is creating it.
 Status Create(const Operation& operation, std::string_view database, std::string_view name,
               bson::View options, bson::View id_index) {
+  RETURN_IF_ERROR(CheckDatabaseCase(*operation.engine.catalog().snapshot(), database));
   if (operation.in_transaction) {
     return CreateInTransaction(operation, database, name, options, id_index);
   }
@@ -75,14 +93,7 @@ Status Create(const Operation& operation, std::string_view database, std::string
 
 Status CreateImplicitly(const Operation& operation, const std::string& ns) {
   auto [database, name] = Split(ns);
-  if (name.find('$') != std::string_view::npos) {
-    return {kInvalidNamespace, "Invalid collection name: " + std::string(name)};
-  }
-  if (name.starts_with("system.") && name != "system.js" && name != "system.views" &&
-      name != "system.profile" && name != "system.users" && name != "system.roles" &&
-      name != "system.version") {
-    return {kInvalidNamespace, "Invalid system namespace: " + ns};
-  }
+  RETURN_IF_ERROR(CheckNewName(ns));
   bson::Document id_index = IdIndexSpec(nullptr, bson::Value());
   Status made = Create(operation, database, name, bson::View(), id_index);
   return made.code() == kNamespaceExists && !operation.in_transaction ? Status::Ok() : made;
@@ -119,6 +130,69 @@ Status CheckViewSource(const Operation& operation, const std::string& ns, const 
 }
 
 }  // namespace
+
+Status CheckValidatable(std::string_view ns) {
+  auto [database, name] = Split(ns);
+  bool internal = database == "admin" || database == "local" || database == "config";
+  if (internal || name.starts_with("system.")) {
+    return {
+        kInvalidOptions,
+        "Document validators are not allowed on the server's own collections: " + std::string(ns)};
+  }
+  return Status::Ok();
+}
+
+Status CheckNewName(std::string_view ns) {
+  constexpr std::string_view kOwn[] = {"system.js",    "system.profile", "system.roles",
+                                       "system.users", "system.version", "system.views"};
+  constexpr size_t kMostBytes = 255;
+  auto [database, name] = Split(ns);
+  if (ns.size() > kMostBytes) {
+    return {kInvalidNamespace,
+            "Fully qualified namespace is too long. Namespace: " + std::string(ns) + " Max: 255"};
+  }
+  if (name.find('$') != std::string_view::npos) {
+    return {kInvalidNamespace, "Invalid collection name: " + std::string(name)};
+  }
+  if (name.starts_with("system.") &&
+      std::find(std::begin(kOwn), std::end(kOwn), name) == std::end(kOwn)) {
+    return {kInvalidNamespace, "Invalid system namespace: " + std::string(ns)};
+  }
+  return Status::Ok();
+}
+
+Status CheckViewOn(std::string_view database, std::string_view view_on) {
+  if (view_on.empty()) {
+    return {kBadValue, "'viewOn' cannot be empty"};
+  }
+  if (view_on.front() == '.' || view_on.front() == '$' ||
+      view_on.find('\0') != std::string_view::npos) {
+    return {kInvalidNamespace, "Invalid namespace for 'viewOn': " + std::string(database) + "." +
+                                   std::string(view_on)};
+  }
+  return Status::Ok();
+}
+
+Result<bson::Document> ViewPipeline(bson::View stages) {
+  constexpr size_t kMostBytes = size_t{16} * 1000 * 1000;
+  bson::Builder out;
+  out.BeginArray("pipeline");
+  for (const bson::Element& stage : stages) {
+    if (stage.type() == bson::Type::kDocument) {
+      out.Push(stage.value());
+    } else if (!stage.value().nullish()) {
+      return Status(kTypeMismatch, "Each element of the 'pipeline' array must be an object");
+    }
+  }
+  out.End();
+  bson::Document list = out.Finish();
+  bson::Document pipeline(list["pipeline"].AsArray());
+  if (pipeline.view().size() > kMostBytes) {
+    return Status(kViewPipelineMaxSizeExceeded,
+                  "View pipeline exceeds maximum size; maximum size is 16000000");
+  }
+  return pipeline;
+}
 
 Status CheckChangeImages(bson::View images) {
   constexpr std::string_view kWhere = "changeStreamPreAndPostImages";
@@ -180,7 +254,28 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
   return same ? Status::Ok() : made;
 }
 
+namespace {
+
+// system.views is where a database's views are: with it go all of them.
+Status DropViews(const Operation& operation, std::string_view database) {
+  store::Catalog& catalog = operation.engine.catalog();
+  bool found = false;
+  for (const auto& info : catalog.snapshot()->InDatabase(database)) {
+    if (info->is_view() && !info->is_oplog) {
+      found = true;
+      RETURN_IF_ERROR(catalog.Drop(info->ns(), operation.durability));
+    }
+  }
+  return found ? Status::Ok() : Status(kNamespaceNotFound, "ns not found");
+}
+
+}  // namespace
+
 Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes) {
+  if (auto [database, name] = Split(ns); name == "system.views") {
+    *indexes = 1;
+    return DropViews(operation, database);
+  }
   store::CollectionPtr collection = operation.engine.catalog().Find(ns);
   *indexes = collection ? CountIndexes(*collection) : 0;
   return operation.engine.catalog().Drop(ns, operation.durability);
@@ -198,6 +293,11 @@ Status RenameCollection(const Operation& operation, const std::string& from, con
   }
   if (from == to) {
     return {kIllegalOperation, "Can't rename a collection to itself"};
+  }
+  RETURN_IF_ERROR(CheckDatabaseCase(*operation.engine.catalog().snapshot(), Split(to).first));
+  if (store::CollectionPtr target = operation.engine.catalog().Find(to);
+      source != nullptr && target != nullptr && target->is_view()) {
+    return {kNamespaceExists, "a view already exists with that name: " + to};
   }
   return operation.engine.catalog().Rename(from, to, drop_target, operation.durability);
 }

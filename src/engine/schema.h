@@ -21,6 +21,14 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
 Status CheckViewPipeline(const Operation& operation, const std::string& ns,
                          const std::string& source, bson::View pipeline);
 // {enabled: bool} of changeStreamPreAndPostImages.
+// Whether the collection may have a validator: none of the server's own may.
+Status CheckValidatable(std::string_view ns);
+// Whether a collection may be created with that name. InvalidNamespace.
+Status CheckNewName(std::string_view ns);
+// Whether a view of the database may be on that. Errors: BadValue, InvalidNamespace.
+Status CheckViewOn(std::string_view database, std::string_view view_on);
+// The stages of a view without nulls. TypeMismatch for what is no stage.
+Result<bson::Document> ViewPipeline(bson::View stages);
 Status CheckChangeImages(bson::View images);
 Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes);
 Status DropDatabase(const Operation& operation, std::string_view database);

@@ -54,8 +54,8 @@ Status CheckPlace(const StageRow& row, const PipelineOptions& options) {
 
 Status CheckNamespace(const StageRow& row, const PipelineOptions& options) {
   bool on_database = options.ns.collection.empty();
-  if (options.place == PipelinePlace::kView) {
-    return Status::Ok();
+  if (options.place == PipelinePlace::kView && row.name == "$listSessions") {
+    return Status(kInvalidNamespace, "$listSessions must be run on config.system.sessions");
   }
   if ((row.flags & kDatabase) &&
       (!on_database || ((row.flags & kAdmin) && options.ns.database != "admin"))) {
@@ -138,7 +138,8 @@ Status CheckCollectionless(const std::vector<const StageRow*>& rows,
                            const PipelineOptions& options) {
   std::string first = rows.empty() ? "" : std::string(rows[0]->name);
   bool on_collection = !options.ns.collection.empty();
-  if (options.place == PipelinePlace::kTop && on_collection && first == "$documents") {
+  bool top = options.place == PipelinePlace::kTop || options.place == PipelinePlace::kView;
+  if (top && on_collection && first == "$documents") {
     return Status(kInvalidNamespace,
                   "$documents must be run against the database with {aggregate: 1}, not a "
                   "collection");
