@@ -148,7 +148,7 @@ Status CheckNewName(std::string_view ns) {
   constexpr size_t kMostBytes = 255;
   auto [database, name] = Split(ns);
   if (ns.size() > kMostBytes) {
-    return {kInvalidNamespace,
+    return {request::kNamespaceTooLong,
             "Fully qualified namespace is too long. Namespace: " + std::string(ns) + " Max: 255"};
   }
   if (name.find('$') != std::string_view::npos) {

@@ -181,7 +181,6 @@ Status ParseOperators(std::string_view path, bson::View operators, const ParseSc
 Allowed Allowed::InValidator() {
   Allowed allowed;
   allowed.where = allowed.text = allowed.near = allowed.scripts = false;
-  allowed.near_error = 5626500;
   return allowed;
 }
 
