@@ -142,20 +142,17 @@ int RunDemo(const std::vector<std::string>& arguments) {
   CommandLine line;
   const std::vector<ToolOption> rows = line.Options();
   const std::vector<Demo> demos = AllDemos();
-  Status usage = ParseOptions(rows, arguments, &line.words);
-  if (line.help) {
-    PrintHelp(rows);
-    return kExitOk;
-  }
-  if (usage.ok() && line.list) {
-    PrintList("");
-    return kExitOk;
-  }
-  usage = usage.ok() ? Check(&line, demos) : usage;
-  if (!usage.ok()) {
-    fprintf(stderr, "quire demo: %s\n(quire demo --help lists the options)\n",
-            usage.message().c_str());
-    return kExitBadUsage;
+  auto answered = [&](bool parsed) {
+    if (line.help) {
+      PrintHelp(rows);
+    } else if (parsed && line.list) {
+      PrintList("");
+    }
+    return line.help || (parsed && line.list);
+  };
+  if (auto code = StartCommand(
+          {"demo", rows, &line.words, answered, [&] { return Check(&line, demos); }}, arguments)) {
+    return *code;
   }
   DemoReport report;
   Status status = Run(&line, &report);

@@ -33,7 +33,7 @@ constexpr FormatName kFormats[] = {
     {"canonical", "", RowFormat::kCanonicalJson, "the same with every type spelled out"},
     {"csv", ".csv", RowFormat::kCsv, "comma separated, RFC 4180 quotes; needs --fields"},
     {"tsv", ".tsv", RowFormat::kTsv,
-     "tab separated, tabs and newlines as \\t and \\n; needs --fields"},
+     "tab separated, tabs and newlines as \\t and \\n, \\ as \\\\; needs --fields"},
 };
 
 struct CommandLine {
@@ -244,16 +244,15 @@ Status Run(CommandLine* line, Summary* summary) {
 int Export(const std::vector<std::string>& arguments) {
   CommandLine line;
   const std::vector<ToolOption> rows = line.Options();
-  Status usage = ParseOptions(rows, arguments, &line.words);
-  if (line.help) {
-    PrintHelp(rows);
-    return kExitOk;
-  }
-  usage = usage.ok() ? Check(&line) : usage;
-  if (!usage.ok()) {
-    fprintf(stderr, "quire export: %s\n(quire export --help lists the options)\n",
-            usage.message().c_str());
-    return kExitBadUsage;
+  auto answered = [&](bool) {
+    if (line.help) {
+      PrintHelp(rows);
+    }
+    return line.help;
+  };
+  if (auto code = StartCommand(
+          {"export", rows, &line.words, answered, [&] { return Check(&line); }}, arguments)) {
+    return *code;
   }
   signal(SIGPIPE, SIG_IGN);  // a reader that leaves is an error of the write
   Summary summary;

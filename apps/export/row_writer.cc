@@ -75,6 +75,9 @@ std::string TsvCell(const std::string& cell) {
       case '\r':
         out += "\\r";
         break;
+      case '\\':
+        out += "\\\\";
+        break;
       default:
         out += c;
     }

@@ -23,7 +23,8 @@ class RowWriter {
   void AppendHeader(std::string* out) const;
   // The document with its newline. Cells: strings as they are, dates as ISO 8601, ids as their
   // digits, numbers as in relaxed JSON, other types as relaxed extended JSON; a field that is not
-  // there, and null, are empty. TSV has no quotes: tabs and newlines become \t, \n and \r.
+  // there, and null, are empty. TSV has no quotes: tabs, newlines and backslashes become \t, \n, \r
+  // and \\, which import undoes.
   void Append(bson::View document, std::string* out) const;
 
  private:

@@ -12,7 +12,8 @@ constexpr Format kFormats[] = {
     {"json", ".json .jsonl .ndjson", 0, false, bson::Document::FromJson,
      "one document per line, extended JSON (canonical or relaxed)"},
     {"csv", ".csv", ',', true, nullptr, "comma separated, RFC 4180 quotes"},
-    {"tsv", ".tsv .tab", '\t', false, nullptr, "tab separated, no quotes"},
+    {"tsv", ".tsv .tab", '\t', false, nullptr,
+     "tab separated, no quotes; \\t, \\n, \\r and \\\\ in a cell are undone"},
     {"apache", ".log access_log access.log", 0, false, patterns::ParseApacheLine,
      "access log, combined or common format"},
     {"monitor", "", 0, false, patterns::ParseMonitorCsvLine,
@@ -29,6 +30,22 @@ std::vector<std::string> Split(std::string_view text, char separator) {
     }
     text.remove_prefix(at + 1);
   }
+}
+
+// A cell of TSV with its escapes undone; a backslash before anything else is just one.
+std::string Unescaped(std::string_view cell) {
+  std::string out;
+  for (size_t i = 0; i < cell.size(); ++i) {
+    const char next = cell[i] == '\\' && i + 1 < cell.size() ? cell[i + 1] : '\0';
+    const bool escape = next == 't' || next == 'n' || next == 'r' || next == '\\';
+    if (!escape) {
+      out += cell[i];
+      continue;
+    }
+    out += next == 't' ? '\t' : next == 'n' ? '\n' : next == 'r' ? '\r' : '\\';
+    ++i;
+  }
+  return out;
 }
 
 }  // namespace
@@ -75,7 +92,11 @@ Result<std::vector<std::string>> RecordParser::Cells(std::string_view record) co
   if (format_->quotes) {
     return patterns::ParseCsvRecord(record, format_->separator);
   }
-  return Split(record, format_->separator);
+  std::vector<std::string> cells = Split(record, format_->separator);
+  for (std::string& cell : cells) {
+    cell = Unescaped(cell);
+  }
+  return cells;
 }
 
 Status RecordParser::TakeHeader(std::string_view record) {

@@ -156,16 +156,15 @@ Status Run(CommandLine* line, ImportSummary* summary) {
 int Import(const std::vector<std::string>& arguments) {
   CommandLine line;
   const std::vector<ToolOption> rows = line.Options();
-  Status usage = ParseOptions(rows, arguments, &line.words);
-  if (line.help) {
-    PrintHelp(rows);
-    return kExitOk;
-  }
-  usage = usage.ok() ? Check(&line) : usage;
-  if (!usage.ok()) {
-    fprintf(stderr, "quire import: %s\n(quire import --help lists the options)\n",
-            usage.message().c_str());
-    return kExitBadUsage;
+  auto answered = [&](bool) {
+    if (line.help) {
+      PrintHelp(rows);
+    }
+    return line.help;
+  };
+  if (auto code = StartCommand(
+          {"import", rows, &line.words, answered, [&] { return Check(&line); }}, arguments)) {
+    return *code;
   }
   ImportSummary summary;
   Status status = Run(&line, &summary);

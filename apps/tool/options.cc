@@ -2,6 +2,7 @@
 #include "tool/options.h"
 
 #include <charconv>
+#include <cstdio>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -128,6 +129,22 @@ std::string OptionHelp(const std::vector<ToolOption>& rows) {
     text += usage + Wrapped(row.help) + "\n";
   }
   return text;
+}
+
+std::optional<int> StartCommand(const CommandStart& start,
+                                const std::vector<std::string>& arguments) {
+  Status usage = ParseOptions(start.rows, arguments, start.words);
+  if (start.answered(usage.ok())) {
+    return kExitOk;
+  }
+  usage = usage.ok() ? start.check() : usage;
+  if (!usage.ok()) {
+    const std::string name(start.command);
+    fprintf(stderr, "quire %s: %s\n(quire %s --help lists the options)\n", name.c_str(),
+            usage.message().c_str(), name.c_str());
+    return kExitBadUsage;
+  }
+  return std::nullopt;
 }
 
 }  // namespace quire::apps

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -31,6 +33,23 @@ Status ParseOptions(const std::vector<ToolOption>& rows, const std::vector<std::
 
 // One paragraph per row.
 std::string OptionHelp(const std::vector<ToolOption>& rows);
+
+// The command line of a sub-command on its way to be run.
+struct CommandStart {
+  std::string_view command;  // "import"
+  const std::vector<ToolOption>& rows;
+  std::vector<std::string>* words;
+  // Whether all there is to do was to answer (--help, --list), which it did.
+  // `parsed`: every option was understood.
+  std::function<bool(bool parsed)> answered;
+  // Error: BadValue with a text for the user.
+  std::function<Status()> check;
+};
+
+// Takes the arguments in. What the program exits with when it ends there: an answer was printed, or
+// the usage is wrong and standard error says how.
+std::optional<int> StartCommand(const CommandStart& start,
+                                const std::vector<std::string>& arguments);
 
 // What the sub-commands exit with.
 inline constexpr int kExitOk = 0;
