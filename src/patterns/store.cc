@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/store.h"
 
+#include <map>
 #include <utility>
 
 #include "base/try.h"
@@ -31,6 +32,35 @@ Result<T> Named(Result<T> result) {
 
 std::string IndexTitle(const IndexSpec& index) {
   return std::string(index.collection) + " " + std::string(index.keys);
+}
+
+// The name that drivers give an index: "host_1_time_-1".
+std::string NameOf(const bson::Document& keys) {
+  std::string name;
+  for (const bson::Element& field : keys.view()) {
+    const bson::Value kind = field.value();
+    name += (name.empty() ? "" : "_") + std::string(field.name()) + "_" +
+            (kind.is_string() ? std::string(kind.AsString()) : std::to_string(IntegerOf(kind)));
+  }
+  return name;
+}
+
+// As createIndexes takes it.
+Result<bson::Document> SpecOf(const IndexSpec& index) {
+  ASSIGN_OR_RETURN(bson::Document keys, bson::Document::FromJson(index.keys));
+  bson::Builder spec;
+  spec.Append("key", keys).Append("name", NameOf(keys));
+  if (index.unique) {
+    spec.Append("unique", true);
+  }
+  if (index.expire_after_seconds >= 0) {
+    spec.Append("expireAfterSeconds", index.expire_after_seconds);
+  }
+  if (!index.options.empty()) {
+    ASSIGN_OR_RETURN(bson::Document more, bson::Document::FromJson(index.options));
+    spec.AppendFields(more);
+  }
+  return spec.Finish();
 }
 
 // Whether a text index has those fields; the server lists them by their weights.
@@ -200,23 +230,21 @@ Status Store::Transact(const std::function<Status(const Store&)>& body) const {
   return session.WithTransaction([&] { return body(inside); }, options);
 }
 
+// One command for all indexes of a collection.
 Status Store::CreateIndexes(const std::vector<IndexSpec>& indexes) const {
+  std::map<std::string_view, std::vector<const IndexSpec*>> by_collection;
   for (const IndexSpec& index : indexes) {
-    ASSIGN_OR_RETURN(bson::Document keys, bson::Document::FromJson(index.keys));
-    bson::Builder given;
-    if (index.unique) {
-      given.Append("unique", true);
+    by_collection[index.collection].push_back(&index);
+  }
+  for (const auto& [collection, wanted] : by_collection) {
+    bson::Builder command;
+    command.Append("createIndexes", collection).BeginArray("indexes");
+    for (const IndexSpec* index : wanted) {
+      ASSIGN_OR_RETURN(bson::Document spec, SpecOf(*index));
+      command.Push(spec);
     }
-    if (index.expire_after_seconds >= 0) {
-      given.Append("expireAfterSeconds", index.expire_after_seconds);
-    }
-    if (!index.options.empty()) {
-      ASSIGN_OR_RETURN(bson::Document more, bson::Document::FromJson(index.options));
-      given.AppendFields(more);
-    }
-    bson::Document options = given.Finish();
-    RETURN_IF_ERROR(
-        In(index.collection).CreateIndex(keys, options).status().WithPrefix(IndexTitle(index)));
+    command.End();
+    RETURN_IF_ERROR(Run(command.Finish()).status().WithPrefix(collection));
   }
   return Status::Ok();
 }
