@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which indexes the systems' calls really use.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "patterns/test_world.h"
+
+namespace quire::patterns {
+
+// Runs the calls under the database's profiler, which sees every command they send: none may scan a
+// collection, and a find examines at most one key more than it returns for each interval of its
+// filter. `more_keys` names collections (and says why beside the call) whose finds may examine
+// more. Returns how many reads and writes there were.
+int ExpectIndexed(World* world, const std::function<void()>& calls,
+                  const std::vector<std::string>& more_keys = {});
+
+}  // namespace quire::patterns
