@@ -39,25 +39,32 @@ class Demo(ToolTest):
                     self.assertLessEqual(query["keys"], query["returned"] + 2, (name, query))
         self.assertTrue(all(of_design == counts[0] for of_design in counts), counts)
 
+    def check_svg(self, name):
+        root = xml.etree.ElementTree.parse(self.path(f"{name}.svg")).getroot()
+        self.assertTrue(root.tag.endswith("svg"))
+        self.assertGreater(len(root.findall("{*}rect")), 2)
+
     def test_every_demo_in_memory(self):
         names = self.names()
         self.assertGreaterEqual(len(names), 17)
         for name in names:
             with self.subTest(name):
                 self.check(self.demo(name, "--svg", f"{name}.svg"), name)
-                root = xml.etree.ElementTree.parse(self.path(f"{name}.svg")).getroot()
-                self.assertTrue(root.tag.endswith("svg"))
-                self.assertGreater(len(root.findall("{*}rect")), 2)
+                self.check_svg(name)
 
     def test_the_smallest_size(self):
         for name in self.names():
             with self.subTest(name):
                 self.quire("demo", name, "--size", "1", "--ops", "20", "--threads", "1")
 
-    def test_at_an_address(self):
+    def test_every_demo_at_an_address(self):
         with Server() as server:
-            for name in ("transfers", "inbox"):
-                self.check(self.demo(name, "--uri", server.uri), name)
+            for name in self.names():
+                with self.subTest(name):
+                    report = self.demo(name, "--uri", server.uri, "--svg", f"{name}.svg")
+                    self.check(report, name)
+                    self.assertEqual(report["place"], f"at {server.uri}")
+                    self.check_svg(name)
             client = pymongo.MongoClient(server.uri)
             self.assertEqual([n for n in client.list_database_names() if "demo" in n], [])
             self.demo("orders", "--uri", server.uri, "--keep", "-d", "mine")

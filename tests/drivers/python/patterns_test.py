@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """pymongo reads what the application systems write, and GridFS both ways."""
+import datetime
 import os
 import subprocess
 import unittest
@@ -24,7 +25,9 @@ def run(*arguments, data=b""):
 class Patterns(unittest.TestCase):
     def setUp(self):
         self.client = pymongo.MongoClient(URI)
-        self.client.drop_database("patterns")
+        for name in self.client.list_database_names():
+            if name.startswith("patterns"):
+                self.client.drop_database(name)
         self.database = self.client.patterns
 
     def test_gridfs_reads_ours(self):
@@ -77,6 +80,76 @@ class Patterns(unittest.TestCase):
         page = self.database.comment_pages.find_one({"discussion_id": "d"})
         self.assertEqual((page["page"], page["count"]), (1, 1))
         self.assertEqual(page["comments"][0]["text"], "First!")
+
+    def test_documents_of_the_toolkit(self):
+        run("fill", "patterns")
+        contacts = self.database.contacts
+        self.assertEqual(contacts.find_one({"numbers": "867-5309"}),
+                         {"_id": "3", "name": "Jenny", "zip_code": "01209",
+                          "numbers": ["867-5309", "555-1212"]})
+        self.assertEqual(contacts.find_one("4"), {"_id": "4", "name": "Jenny", "zip_code": "01209"})
+        self.assertEqual({n["number"] for n in self.database.numbers.find({"contact_id": "4"})},
+                         {"867-5309", "555-1212"})
+        node = self.database.nodes.find_one({"url": "/a"})
+        self.assertEqual((node["type"], node["schema_version"], node["short"]), ("page", 1, "none"))
+        migration = self.database.migrations.find_one("short")
+        self.assertEqual((migration["state"], migration["done"], migration["last_id"]),
+                         ("complete", 1, node["_id"]))
+        products = self.client.patterns_attributes.products
+        self.assertEqual([p["properties"] for p in products.find().sort("_id")],
+                         [{"Seek Time": "5ms"}, [["Seek Time", "5ms"]],
+                          [{"k": "Seek Time", "v": "5ms"}]])
+        self.assertEqual(products.find_one({"properties": ["Seek Time", "5ms"]})["_id"], "disk1")
+
+    def test_documents_of_transfers_and_orders(self):
+        run("fill", "patterns")
+        accounts = {a["_id"]: a for a in self.database.accounts.find()}
+        self.assertEqual([(accounts[a]["balance"], accounts[a]["txns"]) for a in "ab"],
+                         [(40, []), (60, [])])
+        self.assertEqual(accounts["a"]["voided"], ["too much"])
+        done = self.database.transactions.find_one("invoice")
+        self.assertEqual((done["state"], done["amt"], done["src"], done["dst"]),
+                         ("done", 60, "a", "b"))
+        self.assertIsInstance(done["ended"], datetime.datetime)
+        refused = self.database.transactions.find_one("too much")
+        self.assertEqual((refused["state"], refused["error"]), ("rolled_back", "InsufficientFunds"))
+        order = self.database.orders.find_one("o")
+        self.assertEqual((order["total"], order["items"]),
+                         (33066, [{"sku": "x", "qty": 3, "price": 11022}]))
+
+    def test_documents_of_the_event_log(self):
+        run("fill", "patterns")
+        event = self.database.events_20001010.find_one()
+        self.assertEqual(len(event.pop("_id")), 16)
+        self.assertIsInstance(event.pop("ssk"), int)
+        self.assertEqual(event, {
+            "host": "127.0.0.1", "logname": None, "user": "frank",
+            "time": datetime.datetime(2000, 10, 10, 20, 55, 36),
+            "request": "GET /apache_pb.gif HTTP/1.0", "method": "GET", "path": "/apache_pb.gif",
+            "protocol": "HTTP/1.0", "status": 200, "response_size": 2326,
+            "referrer": "http://www.example.com/start.html",
+            "user_agent": "Mozilla/4.08 [en] (Win98; I ;Nav)"})
+        self.assertIn("path_1_time_1__id_1", self.database.events_20001010.index_information())
+
+    def test_documents_of_reports_and_roll_ups(self):
+        run("fill", "patterns")
+        daily = self.database["stats.daily"].find_one("20001010/site-1/apache_pb.gif")
+        self.assertEqual(daily["metadata"], {"site": "site-1", "page": "/apache_pb.gif",
+                                             "date": datetime.datetime(2000, 10, 10)})
+        self.assertEqual((daily["hourly"], daily["minute"]), ({"23": 1}, {"23": {"59": 1}}))
+        monthly = self.database["stats.monthly"].find_one("200010/site-1/apache_pb.gif")
+        self.assertEqual(monthly["daily"], {"10": 1})
+        rollups = self.client.patterns_rollups
+        for level, start in (("hourly", datetime.datetime(2000, 10, 10, 23)),
+                             ("daily", datetime.datetime(2000, 10, 10)),
+                             ("weekly", datetime.datetime(2000, 10, 8)),
+                             ("monthly", datetime.datetime(2000, 10, 1)),
+                             ("yearly", datetime.datetime(2000, 1, 1))):
+            one = rollups["stats." + level].find_one({"_id.u": "rick", "_id.d": start})
+            value = {name: one["value"][name] for name in ("total", "count", "mean", "min", "max")}
+            self.assertEqual(value, {"total": 95, "count": 1, "mean": 95, "min": 95, "max": 95})
+        self.assertEqual(rollups.my_sequence.find_one("s")["inc"], 50)
+        self.assertEqual(rollups.jobs.find_one("rollups")["owner"], "")
 
 
 if __name__ == "__main__":
