@@ -71,6 +71,11 @@ Date DateOr(const bson::Value& value, Date other) {
 // Of the job's state: up to when it has seen what was ingested, and before when hours are closed.
 Date LastRun(const Document& state) { return DateOr(state["last_run"], Date{INT64_MIN}); }
 Date ClosedBefore(const Document& state) { return DateOr(state["closed_before"], Date{INT64_MIN}); }
+// Without a date that no driver can read while nothing is closed.
+Document JobState(Date last_run, Date closed) {
+  return Doc("last_run", last_run, "closed_before",
+             closed.millis == INT64_MIN ? bson::Value() : bson::Value(closed));
+}
 
 }  // namespace
 
@@ -290,7 +295,7 @@ Result<JobReport> Rollups::Run() const {
     RETURN_IF_ERROR(AddLate(event, lease.token()));
   }
   ASSIGN_OR_RETURN(JobReport report, Cascade(hours, lease.token(), {.closed = closed}));
-  RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff, "closed_before", closed)));
+  RETURN_IF_ERROR(lease.Save(JobState(cutoff, closed)));
   RETURN_IF_ERROR(store_.seams().After("rollups.run.c7"));
   RETURN_IF_ERROR(lease.Release());
   RETURN_IF_ERROR(store_.seams().After("rollups.run.c8"));
@@ -318,7 +323,7 @@ Result<JobReport> Rollups::Close(Date before) const {
   ASSIGN_OR_RETURN(
       JobReport report,
       Cascade(hours, lease.token(), {.closed = closed, .closing = closing, .known = cutoff}));
-  RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff, "closed_before", closing)));
+  RETURN_IF_ERROR(lease.Save(JobState(cutoff, closing)));
   RETURN_IF_ERROR(store_.seams().After("rollups.close.c1"));
   RETURN_IF_ERROR(lease.Release());
   RETURN_IF_ERROR(store_.seams().After("rollups.close.c2"));
