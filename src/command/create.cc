@@ -312,7 +312,7 @@ Status RunCreate(Invocation& i) {
   CreateFields f;
   RETURN_IF_ERROR(request::ReadFields<C>("create", i.body(), true, kCreateRows, &f));
   if (f.collation && f.collation->empty()) {
-    return request::MissingField("create.collation", "locale");
+    return {kBadValue, "'collation' cannot be an empty document."};
   }
   if (f.timeseries) {
     return {kInvalidOptions, "Time-series collections are not supported"};
