@@ -10,6 +10,7 @@
 #include "patterns/doc.h"
 #include "patterns/keyset.h"
 #include "quire/patterns/buckets.h"
+#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -399,6 +400,11 @@ Result<bool> Cms::Shown(const bson::Value& file) const {
 // A file is dead for the whole retention before it goes: a node that a late upload makes it part
 // of brings it back.
 Result<JobReport> Cms::GcFiles() const {
+  return RunLeased(Lease(store_, "cms.gc_files", options_.worker, options_.lease),
+                   [&] { return CollectFiles(); });
+}
+
+Result<JobReport> Cms::CollectFiles() const {
   JobReport report;
   const bson::Date before = store_.Ago(options_.tombstone_retention);
   for (const char* state : {"staged", "live", "dead"}) {
@@ -417,7 +423,10 @@ Result<JobReport> Cms::GcFiles() const {
           continue;
         }
         if (!shown && is == "dead") {
-          RETURN_IF_ERROR(assets_.Delete(file["_id"]));
+          Status deleted = assets_.Delete(file["_id"]);
+          if (!Is(deleted, Error::kFileNotFound)) {  // by another worker
+            RETURN_IF_ERROR(deleted);
+          }
         } else {
           RETURN_IF_ERROR(SetState(file["_id"], state, shown ? "live" : "dead"));
         }
@@ -431,7 +440,8 @@ Result<JobReport> Cms::GcFiles() const {
 }
 
 Result<JobReport> Cms::GcChunks() const {
-  return assets_.SweepChunks(store_.Ago(options_.tombstone_retention));
+  return RunLeased(Lease(store_, "cms.gc_chunks", options_.worker, options_.lease),
+                   [&] { return assets_.SweepChunks(store_.Ago(options_.tombstone_retention)); });
 }
 
 // Nodes are read before files and files before chunks: what comes meanwhile comes the other way.

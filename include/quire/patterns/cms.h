@@ -28,6 +28,8 @@ struct CmsOptions {
   // How long files that nothing shows are kept, and then as tombstones: longer than any upload.
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   int32_t chunk_size = 255 * 1024;
+  std::chrono::milliseconds lease = std::chrono::minutes(5);  // of the jobs
+  std::string worker = "worker";  // a name of its own for every process that runs jobs
   Seams seams = {};
 };
 
@@ -68,7 +70,8 @@ struct Photo {
 
 // Documents: cms.nodes {_id, metadata: {nonce, section, slug, type, title, created, updated,
 // published, author, tags, detail}, marks}; cms.assets.files and .chunks (GridFS) with metadata
-// {node_key, state: staged | live | dead, at, uploaded_by}; idempotency. Safe for concurrent use.
+// {node_key, state: staged | live | dead, at, uploaded_by}; idempotency; jobs (see lease.h). Safe
+// for concurrent use.
 class Cms {
  public:
   Cms(const Client& client, std::string_view database, CmsOptions options = {});
@@ -118,6 +121,7 @@ class Cms {
   Result<NodePage> Feed(std::string_view section, const PageRequest& page = {}) const;
 
   // Files that nothing shows are marked dead after the retention, and removed after another.
+  // skipped is 1 while another worker does.
   Result<JobReport> GcFiles() const;
   // Chunks of uploads that crashed.
   Result<JobReport> GcChunks() const;
@@ -142,6 +146,7 @@ class Cms {
   Status Refusal(std::string_view section, std::string_view slug) const;
   Result<NodePage> Published(const bson::Document& filter, const PageRequest& page) const;
   Result<bool> Shown(const bson::Value& file) const;
+  Result<JobReport> CollectFiles() const;
 
   CmsOptions options_;
   Store store_;
