@@ -123,10 +123,12 @@ class Runs {
   size_t runs_ = 0;
 };
 
-void AppendNumber(uint64_t n, std::string* out) {
+std::string NoteKey(const IndexBuild& build, uint64_t n) {
+  std::string key = TablePrefix(build.notes->id);
   for (int shift = 56; shift >= 0; shift -= 8) {
-    out->push_back(static_cast<char>(n >> shift));
+    key.push_back(static_cast<char>(n >> shift));
   }
+  return key;
 }
 
 // One note, applied to the index's table.
@@ -155,8 +157,7 @@ Status Apply(kv::Txn& txn, const CollectionInfo& info, const IndexInfo& index,
 
 Status PutNote(Transaction& txn, const IndexInfo& index, bool there, std::string_view key,
                std::string_view value) {
-  std::string note_key = TablePrefix(index.build->notes->id);
-  AppendNumber(index.build->next_note.fetch_add(1), &note_key);
+  std::string note_key = NoteKey(*index.build, index.build->next_note.fetch_add(1));
   std::string note(1, there ? '+' : '-');
   auto size = static_cast<uint32_t>(key.size());
   note.append(reinterpret_cast<const char*>(&size), sizeof size);
@@ -167,10 +168,11 @@ Status PutNote(Transaction& txn, const IndexInfo& index, bool there, std::string
 Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const IndexInfo& index) {
   constexpr int64_t kBatch = 1000;
   int64_t applied = 0;
+  // Not past what was written by now: whoever writes faster than this would keep it going for ever.
+  kv::Range range{NoteKey(*index.build, 0), NoteKey(*index.build, index.build->next_note)};
   while (true) {
     ASSIGN_OR_RETURN(auto txn, store.Begin({}));
-    ASSIGN_OR_RETURN(auto notes,
-                     txn->Scan(TableRange(index.build->notes->id), kv::Direction::kForward));
+    ASSIGN_OR_RETURN(auto notes, txn->Scan(range, kv::Direction::kForward));
     int64_t count = 0;
     bool more = true;
     while (count < kBatch) {
@@ -182,6 +184,7 @@ Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const I
       std::string note(notes->value());
       RETURN_IF_ERROR(Apply(*txn, info, index, note));
       RETURN_IF_ERROR(txn->Delete(key));
+      range.begin = key + '\0';  // past the deleted ones
       ++count;
     }
     notes.reset();

@@ -2,6 +2,7 @@
 //
 // The catalog's part of making and removing indexes.
 #include <algorithm>
+#include <limits>
 
 #include "base/error_codes.h"
 #include "base/log.h"
@@ -126,6 +127,7 @@ Status Catalog::FinishBuild(OpContext& op, Build& build, kv::Durability durabili
   constexpr int64_t kFew = 200;
   constexpr int kMostRounds = 20;
   builds_.Set(op, {"draining writes received during build", 0, 0});
+  int64_t before = std::numeric_limits<int64_t>::max();
   for (int round = 0; round < kMostRounds; ++round) {
     int64_t applied = 0;
     for (const auto& index : build.made) {
@@ -133,9 +135,10 @@ Status Catalog::FinishBuild(OpContext& op, Build& build, kv::Durability durabili
       ASSIGN_OR_RETURN(int64_t n, ApplyNotes(*store_, *build.info, *index));
       applied += n;
     }
-    if (applied < kFew) {
+    if (applied < kFew || applied > before) {  // done, or the writers are faster
       break;
     }
+    before = applied;
   }
   std::lock_guard lock(change_mutex_);
   CollectionPtr current = Find(build.ns);
