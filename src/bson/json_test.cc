@@ -192,8 +192,8 @@ TEST(Json, LimitsNesting) {
     }
     return text + "{}" + std::string(static_cast<size_t>(levels - 1), '}');
   };
-  EXPECT_TRUE(Document::FromJson(nested(200)).ok());
-  EXPECT_FALSE(Document::FromJson(nested(201)).ok());
+  EXPECT_TRUE(Document::FromJson(nested(201)).ok());
+  EXPECT_FALSE(Document::FromJson(nested(202)).ok());
   EXPECT_FALSE(Document::FromJson(std::string(1000000, '[')).ok());
   EXPECT_FALSE(Document::FromJson("{\"a\":" + std::string(1000000, '[')).ok());
 }
