@@ -12,6 +12,9 @@
 namespace quire::kv {
 namespace {
 
+// Others fill the disk too: it is asked before they have got far. Asking costs microseconds.
+constexpr int64_t kLookMillis = 20;
+
 int64_t NowMillis() {
   using std::chrono::steady_clock;
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -37,7 +40,7 @@ Status DiskBudget::Admit(uint64_t bytes, Purpose purpose) {
   const int64_t left = Measure() - cost;
   constexpr int64_t kAtOnce = int64_t{64} << 20;
   left_.store(std::min(left, kAtOnce), std::memory_order_relaxed);
-  next_look_.store(NowMillis() + 1000, std::memory_order_relaxed);
+  next_look_.store(NowMillis() + kLookMillis, std::memory_order_relaxed);
   if (left + borrowed >= 0) {
     return Status::Ok();
   }

@@ -34,8 +34,8 @@ class DiskBudget {
     folder_ = std::move(folder);
   }
 
-  // OutOfDiskSpace when the disk has no room for a write of so many bytes. The disk is asked once a
-  // second and after every 64 MB.
+  // OutOfDiskSpace when the disk has no room for a write of so many bytes. The disk is asked fifty
+  // times a second and after every 64 MB.
   Status Admit(uint64_t bytes, Purpose purpose);
 
  private:
