@@ -150,8 +150,8 @@ TEST_P(ReportsTest, BatchesCountOnceThroughEveryCrash) {
 // The operations that count at least once, or count nothing.
 TEST_P(ReportsTest, EveryOtherOperationSurvivesEveryCrash) {
   const Hit hit{ToDate({2024, 1, 31, 12, 0, 0}), "s", "/p", 5};
-  const Date from = ToDate({2024, 1, 1, 0, 0, 0});
-  const Date to = ToDate({2024, 3, 1, 0, 0, 0});
+  const Date from = ToDate({2024, 1, 30, 0, 0, 0});
+  const Date to = ToDate({2024, 2, 1, 0, 0, 0});
   const struct {
     const char* name;
     std::function<Status(const Reports&)> run;
