@@ -361,12 +361,7 @@ Status AdNetwork::TrimProfile(const Document& user, bson::Date before, JobReport
   return Status::Ok();
 }
 
-Result<JobReport> AdNetwork::TrimProfiles(int64_t batch) const {
-  Lease lease(store_, "ads.trim_profiles", options_.worker, options_.lease);
-  ASSIGN_OR_RETURN(auto state, lease.Acquire());
-  if (!state) {
-    return JobReport{.skipped = 1};
-  }
+Result<JobReport> AdNetwork::DropUnseen(int64_t batch) const {
   ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
   const bson::Date unseen =
       store_.Ago(std::max<std::chrono::seconds>(options_.unseen, options_.longest_window));
@@ -378,16 +373,18 @@ Result<JobReport> AdNetwork::TrimProfiles(int64_t batch) const {
     RETURN_IF_ERROR(store_.seams().After("ads.trim_unseen.c1"));
     report.changed += deleted;
   }
-  const std::string after(TextAt(*state, "after"));
-  ASSIGN_OR_RETURN(auto users, store_.Find(kAdUsers, Doc("_id", Doc("$gt", after)),
-                                           {.sort = Doc("_id", 1), .limit = batch}));
-  for (const Document& user : users) {
-    RETURN_IF_ERROR(TrimProfile(user, store_.Ago(options_.longest_window), &report));
-  }
-  const bool more = static_cast<int64_t>(users.size()) == batch;
-  RETURN_IF_ERROR(lease.Save(Doc("after", more ? users.back()["_id"] : bson::Value(""))));
-  RETURN_IF_ERROR(lease.Release());
   return report;
+}
+
+Result<JobReport> AdNetwork::TrimProfiles(int64_t batch) const {
+  const Lease lease(store_, "ads.trim_profiles", options_.worker, options_.lease);
+  ASSIGN_OR_RETURN(JobReport report, RunLeased(lease, [&] { return DropUnseen(batch); }));
+  ASSIGN_OR_RETURN(
+      JobReport trimmed,
+      SweepLeased(store_, lease, {kAdUsers, batch, {}}, [&](const Document& user, JobReport* sum) {
+        return TrimProfile(user, store_.Ago(options_.longest_window), sum);
+      }));
+  return report += trimmed;
 }
 
 Result<std::vector<std::string>> AdNetwork::CheckInvariants() const {

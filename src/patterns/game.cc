@@ -336,33 +336,22 @@ Result<bool> Game::RepairPlayers(std::string_view location) const {
 }
 
 Result<JobReport> Game::RepairRooms(int64_t batch) const {
-  Lease lease(store_, "game.repair_rooms", options_.worker, options_.lease);
-  ASSIGN_OR_RETURN(auto state, lease.Acquire());
-  if (!state) {
-    return JobReport{.skipped = 1};
-  }
-  JobReport report;
-  ASSIGN_OR_RETURN(
-      auto rooms,
-      store_.Find(kLocations, Doc("_id", Doc("$gt", TextAt(*state, "after"))),
-                  {.projection = Doc("_id", 1), .sort = Doc("_id", 1), .limit = batch}));
-  for (const Document& one : rooms) {
-    const std::string id(TextAt(one, "_id"));
-    ASSIGN_OR_RETURN(bool repaired, RepairPlayers(id));
-    ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, id}));
-    ASSIGN_OR_RETURN(int64_t refreshed,
-                     store_.UpdateMany(kCharacters,
-                                       Doc("location.id", id, "moving", bson::Value::Null(),
-                                           "location", Doc("$ne", RoomCache(room))),
-                                       Doc("$set", Doc("location", RoomCache(room)))));
-    RETURN_IF_ERROR(store_.seams().After("game.repair_rooms.c1"));
-    report.examined += 1;
-    report.changed += (repaired ? 1 : 0) + refreshed;
-  }
-  const bool more = static_cast<int64_t>(rooms.size()) == batch;
-  RETURN_IF_ERROR(lease.Save(Doc("after", more ? rooms.back()["_id"] : bson::Value(""))));
-  RETURN_IF_ERROR(lease.Release());
-  return report;
+  return SweepLeased(
+      store_, Lease(store_, "game.repair_rooms", options_.worker, options_.lease),
+      {kLocations, batch, Doc("_id", 1)}, [&](const Document& one, JobReport* report) -> Status {
+        const std::string id(TextAt(one, "_id"));
+        ASSIGN_OR_RETURN(bool repaired, RepairPlayers(id));
+        ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, id}));
+        ASSIGN_OR_RETURN(int64_t refreshed,
+                         store_.UpdateMany(kCharacters,
+                                           Doc("location.id", id, "moving", bson::Value::Null(),
+                                               "location", Doc("$ne", RoomCache(room))),
+                                           Doc("$set", Doc("location", RoomCache(room)))));
+        RETURN_IF_ERROR(store_.seams().After("game.repair_rooms.c1"));
+        report->examined += 1;
+        report->changed += (repaired ? 1 : 0) + refreshed;
+        return Status::Ok();
+      });
 }
 
 }  // namespace quire::patterns

@@ -51,17 +51,56 @@ Status Lease::Release() {
       .status();
 }
 
-Result<JobReport> RunLeased(Lease lease, const std::function<Result<JobReport>()>& job) {
-  ASSIGN_OR_RETURN(auto state, lease.Acquire());
+namespace {
+
+Result<JobReport> Hold(Lease* lease,
+                       const std::function<Result<JobReport>(const Document& state)>& job) {
+  ASSIGN_OR_RETURN(auto state, lease->Acquire());
   if (!state) {
     return JobReport{.skipped = 1};
   }
-  Result<JobReport> report = job();
+  Result<JobReport> report = job(*state);
   if (Is(report.status(), Error::kCrashed)) {
     return report;
   }
-  RETURN_IF_ERROR(lease.Release());
+  RETURN_IF_ERROR(lease->Release());
   return report;
+}
+
+}  // namespace
+
+Result<JobReport> RunLeased(Lease lease, const std::function<Result<JobReport>()>& job) {
+  return Hold(&lease, [&](const Document&) { return job(); });
+}
+
+Result<JobReport> SweepLeased(const Store& store, Lease lease, const Sweep& sweep,
+                              const std::function<Status(const Document&, JobReport*)>& visit) {
+  const FindOptions options{
+      .projection = sweep.projection, .sort = Doc("_id", 1), .limit = sweep.batch};
+  JobReport report;
+  auto visit_range = [&](bson::OwnedValue after, const bson::OwnedValue& last) -> Status {
+    for (;;) {
+      const Document range = Doc("$gt", after, "$lte", last);
+      ASSIGN_OR_RETURN(auto batch, store.Find(sweep.collection,
+                                              range.empty() ? range : Doc("_id", range), options));
+      for (const Document& document : batch) {
+        RETURN_IF_ERROR(visit(document, &report));
+      }
+      if (static_cast<int64_t>(batch.size()) < sweep.batch) {
+        return lease.Save(Doc());
+      }
+      after = bson::OwnedValue(batch.back()["_id"]);
+      RETURN_IF_ERROR(lease.Save(Doc("after", after)));
+    }
+  };
+  return Hold(&lease, [&](const Document& state) -> Result<JobReport> {
+    const bson::OwnedValue stopped(state["after"]);
+    RETURN_IF_ERROR(visit_range(stopped, {}));
+    if (!stopped.value().missing()) {
+      RETURN_IF_ERROR(visit_range({}, stopped));
+    }
+    return report;
+  });
 }
 
 }  // namespace quire::patterns

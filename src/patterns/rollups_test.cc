@@ -283,25 +283,6 @@ TEST_P(RollupsTest, ReservedIdsAreDisjoint) {
   EXPECT_EQ(*firsts.rbegin(), 39 * 3);
 }
 
-TEST_P(RollupsTest, LeasesKeepOthersOut) {
-  Lease mine(world_.store, "job", "me", minutes(5));
-  Lease other(world_.store, "job", "you", minutes(5));
-  ASSERT_TRUE(mine.Acquire()->has_value());
-  EXPECT_FALSE(other.Acquire()->has_value());
-  ASSERT_TRUE(mine.Save(Doc("at", 1)).ok());
-  ASSERT_TRUE(mine.Acquire()->has_value());  // again, by the same owner
-  EXPECT_EQ(mine.token(), 2);
-  world_.clock.Advance(minutes(6));
-  auto state = other.Acquire();
-  ASSERT_TRUE(state.ok() && *state);
-  EXPECT_EQ(IntegerAt(**state, "at"), 1);
-  EXPECT_TRUE(Is(mine.Save(Doc("at", 2)), Error::kLeaseLost));
-  EXPECT_TRUE(mine.Release().ok());
-  EXPECT_FALSE(mine.Acquire()->has_value());
-  EXPECT_TRUE(other.Release().ok());
-  EXPECT_TRUE(mine.Acquire()->has_value());
-}
-
 // Levels of the closed hours against all events there ever were, though the raw ones are gone.
 TEST_P(RollupsTest, ClosedHoursTakeLateEventsOnce) {
   const std::vector<RollupEvent> events = RandomEvents(7, 5);

@@ -169,6 +169,23 @@ TEST_P(SocialCrashTest, ALateRepeatUndoesNothing) {
   EXPECT_TRUE(Is(late.Circle(people.zoe, people.fay, "z", "k"), Error::kIdempotencyKeyReuse));
 }
 
+// A run of the job that was broken off in the middle hides nothing from the next: that one begins
+// where it stopped, but a report without changes says that all users were looked at.
+TEST_P(SocialCrashTest, ReconcilingGoesRoundFromWhereItStopped) {
+  const People people = AddPeople(&world_);
+  TestFaults broken;
+  broken.at = 3;  // the second batch is done, its place kept
+  broken.fault = FaultHook::Fault::kLoseAnswer;
+  EXPECT_FALSE(SocialOf(&world_, world_.seams(nullptr, &broken)).ReconcileAll(2).ok());
+  TestCrash crash;
+  crash.at = "social.block.c1";
+  Social dying = SocialOf(&world_, world_.seams(&crash));
+  EXPECT_TRUE(Is(dying.Block(people.jared, people.fay), Error::kCrashed));
+  SettleSocial(&world_);
+  EXPECT_TRUE(Blocks(FindUser(&world_, people.fay), people.jared));
+  ExpectSoundSocial(&world_);
+}
+
 // The jobs themselves: a post that stopped half way, a deleted one, previews and a graph that lag
 // behind.
 TEST_P(SocialCrashTest, TheJobsAtEveryPoint) {

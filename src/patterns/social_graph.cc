@@ -365,25 +365,14 @@ Result<int64_t> Social::ReconcileGraph(std::string_view user) const {
 }
 
 Result<JobReport> Social::ReconcileAll(int64_t batch) const {
-  Lease lease(store_, "social.reconcile", options_.worker, options_.lease);
-  ASSIGN_OR_RETURN(auto state, lease.Acquire());
-  if (!state) {
-    return JobReport{.skipped = 1};
-  }
-  JobReport report;
-  ASSIGN_OR_RETURN(
-      auto users,
-      store_.Find(kSocialUsers, Doc("_id", Doc("$gt", TextAt(*state, "after"))),
-                  {.projection = Doc("_id", 1), .sort = Doc("_id", 1), .limit = batch}));
-  for (const Document& user : users) {
-    report.examined += 1;
-    ASSIGN_OR_RETURN(int64_t changed, ReconcileGraph(TextAt(user, "_id")));
-    report.changed += changed;
-  }
-  const bool more = static_cast<int64_t>(users.size()) == batch;
-  RETURN_IF_ERROR(lease.Save(Doc("after", more ? users.back()["_id"] : bson::Value(""))));
-  RETURN_IF_ERROR(lease.Release());
-  return report;
+  return SweepLeased(store_, Lease(store_, "social.reconcile", options_.worker, options_.lease),
+                     {kSocialUsers, batch, Doc("_id", 1)},
+                     [&](const Document& user, JobReport* report) -> Status {
+                       report->examined += 1;
+                       ASSIGN_OR_RETURN(int64_t changed, ReconcileGraph(TextAt(user, "_id")));
+                       report->changed += changed;
+                       return Status::Ok();
+                     });
 }
 
 }  // namespace quire::patterns

@@ -171,8 +171,8 @@ class AdNetwork {
   // Ends what is over or has spent its budget, starts what begins or has a new day, and repeats
   // recent changes whose client crashed or whose writes came late.
   Result<JobReport> EndCampaigns() const;
-  // Drops old shows from up to `batch` profiles, going on where the last run ended, and deletes
-  // profiles not seen for long. Forgets keys after the retention.
+  // Drops old shows from all profiles, `batch` at a time, and deletes up to `batch` that were not
+  // seen for long. Forgets keys after the retention.
   Result<JobReport> TrimProfiles(int64_t batch = 500) const;
 
   // What is wrong, a line each: unsorted zones, caps and budgets exceeded.
@@ -203,6 +203,7 @@ class AdNetwork {
                         const Claim& claim = {}) const;
   Result<int64_t> Spread(const bson::Document& campaign) const;
   Result<JobReport> EndAndStart() const;
+  Result<JobReport> DropUnseen(int64_t batch) const;
   Status TrimProfile(const bson::Document& user, bson::Date before, JobReport* report) const;
 
   AdNetworkOptions options_;

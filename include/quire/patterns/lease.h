@@ -48,4 +48,19 @@ class Lease {
 // another worker holds it.
 Result<JobReport> RunLeased(Lease lease, const std::function<Result<JobReport>()>& job);
 
+// A collection that a job goes through, whose _ids are of one type.
+struct Sweep {
+  std::string_view collection;
+  int64_t batch = 100;        // documents at a time. REQUIRES: > 0
+  bson::Document projection;  // of what `visit` sees; it has the _id. Empty: everything
+};
+
+// Visits every document once while holding the lease, in the order of _id: from where a run that
+// was broken off stopped to the end, then from the beginning to there. So a report without changes
+// says that nothing was to be done anywhere. After each batch the place is kept and the lease
+// renewed. Errors: what `visit` returns; LeaseLost.
+Result<JobReport> SweepLeased(
+    const Store& store, Lease lease, const Sweep& sweep,
+    const std::function<Status(const bson::Document&, JobReport*)>& visit);
+
 }  // namespace quire::patterns

@@ -156,7 +156,7 @@ class Social {
   // Makes followers and blocked_by of a user, and of those it follows or blocks, what the circles
   // and blocks say. How many entries changed.
   Result<int64_t> ReconcileGraph(std::string_view user) const;
-  // That for up to `batch` users, going on where the last run ended.
+  // That for all users, `batch` at a time.
   Result<JobReport> ReconcileAll(int64_t batch = 100) const;
 
   // What is wrong, a line each, once nothing is under way and the jobs have run.
