@@ -316,8 +316,6 @@ class RandomContacts : public RandomWorkload {
     }
   }
 
-  bool Pausable() const override { return design_.backend == Backend::kCompensating; }
-
  private:
   struct Known {
     int calls = 0;

@@ -66,6 +66,7 @@ void RunAtPoint(World* world, const CrashCase& test, const World::Snapshot& star
   crash.action = [&] {
     test.always(world);
     if (late) {
+      world->ExpireTransactions();
       Repeat(world, test);
       test.always(world);
       Settle(test, world);
@@ -93,7 +94,10 @@ void RunWithFault(World* world, const CrashCase& test, const World::Snapshot& st
   faults.at = write;
   faults.fault = fault;
   if (fault == FaultHook::Fault::kNone) {  // only late
-    faults.before = [&] { Settle(test, world); };
+    faults.before = [&] {
+      world->ExpireTransactions();
+      Settle(test, world);
+    };
   }
   Status status = test.operation(world, world->seams(nullptr, &faults));
   test.always(world);
@@ -111,6 +115,12 @@ bool Same(const std::vector<bson::Document>& a, const std::vector<bson::Document
 }
 
 }  // namespace
+
+void World::ExpireTransactions() {
+  const bson::Document kill = Doc("killAllSessions", List());
+  Status killed = client.GetDatabase("admin").RunCommand(kill).status();
+  EXPECT_TRUE(killed.ok()) << killed.ToString();
+}
 
 World::Snapshot World::Take() {
   Snapshot snapshot;

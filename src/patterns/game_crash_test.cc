@@ -42,7 +42,7 @@ Things Furnish(World* world) {
                 Spawn(world, kTim, "robe")};
   EXPECT_TRUE(game.PutInContainer(kTim, things.hat, things.pack).ok());
   EXPECT_TRUE(game.Equip("tim", things.robe).ok());
-  SettleGame(world);  // or the jobs would wait for a paused transaction to let go of a character
+  SettleGame(world);
   world->clock.Advance(hours(25));
   EXPECT_TRUE(game.Purge().ok());
   return things;
@@ -98,10 +98,6 @@ TEST_P(GameCrashTest, EveryOperationAtEveryPoint) {
       test.repeated = [](const Status& again) {
         EXPECT_TRUE(again.ok() || Is(again, Error::kTransactionExpired)) << again.ToString();
       };
-      // A paused transaction holds what its own repeat would wait for.
-      if (backend == Backend::kTransactional) {
-        test.repeated = nullptr;
-      }
       test.settle = SettleGame;
       test.always = ExpectSoundGame;
       test.settled = ExpectSettledGame;
@@ -233,7 +229,6 @@ class RandomGame : public RandomWorkload {
     world->clock.Advance(hours(25));
     EXPECT_TRUE(GameOf(world, backend_).Purge().ok());
   }
-  bool Pausable() const override { return backend_ == Backend::kCompensating; }
 
  private:
   static inline const std::vector<std::string> kPeople = {"tim", "grue", "keeper"};

@@ -47,7 +47,8 @@ class Chance : public RandomSource {
 };
 
 // One history of a system in a database of its own. All calls come from one thread; Step may be
-// called again while a Step is paused. Checks are GoogleTest's EXPECT.
+// called again while a Step is paused, so long that its transaction has expired. Checks are
+// GoogleTest's EXPECT.
 class RandomWorkload {
  public:
   virtual ~RandomWorkload() = default;
@@ -66,8 +67,6 @@ class RandomWorkload {
   virtual void ExpectSettled(World* world) = 0;
   // No call is on its way: any time may pass, and jobs that rely on it (Purge) may run.
   virtual void Rest(World* /*world*/) {}
-  // False: a paused call holds what others wait for (an open transaction), so none is paused.
-  virtual bool Pausable() const { return true; }
 };
 
 // Takes the system into the run, under a name of letters and digits.

@@ -134,10 +134,9 @@ class History {
     if (chance_->OneIn(4)) {
       return Fate::kNothing;
     }
-    const bool pausable = work_->Pausable() && paused < kMaxPaused;
     for (;;) {
       const Fate fate = static_cast<Fate>(1 + chance_->Below(5));
-      if (pausable || (fate != Fate::kPause && fate != Fate::kPauseBeforeWrite)) {
+      if (paused < kMaxPaused || (fate != Fate::kPause && fate != Fate::kPauseBeforeWrite)) {
         return fate;
       }
     }
@@ -158,6 +157,7 @@ class History {
   // What others do while a client is paused.
   void Interlude(int paused) {
     work_->ExpectAlways(world_);
+    world_->ExpireTransactions();
     const int steps = chance_->Below(3);
     for (int i = 0; i < steps && !Failed(); ++i) {
       Step(paused);

@@ -19,6 +19,9 @@ constexpr int kDuplicateKey = 11000;
 constexpr int kObjectTooLarge = 10334;
 constexpr int kResultTooLarge = 17419;
 
+Status NotSent() { return Status(kHostUnreachable, "the write was not sent"); }
+Status AnswerLost() { return Status(kHostUnreachable, "the answer was lost"); }
+
 // An error of a write with the systems' name for it.
 Status Named(const Status& status) {
   return status.code() == kObjectTooLarge || status.code() == kResultTooLarge
@@ -98,16 +101,19 @@ bool IsDuplicateKey(const Status& status) { return status.code() == kDuplicateKe
 Store::Store(Client client, std::string_view database, const Seams& seams)
     : client_(std::move(client)), database_(client_.GetDatabase(database)), seams_(seams) {}
 
+FaultHook::Fault Store::BeforeWrite() const {
+  return seams_.faults != nullptr ? seams_.faults->BeforeWrite() : FaultHook::Fault::kNone;
+}
+
 template <typename Write>
 auto Store::Send(const Write& write) const -> decltype(write()) {
-  FaultHook::Fault fault =
-      seams_.faults != nullptr ? seams_.faults->BeforeWrite() : FaultHook::Fault::kNone;
+  const FaultHook::Fault fault = BeforeWrite();
   if (fault == FaultHook::Fault::kFailBefore) {
-    return Status(kHostUnreachable, "the write was not sent");
+    return NotSent();
   }
   auto result = Named(write());
   if (fault == FaultHook::Fault::kLoseAnswer) {
-    return Status(kHostUnreachable, "the answer was lost");
+    return AnswerLost();
   }
   return result;
 }
@@ -227,7 +233,16 @@ Status Store::Transact(const std::function<Status(const Store&)>& body) const {
   inside.session_ = &session;
   bson::Document options =
       Doc("readConcern", Doc("level", "snapshot"), "writeConcern", Doc("w", "majority"));
-  return session.WithTransaction([&] { return body(inside); }, options);
+  bool answer_lost = false;
+  Status status = session.WithTransaction(
+      [&]() -> Status {
+        RETURN_IF_ERROR(body(inside));
+        const FaultHook::Fault fault = BeforeWrite();
+        answer_lost = fault == FaultHook::Fault::kLoseAnswer;
+        return fault == FaultHook::Fault::kFailBefore ? NotSent() : Status::Ok();
+      },
+      options);
+  return status.ok() && answer_lost ? AnswerLost() : status;
 }
 
 // One command for all indexes of a collection.

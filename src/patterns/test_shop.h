@@ -49,7 +49,6 @@ struct Shop {
   // Deliveries and write-offs of which it is not known whether they were booked.
   std::map<std::string, std::vector<int64_t>> open;
   std::string cart;
-  bool running = false;
 
   Inventory At(World* world, Backend backend, const Seams& seams) {
     return Inventory(world->client, world->database,

@@ -120,6 +120,10 @@ struct World {
     clock.Reset();
   }
 
+  // What the server does to transactions that take too long: it ends them. Their clients hear of it
+  // with their next call, and begin again.
+  void ExpireTransactions();
+
   // Every document and the time, to come back to. Indexes stay as they are.
   struct Snapshot {
     std::map<std::string, std::vector<bson::Document>> documents;
@@ -155,8 +159,8 @@ struct CrashCase {
 };
 
 // Crashes the client after every step; pauses it there until the jobs have settled everything and
-// lets it go on (a late writer); fails and loses the answer of every write. Returns how many runs
-// that were.
+// lets it go on (a late writer, whose transaction has expired); fails and loses the answer of every
+// write. Returns how many runs that were.
 int RunCrashCase(Place place, const CrashCase& test);
 
 // The winning plan of a find, by explain: "IXSCAN", "FETCH" ... as text; and what it examined.

@@ -216,8 +216,6 @@ class RandomTransfers : public RandomWorkload {
     told_.clear();
   }
 
-  bool Pausable() const override { return backend_ == Backend::kCompensating; }
-
  private:
   static constexpr const char* kAccounts[] = {"a", "b", "c"};
 
@@ -241,7 +239,7 @@ class RandomTransfers : public RandomWorkload {
 };
 
 const RandomSystem kRandom("Transfers", [](Chance* chance) {
-  return std::make_unique<RandomTransfers>(chance->OneIn(4) ? Backend::kTransactional
+  return std::make_unique<RandomTransfers>(chance->OneIn(2) ? Backend::kTransactional
                                                             : Backend::kCompensating);
 });
 

@@ -75,7 +75,8 @@ class Store {
   Result<int64_t> DeleteMany(std::string_view collection, const bson::Document& filter) const;
 
   // Runs `body` with a store whose calls belong to one transaction (snapshot reads, majority
-  // write), again and again while the server asks for it: `body` has no other effects.
+  // write), again and again while the server asks for it: `body` has no other effects. The commit
+  // passes the fault hook like a write.
   Status Transact(const std::function<Status(const Store&)>& body) const;
 
   Status CreateIndexes(const std::vector<IndexSpec>& indexes) const;
@@ -87,6 +88,7 @@ class Store {
   // Tells the query hook of a find; limit 0: all.
   void Ask(std::string_view collection, const bson::Document& filter,
            const FindOptions& options) const;
+  FaultHook::Fault BeforeWrite() const;
   // Sends a write past the fault hook.
   template <typename Write>
   auto Send(const Write& write) const -> decltype(write());
