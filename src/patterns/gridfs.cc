@@ -113,7 +113,8 @@ Result<GridFsFile> GridFsUpload::Finish() {
 
 Status GridFsUpload::Abort() {
   pending_.clear();
-  return store_.DeleteMany(bucket_ + ".chunks", Doc("files_id", options_.id)).status();
+  RETURN_IF_ERROR(store_.DeleteMany(bucket_ + ".chunks", Doc("files_id", options_.id)).status());
+  return store_.seams().After("gridfs.abort.c1");
 }
 
 GridFsDownload::GridFsDownload(Store store, std::string chunks, GridFsFile file,
@@ -249,6 +250,7 @@ Status GridFs::Delete(const bson::Value& id) const {
 Status GridFs::Rename(const bson::Value& id, std::string_view filename) const {
   ASSIGN_OR_RETURN(int64_t renamed, store_.UpdateOne(files(), Doc("_id", id),
                                                      Doc("$set", Doc("filename", filename))));
+  RETURN_IF_ERROR(store_.seams().After("gridfs.rename.c1"));
   return renamed == 1 ? Status::Ok() : NoFile(id);
 }
 
@@ -266,11 +268,13 @@ Result<std::vector<GridFsFile>> GridFs::Find(const Document& filter, const PageR
 }
 
 Status GridFs::Drop() const {
+  int step = 0;
   for (const std::string& collection : {files(), chunks()}) {
     Status status = store_.RunWrite(Doc("drop", collection)).status();
     if (!status.ok() && status.code() != kNamespaceNotFound) {
       return status;
     }
+    RETURN_IF_ERROR(store_.seams().After("gridfs.drop", ++step));
   }
   return Status::Ok();
 }

@@ -5,7 +5,6 @@
 
 #include "patterns/test_cms.h"
 #include "patterns/test_comments.h"
-#include "quire/patterns/catalog.h"
 #include "quire/patterns/inventory.h"
 #include "quire/patterns/orders.h"
 
@@ -17,7 +16,7 @@ using std::chrono::hours;
 struct KeyedSystem {
   const char* name;
   std::function<void(World*)> open;
-  // A call that adds one thing, the same again without the key; how many of them there are.
+  // A call that adds one thing; how many there are.
   std::function<Status(World*, const CallKey&)> add;
   std::function<int64_t(World*)> added;
   std::function<Status(World*, const Seams&)> purge;
@@ -45,9 +44,7 @@ const KeyedSystem kSystems[] = {
      [](World* world) { return OrdersOf(world, world->seams()).Get("o")->total; },
      [](World* world, auto& seams) { return OrdersOf(world, seams).PurgeKeys().status(); }},
     {"inventory",
-     [](World* world) {
-       ASSERT_TRUE(InventoryOf(world, world->seams()).CreateIndexes().ok());
-     },
+     [](World* world) { ASSERT_TRUE(InventoryOf(world, world->seams()).CreateIndexes().ok()); },
      [](World* world, auto& key) {
        return InventoryOf(world, world->seams()).Restock("s", 1, key);
      },
@@ -55,19 +52,14 @@ const KeyedSystem kSystems[] = {
      [](World* world, auto& seams) { return InventoryOf(world, seams).PurgeKeys().status(); }},
     {"comments", [](World* world) { OpenDiscussion(world, CommentDesign::kDocuments); },
      [](World* world, auto& key) {
-       return DiscussionOf(world, world->seams())
-           .Post("d", {"a", "Ann"}, "text", std::nullopt, key)
-           .status();
+       return DiscussionOf(world, world->seams()).Post("d", {.text = "text"}, key).status();
      },
      [](World* world) { return *DiscussionOf(world, world->seams()).Count("d"); },
      [](World* world, auto& seams) {
        return DiscussionOf(world, seams).PurgeKeys(hours(24)).status();
      }},
     {"cms", [](World* world) { ASSERT_TRUE(CmsOf(world).CreateIndexes().ok()); },
-     [](World* world, auto& key) {
-       const std::string slug = key ? *key : "s" + std::to_string(world->All("cms.nodes").size());
-       return CmsOf(world).CreateNode(PageNode(slug), key).status();
-     },
+     [](World* world, auto& key) { return CmsOf(world).CreateNode(PageNode(*key), key).status(); },
      [](World* world) { return *world->store.Count("cms.nodes", Doc()); },
      [](World* world, auto& seams) { return CmsOf(world, seams).PurgeKeys().status(); }},
 };
