@@ -2,7 +2,6 @@
 //
 // What users see.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -17,9 +16,6 @@ namespace {
 
 using bson::Document;
 using bson::ObjectId;
-
-constexpr int64_t kNewest = std::numeric_limits<int32_t>::max();
-constexpr char kAfterAll[] = "999999";
 
 FeedPost PostOf(bson::View entry) {
   FeedPost post;
@@ -79,17 +75,29 @@ Result<bool> Social::Incoming(std::string_view user, const ObjectId& post) const
   return !Blocks(who, TextAt(record, "by.id"));
 }
 
+// The newest page, of a month up to `until` when that is not empty.
+Result<std::optional<Document>> Social::NewestPage(const char* feed, std::string_view user,
+                                                   std::string_view until) const {
+  return store_.FindOne(
+      feed,
+      until.empty() ? Doc("user_id", user) : Doc("user_id", user, "month", Doc("$lte", until)),
+      {.sort = Doc("month", -1, "seq", -1)});
+}
+
 // The next older page: of the same month, or of an earlier one.
-Result<std::optional<Document>> Social::PageAt(const char* feed, std::string_view user,
-                                               std::string_view month, int64_t below) const {
+Result<std::optional<Document>> Social::OlderPage(const char* feed, const Document& page) const {
   const FindOptions newest{.sort = Doc("month", -1, "seq", -1)};
-  ASSIGN_OR_RETURN(
-      auto same,
-      store_.FindOne(feed, Doc("user_id", user, "month", month, "seq", Doc("$lt", below)), newest));
-  if (same) {
-    return same;
+  const bson::Value user = page["user_id"];
+  if (IntegerAt(page, "seq") > 0) {
+    ASSIGN_OR_RETURN(auto same, store_.FindOne(feed,
+                                               Doc("user_id", user, "month", page["month"], "seq",
+                                                   Doc("$lt", page["seq"])),
+                                               newest));
+    if (same) {
+      return same;
+    }
   }
-  return store_.FindOne(feed, Doc("user_id", user, "month", Doc("$lt", month)), newest);
+  return store_.FindOne(feed, Doc("user_id", user, "month", Doc("$lt", page["month"])), newest);
 }
 
 // A post may be deleted while its entries are still being removed: the records have the last word.
@@ -100,7 +108,7 @@ Result<FeedPage> Social::Read(Feed feed, std::string_view user, std::string_view
   std::optional<Document> at;
   Document after;
   if (page.after.empty()) {
-    ASSIGN_OR_RETURN(at, PageAt(collection, user, until.empty() ? kAfterAll : until, kNewest));
+    ASSIGN_OR_RETURN(at, NewestPage(collection, user, until));
   } else {
     ASSIGN_OR_RETURN(after, DecodePageEnd(page.after, {"month", "seq", "index", "id"}));
     ASSIGN_OR_RETURN(at, store_.FindOne(collection, Doc("user_id", user, "month", after["month"],
@@ -135,7 +143,7 @@ Result<FeedPage> Social::Read(Feed feed, std::string_view user, std::string_view
     }
     after = Document();
     const Document done = *std::move(at);
-    ASSIGN_OR_RETURN(at, PageAt(collection, user, TextAt(done, "month"), IntegerAt(done, "seq")));
+    ASSIGN_OR_RETURN(at, OlderPage(collection, done));
   }
   return result;
 }

@@ -183,8 +183,10 @@ class Social {
   Result<int64_t> ReconcileFollowers(const bson::Document& user) const;
   Result<int64_t> ReconcileFollowed(const bson::Document& user) const;
   Result<int64_t> ReconcileBlocks(const bson::Document& user) const;
-  Result<std::optional<bson::Document>> PageAt(const char* feed, std::string_view user,
-                                               std::string_view month, int64_t below) const;
+  Result<std::optional<bson::Document>> NewestPage(const char* feed, std::string_view user,
+                                                   std::string_view until) const;
+  Result<std::optional<bson::Document>> OlderPage(const char* feed,
+                                                  const bson::Document& page) const;
 
   SocialOptions options_;
   Store store_;
