@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """unit_tests.py FOLDER: runs every GoogleTest program of a build folder, as many at once as there
-are processors; prints the output of those that fail and, last, `N passed, N failed`."""
+are processors, the long ones first and in parts; prints the output of those that fail and, last,
+`N passed, N failed`."""
 import glob
 import os
 import re
@@ -11,9 +12,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 TIMEOUT_SECONDS = 900
+# Programs that take long, and into how many parts GoogleTest divides their tests.
+PARTS = {"patterns_test": 5}
 
 
-def run(program):
+def parts_of(program):
+    count = PARTS.get(os.path.basename(program), 1)
+    return [(program, number, count) for number in range(count)]
+
+
+def run(part):
+    program, number, count = part
     started = time.monotonic()
     try:
         done = subprocess.run(
@@ -22,24 +31,27 @@ def run(program):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=TIMEOUT_SECONDS,
+            env=dict(os.environ, GTEST_TOTAL_SHARDS=str(count), GTEST_SHARD_INDEX=str(number)),
         )
         code, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as expired:
         code, output = -1, (expired.stdout or b"") + b"\ntimed out\n"
-    return program, code, output.decode(errors="replace"), time.monotonic() - started
+    name = os.path.basename(program) + (f" {number + 1}/{count}" if count > 1 else "")
+    return name, code, output.decode(errors="replace"), time.monotonic() - started
 
 
 def main():
     programs = sorted(p for p in glob.glob(os.path.join(sys.argv[1], "*_test")) if os.access(p, os.X_OK))
+    programs.sort(key=lambda p: -len(parts_of(p)))
+    parts = [part for program in programs for part in parts_of(program)]
     total_passed = total_failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for program, code, output, seconds in pool.map(run, programs):
+        for name, code, output, seconds in pool.map(run, parts):
             passed = sum(map(int, re.findall(r"\[  PASSED  \] (\d+) test", output)))
             failed = sum(map(int, re.findall(r"\[  FAILED  \] (\d+) test", output)))
             if code != 0:
                 failed = max(failed, 1)
                 print(output[-8000:])
-            name = os.path.basename(program)
             print(f"{name:20} {passed} passed, {failed} failed, {seconds:.1f}s", flush=True)
             total_passed += passed
             total_failed += failed
