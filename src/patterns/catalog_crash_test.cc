@@ -41,7 +41,7 @@ TEST_P(CatalogCrashTest, SurvivesEveryCrashAndLateWrite) {
                  row.key);
     const CallKey key = *row.key != 0 ? CallKey(row.key) : std::nullopt;
     CrashCase test;
-    test.setup = [&](World* world) {
+    test.once = [&](World* world) {
       Catalog catalog = CatalogOf(world, row.registry);
       ASSERT_TRUE(catalog.CreateIndexes().ok());
       ASSERT_TRUE(!row.change || catalog.Put(Album("a")).ok());
@@ -88,7 +88,7 @@ TEST_P(CatalogCrashTest, JobsSurviveTheirOwnCrashes) {
   for (const char* job : {"sweep", "purge"}) {
     SCOPED_TRACE(job);
     CrashCase test;
-    test.setup = [](World* world) {
+    test.once = [](World* world) {
       ASSERT_TRUE(CatalogOf(world, true).CreateIndexes().ok());
       for (const char* point : {"catalog.put.c1", "catalog.put.c2"}) {
         TestCrash crash;

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,13 +38,13 @@ TEST_P(CategoriesCrashTest, SurvivesEveryCrashAndLateWrite) {
       for (const char* key : {"", "k"}) {
         SCOPED_TRACE(std::string(row.name) + (backend == kBackends[0] ? " locked " : " tx ") + key);
         const CallKey call = *key != 0 ? CallKey(key) : std::nullopt;
-        std::map<World*, Jazz> jazz;
+        Jazz jazz;
         CrashCase test;
-        test.setup = [&](World* world) { jazz[world] = MakeJazz(world); };
+        test.once = [&](World* world) { jazz = MakeJazz(world); };
         test.operation = [&](World* world, const Seams& seams) {
-          Status first = row.run(TreeOf(world, backend, seams), jazz[world], call);
+          Status first = row.run(TreeOf(world, backend, seams), jazz, call);
           if (call && !first.ok()) {
-            (void)row.run(TreeOf(world, backend), jazz[world], call);
+            (void)row.run(TreeOf(world, backend), jazz, call);
           }
           return first;
         };
@@ -71,7 +70,7 @@ TEST_P(CategoriesCrashTest, JobsSurviveTheirOwnCrashes) {
     for (int step = 1; step <= (job.name == std::string("recover") ? 4 : 1); ++step) {
       SCOPED_TRACE(job.name + std::to_string(step));
       CrashCase test;
-      test.setup = [&](World* world) {
+      test.once = [&](World* world) {
         const Jazz jazz = MakeJazz(world);
         const CategoryId cool = *TreeOf(world).Add("Cool", "cool", jazz.swing, "key");
         ASSERT_TRUE(TreeOf(world).Remove(cool).ok());

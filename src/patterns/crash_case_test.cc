@@ -34,6 +34,7 @@ void Begin(World* world, const CrashCase& test, const World::Snapshot& start) {
 void Repeat(World* world, const CrashCase& test) {
   if (test.repeated) {
     test.repeated(test.operation(world, world->seams()));
+    test.always(world);
   }
 }
 
@@ -64,11 +65,9 @@ void RunAtPoint(World* world, const CrashCase& test, const World::Snapshot& star
   DeadAfter process;
   crash.number = number;
   crash.action = [&] {
-    test.always(world);
     if (late) {
       world->ExpireTransactions();
       Repeat(world, test);
-      test.always(world);
       Settle(test, world);
     }
     process.dead = !late;
@@ -80,7 +79,6 @@ void RunAtPoint(World* world, const CrashCase& test, const World::Snapshot& star
   test.always(world);
   if (!status.ok()) {
     Repeat(world, test);
-    test.always(world);
   }
   Settle(test, world);
 }
@@ -103,7 +101,6 @@ void RunWithFault(World* world, const CrashCase& test, const World::Snapshot& st
   test.always(world);
   if (!status.ok()) {
     Repeat(world, test);
-    test.always(world);
   }
   Settle(test, world);
 }

@@ -187,7 +187,7 @@ TEST_P(GridFsTest, SurvivesEveryCrashAndLateWrite) {
       return FilesOf(world, seams);
     };
     CrashCase test;
-    test.setup = [&](World* world) {
+    test.once = [&](World* world) {
       ids = std::make_unique<ClockedIds>(&world->clock);
       ASSERT_TRUE(files_of(world, world->seams()).Upload("old", Bytes(6)).ok());
       TestCrash crash;

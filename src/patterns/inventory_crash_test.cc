@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,37 +45,37 @@ const OperationCase kOperations[] = {
 void CrashTest(Place place, Backend backend, const OperationCase& row, bool expire, bool keyed) {
   SCOPED_TRACE(std::string(row.name) + (backend == kBackends[0] ? " steps" : " tx") +
                (expire ? " expire" : "") + (keyed ? " keyed" : ""));
-  std::map<World*, std::unique_ptr<Shop>> shops;
+  Shop shop;
+  Shop::Books books;
   const CallKey key = keyed ? CallKey("k") : std::nullopt;
   CrashCase test;
-  test.setup = [&](World* world) {
-    shops[world] = std::make_unique<Shop>();
-    OpenShop(world, shops[world].get());
-    ASSERT_TRUE(shops[world]->At(world).Restock("z", 5).ok());
-    shops[world]->received["z"] = 5;
+  test.once = [&](World* world) {
+    OpenShop(world, &shop);
+    ASSERT_TRUE(shop.At(world).Restock("z", 5).ok());
+    shop.received["z"] = 5;
+    books = shop.Keep();
   };
+  test.setup = [&](World*) { shop.Return(books); };
   test.operation = [&](World* world, const Seams& seams) {
-    Shop* shop = shops[world].get();
-    shop->open["z"] = {row.booked};
-    Status first = row.run(shop->At(world, backend, seams), shop->cart, key);
+    shop.open["z"] = {row.booked};
+    Status first = row.run(shop.At(world, backend, seams), shop.cart, key);
     Status last = first;
     if (keyed && !first.ok()) {
-      last = row.run(shop->At(world, backend), shop->cart, key);
+      last = row.run(shop.At(world, backend), shop.cart, key);
       EXPECT_TRUE(last.ok() || IsFinal(last)) << last.ToString();
     }
     if (last.ok()) {
-      shop->received["z"] += row.booked;
-      shop->open.clear();
+      shop.received["z"] += row.booked;
+      shop.open.clear();
     }
     return first;
   };
   test.settle = [&](World* world) {
-    Shop* shop = shops[world].get();
     world->clock.Advance(minutes(expire ? 31 : 6));
-    RunJobs(world, shop);
+    RunJobs(world, &shop);
   };
-  test.always = [&](World* world) { ExpectStock(world, *shops[world]); };
-  test.settled = [&](World* world) { ExpectSettled(world, shops[world].get()); };
+  test.always = [&](World* world) { ExpectStock(world, shop); };
+  test.settled = [&](World* world) { ExpectSettled(world, &shop); };
   EXPECT_GE(RunCrashCase(place, test), row.min_runs);
 }
 
@@ -127,32 +126,33 @@ TEST_P(InventoryCrashTest, JobsSurviveTheirOwnCrashes) {
                {"cleanup", [](auto& i) { return i.Cleanup().status(); }}};
   for (const auto& job : kJobs) {
     SCOPED_TRACE(job.name);
-    std::map<World*, std::unique_ptr<Shop>> shops;
+    Shop shop;
+    Shop::Books books;
     CrashCase test;
-    test.setup = [&](World* world) {
-      shops[world] = std::make_unique<Shop>();
-      Shop* shop = shops[world].get();
-      OpenShop(world, shop);
-      const std::string paying = *shop->At(world).NewCart();
-      ASSERT_TRUE(shop->At(world).AddItem(paying, {.sku = "x", .price = 2}).ok());
+    test.once = [&](World* world) {
+      OpenShop(world, &shop);
+      const std::string paying = *shop.At(world).NewCart();
+      ASSERT_TRUE(shop.At(world).AddItem(paying, {.sku = "x", .price = 2}).ok());
       TestCrash crash;  // one payment that was charged, one half-done addition
       crash.at = "inventory.checkout.c3";
-      (void)shop->At(world, kBackends[0], world->seams(&crash)).Checkout(paying);
+      (void)shop.At(world, kBackends[0], world->seams(&crash)).Checkout(paying);
       crash.fired = false;
       crash.at = "inventory.add_item.c1";
-      const std::string third = *shop->At(world).NewCart();
-      (void)shop->At(world, kBackends[0], world->seams(&crash)).AddItem(third, {.sku = "y"});
+      const std::string third = *shop.At(world).NewCart();
+      (void)shop.At(world, kBackends[0], world->seams(&crash)).AddItem(third, {.sku = "y"});
       world->clock.Advance(minutes(31));
+      books = shop.Keep();
     };
+    test.setup = [&](World*) { shop.Return(books); };
     test.operation = [&](World* world, const Seams& seams) {
-      return job.run(shops[world]->At(world, kBackends[0], seams));
+      return job.run(shop.At(world, kBackends[0], seams));
     };
     test.settle = [&](World* world) {
       world->clock.Advance(minutes(6));
-      RunJobs(world, shops[world].get());
+      RunJobs(world, &shop);
     };
-    test.always = [&](World* world) { ExpectStock(world, *shops[world]); };
-    test.settled = [&](World* world) { ExpectSettled(world, shops[world].get()); };
+    test.always = [&](World* world) { ExpectStock(world, shop); };
+    test.settled = [&](World* world) { ExpectSettled(world, &shop); };
     EXPECT_GE(RunCrashCase(GetParam(), test), 5);
   }
 }

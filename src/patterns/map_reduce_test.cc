@@ -109,7 +109,7 @@ TEST_P(MapReduceTest, ReduceIsAssociativeAndCommutative) {
 TEST_P(MapReduceTest, RepeatedThroughEveryCrash) {
   for (ReduceInto into : {ReduceInto::kMerge, ReduceInto::kReplace}) {
     CrashCase test;
-    test.setup = [](World* world) {
+    test.once = [](World* world) {
       for (int32_t i = 0; i < 6; ++i) {
         ASSERT_TRUE(world->store.Insert("events", Doc("user", i % 2, "length", i)).ok());
       }

@@ -81,7 +81,7 @@ TEST_P(MigrationsTest, CatchesWhatOldWritersInsertBehindIt) {
 
 TEST_P(MigrationsTest, SurvivesEveryCrash) {
   CrashCase test;
-  test.setup = [](World* world) {
+  test.once = [](World* world) {
     InsertNodes(world, 0, 5, false);
     InsertNodes(world, 5, 8, true);
   };
@@ -119,7 +119,7 @@ TEST_P(MigrationsTest, SurvivesEveryCrash) {
 
 TEST_P(MigrationsTest, NodesComeWholeOrNotAtAll) {
   CrashCase test;
-  test.setup = [](World* world) { ASSERT_TRUE(NodesOf(world).CreateIndexes().ok()); };
+  test.once = [](World* world) { ASSERT_TRUE(NodesOf(world).CreateIndexes().ok()); };
   test.operation = [](World* world, const Seams& seams) {
     Nodes nodes(world->client, world->database, seams);
     nodes.Register("page", {.required = {{"body", bson::Type::kString}}});

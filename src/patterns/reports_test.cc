@@ -130,7 +130,7 @@ TEST_P(ReportsTest, BatchesCountOnceThroughEveryCrash) {
                       .Series("s", "/p", ToDate({2024, 1, 1, 0, 0, 0}),
                               ToDate({2024, 3, 1, 0, 0, 0}), level));
     };
-    test.setup = [&](World* world) { ASSERT_TRUE(ReportsOf(world, layout).CreateIndexes().ok()); };
+    test.once = [&](World* world) { ASSERT_TRUE(ReportsOf(world, layout).CreateIndexes().ok()); };
     test.operation = log;
     test.settle = [&](World* world) {
       EXPECT_TRUE(
@@ -169,7 +169,7 @@ TEST_P(ReportsTest, EveryOtherOperationSurvivesEveryCrash) {
           return Sum(*ReportsOf(world, layout, stripes).Series("s", "/p", from, to, level));
         };
         CrashCase test;
-        test.setup = [&](World* world) {
+        test.once = [&](World* world) {
           Reports reports = ReportsOf(world, layout, stripes);
           ASSERT_TRUE(reports.CreateIndexes().ok());
           ASSERT_TRUE(reports.LogHit({ToDate({2024, 1, 30, 1, 0, 0}), "s", "/p", 7}).ok());

@@ -131,24 +131,29 @@ TEST_P(RollupsTest, LateAndRepeatedRunsStayExact) {
   ExpectExact(&world_);
 }
 
+// Events that a run has seen and others that it has not.
+void RecordMore(World* world) {
+  ASSERT_TRUE(RollupsOf(world).CreateIndexes().ok());
+  RecordAll(world, RandomEvents(3, 1));
+  world->clock.Advance(minutes(2));
+  ASSERT_TRUE(RollupsOf(world).Run().ok());
+  RecordAll(world, RandomEvents(2, 2));
+  world->clock.Advance(minutes(2));
+}
+
+void RunAfterLease(World* world) {
+  world->clock.Advance(minutes(10));
+  auto report = RollupsOf(world).Run();
+  EXPECT_TRUE(report.ok() && report->skipped == 0) << report.status().ToString();
+}
+
 TEST_P(RollupsTest, SurvivesEveryCrash) {
   CrashCase test;
-  test.setup = [](World* world) {
-    ASSERT_TRUE(RollupsOf(world).CreateIndexes().ok());
-    RecordAll(world, RandomEvents(3, 1));
-    world->clock.Advance(minutes(2));
-    ASSERT_TRUE(RollupsOf(world).Run().ok());
-    RecordAll(world, RandomEvents(2, 2));
-    world->clock.Advance(minutes(2));
-  };
+  test.once = RecordMore;
   test.operation = [](World* world, const Seams& seams) {
     return RollupsOf(world, seams, "crashing").Run().status();
   };
-  test.settle = [](World* world) {
-    world->clock.Advance(minutes(10));  // past the lease
-    auto report = RollupsOf(world).Run();
-    EXPECT_TRUE(report.ok() && report->skipped == 0) << report.status().ToString();
-  };
+  test.settle = RunAfterLease;
   test.always = [](World*) {};
   test.settled = ExpectExact;
   EXPECT_GE(RunCrashCase(GetParam(), test), 30);
@@ -172,14 +177,7 @@ TEST_P(RollupsTest, EveryOtherOperationSurvivesEveryCrash) {
   for (const auto& row : kOperations) {
     SCOPED_TRACE(row.name);
     CrashCase test;
-    test.setup = [](World* world) {
-      ASSERT_TRUE(RollupsOf(world).CreateIndexes().ok());
-      RecordAll(world, RandomEvents(3, 1));
-      world->clock.Advance(minutes(2));
-      ASSERT_TRUE(RollupsOf(world).Run().ok());
-      RecordAll(world, RandomEvents(2, 2));
-      world->clock.Advance(minutes(2));
-    };
+    test.once = RecordMore;
     test.operation = [&](World* world, const Seams& seams) {
       Status first = row.run(RollupsOf(world, seams, "crashing"));
       if (row.keyed) {
@@ -188,11 +186,7 @@ TEST_P(RollupsTest, EveryOtherOperationSurvivesEveryCrash) {
       }
       return first;
     };
-    test.settle = [](World* world) {
-      world->clock.Advance(minutes(10));
-      auto report = RollupsOf(world).Run();
-      EXPECT_TRUE(report.ok() && report->skipped == 0) << report.status().ToString();
-    };
+    test.settle = RunAfterLease;
     test.always = [](World* world) {
       EXPECT_EQ(*world->store.Count("my_sequence", Doc("inc", Doc("$nin", List(3)))), 0);
     };
@@ -315,7 +309,7 @@ TEST_P(RollupsTest, ClosedHoursTakeLateEventsOnce) {
     }
   };
   CrashCase test;
-  test.setup = [&](World* world) {
+  test.once = [&](World* world) {
     Rollups rollups = RollupsOf(world);
     ASSERT_TRUE(rollups.CreateIndexes().ok());
     for (size_t i = 0; i < 5; ++i) {

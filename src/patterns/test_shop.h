@@ -44,6 +44,20 @@ class TestGateway : public PaymentGateway {
 
 // A world with its gateway and what it has received.
 struct Shop {
+  // What it knows beside its documents.
+  struct Books {
+    std::map<std::string, int64_t> charged;
+    std::set<std::string> cancelled;
+    std::map<std::string, int64_t> received;
+  };
+  Books Keep() const { return {gateway.charged, gateway.cancelled, received}; }
+  void Return(const Books& books) {
+    gateway.charged = books.charged;
+    gateway.cancelled = books.cancelled;
+    received = books.received;
+    open.clear();
+  }
+
   TestGateway gateway;
   std::map<std::string, int64_t> received;
   // Deliveries and write-offs of which it is not known whether they were booked.

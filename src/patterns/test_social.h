@@ -88,10 +88,10 @@ inline void ExpectSoundSocial(World* world) {
 inline void ExpectNothingForbidden(World* world, const People& people, bool quiet) {
   Social social = SocialOf(world);
   for (const std::string* viewer : {&people.max, &people.jared, &people.meghan}) {
-    for (const std::string* owner : {viewer, &people.max}) {
+    for (const std::string& owner : std::set<std::string>{*viewer, people.max}) {
       for (Feed feed : {Feed::kWall, Feed::kNews}) {
         std::set<std::string> ids;
-        for (const FeedPost& post : ReadAll(world, feed, *owner, *viewer)) {
+        for (const FeedPost& post : ReadAll(world, feed, owner, *viewer)) {
           EXPECT_TRUE(!quiet || *social.Visible(*viewer, post.id));
           EXPECT_TRUE(ids.insert(post.id.ToHex()).second);
           EXPECT_LE(post.comments.size(), 3u);

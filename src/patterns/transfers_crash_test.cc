@@ -37,7 +37,7 @@ TEST_P(TransfersCrashTest, SurvivesEveryCrashAndLateWrite) {
     SCOPED_TRACE(std::to_string(static_cast<int>(row.backend)) + " " + std::to_string(row.amount) +
                  row.to + (row.again ? " again" : ""));
     CrashCase test;
-    test.setup = OpenTwo;
+    test.once = OpenTwo;
     test.operation = [&](World* world, const Seams& seams) {
       Status first =
           BankOf(world, row.backend, seams).Transfer(row.amount, "a", row.to, "k").status();
@@ -64,7 +64,7 @@ TEST_P(TransfersCrashTest, JobsSurviveTheirOwnCrashes) {
   for (const auto& job : kJobs) {
     SCOPED_TRACE(job.name);
     CrashCase test;
-    test.setup = [&](World* world) {
+    test.once = [&](World* world) {
       OpenTwo(world);
       for (int step = 1; step <= 6; ++step) {
         TestCrash crash;
@@ -99,7 +99,7 @@ TEST_P(TransfersCrashTest, OrdersSurviveEveryCrash) {
         return Orders(world->client, world->database, seams);
       };
       CrashCase test;
-      test.setup = [&](World* world) {
+      test.once = [&](World* world) {
         ASSERT_TRUE(orders(world, world->seams()).CreateIndexes().ok());
         ASSERT_TRUE(orders(world, world->seams()).Create("o").ok());
         ASSERT_TRUE(orders(world, world->seams()).Add("o", "has", 5, 1).ok());
