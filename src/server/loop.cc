@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "base/error_codes.h"
 #include "base/log.h"
@@ -64,10 +65,18 @@ Status Loop::Start() {
     return {kInternalError, std::string("epoll failed: ") + strerror(errno)};
   }
   request::Network().connections_limit = options_.max_connections;
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  try {
+    supervisor_ = std::thread([this] { Supervise(); });
+  } catch (const std::system_error& error) {
+    return {kInternalError, std::string("Failed to start a thread: ") + error.what()};
+  }
   started_ = true;
-  supervisor_ = std::thread([this] { Supervise(); });
-  AddWorker();
+  if (!AddWorker()) {
+    lock.unlock();
+    Stop();
+    return {kInternalError, "Failed to start a thread"};
+  }
   AddWorker();
   return Status::Ok();
 }

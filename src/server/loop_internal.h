@@ -61,7 +61,8 @@ class Loop {
   };
 
   // Threads of the pool (worker.cc).
-  bool AddWorker();  // REQUIRES: mutex_ held
+  // False when there are enough, or the system refuses another. REQUIRES: mutex_ held
+  bool AddWorker();
   void Work(Worker* worker);
   bool Retire(Worker* worker);
   void Serve(Worker* worker, Scratch& scratch, Connection* connection, uint32_t events);
@@ -108,7 +109,8 @@ class Loop {
   size_t parked_ = 0;          // timers of parked connections
   bool woken_ = false;         // one of them was woken
   Clock::time_point next_wakes_{};
-  int calm_looks_ = 0;  // short looks in a row that found no starvation
+  bool thread_refused_ = false;  // the last one that was to be started
+  int calm_looks_ = 0;           // short looks in a row that found no starvation
   bool started_ = false;
   bool workers_stop_ = false;
   bool supervisor_stop_ = false;

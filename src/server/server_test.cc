@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -99,7 +100,7 @@ class TestHandler : public request::Handler {
 
   void WaitBlocked(int count) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return blocked_ == count; });
+    changed_.wait(lock, [&] { return blocked_ >= count; });
   }
   void WaitWaiting(int count) {
     std::unique_lock lock(mutex_);
@@ -337,6 +338,56 @@ TEST_F(ServerTest, BlockedCommandsStarveNobody) {
   for (Peer& other : blocked) {
     EXPECT_EQ(other.Reply()["ok"].AsDouble(), 1.0);
   }
+}
+
+// While it lives the system refuses to start threads.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t larger_than_memory;
+    pthread_attr_init(&larger_than_memory);
+    pthread_attr_setstacksize(&larger_than_memory, size_t{1} << 47);
+    pthread_setattr_default_np(&larger_than_memory);
+    pthread_attr_destroy(&larger_than_memory);
+  }
+  ~NoThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+  NoThreads(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t before_;
+};
+
+TEST_F(ServerTest, AThreadTheSystemRefusesIsDoneWithout) {
+  Start();
+  std::vector<Peer> blocked;
+  blocked.emplace_back(port());
+  Peer peer(port());
+  auto refused = std::make_unique<NoThreads>();
+  blocked.back().Send(Frame(0, Command("block", 1)));
+  handler_.WaitBlocked(1);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+  }
+  for (int i = 0; i < 20; ++i) {
+    blocked.emplace_back(port());
+    blocked.back().Send(Frame(0, Command("block", 1)));
+  }
+  handler_.WaitBlocked(2);
+  refused.reset();
+  handler_.WaitBlocked(21);
+  EXPECT_EQ(peer.Run("ping")["ok"].AsDouble(), 1.0);
+  handler_.Release();
+}
+
+TEST_F(ServerTest, StartingWithoutAThreadIsAnError) {
+  NoThreads refused;
+  Options options;
+  options.port = 0;
+  EXPECT_FALSE(Server::Start(options, &handler_).ok());
 }
 
 TEST_F(ServerTest, DelayedRepliesHoldNoThread) {

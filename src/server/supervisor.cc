@@ -132,9 +132,10 @@ void Loop::NoteStarvation() {
     return;
   }
   std::lock_guard lock(mutex_);
-  if (workers_.size() < static_cast<size_t>(base_threads_)) {
-    AddWorker();
-  } else if (!starving_.exchange(true)) {
+  if (workers_.size() < static_cast<size_t>(base_threads_) && AddWorker()) {
+    return;
+  }
+  if (!starving_.exchange(true)) {
     calm_looks_ = 0;
     wake_.notify_one();
   }

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
+#include <utility>
 
 #include "base/log.h"
 #include "request/network_stats.h"
@@ -28,7 +30,17 @@ bool Loop::AddWorker() {
     return false;
   }
   Worker& worker = workers_.emplace_back();
-  worker.thread = std::thread([this, &worker] { Work(&worker); });
+  try {
+    worker.thread = std::thread([this, &worker] { Work(&worker); });
+  } catch (const std::system_error& error) {
+    workers_.pop_back();
+    if (!std::exchange(thread_refused_, true)) {
+      log::Warning("NETWORK", "Failed to start a thread, going on with those there are",
+                   {{"threads", workers_.size()}, {"error", error.what()}});
+    }
+    return false;
+  }
+  thread_refused_ = false;
   thread_count_ = static_cast<int>(workers_.size());
   request::Network().threads = thread_count_.load();
   return true;
