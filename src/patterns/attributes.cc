@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/walk.h"
 #include "quire/patterns/names.h"
 
 namespace quire::patterns {
@@ -85,7 +86,7 @@ Result<Attributes> DecodeAttributes(const bson::Value& properties, AttributeEnco
 AttributeCatalog::AttributeCatalog(const Client& client, std::string_view database,
                                    AttributeEncoding encoding, std::vector<std::string> known,
                                    const Seams& seams)
-    : store_(client, database, seams), encoding_(encoding) {
+    : store_(client, database, seams), calls_(store_, "attributes"), encoding_(encoding) {
   for (const std::string& name : known) {
     if (auto field = EncodeName(name); field.ok()) {
       Document keys = Doc("properties." + *field, 1);
@@ -97,9 +98,9 @@ AttributeCatalog::AttributeCatalog(const Client& client, std::string_view databa
 std::vector<IndexSpec> AttributeCatalog::Indexes() const {
   switch (encoding_) {
     case AttributeEncoding::kPairs:
-      return {{kProducts, R"({"properties": 1})"}};
+      return {{kProducts, R"({"properties": 1})"}, Idempotency::Index()};
     case AttributeEncoding::kKeyValue:
-      return {{kProducts, R"({"properties.k": 1, "properties.v": 1})"}};
+      return {{kProducts, R"({"properties.k": 1, "properties.v": 1})"}, Idempotency::Index()};
     case AttributeEncoding::kDocument:
       break;
   }
@@ -107,15 +108,24 @@ std::vector<IndexSpec> AttributeCatalog::Indexes() const {
   for (const std::string& keys : known_keys_) {
     indexes.push_back({kProducts, keys});
   }
+  indexes.push_back(Idempotency::Index());
   return indexes;
 }
 
-Status AttributeCatalog::Put(std::string_view id, const Attributes& attributes) const {
+Status AttributeCatalog::Put(std::string_view id, const Attributes& attributes,
+                             const CallKey& key) const {
   ASSIGN_OR_RETURN(OwnedValue properties, EncodeAttributes(attributes, encoding_));
-  const Document update = Doc("$set", Doc("properties", properties));
-  Status status = store_.UpdateOne(kProducts, Doc("_id", id), update, true).status();
-  if (IsDuplicateKey(status)) {  // another Put made it between: replace that
-    status = store_.UpdateOne(kProducts, Doc("_id", id), update).status();
+  return calls_.DoOnce("attributes.put", key, Doc("id", id, "properties", properties),
+                       [&](const Claim& claim) { return PutOnce(id, properties, claim); });
+}
+
+Status AttributeCatalog::PutOnce(std::string_view id, const OwnedValue& properties,
+                                 const Claim& claim) const {
+  const Document product = Unmarked(Doc("_id", id), claim);
+  const Document update = Marking(Doc("$set", Doc("properties", properties)), claim);
+  Status status = store_.UpdateOne(kProducts, product, update, true).status();
+  if (IsDuplicateKey(status)) {  // done already, or another Put made it between: replace that
+    status = store_.UpdateOne(kProducts, product, update).status();
   }
   RETURN_IF_ERROR(status);
   return store_.seams().After("attributes.put.c1");

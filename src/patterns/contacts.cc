@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -15,7 +16,23 @@ using bson::Document;
 
 constexpr char kContacts[] = "contacts";
 constexpr char kNumbers[] = "numbers";
-constexpr int64_t kSweepBatch = 500;
+constexpr int kAttempts = 5;
+constexpr char kSparse[] = R"({"sparse": true})";
+
+// Nobody sees what is removed.
+Document Alive(const Document& filter) {
+  bson::Builder out;
+  out.AppendFields(filter).Append("removed", bson::Value::Null());
+  return out.Finish();
+}
+
+// No call with a key has touched it: none can come back to it either.
+Document Untouched(const Document& filter) {
+  bson::Builder out;
+  out.AppendFields(filter);
+  PutFields(&out, "call", Doc("$exists", false), "marks", Doc("$exists", false));
+  return out.Finish();
+}
 
 Contact ContactOf(const Document& document) {
   Contact contact{std::string(TextAt(document, "_id")),
@@ -35,29 +52,41 @@ Contact ContactOf(const Document& document) {
 }  // namespace
 
 Contacts::Contacts(const Client& client, std::string_view database, ContactsOptions options)
-    : options_(std::move(options)), store_(client, database, options_.seams) {}
+    : options_(std::move(options)),
+      store_(client, database, options_.seams),
+      calls_(store_, "contacts") {}
 
 std::vector<IndexSpec> Contacts::Indexes() const {
+  const IndexSpec removed{kContacts, R"({"removed": 1})", false, -1, kSparse};
   if (embedded()) {
-    return {{kContacts, R"({"numbers": 1})"}};
+    return {{kContacts, R"({"numbers": 1})"}, removed, Idempotency::Index()};
   }
-  return {{kNumbers, R"({"contact_id": 1, "number": 1})", true}, {kNumbers, R"({"number": 1})"}};
+  return {{kNumbers, R"({"contact_id": 1, "number": 1})", true},
+          {kNumbers, R"({"number": 1})"},
+          {kNumbers, removed.keys, false, -1, kSparse},
+          removed,
+          Idempotency::Index()};
 }
 
 std::vector<ShardKeySpec> Contacts::ShardKeys() const {
   if (embedded()) {
-    return {{kContacts, R"({"_id": "hashed"})"}};
+    return {{kContacts, R"({"_id": "hashed"})"}, Idempotency::ShardKey()};
   }
-  return {{kContacts, R"({"_id": "hashed"})"}, {kNumbers, R"({"contact_id": 1})"}};
+  return {{kContacts, R"({"_id": "hashed"})"},
+          {kNumbers, R"({"contact_id": 1})"},
+          Idempotency::ShardKey()};
 }
 
-Status Contacts::Create(std::string_view id, std::string_view name,
-                        std::string_view zip_code) const {
-  Document contact = Doc("_id", id, "name", name, "zip_code", zip_code);
-  RETURN_IF_ERROR(store_.Insert(
-      kContacts, embedded() ? Doc("_id", id, "name", name, "zip_code", zip_code, "numbers", List())
-                            : contact));
-  return store_.seams().After("contacts.create.c1");
+Status Contacts::Create(std::string_view id, std::string_view name, std::string_view zip_code,
+                        const CallKey& key) const {
+  const Document arguments = Doc("_id", id, "name", name, "zip_code", zip_code);
+  const Document contact =
+      embedded() ? Doc("_id", id, "name", name, "zip_code", zip_code, "numbers", List())
+                 : arguments;
+  return calls_.DoOnce("contacts.create", key, arguments, [&](const Claim& claim) -> Status {
+    RETURN_IF_ERROR(InsertOnce(store_, kContacts, contact, claim));
+    return store_.seams().After("contacts.create.c1");
+  });
 }
 
 Result<std::vector<Contact>> Contacts::WithNumbers(const std::vector<Document>& found) const {
@@ -67,7 +96,7 @@ Result<std::vector<Contact>> Contacts::WithNumbers(const std::vector<Document>& 
     if (embedded()) {
       continue;
     }
-    ASSIGN_OR_RETURN(auto numbers, store_.Find(kNumbers, Doc("contact_id", document["_id"]),
+    ASSIGN_OR_RETURN(auto numbers, store_.Find(kNumbers, Alive(Doc("contact_id", document["_id"])),
                                                {.sort = Doc("contact_id", 1, "number", 1)}));
     for (const Document& number : numbers) {
       contacts.back().numbers.emplace_back(TextAt(number, "number"));
@@ -77,7 +106,7 @@ Result<std::vector<Contact>> Contacts::WithNumbers(const std::vector<Document>& 
 }
 
 Result<Contact> Contacts::Get(std::string_view id) const {
-  ASSIGN_OR_RETURN(auto found, store_.FindOne(kContacts, Doc("_id", id)));
+  ASSIGN_OR_RETURN(auto found, store_.FindOne(kContacts, Alive(Doc("_id", id))));
   if (!found) {
     return MakeError(Error::kNotFound, id);
   }
@@ -88,14 +117,14 @@ Result<Contact> Contacts::Get(std::string_view id) const {
 Result<std::vector<Contact>> Contacts::FindByNumber(std::string_view number) const {
   Document filter = Doc("numbers", number);
   if (!embedded()) {
-    ASSIGN_OR_RETURN(auto numbers, store_.Find(kNumbers, Doc("number", number)));
+    ASSIGN_OR_RETURN(auto numbers, store_.Find(kNumbers, Alive(Doc("number", number))));
     std::vector<bson::OwnedValue> ids;
     for (const Document& one : numbers) {
       ids.emplace_back(one["contact_id"]);
     }
     filter = Doc("_id", Doc("$in", ListOf(ids)));
   }
-  ASSIGN_OR_RETURN(auto found, store_.Find(kContacts, filter));
+  ASSIGN_OR_RETURN(auto found, store_.Find(kContacts, Alive(filter)));
   ASSIGN_OR_RETURN(auto contacts, WithNumbers(found));
   std::sort(contacts.begin(), contacts.end(),
             [](const Contact& a, const Contact& b) { return a.id < b.id; });
@@ -104,51 +133,116 @@ Result<std::vector<Contact>> Contacts::FindByNumber(std::string_view number) con
 
 Status Contacts::RequireContact(std::string_view id) const {
   ASSIGN_OR_RETURN(auto found,
-                   store_.FindOne(kContacts, Doc("_id", id), {.projection = Doc("_id", 1)}));
+                   store_.FindOne(kContacts, Alive(Doc("_id", id)), {.projection = Doc("_id", 1)}));
   return found ? Status::Ok() : MakeError(Error::kNotFound, id);
 }
 
-// In the referenced model a contact deleted between the two steps leaves an orphan, which nobody
-// sees and the sweeper takes.
-Status Contacts::AddNumber(std::string_view id, std::string_view number) const {
-  if (embedded()) {
-    ASSIGN_OR_RETURN(int64_t matched, store_.UpdateOne(kContacts, Doc("_id", id),
-                                                       Doc("$addToSet", Doc("numbers", number))));
-    return matched == 1 ? store_.seams().After("contacts.add_number.c1")
-                        : MakeError(Error::kNotFound, id);
+Status Contacts::AddNumber(std::string_view id, std::string_view number, const CallKey& key) const {
+  return calls_.DoOnce(
+      "contacts.add_number", key, Doc("id", id, "number", number),
+      [&](const Claim& claim) -> Status {
+        RETURN_IF_ERROR(embedded()
+                            ? ChangeEmbedded(id, Doc("$addToSet", Doc("numbers", number)), claim)
+                            : AddReferenced(id, number, claim));
+        return store_.seams().After("contacts.add_number.c1");
+      });
+}
+
+Status Contacts::RemoveNumber(std::string_view id, std::string_view number,
+                              const CallKey& key) const {
+  return calls_.DoOnce(
+      "contacts.remove_number", key, Doc("id", id, "number", number),
+      [&](const Claim& claim) -> Status {
+        RETURN_IF_ERROR(embedded() ? ChangeEmbedded(id, Doc("$pull", Doc("numbers", number)), claim)
+                                   : RemoveReferenced(id, number, claim));
+        return store_.seams().After("contacts.remove_number.c1");
+      });
+}
+
+Status Contacts::ChangeEmbedded(std::string_view id, const Document& update,
+                                const Claim& claim) const {
+  ASSIGN_OR_RETURN(
+      int64_t matched,
+      store_.UpdateOne(kContacts, Unmarked(Alive(Doc("_id", id)), claim), Marking(update, claim)));
+  if (matched == 1) {
+    return Status::Ok();
   }
+  ASSIGN_OR_RETURN(auto found, store_.FindOne(kContacts, Doc("_id", id)));
+  return found && Marked(*found, claim) ? Status::Ok() : MakeError(Error::kNotFound, id);
+}
+
+// A contact deleted between the two steps leaves an orphan, which nobody sees and the sweeper
+// takes.
+Status Contacts::AddReferenced(std::string_view id, std::string_view number,
+                               const Claim& claim) const {
   RETURN_IF_ERROR(RequireContact(id));
-  Status inserted = store_.Insert(kNumbers, Doc("_id", store_.seams().ids->Next(), "contact_id", id,
-                                                "number", number, "at", store_.Now()));
-  if (!IsDuplicateKey(inserted)) {
-    RETURN_IF_ERROR(inserted);
+  const Document place = Doc("contact_id", id, "number", number);
+  const Document add = Doc("$set", Doc("at", store_.Now()), "$unset", Doc("removed", 1),
+                           "$setOnInsert", Doc("_id", store_.seams().ids->Next()));
+  for (int i = 0; i < kAttempts; ++i) {
+    Status added =
+        store_.UpdateOne(kNumbers, Unmarked(place, claim), Marking(add, claim), true).status();
+    if (!IsDuplicateKey(added)) {
+      return added;
+    }
+    ASSIGN_OR_RETURN(auto found, store_.FindOne(kNumbers, place));
+    if (found && (claim.keyed ? Marked(*found, claim) : !found->view().Has("removed"))) {
+      return Status::Ok();
+    }
   }
-  return store_.seams().After("contacts.add_number.c1");
+  return MakeError(Error::kContention, id);
 }
 
-Status Contacts::RemoveNumber(std::string_view id, std::string_view number) const {
-  if (embedded()) {
-    ASSIGN_OR_RETURN(int64_t matched, store_.UpdateOne(kContacts, Doc("_id", id),
-                                                       Doc("$pull", Doc("numbers", number))));
-    return matched == 1 ? store_.seams().After("contacts.remove_number.c1")
-                        : MakeError(Error::kNotFound, id);
-  }
+Status Contacts::RemoveReferenced(std::string_view id, std::string_view number,
+                                  const Claim& claim) const {
   RETURN_IF_ERROR(RequireContact(id));
-  RETURN_IF_ERROR(store_.DeleteOne(kNumbers, Doc("contact_id", id, "number", number)).status());
-  return store_.seams().After("contacts.remove_number.c1");
-}
-
-Status Contacts::Delete(std::string_view id) const {
-  if (options_.backend == Backend::kTransactional && !embedded()) {
-    return store_.Transact([&](const Store& inside) { return DeleteSteps(inside, id); });
+  const Document place = Doc("contact_id", id, "number", number);
+  const Document remove = Marking(Doc("$set", Doc("removed", store_.Now())), claim);
+  if (!claim.keyed) {
+    ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(kNumbers, Untouched(place)));
+    return deleted == 1 ? Status::Ok() : store_.UpdateOne(kNumbers, Alive(place), remove).status();
   }
-  return DeleteSteps(store_, id);
+  // Also of a number that is not there: a repeat must not remove what is added later.
+  const Document made = MergeUpdates(
+      remove, Doc("$setOnInsert", Doc("_id", store_.seams().ids->Next(), "at", store_.Now())));
+  for (int i = 0; i < kAttempts; ++i) {
+    Status removed = store_.UpdateOne(kNumbers, Unmarked(place, claim), made, true).status();
+    if (!IsDuplicateKey(removed)) {
+      return removed;
+    }
+    ASSIGN_OR_RETURN(auto found, store_.FindOne(kNumbers, place));
+    if (found && Marked(*found, claim)) {
+      return Status::Ok();
+    }
+  }
+  return MakeError(Error::kContention, id);
 }
 
-Status Contacts::DeleteSteps(const Store& store, std::string_view id) const {
-  ASSIGN_OR_RETURN(int64_t deleted, store.DeleteOne(kContacts, Doc("_id", id)));
+Status Contacts::Delete(std::string_view id, const CallKey& key) const {
+  return calls_.DoOnce("contacts.delete", key, Doc("id", id), [&](const Claim& claim) {
+    if (options_.backend == Backend::kTransactional && !embedded()) {
+      return store_.Transact([&](const Store& inside) { return DeleteSteps(inside, id, claim); });
+    }
+    return DeleteSteps(store_, id, claim);
+  });
+}
+
+Status Contacts::DeleteSteps(const Store& store, std::string_view id, const Claim& claim) const {
+  int64_t deleted = 0;
+  if (!claim.keyed) {
+    ASSIGN_OR_RETURN(deleted, store.DeleteOne(kContacts, Untouched(Doc("_id", id))));
+  }
   if (deleted == 0) {
-    return MakeError(Error::kNotFound, id);
+    ASSIGN_OR_RETURN(
+        deleted, store.UpdateOne(kContacts, Alive(Doc("_id", id)),
+                                 Doc("$set", Doc("removed", store.Now(), "removed_by", claim.id),
+                                     "$unset", Doc("numbers", 1))));
+  }
+  if (deleted == 0) {
+    ASSIGN_OR_RETURN(auto found, store.FindOne(kContacts, Doc("_id", id, "removed_by", claim.id)));
+    if (!found) {
+      return MakeError(Error::kNotFound, id);
+    }
   }
   RETURN_IF_ERROR(store.seams().After("contacts.delete.c1"));
   if (embedded()) {
@@ -160,28 +254,36 @@ Status Contacts::DeleteSteps(const Store& store, std::string_view id) const {
 
 Result<JobReport> Contacts::SweepOrphans(std::chrono::milliseconds grace) const {
   JobReport report;
-  Document from = Doc();
-  for (size_t read = embedded() ? 0 : kSweepBatch; read == kSweepBatch;) {
-    ASSIGN_OR_RETURN(auto numbers,
-                     store_.Find(kNumbers, from, {.sort = Doc("_id", 1), .limit = kSweepBatch}));
-    read = numbers.size();
-    for (const Document& number : numbers) {
-      report.examined += 1;
-      if (number["at"].AsDate().millis >= store_.Ago(grace).millis) {
-        report.skipped += 1;
-        continue;
-      }
-      Status alive = RequireContact(TextAt(number, "contact_id"));
-      if (Is(alive, Error::kNotFound)) {
-        ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(kNumbers, Doc("_id", number["_id"])));
-        report.changed += deleted;
-        RETURN_IF_ERROR(store_.seams().After("contacts.sweep_orphans.c1"));
-      } else {
-        RETURN_IF_ERROR(alive);
-      }
+  auto sweep = [&](const Document& number) -> Status {
+    report.examined += 1;
+    if (number["at"].AsDate().millis >= store_.Ago(grace).millis) {
+      report.skipped += 1;
+      return Status::Ok();
     }
-    if (!numbers.empty()) {
-      from = Doc("_id", Doc("$gt", numbers.back()["_id"]));
+    Status alive = RequireContact(TextAt(number, "contact_id"));
+    if (!Is(alive, Error::kNotFound)) {
+      return alive;
+    }
+    ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(kNumbers, Doc("_id", number["_id"])));
+    report.changed += deleted;
+    return store_.seams().After("contacts.sweep_orphans.c1");
+  };
+  if (!embedded()) {
+    RETURN_IF_ERROR(Walk(store_, kNumbers, sweep));
+  }
+  return report;
+}
+
+Result<JobReport> Contacts::PurgeKeys() const {
+  ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
+  const Document old = Doc("removed", Doc("$lt", store_.Ago(options_.tombstone_retention)));
+  int step = 1;
+  for (const char* collection : {kContacts, kNumbers}) {
+    ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteMany(collection, old));
+    RETURN_IF_ERROR(store_.seams().After("contacts.purge_keys", ++step));
+    report += JobReport{.examined = deleted, .changed = deleted};
+    if (embedded()) {
+      break;
     }
   }
   return report;

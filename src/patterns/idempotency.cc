@@ -149,6 +149,9 @@ bool Marked(bson::View document, const Claim& claim) {
 
 Status InsertOnce(const Store& store, std::string_view collection, const Document& document,
                   const Claim& claim) {
+  if (!claim.keyed) {
+    return store.Insert(collection, document);
+  }
   bson::Builder out;
   out.AppendFields(document).Append("call", claim.id);
   Status inserted = store.Insert(collection, out.Finish());

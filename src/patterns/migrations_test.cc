@@ -166,7 +166,7 @@ TEST_P(MigrationsTest, WorkersAndWritersSideBySide) {
 
 TEST_P(MigrationsTest, NodesAreCheckedAndFilled) {
   Nodes nodes = NodesOf(&world_);
-  EXPECT_EQ(nodes.MissingIndexes()->size(), 2u);
+  EXPECT_EQ(nodes.MissingIndexes()->size(), 3u);
   ASSERT_TRUE(nodes.CreateIndexes().ok());
   struct {
     Document node;

@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -33,6 +34,16 @@ Status CheckField(bson::View node, const std::string& name, bson::Type type) {
   return Status::Ok();
 }
 
+Status CheckRequired(bson::View node, const NodeType& type) {
+  for (const char* common : {"url", "title"}) {
+    RETURN_IF_ERROR(CheckField(node, common, bson::Type::kString));
+  }
+  for (const auto& [name, wanted] : type.required) {
+    RETURN_IF_ERROR(CheckField(node, name, wanted));
+  }
+  return type.validate ? type.validate(node) : Status::Ok();
+}
+
 Document WithDefaults(const Document& node, const NodeType& type) {
   bson::Builder out;
   out.AppendFields(node);
@@ -47,16 +58,17 @@ Document WithDefaults(const Document& node, const NodeType& type) {
 }  // namespace
 
 Nodes::Nodes(const Client& client, std::string_view database, const Seams& seams)
-    : store_(client, database, seams) {}
+    : store_(client, database, seams), calls_(store_, "nodes") {}
 
 const std::vector<IndexSpec>& Nodes::Indexes() {
-  static const std::vector<IndexSpec> kIndexes = {{kNodes, R"({"url": 1})", true},
-                                                  {kNodes, R"({"type": 1, "_id": 1})"}};
+  static const std::vector<IndexSpec> kIndexes = {
+      {kNodes, R"({"url": 1})", true}, {kNodes, R"({"type": 1, "_id": 1})"}, Idempotency::Index()};
   return kIndexes;
 }
 
 const std::vector<ShardKeySpec>& Nodes::ShardKeys() {
-  static const std::vector<ShardKeySpec> kKeys = {{kNodes, R"({"url": 1})"}};
+  static const std::vector<ShardKeySpec> kKeys = {{kNodes, R"({"url": 1})"},
+                                                  Idempotency::ShardKey()};
   return kKeys;
 }
 
@@ -72,30 +84,29 @@ Result<const NodeType*> Nodes::TypeOf(bson::View node) const {
   return &found->second;
 }
 
-Result<bson::OwnedValue> Nodes::Insert(const Document& node) const {
+Result<bson::OwnedValue> Nodes::Insert(const Document& node, const CallKey& key) const {
   ASSIGN_OR_RETURN(const NodeType* type, TypeOf(node));
-  for (const char* common : {"url", "title"}) {
-    RETURN_IF_ERROR(CheckField(node, common, bson::Type::kString));
-  }
-  for (const auto& [name, wanted] : type->required) {
-    RETURN_IF_ERROR(CheckField(node, name, wanted));
-  }
-  if (type->validate) {
-    RETURN_IF_ERROR(type->validate(node));
-  }
+  RETURN_IF_ERROR(CheckRequired(node, *type));
+  ASSIGN_OR_RETURN(Document made, calls_.Once("nodes.insert", key, node, [&](const Claim& claim) {
+    return InsertChecked(node, *type, claim);
+  }));
+  return bson::OwnedValue(made["_id"]);
+}
+
+Result<Document> Nodes::InsertChecked(const Document& node, const NodeType& type,
+                                      const Claim& claim) const {
   bson::Builder out;
-  bson::OwnedValue id(node.view().Has("_id") ? node["_id"]
-                                             : bson::Value(store_.seams().ids->Next()));
+  const bson::OwnedValue id(node.view().Has("_id") ? node["_id"] : bson::Value(claim.id));
   out.Append("_id", id.value());
   for (const bson::Element& field : node.view()) {
     if (field.name() != "_id" && field.name() != "schema_version") {
       out.Append(field);
     }
   }
-  out.Append("schema_version", type->schema_version);
-  RETURN_IF_ERROR(store_.Insert(kNodes, out.Finish()));
+  const Document stored = out.Append("schema_version", type.schema_version).Finish();
+  RETURN_IF_ERROR(InsertOnce(store_, kNodes, stored, claim));
   RETURN_IF_ERROR(store_.seams().After("nodes.insert.c1"));
-  return id;
+  return Doc("_id", id);
 }
 
 Result<std::vector<Document>> Nodes::Find(const Document& filter, FindOptions options) const {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/orders.h"
 
+#include <set>
+
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -43,9 +46,13 @@ const std::vector<ShardKeySpec>& Orders::ShardKeys() {
   return kKeys;
 }
 
-Status Orders::Create(std::string_view order) const {
-  RETURN_IF_ERROR(store_.Insert(kOrders, Doc("_id", order, "total", int64_t{0}, "items", List())));
-  return store_.seams().After("orders.create.c1");
+Status Orders::Create(std::string_view order, const CallKey& key) const {
+  const Document empty = Doc("_id", order, "total", int64_t{0}, "items", List());
+  return calls_.DoOnce("orders.create", key, Doc("order", order),
+                       [&](const Claim& claim) -> Status {
+                         RETURN_IF_ERROR(InsertOnce(store_, kOrders, empty, claim));
+                         return store_.seams().After("orders.create.c1");
+                       });
 }
 
 Status Orders::Add(std::string_view order, std::string_view sku, int64_t price, int64_t quantity,

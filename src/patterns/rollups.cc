@@ -80,13 +80,16 @@ Document JobState(Date last_run, Date closed) {
 }  // namespace
 
 Rollups::Rollups(const Client& client, std::string_view database, RollupsOptions options)
-    : options_(std::move(options)), store_(client, database, options_.seams) {}
+    : options_(std::move(options)),
+      store_(client, database, options_.seams),
+      calls_(store_, "rollups") {}
 
 const std::vector<IndexSpec>& Rollups::Indexes() {
   static const std::vector<IndexSpec> kIndexes = [] {
     std::vector<IndexSpec> indexes = {{kEvents, R"({"ing": 1})"},
                                       {kEvents, R"({"userid": 1, "ts": 1})"},
-                                      {kEvents, R"({"ts": 1})"}};
+                                      {kEvents, R"({"ts": 1})"},
+                                      Idempotency::Index()};
     for (const Row& row : kRows) {
       indexes.push_back({row.collection, R"({"_id.u": 1, "_id.d": 1})"});
     }
@@ -97,7 +100,8 @@ const std::vector<IndexSpec>& Rollups::Indexes() {
 
 const std::vector<ShardKeySpec>& Rollups::ShardKeys() {
   static const std::vector<ShardKeySpec> kKeys = [] {
-    std::vector<ShardKeySpec> keys = {{kEvents, R"({"userid": 1, "ts": 1})"}};
+    std::vector<ShardKeySpec> keys = {{kEvents, R"({"userid": 1, "ts": 1})"},
+                                      Idempotency::ShardKey()};
     for (const Row& row : kRows) {
       keys.push_back({row.collection, R"({"_id.u": 1, "_id.d": 1})"});
     }
@@ -127,17 +131,24 @@ Status Rollups::Record(const RollupEvent& event, const CallKey& key) const {
   return store_.seams().After("rollups.record.c1");
 }
 
-Result<int64_t> Rollups::ReserveIds(std::string_view sequence, int64_t k) const {
-  for (;;) {
-    auto taken =
-        store_.FindAndUpdate(kSequences, Doc("_id", sequence), Doc("$inc", Doc("inc", k)), true);
-    if (IsDuplicateKey(taken.status())) {  // another made it first
-      continue;
+// Whoever repeats a call takes other numbers; the ones kept first are the call's, the rest a gap.
+Result<int64_t> Rollups::ReserveIds(std::string_view sequence, int64_t k,
+                                    const CallKey& key) const {
+  auto reserve = [&](const Claim&) -> Result<Document> {
+    for (;;) {
+      auto taken =
+          store_.FindAndUpdate(kSequences, Doc("_id", sequence), Doc("$inc", Doc("inc", k)), true);
+      if (IsDuplicateKey(taken.status())) {  // another made it first
+        continue;
+      }
+      RETURN_IF_ERROR(taken.status());
+      RETURN_IF_ERROR(store_.seams().After("rollups.reserve_ids.c1"));
+      return Doc("first", IntegerAt(**taken, "inc") - k);
     }
-    RETURN_IF_ERROR(taken.status());
-    RETURN_IF_ERROR(store_.seams().After("rollups.reserve_ids.c1"));
-    return IntegerAt(**taken, "inc") - k;
-  }
+  };
+  ASSIGN_OR_RETURN(Document block, calls_.Once("rollups.reserve_ids", key,
+                                               Doc("sequence", sequence, "k", k), reserve));
+  return IntegerAt(block, "first");
 }
 
 Result<Rollups::Dirty> Rollups::DirtyHours(const Document& filter) const {
@@ -161,20 +172,28 @@ Rollups::Dirty Rollups::Raised(const Dirty& below, Level level) const {
   return raised;
 }
 
+// The sums of an interval's inputs; nothing when there are none.
+Result<std::optional<Document>> Rollups::SumUp(const std::string& user, Date start, Level level,
+                                               Date known) const {
+  const Row& row = RowOf(level);
+  const Date end = NextBucket(start, level, options_.week);
+  ASSIGN_OR_RETURN(auto sums,
+                   store_.Aggregate(row.from_collection, SumOf(row, user, start, end, known)));
+  return sums.empty() ? std::nullopt : std::optional<Document>(sums.front());
+}
+
 // The token in the filter keeps out the write of a worker that computed it before another, with a
 // later turn, saw more events.
 Status Rollups::Recompute(const std::string& user, Date start, Level level, int64_t token,
                           Date known) const {
   const Row& row = RowOf(level);
-  const Date end = NextBucket(start, level, options_.week);
   const Document id = Doc("u", user, "d", start);
   const Document mine = Doc("_id", id, "token", Doc("$lte", token));
-  ASSIGN_OR_RETURN(auto sums,
-                   store_.Aggregate(row.from_collection, SumOf(row, user, start, end, known)));
-  if (sums.empty()) {
+  ASSIGN_OR_RETURN(auto found, SumUp(user, start, level, known));
+  if (!found) {
     return store_.DeleteOne(row.collection, mine).status();
   }
-  const Document& sum = sums.front();
+  const Document& sum = *found;
   const double mean = DoubleAt(sum, "total") / static_cast<double>(IntegerAt(sum, "count"));
   const Document value = Doc("total", sum["total"], "count", IntegerAt(sum, "count"), "mean", mean,
                              "min", sum["min"], "max", sum["max"], "ts", store_.Now());

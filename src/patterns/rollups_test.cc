@@ -83,7 +83,7 @@ class RollupsTest : public ::testing::TestWithParam<Place> {
 
 TEST_P(RollupsTest, LevelsOfOneEvent) {
   Rollups rollups = RollupsOf(&world_);
-  EXPECT_EQ(rollups.MissingIndexes()->size(), 8u);
+  EXPECT_EQ(rollups.MissingIndexes()->size(), 9u);
   ASSERT_TRUE(rollups.CreateIndexes().ok());
   ASSERT_TRUE(rollups.Record({"rick", ToDate({2010, 10, 10, 14, 17, 22}), 95}).ok());
   EXPECT_EQ(rollups.Run()->changed, 0);  // too young

@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -64,26 +65,32 @@ Result<Document> OutcomeOf(Document record, const Document& fields) {
 Transfers::Transfers(const Client& client, std::string_view database, TransfersOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
-      saga_(store_, {kTransfer, kTransactions, PlanTransfer}) {}
+      saga_(store_, {kTransfer, kTransactions, PlanTransfer}),
+      calls_(store_, "transfers") {}
 
 const std::vector<IndexSpec>& Transfers::Indexes() {
-  static const std::vector<IndexSpec> kIndexes = {{kTransactions, R"({"state": 1, "ts": 1})"}};
+  static const std::vector<IndexSpec> kIndexes = {{kTransactions, R"({"state": 1, "ts": 1})"},
+                                                  Idempotency::Index()};
   return kIndexes;
 }
 
 const std::vector<ShardKeySpec>& Transfers::ShardKeys() {
   static const std::vector<ShardKeySpec> kKeys = {{kAccounts, R"({"_id": "hashed"})"},
-                                                  {kTransactions, R"({"_id": "hashed"})"}};
+                                                  {kTransactions, R"({"_id": "hashed"})"},
+                                                  Idempotency::ShardKey()};
   return kKeys;
 }
 
-Status Transfers::OpenAccount(std::string_view id, int64_t balance) const {
+Status Transfers::OpenAccount(std::string_view id, int64_t balance, const CallKey& key) const {
   if (balance < 0) {
     return MakeError(Error::kInvalidAmount, "a balance is not negative");
   }
-  RETURN_IF_ERROR(store_.Insert(
-      kAccounts, Doc("_id", id, "balance", balance, "txns", List(), "voided", List())));
-  return store_.seams().After("transfers.open_account.c1");
+  const Document account = Doc("_id", id, "balance", balance, "txns", List(), "voided", List());
+  return calls_.DoOnce("transfers.open_account", key, Doc("id", id, "balance", balance),
+                       [&](const Claim& claim) -> Status {
+                         RETURN_IF_ERROR(InsertOnce(store_, kAccounts, account, claim));
+                         return store_.seams().After("transfers.open_account.c1");
+                       });
 }
 
 Result<TransferRecord> Transfers::Transfer(int64_t amount, std::string_view source,
@@ -188,6 +195,12 @@ Result<Balance> Transfers::GetBalance(std::string_view id) const {
     result.pending_out += IntegerAt(record, "amt");
   }
   return result;
+}
+
+Result<JobReport> Transfers::Purge() const {
+  ASSIGN_OR_RETURN(JobReport report, saga_.Purge(options_.tombstone_retention));
+  ASSIGN_OR_RETURN(JobReport keys, calls_.Purge(options_.tombstone_retention));
+  return report += keys;
 }
 
 }  // namespace quire::patterns

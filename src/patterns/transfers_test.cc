@@ -169,7 +169,7 @@ TEST_P(TransfersTest, ManyClientsAndCleanersConserveMoney) {
 }
 
 TEST_P(TransfersTest, QueriesUseTheIndexes) {
-  EXPECT_EQ(BankOf(&world_).MissingIndexes()->size(), 1u);
+  EXPECT_EQ(BankOf(&world_).MissingIndexes()->size(), 2u);
   OpenTwo(&world_);
   EXPECT_TRUE(BankOf(&world_).MissingIndexes()->empty());
   for (int i = 0; i < 5; ++i) {

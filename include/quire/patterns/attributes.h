@@ -3,12 +3,14 @@
 // Free-form attributes that can be searched, in three encodings.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "quire/patterns/error.h"
+#include "quire/patterns/idempotency.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -27,7 +29,7 @@ Result<bson::OwnedValue> EncodeAttributes(const Attributes& attributes, Attribut
 // The attributes again. Error: WrongType when the value is not of that encoding.
 Result<Attributes> DecodeAttributes(const bson::Value& properties, AttributeEncoding encoding);
 
-// Documents: products {_id, properties}. Safe for concurrent use.
+// Documents: products {_id, properties, marks}; idempotency. Safe for concurrent use.
 class AttributeCatalog {
  public:
   // `known` are the names that get an index each with kDocument; the others need none.
@@ -41,7 +43,8 @@ class AttributeCatalog {
   }
 
   // Stores or replaces the attributes of a product. Errors as in EncodeAttributes.
-  Status Put(std::string_view id, const Attributes& attributes) const;
+  Status Put(std::string_view id, const Attributes& attributes,
+             const CallKey& key = std::nullopt) const;
   // Error: NotFound.
   Result<Attributes> Get(std::string_view id) const;
 
@@ -56,10 +59,17 @@ class AttributeCatalog {
   Result<bson::Document> RangeFilter(std::string_view name, const bson::Value& lo,
                                      const bson::Value& hi) const;
 
+  // Forgets keys first used `retention` ago.
+  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
+    return calls_.Purge(retention);
+  }
+
  private:
   Result<std::vector<std::string>> Ids(const Result<bson::Document>& filter) const;
+  Status PutOnce(std::string_view id, const bson::OwnedValue& properties, const Claim& claim) const;
 
   Store store_;
+  Idempotency calls_;
   AttributeEncoding encoding_;
   std::vector<std::string> known_keys_;  // of the indexes over known names, as JSON
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quire/patterns/error.h"
+#include "quire/patterns/idempotency.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -19,6 +20,9 @@ enum class ContactModel { kEmbedded, kReferenced };
 struct ContactsOptions {
   ContactModel model = ContactModel::kEmbedded;
   Backend backend = Backend::kCompensating;  // of Delete in the referenced model
+  // How long keys, and what keyed calls removed, are remembered: longer than any write may be
+  // delayed.
+  std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   Seams seams = {};
 };
 
@@ -30,8 +34,10 @@ struct Contact {
 };
 
 // Documents: embedded contacts {_id, name, zip_code, numbers: [...]}; referenced contacts {_id,
-// name, zip_code} and numbers {_id, contact_id, number, at}. Ids are never used again after a
-// contact was deleted. Safe for concurrent use.
+// name, zip_code} and numbers {_id, contact_id, number, at}; idempotency. What calls with a key
+// have touched has `call` or `marks`, and stays with `removed` (and `removed_by`), unseen by
+// readers, when it is deleted, until PurgeKeys. Ids are never used again after a contact was
+// deleted. Safe for concurrent use.
 class Contacts {
  public:
   Contacts(const Client& client, std::string_view database, ContactsOptions options = {});
@@ -44,30 +50,40 @@ class Contacts {
   }
 
   // Without numbers. Error: DuplicateKey.
-  Status Create(std::string_view id, std::string_view name, std::string_view zip_code) const;
+  Status Create(std::string_view id, std::string_view name, std::string_view zip_code,
+                const CallKey& key = std::nullopt) const;
   // Error: NotFound.
   Result<Contact> Get(std::string_view id) const;
   // The contacts with that number, by id.
   Result<std::vector<Contact>> FindByNumber(std::string_view number) const;
   // A number that is there already stays once; one that is not there is removed without error.
   // Error: NotFound (no such contact).
-  Status AddNumber(std::string_view id, std::string_view number) const;
-  Status RemoveNumber(std::string_view id, std::string_view number) const;
+  Status AddNumber(std::string_view id, std::string_view number,
+                   const CallKey& key = std::nullopt) const;
+  Status RemoveNumber(std::string_view id, std::string_view number,
+                      const CallKey& key = std::nullopt) const;
   // Error: NotFound.
-  Status Delete(std::string_view id) const;
+  Status Delete(std::string_view id, const CallKey& key = std::nullopt) const;
 
   // Deletes numbers older than `grace` whose contact is gone: what crashed deletions left, which no
   // reader sees. Nothing to do in the embedded model.
   Result<JobReport> SweepOrphans(std::chrono::milliseconds grace) const;
+  // Forgets keys, and what was removed, after the retention.
+  Result<JobReport> PurgeKeys() const;
 
  private:
   bool embedded() const { return options_.model == ContactModel::kEmbedded; }
   Result<std::vector<Contact>> WithNumbers(const std::vector<bson::Document>& found) const;
   Status RequireContact(std::string_view id) const;
-  Status DeleteSteps(const Store& store, std::string_view id) const;
+  Status ChangeEmbedded(std::string_view id, const bson::Document& update,
+                        const Claim& claim) const;
+  Status AddReferenced(std::string_view id, std::string_view number, const Claim& claim) const;
+  Status RemoveReferenced(std::string_view id, std::string_view number, const Claim& claim) const;
+  Status DeleteSteps(const Store& store, std::string_view id, const Claim& claim) const;
 
   ContactsOptions options_;
   Store store_;
+  Idempotency calls_;
 };
 
 }  // namespace quire::patterns

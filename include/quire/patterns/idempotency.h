@@ -63,8 +63,8 @@ bson::Document Unmarked(const bson::Document& filter, const Claim& claim);
 bson::Document Marking(const bson::Document& update, const Claim& claim);
 bool Marked(bson::View document, const Claim& claim);
 
-// Inserts a document, which has an _id of the caller's choice, with the claim's id in `call`: all
-// holders of the claim may. Error: DuplicateKey (of another call's).
+// Inserts a document, which has an _id of the caller's choice, with the claim's id in `call` (not
+// without a key): all holders of the claim may. Error: DuplicateKey (of another call's).
 Status InsertOnce(const Store& store, std::string_view collection, const bson::Document& document,
                   const Claim& claim);
 

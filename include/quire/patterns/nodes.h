@@ -4,6 +4,7 @@
 // defaults on the way out.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "quire/patterns/error.h"
+#include "quire/patterns/idempotency.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -25,8 +27,8 @@ struct NodeType {
   int32_t schema_version = 1;
 };
 
-// Documents: nodes {_id, url (unique), type, schema_version, title, ...}. Register everything
-// first; then safe for concurrent use.
+// Documents: nodes {_id, url (unique), type, schema_version, title, ...}; idempotency. Register
+// everything first; then safe for concurrent use.
 class Nodes {
  public:
   Nodes(const Client& client, std::string_view database, const Seams& seams = {});
@@ -42,17 +44,26 @@ class Nodes {
 
   // Stores the node with its type's schema_version; its _id. Errors: UnknownType, MissingField
   // (also url and title), WrongType, what `validate` says, DuplicateKey (the url).
-  Result<bson::OwnedValue> Insert(const bson::Document& node) const;
+  Result<bson::OwnedValue> Insert(const bson::Document& node,
+                                  const CallKey& key = std::nullopt) const;
   // Nodes of any types, with defaults filled in. `filter` is over common fields.
   Result<std::vector<bson::Document>> Find(const bson::Document& filter,
                                            FindOptions options = {}) const;
   // The node with defaults filled in, in memory only. Errors: NotFound, UnknownType.
   Result<bson::Document> Load(const bson::Value& id) const;
 
+  // Forgets keys first used `retention` ago.
+  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
+    return calls_.Purge(retention);
+  }
+
  private:
   Result<const NodeType*> TypeOf(bson::View node) const;
+  Result<bson::Document> InsertChecked(const bson::Document& node, const NodeType& type,
+                                       const Claim& claim) const;
 
   Store store_;
+  Idempotency calls_;
   std::map<std::string, NodeType, std::less<>> types_;
 };
 

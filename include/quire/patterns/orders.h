@@ -39,7 +39,7 @@ class Orders {
   }
 
   // Error: DuplicateKey.
-  Status Create(std::string_view order) const;
+  Status Create(std::string_view order, const CallKey& key = std::nullopt) const;
   // Adds `quantity` of an article at that price; with a key once, however often it is repeated.
   // Errors: InvalidAmount (quantity below 1, price below 0), OrderNotFound, PriceChanged (the order
   // has it at another price), Contention, IdempotencyKeyReuse.

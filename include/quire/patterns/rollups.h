@@ -43,10 +43,10 @@ struct RollupValue {
 
 // Documents: events {_id, userid, ts, length, ing}; stats.hourly, .daily, .weekly, .monthly and
 // .yearly {_id: {u, d}, value: {total, count, mean, min, max, ts}, token, late_ids}; agg_late {_id:
-// event, u, d, length, applied}; my_sequence {_id, inc}; jobs (see lease.h). Every level is
-// computed anew from all of its inputs and replaced, never added to: runs may be repeated, crash
-// and overlap. An hour computed anew counts the raw events that are still there: Close hours before
-// their events are removed. Safe for concurrent use.
+// event, u, d, length, applied}; my_sequence {_id, inc}; jobs (see lease.h); idempotency. Every
+// level is computed anew from all of its inputs and replaced, never added to: runs may be repeated,
+// crash and overlap. An hour computed anew counts the raw events that are still there: Close hours
+// before their events are removed. Safe for concurrent use.
 class Rollups {
  public:
   Rollups(const Client& client, std::string_view database, RollupsOptions options = {});
@@ -62,9 +62,15 @@ class Rollups {
   // repeated while the event is there. Error: IdempotencyKeyReuse.
   Status Record(const RollupEvent& event, const CallKey& key = std::nullopt) const;
 
-  // k consecutive numbers that nobody else gets: the first of them. Crashes leave gaps.
+  // k consecutive numbers that nobody else gets: the first of them. Crashes leave gaps. With a key
+  // repeating the call returns the same numbers.
   // REQUIRES: k > 0.
-  Result<int64_t> ReserveIds(std::string_view sequence, int64_t k) const;
+  Result<int64_t> ReserveIds(std::string_view sequence, int64_t k,
+                             const CallKey& key = std::nullopt) const;
+  // Forgets the keys of ReserveIds first used `retention` ago.
+  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
+    return calls_.Purge(retention);
+  }
 
   // Rolls up what was recorded since the last run, up to `delay` ago. Does nothing while another
   // worker holds the job (skipped is 1). Error: LeaseLost.
@@ -92,6 +98,8 @@ class Rollups {
   };
   Result<JobReport> Cascade(const Dirty& hours, int64_t token, const Closing& closing) const;
   Dirty Raised(const Dirty& below, Level level) const;
+  Result<std::optional<bson::Document>> SumUp(const std::string& user, bson::Date start,
+                                              Level level, bson::Date known) const;
   Status Recompute(const std::string& user, bson::Date start, Level level, int64_t token,
                    bson::Date known) const;
   Status AddLate(const bson::Document& event, int64_t token) const;
@@ -101,6 +109,7 @@ class Rollups {
 
   RollupsOptions options_;
   Store store_;
+  Idempotency calls_;
 };
 
 }  // namespace quire::patterns

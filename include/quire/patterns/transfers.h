@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quire/patterns/idempotency.h"
 #include "quire/patterns/saga.h"
 #include "quire/patterns/store.h"
 
@@ -46,7 +47,7 @@ struct Balance {
 };
 
 // Documents: accounts {_id, balance, txns, voided}, transactions {_id, state, ts, amt, src, dst,
-// ended, error}. Safe for concurrent use.
+// ended, error}; idempotency (of OpenAccount). Safe for concurrent use.
 class Transfers {
  public:
   Transfers(const Client& client, std::string_view database, TransfersOptions options = {});
@@ -59,7 +60,7 @@ class Transfers {
   }
 
   // Errors: InvalidAmount (negative), DuplicateKey.
-  Status OpenAccount(std::string_view id, int64_t balance) const;
+  Status OpenAccount(std::string_view id, int64_t balance, const CallKey& key = std::nullopt) const;
 
   // Moves `amount`. With a key, repeating the call returns the first call's outcome.
   // Errors: InvalidAmount, SameAccount, UnknownAccount, InsufficientFunds, TransactionExpired,
@@ -76,8 +77,8 @@ class Transfers {
 
   // Finishes or undoes what crashed clients left behind. Any number may run at once.
   Result<JobReport> Cleanup() const { return saga_.Cleanup(options_.max_time); }
-  // Forgets ended transfers after the retention.
-  Result<JobReport> Purge() const { return saga_.Purge(options_.tombstone_retention); }
+  // Forgets ended transfers and keys after the retention.
+  Result<JobReport> Purge() const;
 
  private:
   Result<bson::Document> RunTransaction(const bson::Document& fields) const;
@@ -86,6 +87,7 @@ class Transfers {
   TransfersOptions options_;
   Store store_;
   Saga saga_;
+  Idempotency calls_;
 };
 
 }  // namespace quire::patterns
