@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/try.h"
@@ -22,6 +24,7 @@ constexpr bson::Date kNever{std::numeric_limits<int64_t>::max()};
 constexpr size_t kMaxBatchDocuments = 100'000;
 constexpr size_t kMaxBatchBytes = 15'000'000;
 constexpr size_t kImportLines = 1000;
+constexpr int kDuplicateKey = 11000;
 
 std::string LineId(std::string_view source, int64_t line, std::string_view text) {
   const std::string whole =
@@ -40,6 +43,10 @@ bson::Date TimeOf(bson::View event) {
     time = event["GeneratedOn"];
   }
   return time.type() == bson::Type::kDate ? time.AsDate() : kEver;
+}
+
+bool Unacknowledged(const Document& concern) {
+  return concern.view().Has("w") && concern["w"].is_number() && IntegerAt(concern, "w") == 0;
 }
 
 // After the document at (time, id) within [from, to).
@@ -150,8 +157,14 @@ Result<InsertReport> EventLog::InsertMany(const std::vector<Document>& events, b
     batch.bytes += shaped[i].bytes().size();
   }
   int step = 0;
-  for (const Batch& batch : batches) {
+  for (Batch& batch : batches) {
+    std::vector<InsertError> archived;
+    RETURN_IF_ERROR(LeaveArchived(&batch, shaped, ordered, &archived));
     RETURN_IF_ERROR(Send(batch, shaped, ordered, concern, &report));
+    const bool stopped = ordered && !report.errors.empty();
+    if (!stopped && !Unacknowledged(concern)) {
+      report.errors.insert(report.errors.end(), archived.begin(), archived.end());
+    }
     RETURN_IF_ERROR(store_.seams().After("event_log.insert", ++step));
     if (ordered && !report.errors.empty()) {
       break;
@@ -160,9 +173,50 @@ Result<InsertReport> EventLog::InsertMany(const std::vector<Document>& events, b
   return report;
 }
 
+Status EventLog::LeaveArchived(Batch* batch, const std::vector<Document>& events, bool ordered,
+                               std::vector<InsertError>* found) const {
+  if (options_.retention != Retention::kRenamedCollections) {
+    return Status::Ok();
+  }
+  bson::Date first = kNever;
+  bson::Date last = kEver;
+  std::vector<bson::OwnedValue> ids;
+  for (size_t index : batch->indexes) {
+    first = std::min(first, TimeOf(events[index]));
+    last = std::max(last, TimeOf(events[index]));
+    ids.emplace_back(events[index]["_id"]);
+  }
+  std::set<std::string> archived;
+  ASSIGN_OR_RETURN(auto archives, units_->Archives(first, bson::Date{last.millis + 1}));
+  for (const Unit& archive : archives) {
+    ASSIGN_OR_RETURN(auto there,
+                     store_.Find(archive.collection, Doc("_id", Doc("$in", ListOf(ids))),
+                                 {.projection = Doc("_id", 1)}));
+    for (const Document& event : there) {
+      archived.insert(std::string(event.bytes()));
+    }
+  }
+  std::vector<size_t> left;
+  for (size_t index : batch->indexes) {
+    if (!archived.contains(std::string(Doc("_id", events[index]["_id"]).bytes()))) {
+      left.push_back(index);
+      continue;
+    }
+    found->push_back({index, kDuplicateKey, "E11000 duplicate key: an archive has the event"});
+    if (ordered) {
+      break;
+    }
+  }
+  batch->indexes = std::move(left);
+  return Status::Ok();
+}
+
 Status EventLog::Send(const Batch& batch, const std::vector<Document>& events, bool ordered,
                       const Document& concern, InsertReport* report) const {
   RETURN_IF_ERROR(units_->Prepare(batch.unit));
+  if (batch.indexes.empty()) {
+    return Status::Ok();
+  }
   bson::Builder command;
   command.Append("insert", batch.unit.collection).Append("ordered", ordered);
   if (!concern.empty()) {
@@ -174,7 +228,7 @@ Status EventLog::Send(const Batch& batch, const std::vector<Document>& events, b
   }
   command.End();
   ASSIGN_OR_RETURN(Document reply, units_->In(batch.unit).RunWrite(command.Finish()));
-  if (concern.view().Has("w") && concern["w"].is_number() && IntegerAt(concern, "w") == 0) {
+  if (Unacknowledged(concern)) {
     return Status::Ok();
   }
   report->inserted += IntegerAt(reply, "n");
@@ -262,6 +316,12 @@ Result<Page> EventLog::Query(const Document& equality, bson::Date from, bson::Da
   Page result;
   const bson::Date start = after.empty() ? from : after["time"].AsDate();
   ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(start, to));
+  if (options_.retention == Retention::kRenamedCollections) {
+    from.millis = std::max(from.millis, store_.Ago(options_.horizon).millis + 1);
+    ASSIGN_OR_RETURN(result.documents,
+                     Merged(units, Interval(equality, from, to, after), page.limit));
+    units.clear();
+  }
   for (const Unit& unit : units) {
     const int64_t room = page.limit - static_cast<int64_t>(result.documents.size());
     if (room <= 0) {
@@ -276,7 +336,32 @@ Result<Page> EventLog::Query(const Document& equality, bson::Date from, bson::Da
     const Document& last = result.documents.back();
     result.next = EncodePageEnd(Doc("time", last["time"], "_id", last["_id"]));
   }
+  auto twice = std::unique(
+      result.documents.begin(), result.documents.end(),
+      [](const Document& a, const Document& b) { return a["_id"].BinaryEquals(b["_id"]); });
+  result.documents.erase(twice, result.documents.end());
   return result;
+}
+
+// The units' times overlap.
+Result<std::vector<Document>> EventLog::Merged(const std::vector<Unit>& units,
+                                               const Document& filter, int64_t limit) const {
+  const Document sort = Doc("time", 1, "_id", 1);
+  if (limit <= 0) {
+    return std::vector<Document>();
+  }
+  if (units.size() == 1) {
+    return store_.Find(units[0].collection, filter, {.sort = sort, .limit = limit});
+  }
+  const Pipeline of_one = {Doc("$match", filter), Doc("$sort", sort), Doc("$limit", limit)};
+  Pipeline pipeline = of_one;
+  for (size_t i = 1; i < units.size(); ++i) {
+    pipeline.push_back(
+        Doc("$unionWith", Doc("coll", units[i].collection, "pipeline", ListOf(of_one))));
+  }
+  pipeline.push_back(Doc("$sort", sort));
+  pipeline.push_back(Doc("$limit", limit));
+  return store_.Aggregate(units[0].collection, pipeline);
 }
 
 Result<Page> EventLog::ByPath(std::string_view path, const PageRequest& page) const {
@@ -302,30 +387,31 @@ Result<std::vector<DailyHits>> EventLog::CountByDayAndPath(bson::Date from, bson
                         "hits", Doc("$sum", int64_t{1}))),
       Doc("$sort", Doc("_id", 1))};
   ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(from, to));
-  std::vector<DailyHits> hits;
+  std::map<std::tuple<std::string, int64_t, int64_t, int64_t>, int64_t> sums;
   for (const Unit& unit : units) {
     ASSIGN_OR_RETURN(auto groups, units_->In(unit).Aggregate(unit.collection, pipeline));
     for (const Document& group : groups) {
-      hits.push_back({std::string(TextAt(group, "_id.path")),
-                      static_cast<int32_t>(IntegerAt(group, "_id.y")),
-                      static_cast<int32_t>(IntegerAt(group, "_id.m")),
-                      static_cast<int32_t>(IntegerAt(group, "_id.d")), IntegerAt(group, "hits")});
+      sums[{std::string(TextAt(group, "_id.path")), IntegerAt(group, "_id.y"),
+            IntegerAt(group, "_id.m"), IntegerAt(group, "_id.d")}] += IntegerAt(group, "hits");
     }
   }
-  std::sort(hits.begin(), hits.end(), [](const DailyHits& a, const DailyHits& b) {
-    return std::tie(a.path, a.year, a.month, a.day) < std::tie(b.path, b.year, b.month, b.day);
-  });
+  std::vector<DailyHits> hits;
+  for (const auto& [key, sum] : sums) {
+    const auto& [path, year, month, day] = key;
+    hits.push_back({path, static_cast<int32_t>(year), static_cast<int32_t>(month),
+                    static_cast<int32_t>(day), sum});
+  }
   return hits;
 }
+
+Result<JobReport> EventLog::Rotate() const { return units_->Rotate(); }
 
 Result<JobReport> EventLog::DropExpired() const {
   JobReport report;
   ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
-  const bool rotated = options_.retention == Retention::kDailyCollections ||
-                       options_.retention == Retention::kMonthlyDatabases;
   for (const Unit& unit : units) {
     report.examined += 1;
-    if (!rotated || !units_->Expired(unit, unit.from)) {
+    if (!units_->Droppable(unit)) {
       report.skipped += 1;
       continue;
     }

@@ -21,7 +21,8 @@ using bson::Document;
 using std::chrono::hours;
 
 constexpr Retention kRetentions[] = {Retention::kCapped, Retention::kTtl,
-                                     Retention::kDailyCollections, Retention::kMonthlyDatabases};
+                                     Retention::kDailyCollections, Retention::kMonthlyDatabases,
+                                     Retention::kRenamedCollections};
 constexpr int64_t kHour = 3'600'000;
 constexpr int64_t kDay = 24 * kHour;
 
@@ -419,9 +420,7 @@ class RandomEventLog : public RandomWorkload {
       const Date time{start_ - days_back * kDay};
       const Date end = NextBucket(
           time, retention_ == Retention::kDailyCollections ? Level::kDay : Level::kMonth);
-      const bool rotated =
-          retention_ == Retention::kDailyCollections || retention_ == Retention::kMonthlyDatabases;
-      expected += !rotated || end.millis > cutoff ? 1 : 0;
+      expected += !Rotated() || end.millis > cutoff ? 1 : 0;
     };
     for (int from : {0, 1}) {
       for (int number : from == 0 ? bulks_ : files_) {
@@ -439,11 +438,15 @@ class RandomEventLog : public RandomWorkload {
   static constexpr int kEvents = 4;
   static int64_t DaysBack(int number, int i) { return number * 7 + i * 3; }
 
+  // In units whose names are of times.
+  bool Rotated() const {
+    return retention_ == Retention::kDailyCollections || retention_ == Retention::kMonthlyDatabases;
+  }
   EventLog At(World* world, const Seams& seams) {
     return EventLog(world->client, world->database,
                     {.retention = retention_,
                      // A background that has the time of today deletes nothing of this history.
-                     .horizon = hours(24 * (retention_ == Retention::kTtl ? 365 * 60 : 40)),
+                     .horizon = hours(24 * (Rotated() ? 40 : 365 * 60)),
                      .seams = seams});
   }
   size_t Stored(World* world) {

@@ -13,7 +13,6 @@ namespace quire::patterns {
 
 namespace {
 
-constexpr char kEvents[] = "events";
 constexpr int kNamespaceExists = 48;
 constexpr bson::Date kEver{std::numeric_limits<int64_t>::min()};
 constexpr bson::Date kNever{std::numeric_limits<int64_t>::max()};
@@ -55,11 +54,14 @@ std::vector<IndexSpec> EventLog::Units::Indexes(const Unit& unit) const {
   return indexes;
 }
 
+EventLog::Unit EventLog::Units::Current() const { return {database_, kEvents, kEver, kNever}; }
+
 EventLog::Unit EventLog::Units::For(bson::Date time) const {
   switch (options_.retention) {
     case Retention::kCapped:
     case Retention::kTtl:
-      return {database_, kEvents, kEver, kNever};
+    case Retention::kRenamedCollections:
+      return Current();
     case Retention::kDailyCollections:
       return {database_, std::string(kEvents) + "_" + DayKey(time), BucketStart(time, Level::kDay),
               NextBucket(time, Level::kDay)};
@@ -76,6 +78,7 @@ bool EventLog::Units::Expired(const Unit& unit, bson::Date time) const {
     case Retention::kCapped:
       return false;
     case Retention::kTtl:
+    case Retention::kRenamedCollections:
       return time.millis <= cutoff;
     case Retention::kDailyCollections:
     case Retention::kMonthlyDatabases:
@@ -84,12 +87,33 @@ bool EventLog::Units::Expired(const Unit& unit, bson::Date time) const {
   return unit.to.millis <= cutoff;
 }
 
+bool EventLog::Units::Droppable(const Unit& unit) const {
+  switch (options_.retention) {
+    case Retention::kCapped:
+    case Retention::kTtl:
+      return false;
+    case Retention::kDailyCollections:
+    case Retention::kMonthlyDatabases:
+    case Retention::kRenamedCollections:
+      break;
+  }
+  return unit.to.millis <= options_.seams.clock->Now().millis - options_.horizon.count();
+}
+
 Status EventLog::Units::Prepare(const Unit& unit) {
+  bool known = false;
   {
     std::lock_guard lock(mutex_);
-    if (prepared_.contains(unit)) {
-      return Status::Ok();
-    }
+    known = prepared_.contains(unit);
+  }
+  if (known && renamed()) {  // a rotation may have crashed when it was away
+    ASSIGN_OR_RETURN(known, Exists(kEvents));
+  }
+  if (known) {
+    return Status::Ok();
+  }
+  if (renamed()) {
+    RETURN_IF_ERROR(Restore());
   }
   if (options_.retention == Retention::kCapped) {
     bson::Builder capped;
@@ -121,6 +145,11 @@ Result<std::vector<EventLog::Unit>> EventLog::Units::Existing(bson::Date from,
   if (options_.retention == Retention::kCapped || options_.retention == Retention::kTtl) {
     return std::vector<Unit>{For(from)};
   }
+  if (renamed()) {
+    ASSIGN_OR_RETURN(std::vector<Unit> units, Archives(from, to));
+    units.insert(units.begin(), Current());
+    return units;
+  }
   const bool daily = options_.retention == Retention::kDailyCollections;
   const std::string prefix = (daily ? std::string(kEvents) : database_) + "_";
   ASSIGN_OR_RETURN(std::vector<std::string> names, Names());
@@ -143,6 +172,10 @@ Status EventLog::Units::Drop(const Unit& unit) {
     prepared_.erase(unit);
   }
   Database database = client_.GetDatabase(unit.database);
+  if (renamed()) {
+    RETURN_IF_ERROR(database.GetCollection(unit.collection).Drop());
+    return ForgetDropped();
+  }
   return options_.retention == Retention::kMonthlyDatabases
              ? database.Drop()
              : database.GetCollection(unit.collection).Drop();

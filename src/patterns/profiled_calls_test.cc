@@ -46,12 +46,23 @@ int64_t IntervalsOf(bson::View filter) {
 }  // namespace
 
 int ExpectIndexed(World* world, const std::function<void()>& calls,
-                  const std::vector<std::string>& more_keys) {
-  EXPECT_TRUE(world->store.Run(Doc("profile", 2)).ok());
+                  const std::vector<std::string>& more_keys, std::vector<std::string> databases) {
+  databases.push_back(world->database);
+  auto store = [&](const std::string& database) {
+    return Store(world->client, database, world->seams());
+  };
+  for (const std::string& database : databases) {
+    EXPECT_TRUE(store(database).Run(Doc("profile", 2)).ok());
+  }
   calls();
-  EXPECT_TRUE(world->store.Run(Doc("profile", 0)).ok());
+  std::vector<bson::Document> entries;
+  for (const std::string& database : databases) {
+    EXPECT_TRUE(store(database).Run(Doc("profile", 0)).ok());
+    std::vector<bson::Document> found = *store(database).Find("system.profile", Doc());
+    entries.insert(entries.end(), found.begin(), found.end());
+  }
   int seen = 0;
-  for (const bson::Document& entry : world->All("system.profile")) {
+  for (const bson::Document& entry : entries) {
     const std::string_view plan = TextAt(entry, "planSummary");
     if (plan.empty()) {
       continue;  // neither a read nor a write by a filter
@@ -203,7 +214,10 @@ TEST_P(ProfiledCallsTest, TransfersAndOrders) {
 }
 
 TEST_P(ProfiledCallsTest, EventLog) {
-  for (Retention retention : {Retention::kCapped, Retention::kTtl, Retention::kDailyCollections}) {
+  for (Retention retention : {Retention::kCapped, Retention::kTtl, Retention::kDailyCollections,
+                              Retention::kMonthlyDatabases}) {
+    const bool monthly = retention == Retention::kMonthlyDatabases;
+    const int64_t step = monthly ? 86'400'000 : 3'600'000;
     World world(GetParam());
     EventLog log(world.client, world.database,
                  {.retention = retention, .horizon = hours(24 * 30), .seams = world.seams()});
@@ -211,11 +225,15 @@ TEST_P(ProfiledCallsTest, EventLog) {
     const int64_t now = world.clock.Now().millis;
     for (int i = 0; i < 40; ++i) {
       events.push_back(Doc("_id", i, "host", "h" + std::to_string(i % 3), "path",
-                           "/p" + std::to_string(i % 4), "time", Date{now - i * 3'600'000}));
+                           "/p" + std::to_string(i % 4), "time", Date{now - i * step}));
     }
     ASSERT_EQ(log.InsertMany(events)->inserted, 40);
-    const Date from{now - 30 * 3'600'000LL};
-    const Date to{now - 3'600'000};
+    const Date from{now - 30 * step};
+    const Date to{now - step};
+    std::vector<std::string> months;
+    if (monthly) {
+      months = {world.database + "_202008", world.database + "_202009"};
+    }
     auto calls = [&] {
       for (const char* after : {"", "again"}) {
         PageRequest page{.limit = 4};
@@ -229,7 +247,10 @@ TEST_P(ProfiledCallsTest, EventLog) {
       EXPECT_FALSE(log.CountByDayAndPath(from, to)->empty());
       EXPECT_TRUE(log.DropExpired().ok());
     };
-    EXPECT_GE(ExpectIndexed(&world, calls), 7);
+    EXPECT_GE(ExpectIndexed(&world, calls, {}, months), monthly ? 9 : 7);
+    for (const std::string& month : months) {
+      EXPECT_TRUE(world.client.GetDatabase(month).Drop().ok());
+    }
   }
 }
 

@@ -26,6 +26,8 @@ enum class Retention {
   kTtl,               // `events`, deleted in the background once they are older than the horizon
   kDailyCollections,  // `events_YYYYMMDD`, dropped whole by DropExpired
   kMonthlyDatabases,  // `events` in databases `<database>_YYYYMM`, dropped whole: returns the disk
+  kRenamedCollections,  // `events`, which Rotate renames to `events_until_TIME`, dropped whole.
+                        // Not for sharded collections, which MongoDB 4.4 does not rename.
 };
 
 // What of an event is kept.
@@ -41,6 +43,8 @@ struct EventLogOptions {
   int64_t capped_bytes = 64 << 20;
   int64_t capped_documents = 0;  // 0: bytes alone decide
   Profile profile = Profile::kFull;
+  std::string worker = "worker";  // a name of its own for every process that rotates
+  std::chrono::milliseconds lease = std::chrono::minutes(5);  // of a rotation
   Seams seams = {};
 };
 
@@ -92,8 +96,10 @@ struct DailyHits {
 };
 
 // Documents: events {_id, host, logname, user, time, request, method, path, protocol, status,
-// response_size, referrer, user_agent, ssk}; ssk is a hash of _id for the shard key. Safe for
-// concurrent use.
+// response_size, referrer, user_agent, ssk}; ssk is a hash of _id for the shard key. With
+// kRenamedCollections also event_archives {_id: collection, from, to} and jobs (see lease.h); an
+// event that was stored again while the log was rotated may be counted twice, though not read
+// twice, until the next rotation has ended. Safe for concurrent use.
 class EventLog {
  public:
   EventLog(const Client& client, std::string_view database, EventLogOptions options = {});
@@ -102,8 +108,8 @@ class EventLog {
   // Of every collection of events.
   std::vector<IndexSpec> Indexes() const;
   static const std::vector<ShardKeySpec>& ShardKeys();
-  // Makes the collection (the one of this moment, with rotation) and its indexes; writing does so
-  // by itself.
+  // Makes the collection (the one of this moment, with rotation) and its indexes, and ends a
+  // rotation that crashed; writing does so by itself.
   Status CreateIndexes() const;
   Result<std::vector<std::string>> MissingIndexes() const;
 
@@ -127,6 +133,9 @@ class EventLog {
   // By path, then day.
   Result<std::vector<DailyHits>> CountByDayAndPath(bson::Date from, bson::Date to) const;
 
+  // kRenamedCollections: what was stored so far becomes an archive (changed is 1; 0 when there is
+  // nothing). Nothing to do otherwise. skipped is 1 while another worker is at it.
+  Result<JobReport> Rotate() const;
   // Drops rotated collections or databases that lie wholly before the horizon.
   Result<JobReport> DropExpired() const;
   // Bytes of each index over all collections, by name.
@@ -140,6 +149,11 @@ class EventLog {
               const bson::Document& concern, InsertReport* report) const;
   Result<Page> Query(const bson::Document& equality, bson::Date from, bson::Date to,
                      const PageRequest& page) const;
+  Result<std::vector<bson::Document>> Merged(const std::vector<Unit>& units,
+                                             const bson::Document& filter, int64_t limit) const;
+  // Takes the events out of the batch that an archive has.
+  Status LeaveArchived(Batch* batch, const std::vector<bson::Document>& events, bool ordered,
+                       std::vector<InsertError>* found) const;
   bson::Document Shaped(const bson::Document& event) const;
 
   EventLogOptions options_;
