@@ -190,4 +190,19 @@ Result<std::vector<std::string>> AttributeCatalog::FindByRange(std::string_view 
   return Ids(RangeFilter(name, lo, hi));
 }
 
+Result<std::vector<std::string>> AttributeCatalog::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  auto check = [&](const Document& product) {
+    auto attributes = DecodeAttributes(product["properties"], encoding_);
+    Status status =
+        attributes.ok() ? EncodeAttributes(*attributes, encoding_).status() : attributes.status();
+    if (!status.ok()) {
+      wrong.push_back(std::string(TextAt(product, "_id")) + ": " + status.message());
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kProducts, check));
+  return wrong;
+}
+
 }  // namespace quire::patterns

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/catalog.h"
 
+#include <set>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/product.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -184,6 +186,37 @@ Result<bool> Catalog::SweepSku(const Document& row) const {
     RETURN_IF_ERROR(store_.seams().After("catalog.sweep_skus.c3"));
   }
   return freed == 1;
+}
+
+Result<std::vector<std::string>> Catalog::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  std::set<std::string> skus;
+  auto check = [&](const Document& stored) -> Status {
+    const Product product = ProductOf(stored);
+    if (!skus.insert(product.sku).second) {
+      wrong.push_back("a sku twice: " + product.sku);
+    }
+    Status allowed = CheckProduct(product);
+    if (!allowed.ok()) {
+      wrong.push_back(product.sku + ": " + allowed.message());
+      return Status::Ok();
+    }
+    const Document computed = ProductFields(product);
+    for (const char* field : {"title_lc", "pricing", "primary_genre"}) {
+      if (!stored[field].BinaryEquals(computed[field])) {
+        wrong.push_back(std::string(field) + " of " + product.sku);
+      }
+    }
+    if (options_.sku_registry) {
+      ASSIGN_OR_RETURN(auto row, store_.FindOne(kSkus, Doc("_id", product.sku)));
+      if (!row) {
+        wrong.push_back("not registered: " + product.sku);
+      }
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kProducts, check));
+  return wrong;
 }
 
 }  // namespace quire::patterns

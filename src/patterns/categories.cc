@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/categories.h"
 
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/category_tree.h"
 #include "patterns/doc.h"
 #include "patterns/keyset.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -392,6 +395,44 @@ Result<JobReport> Categories::Purge() const {
   RETURN_IF_ERROR(store_.seams().After("categories.purge.c1"));
   ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
   return report += JobReport{.examined = gone, .changed = gone};
+}
+
+Result<std::vector<std::string>> Categories::CheckInvariants() const {
+  std::map<std::string, Category> tree;  // by id
+  std::map<std::string, int32_t> depths;
+  std::set<std::string> slugs;
+  std::vector<std::string> wrong;
+  RETURN_IF_ERROR(Walk(store_, kCategories, [&](const Document& node) {
+    if (!node.view().Has("gone")) {
+      Category category = CategoryOf(node);
+      if (!slugs.insert(category.slug).second) {
+        wrong.push_back("a slug twice: " + category.slug);
+      }
+      depths[category.id.ToHex()] = static_cast<int32_t>(IntegerAt(node, "depth"));
+      tree.emplace(category.id.ToHex(), std::move(category));
+    }
+    return Status::Ok();
+  }));
+  for (const auto& [id, category] : tree) {
+    size_t above = 0;
+    bool same = true;
+    for (ParentId parent = category.parent; parent && same; ++above) {
+      const auto found = tree.find(parent->ToHex());
+      same = found != tree.end() && above < category.ancestors.size() &&
+             category.ancestors[above].id.ToHex() == parent->ToHex() &&
+             category.ancestors[above].slug == found->second.slug &&
+             category.ancestors[above].name == found->second.name;
+      parent = same ? found->second.parent : std::nullopt;
+    }
+    if (!same || above != category.ancestors.size() || depths[id] != static_cast<int32_t>(above)) {
+      wrong.push_back("not below what its parents say: " + category.slug);
+    }
+  }
+  ASSIGN_OR_RETURN(auto lock, store_.FindOne(kLock, Doc("_id", kCategories)));
+  if (lock && !(*lock)["op"].nullish()) {
+    wrong.push_back("a change of the tree has not ended");
+  }
+  return wrong;
 }
 
 }  // namespace quire::patterns

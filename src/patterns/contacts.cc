@@ -289,4 +289,29 @@ Result<JobReport> Contacts::PurgeKeys() const {
   return report;
 }
 
+Result<std::vector<std::string>> Contacts::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  auto check_contact = [&](const Document& document) {
+    const Contact contact = ContactOf(document);
+    if (std::adjacent_find(contact.numbers.begin(), contact.numbers.end()) !=
+        contact.numbers.end()) {
+      wrong.push_back("a number twice: " + contact.id);
+    }
+    return Status::Ok();
+  };
+  auto check_number = [&](const Document& number) -> Status {
+    Status alive = RequireContact(TextAt(number, "contact_id"));
+    if (Is(alive, Error::kNotFound) && !number.view().Has("removed")) {
+      wrong.push_back("a number without a contact: " + std::string(TextAt(number, "number")));
+      return Status::Ok();
+    }
+    return Is(alive, Error::kNotFound) ? Status::Ok() : alive;
+  };
+  RETURN_IF_ERROR(Walk(store_, kContacts, check_contact));
+  if (!embedded()) {
+    RETURN_IF_ERROR(Walk(store_, kNumbers, check_number));
+  }
+  return wrong;
+}
+
 }  // namespace quire::patterns

@@ -438,4 +438,29 @@ Result<std::vector<std::pair<std::string, int64_t>>> EventLog::IndexSizes() cons
   return std::vector<std::pair<std::string, int64_t>>(sizes.begin(), sizes.end());
 }
 
+Result<std::vector<std::string>> EventLog::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
+  for (size_t i = 0; i < units.size(); ++i) {
+    const Unit& unit = units[i];
+    if (unit.from.millis != kEver.millis) {
+      for (const Document& outside :
+           {Doc("time", Doc("$lt", unit.from)), Doc("time", Doc("$gte", unit.to))}) {
+        ASSIGN_OR_RETURN(auto event, units_->In(unit).FindOne(unit.collection, outside));
+        if (event) {
+          wrong.push_back("events of another time: " + unit.database + "." + unit.collection);
+        }
+      }
+    }
+    if (options_.retention == Retention::kRenamedCollections) {
+      const std::vector<Unit> others(units.begin() + static_cast<ptrdiff_t>(i) + 1, units.end());
+      RETURN_IF_ERROR(units_->Doubles(unit, others, [&](const Document& event) {
+        wrong.push_back("in two collections: " + bson::ToJson(event["_id"]));
+        return Status::Ok();
+      }));
+    }
+  }
+  return wrong;
+}
+
 }  // namespace quire::patterns

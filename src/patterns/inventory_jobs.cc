@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/inventory_parts.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -144,6 +147,50 @@ Result<bool> Inventory::Resize(std::string_view sku, const Entry& entry, int64_t
                                  : Doc("$set", Doc("carted.$", resized)));
   ASSIGN_OR_RETURN(int64_t written, store_.UpdateOne(kProduct, filter.Finish(), update));
   return written == 1;
+}
+
+Result<std::vector<std::string>> Inventory::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  std::map<std::string, std::string> carts;  // their status
+  std::map<std::string, int64_t> sold;       // by article
+  auto read_cart = [&](const Document& cart) {
+    const std::string id(TextAt(cart, "_id"));
+    carts[id] = TextAt(cart, "status");
+    if (carts[id] != "complete") {
+      return Status::Ok();
+    }
+    if (!cart["settled"].AsBool()) {
+      wrong.push_back("paid for, and not booked as sold: cart " + id);
+    }
+    for (const bson::Element& item : cart["items"].AsArray()) {
+      const bson::View line = item.value().AsDocument();
+      sold[std::string(TextAt(line, "sku"))] += IntegerAt(line, "qty");
+    }
+    return Status::Ok();
+  };
+  auto check_product = [&](const Document& product) {
+    const std::string sku(TextAt(product, "_id"));
+    if (IntegerAt(product, "qty") < 0) {
+      wrong.push_back("below 0: " + sku);
+    }
+    std::set<std::string> reserved;
+    for (const Entry& entry : Entry::All(product)) {
+      if (!reserved.insert(entry.cart).second) {
+        wrong.push_back("reserved twice for a cart: " + sku);
+      }
+      const auto cart = carts.find(entry.cart);
+      if (cart == carts.end() || (cart->second != "active" && cart->second != "pending")) {
+        wrong.push_back("reserved for no cart that can use it: " + sku);
+      }
+    }
+    if (IntegerAt(product, "sold") != sold[sku]) {
+      wrong.push_back("not what the carts say is sold: " + sku);
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kCart, read_cart));
+  RETURN_IF_ERROR(Walk(store_, kProduct, check_product));
+  return wrong;
 }
 
 }  // namespace quire::patterns

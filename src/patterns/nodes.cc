@@ -128,4 +128,21 @@ Result<Document> Nodes::Load(const bson::Value& id) const {
   return WithDefaults(*found, *type);
 }
 
+Result<std::vector<std::string>> Nodes::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  auto check = [&](const Document& node) {
+    auto type = TypeOf(node);
+    Status status = type.status();
+    if (status.ok() && IntegerAt(node, "schema_version") == (*type)->schema_version) {
+      status = CheckRequired(node, **type);
+    }
+    if (!status.ok()) {
+      wrong.push_back(bson::ToJson(node["_id"]) + ": " + status.message());
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kNodes, check));
+  return wrong;
+}
+
 }  // namespace quire::patterns

@@ -109,4 +109,25 @@ Result<Order> Orders::Get(std::string_view order) const {
   return Order{IntegerAt(*found, "total"), ItemsOf(*found)};
 }
 
+Result<std::vector<std::string>> Orders::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  auto check = [&](const Document& order) {
+    const std::string id(TextAt(order, "_id"));
+    int64_t sum = 0;
+    std::set<std::string> skus;
+    for (const OrderItem& item : ItemsOf(order)) {
+      sum += item.quantity * item.price;
+      if (!skus.insert(item.sku).second) {
+        wrong.push_back("an article twice: " + id);
+      }
+    }
+    if (sum != IntegerAt(order, "total")) {
+      wrong.push_back("the total of " + id);
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kOrders, check));
+  return wrong;
+}
+
 }  // namespace quire::patterns

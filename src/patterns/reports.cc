@@ -9,6 +9,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -324,6 +325,50 @@ Status Reports::RebuildMonth(Date month, std::string_view site, std::string_view
     RETURN_IF_ERROR(store_.seams().After("reports.rebuild_month", stripe + 1));
   }
   return Status::Ok();
+}
+
+Status Reports::CheckDay(const Document& day, std::vector<std::string>* wrong) const {
+  Counts counts;
+  AddCounts(day, "", &counts);
+  const std::string id(TextAt(day, "_id"));
+  int64_t of_day = 0;
+  for (int32_t hour = 0; hour < 24; ++hour) {
+    int64_t of_minutes = 0;
+    for (int32_t minute = 0; minute < 60; ++minute) {
+      of_minutes += counts[MinuteSlot({.hour = hour, .minute = minute})];
+    }
+    const int64_t of_hour = counts["hourly." + std::to_string(hour)];
+    of_day += of_hour;
+    if (of_hour != of_minutes) {
+      wrong->push_back("hour " + std::to_string(hour) + " of " + id);
+    }
+  }
+  if (!split() && counts["daily"] != of_day) {
+    wrong->push_back("the sum of " + id);
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<std::string>> Reports::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  RETURN_IF_ERROR(Walk(store_, kDaily, [&](const Document& day) { return CheckDay(day, &wrong); }));
+  auto check_month = [&](const Document& month) -> Status {
+    const std::string_view id = TextAt(month, "_id");
+    const size_t stripe = options_.stripes > 1 ? id.rfind('#') : std::string_view::npos;
+    const int32_t number =
+        stripe == std::string_view::npos ? 0 : std::stoi(std::string(id.substr(stripe + 1)));
+    ASSIGN_OR_RETURN(Document days, MonthFromDays(At(month, "metadata.date").AsDate(),
+                                                  TextAt(month, "metadata.site"),
+                                                  TextAt(month, "metadata.page"), number));
+    for (const bson::Element& day : days["$set"].AsDocument()) {
+      if (IntegerOf(day.value()) != IntegerAt(month, day.name())) {
+        wrong.push_back(std::string(day.name()) + " of " + std::string(id));
+      }
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kMonthly, check_month));
+  return wrong;
 }
 
 }  // namespace quire::patterns

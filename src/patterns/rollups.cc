@@ -379,4 +379,32 @@ Result<std::vector<RollupValue>> Rollups::Query(std::string_view user, Level lev
   return values;
 }
 
+Result<std::vector<std::string>> Rollups::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  ASSIGN_OR_RETURN(auto job, store_.FindOne("jobs", Doc("_id", kJob)));
+  const bson::Value state = job ? (*job)["state"] : bson::Value();
+  const Date closed =
+      state.is_document() ? ClosedBefore(Document(state.AsDocument())) : Date{INT64_MIN};
+  for (const Row& row : kRows) {
+    ASSIGN_OR_RETURN(auto stored, store_.Find(row.collection, Doc(), {.sort = Doc("_id", 1)}));
+    for (const Document& interval : stored) {
+      const std::string user(TextAt(interval, "_id.u"));
+      const Date start = At(interval, "_id.d").AsDate();
+      if (row.level == Level::kHour && start.millis < closed.millis) {
+        continue;  // its events may be gone
+      }
+      ASSIGN_OR_RETURN(auto sum, SumUp(user, start, row.level, Date{INT64_MAX}));
+      const bool same = sum && IntegerAt(*sum, "count") == IntegerAt(interval, "value.count") &&
+                        DoubleAt(*sum, "total") == DoubleAt(interval, "value.total") &&
+                        DoubleAt(*sum, "min") == DoubleAt(interval, "value.min") &&
+                        DoubleAt(*sum, "max") == DoubleAt(interval, "value.max");
+      if (!same) {
+        wrong.push_back(std::string(row.collection) + " of " + user + ", " +
+                        bson::ToJson(At(interval, "_id.d")));
+      }
+    }
+  }
+  return wrong;
+}
+
 }  // namespace quire::patterns

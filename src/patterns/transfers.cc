@@ -203,4 +203,26 @@ Result<JobReport> Transfers::Purge() const {
   return report += keys;
 }
 
+Result<std::vector<std::string>> Transfers::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  auto check = [&](const Document& account) {
+    const std::string id(TextAt(account, "_id"));
+    if (IntegerAt(account, "balance") < 0) {
+      wrong.push_back("below 0: " + id);
+    }
+    if (account["txns"].AsArray().Count() > 0) {
+      wrong.push_back("takes part in a transfer: " + id);
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kAccounts, check));
+  for (const char* state : {"new", "commit", "rollback"}) {
+    ASSIGN_OR_RETURN(auto open, store_.Find(kTransactions, Doc("state", state)));
+    for (const Document& transfer : open) {
+      wrong.push_back("has not ended: " + bson::ToJson(transfer["_id"]));
+    }
+  }
+  return wrong;
+}
+
 }  // namespace quire::patterns

@@ -64,6 +64,9 @@ class AttributeCatalog {
     return calls_.Purge(retention);
   }
 
+  // What is wrong, a line each: attributes that are not in the encoding, names twice.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   Result<std::vector<std::string>> Ids(const Result<bson::Document>& filter) const;
   Status PutOnce(std::string_view id, const bson::OwnedValue& properties, const Claim& claim) const;

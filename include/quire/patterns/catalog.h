@@ -150,6 +150,9 @@ class Catalog {
   Result<JobReport> SweepSkus() const;
   Result<JobReport> PurgeKeys() const { return calls_.Purge(options_.tombstone_retention); }
 
+  // What is wrong, a line each: fields that are not what Put computes, skus twice or unregistered.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   Result<bson::Document> Insert(const Product& product, const Claim& claim) const;
   Result<bson::Document> Change(const Product& product, int64_t expected, const Claim& claim) const;

@@ -110,6 +110,10 @@ class Categories {
   // Forgets removed categories, and outcomes of keys, after the retention.
   Result<JobReport> Purge() const;
 
+  // What is wrong, a line each, once nothing is under way: breadcrumbs and depths that are not what
+  // the parent links say, parents that do not exist, cycles, slugs twice.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   Status Change(std::string_view operation, const bson::Document& change, const CallKey& key) const;
   Status ChangeLocked(const bson::Document& change, const Claim& claim) const;

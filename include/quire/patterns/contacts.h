@@ -71,6 +71,10 @@ class Contacts {
   // Forgets keys, and what was removed, after the retention.
   Result<JobReport> PurgeKeys() const;
 
+  // What is wrong, a line each, once nothing is under way and SweepOrphans has run: numbers without
+  // a contact, numbers twice.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   bool embedded() const { return options_.model == ContactModel::kEmbedded; }
   Result<std::vector<Contact>> WithNumbers(const std::vector<bson::Document>& found) const;

@@ -141,6 +141,10 @@ class EventLog {
   // Bytes of each index over all collections, by name.
   Result<std::vector<std::pair<std::string, int64_t>>> IndexSizes() const;
 
+  // What is wrong, a line each: events in a collection of another time, or, once a rotation has
+  // ended, in two collections.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   struct Unit;
   class Units;

@@ -111,6 +111,11 @@ class Inventory {
   Result<JobReport> Cleanup() const;
   Result<JobReport> PurgeKeys() const { return calls_.Purge(options_.tombstone_retention); }
 
+  // What is wrong, a line each, once nothing is under way and the jobs have run: stock below 0,
+  // several reservations of one cart, reservations without a cart that can use them, carts paid for
+  // whose articles are not booked as sold, and the other way round.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   struct Line;
   struct Entry;

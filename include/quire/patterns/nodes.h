@@ -57,6 +57,10 @@ class Nodes {
     return calls_.Purge(retention);
   }
 
+  // What is wrong, a line each: nodes of unknown types, or of their type's schema_version without
+  // what it requires.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   Result<const NodeType*> TypeOf(bson::View node) const;
   Result<bson::Document> InsertChecked(const bson::Document& node, const NodeType& type,

@@ -53,6 +53,9 @@ class Orders {
     return calls_.Purge(retention);
   }
 
+  // What is wrong, a line each: totals that are not the sum of their items, articles twice.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   Status AddOnce(std::string_view order, const OrderItem& item, const Claim& claim) const;
 

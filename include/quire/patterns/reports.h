@@ -78,6 +78,10 @@ class Reports {
   // (the month keeps changing).
   Status RebuildMonth(bson::Date month, std::string_view site, std::string_view page) const;
 
+  // What is wrong, a line each: hours that are not the sum of their minutes, days not that of their
+  // hours, and months (which may lack hits of LogHit until RebuildMonth) not that of their days.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   struct Target;
   bool split() const { return options_.layout == ReportLayout::kSplit; }
@@ -88,6 +92,7 @@ class Reports {
   Status Add(const Target& target, const std::map<std::string, int64_t>& counts,
              std::string_view batch) const;
   bson::Document Zeros(bool monthly, bson::Date date) const;
+  Status CheckDay(const bson::Document& day, std::vector<std::string>* wrong) const;
   Result<bson::Document> MonthFromDays(bson::Date start, std::string_view site,
                                        std::string_view page, int32_t stripe) const;
 

@@ -88,6 +88,11 @@ class Rollups {
   Result<std::vector<RollupValue>> Query(std::string_view user, Level level, bson::Date from,
                                          bson::Date to) const;
 
+  // What is wrong, a line each, once a run has seen all that was recorded: hours that are still
+  // computed and differ from their events, and other intervals that differ from those they are
+  // made of.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   using Dirty = std::set<std::pair<std::string, int64_t>>;  // user, start of the interval
   // Which hours are not computed anew any more, or are just being closed with the events known.

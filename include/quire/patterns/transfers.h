@@ -80,6 +80,10 @@ class Transfers {
   // Forgets ended transfers and keys after the retention.
   Result<JobReport> Purge() const;
 
+  // What is wrong, a line each, once nothing is under way and Cleanup has run: accounts below 0, or
+  // with something of transfers that have ended; transfers that have not ended.
+  Result<std::vector<std::string>> CheckInvariants() const;
+
  private:
   Result<bson::Document> RunTransaction(const bson::Document& fields) const;
   Status Move(const Store& inside, const bson::Document& fields, Status* refusal) const;
