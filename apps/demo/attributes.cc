@@ -74,7 +74,7 @@ Status RunEncoding(DesignRun* run, AttributeEncoding encoding, std::string* answ
   } else {
     run->Check("answers as the encoding by name", mine == *answers);
   }
-  return Status::Ok();
+  return run->CheckInvariants(catalog);
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ Status RunCatalog(DesignRun* run) {
              std::to_string(list - retail) + " and " + std::to_string(savings));
   ASSIGN_OR_RETURN(std::vector<std::string> missing, catalog.MissingIndexes());
   run->Check("every declared index exists", missing);
-  return Status::Ok();
+  return run->CheckInvariants(catalog);
 }
 
 }  // namespace

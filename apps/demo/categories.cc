@@ -93,7 +93,7 @@ Status RunTree(DesignRun* run, patterns::Backend backend) {
       run->Explain("descendants", "categories", Doc("ancestors._id", root.id), Doc("_id", 1), 50));
   ASSIGN_OR_RETURN(std::vector<std::string> wrong, WrongBreadcrumbs(*run, tree));
   run->Check("every breadcrumb is what the parent links say", wrong);
-  return Status::Ok();
+  return run->CheckInvariants(tree);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ Status RunModel(DesignRun* run, ContactModel model, std::string* answers) {
   *answers = Answers(contacts, run->size());
   ASSIGN_OR_RETURN(std::vector<std::string> missing, contacts.MissingIndexes());
   run->Check("every declared index exists", missing);
-  return Status::Ok();
+  return run->CheckInvariants(contacts);
 }
 
 }  // namespace

@@ -144,6 +144,23 @@ Status DesignRun::Load(const std::string& what, int64_t count,
   return failed;
 }
 
+Status DesignRun::LoadBatches(const std::string& what, int64_t count, int64_t batch,
+                              const std::function<Status(int64_t, int64_t)>& put) {
+  Status status = Load(what, (count + batch - 1) / batch,
+                       [&](int64_t i) { return put(i, std::min(batch, count - i * batch)); });
+  report_->loads.back().count = count;
+  return status;
+}
+
+Status DesignRun::Job(const std::string& name, const std::function<Status()>& body) {
+  const auto start = SteadyClock::now();
+  Status status = body();
+  std::vector<std::vector<Samples>> samples(1, std::vector<Samples>(1));
+  samples[0][0].Take(status, SecondsSince(start) * 1000);
+  report_->steps.push_back(Merged(name, 0, &samples, &report_->first_error));
+  return status;
+}
+
 Status DesignRun::Work(const std::vector<Step>& steps) {
   const int64_t per_thread = settings_.operations / settings_.threads + 1;
   std::vector<std::vector<Samples>> samples(static_cast<size_t>(settings_.threads));
@@ -173,13 +190,64 @@ Status DesignRun::Work(const std::vector<Step>& steps) {
   });
   report_->seconds += SecondsSince(start);
   for (size_t i = 0; i < steps.size(); ++i) {
-    report_->steps.push_back(Merged(steps[i].name, i, &samples, &report_->first_error));
+    StepReport step = Merged(steps[i].name, i, &samples, &report_->first_error);
+    // A user who may not, or a router which cannot, goes without.
+    (void)Examine(steps[i], static_cast<int64_t>(i), &step);
+    report_->steps.push_back(step);
   }
   return Status::Ok();
 }
 
+std::vector<std::string> DesignRun::Databases() const {
+  std::vector<std::string> databases = more_databases_;
+  databases.push_back(database_);
+  return databases;
+}
+
+Status DesignRun::SetProfiler(int32_t level) const {
+  for (const std::string& database : Databases()) {
+    const bson::Document command = Doc("profile", level);
+    RETURN_IF_ERROR(client_.GetDatabase(database).RunCommand(command).status());
+  }
+  return Status::Ok();
+}
+
+Status DesignRun::Examine(const Step& step, int64_t number, StepReport* report) const {
+  constexpr int64_t kSamples = 20;
+  constexpr int64_t kFirst = int64_t{1} << 30;  // of seeds and numbers that the work has not used
+  RETURN_IF_ERROR(SetProfiler(2));
+  Worker worker{Chance(0), settings_.threads};
+  for (int64_t i = 0; i < kSamples; ++i) {
+    worker.operation = kFirst + number * kSamples + i;
+    worker.chance = Chance(static_cast<uint64_t>(worker.operation));
+    worker.chance.Next();
+    (void)step.run(worker);  // refusals are work, too
+  }
+  RETURN_IF_ERROR(SetProfiler(0));
+  int64_t commands = 0;
+  int64_t keys = 0;
+  int64_t documents = 0;
+  for (const std::string& database : Databases()) {
+    Collection profile = client_.GetDatabase(database).GetCollection("system.profile");
+    const bson::Document others = Doc("command.profile", Doc("$exists", false));
+    ASSIGN_OR_RETURN(Cursor entries, profile.Find(others));
+    while (entries.Next()) {
+      ++commands;
+      keys += IntegerAt(entries.current(), "keysExamined");
+      documents += IntegerAt(entries.current(), "docsExamined");
+    }
+    RETURN_IF_ERROR(entries.status());
+    RETURN_IF_ERROR(profile.Drop());
+  }
+  report->commands = static_cast<double>(commands) / kSamples;
+  report->keys = static_cast<double>(keys) / kSamples;
+  report->documents = static_cast<double>(documents) / kSamples;
+  return Status::Ok();
+}
+
 Status DesignRun::Explain(const std::string& name, std::string_view collection,
-                          const bson::Document& filter, const bson::Document& sort, int64_t limit) {
+                          const bson::Document& filter, const bson::Document& sort, int64_t limit,
+                          const std::string& database) {
   bson::Builder find;
   find.Append("find", collection).Append("filter", filter);
   if (!sort.empty()) {
@@ -189,7 +257,9 @@ Status DesignRun::Explain(const std::string& name, std::string_view collection,
     find.Append("limit", limit);
   }
   const bson::Document command = Doc("explain", find.Finish(), "verbosity", "executionStats");
-  ASSIGN_OR_RETURN(bson::Document reply, client_.GetDatabase(database_).RunCommand(command));
+  ASSIGN_OR_RETURN(
+      bson::Document reply,
+      client_.GetDatabase(database.empty() ? database_ : database).RunCommand(command));
   QueryReport query;
   query.name = name;
   query.returned = IntegerAt(reply, "executionStats.nReturned");
@@ -228,10 +298,12 @@ Result<int64_t> DesignRun::Sum(std::string_view collection, std::string_view exp
 }
 
 Status DesignRun::Measure() {
-  const bson::Document command = Doc("dbStats", 1);
-  ASSIGN_OR_RETURN(bson::Document stats, client_.GetDatabase(database_).RunCommand(command));
-  report_->data_bytes = IntegerAt(stats, "dataSize");
-  report_->index_bytes = IntegerAt(stats, "indexSize");
+  for (const std::string& database : Databases()) {
+    const bson::Document command = Doc("dbStats", 1);
+    ASSIGN_OR_RETURN(bson::Document stats, client_.GetDatabase(database).RunCommand(command));
+    report_->data_bytes += IntegerAt(stats, "dataSize");
+    report_->index_bytes += IntegerAt(stats, "indexSize");
+  }
   return Status::Ok();
 }
 
@@ -247,6 +319,7 @@ Status DemoRun::Design(const std::string& name, const std::function<Status(Desig
   Status status = body(&run);
   status = status.ok() ? run.Measure() : status;
   report_->designs.push_back(std::move(report));
+  databases_.insert(databases_.end(), run.more_databases().begin(), run.more_databases().end());
   return status.WithPrefix(name + ": ");
 }
 

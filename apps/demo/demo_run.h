@@ -75,14 +75,33 @@ class DesignRun {
 
   // Calls `put` for 0 to count - 1, from all threads, with a progress bar. Error: the first one.
   Status Load(const std::string& what, int64_t count, const std::function<Status(int64_t)>& put);
-  // The same operations by the same chances in every design.
+  // The same for `count` things in batches: `put` gets the batch's number and size.
+  Status LoadBatches(const std::string& what, int64_t count, int64_t batch,
+                     const std::function<Status(int64_t, int64_t)>& put);
+  // Runs a job of the system once, as an operation of its own. Error: the job's.
+  Status Job(const std::string& name, const std::function<Status()>& body);
+  // The design also keeps data in this database.
+  void AddDatabase(const std::string& name) { more_databases_.push_back(name); }
+  const std::vector<std::string>& more_databases() const { return more_databases_; }
+  // The same operations by the same chances in every design; then some of each again, looked at by
+  // the profiler. Databases it is to look at, too, are added before.
   Status Work(const std::vector<Step>& steps);
-  // What a find examines. Error: explain's.
+  // What a find examines, in the design's database when none is given. Error: explain's.
   Status Explain(const std::string& name, std::string_view collection, const bson::Document& filter,
-                 const bson::Document& sort = {}, int64_t limit = 0);
+                 const bson::Document& sort = {}, int64_t limit = 0,
+                 const std::string& database = "");
   void Check(const std::string& what, bool holds, const std::string& detail = "");
   // Holds when there is no line.
   void Check(const std::string& what, const std::vector<std::string>& wrong);
+  // What the system itself finds wrong. Error: of the looking.
+  template <typename System>
+  Status CheckInvariants(const System& system) {
+    Result<std::vector<std::string>> wrong = system.CheckInvariants();
+    if (wrong.ok()) {
+      Check("CheckInvariants finds nothing wrong", *wrong);
+    }
+    return wrong.status();
+  }
   // Holds when the first design gave the same answer. Nothing is compared when the work is for a
   // time: the designs did not do as much.
   void CheckAlike(const std::string& what, const std::string& answer);
@@ -92,11 +111,16 @@ class DesignRun {
   Status Measure();
 
  private:
+  std::vector<std::string> Databases() const;
+  Status SetProfiler(int32_t level) const;
+  Status Examine(const Step& step, int64_t number, StepReport* report) const;
+
   Client client_;
   std::string database_;
   const DemoSettings& settings_;
   DesignReport* report_;
   std::map<std::string, std::string>* answers_;
+  std::vector<std::string> more_databases_;
 };
 
 class DemoRun {

@@ -18,6 +18,7 @@ Status DemoEvents(DemoRun* run);
 Status DemoGame(DemoRun* run);
 Status DemoInbox(DemoRun* run);
 Status DemoInventory(DemoRun* run);
+Status DemoNodes(DemoRun* run);
 Status DemoOrders(DemoRun* run);
 Status DemoPerf(DemoRun* run);
 Status DemoReports(DemoRun* run);

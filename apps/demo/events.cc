@@ -65,24 +65,43 @@ std::vector<Step> Steps(const EventLog& log, std::atomic<int64_t>* stored) {
   };
 }
 
+struct Unit {
+  std::string database;
+  std::string collection;
+};
+
+// The databases of a log in databases by month.
+Result<std::vector<std::string>> Months(const DesignRun& run) {
+  Client client = run.client();
+  ASSIGN_OR_RETURN(std::vector<std::string> names, client.ListDatabaseNames());
+  std::erase_if(names,
+                [&](const std::string& name) { return !name.starts_with(run.database() + "_2"); });
+  return names;
+}
+
 // The collections that hold events.
-Result<std::vector<std::string>> Units(const DesignRun& run) {
-  Database database = run.client().GetDatabase(run.database());
-  ASSIGN_OR_RETURN(std::vector<std::string> names, database.ListCollectionNames());
-  std::vector<std::string> units;
-  for (const std::string& name : names) {
-    if (name.starts_with("events")) {
-      units.push_back(name);
+Result<std::vector<Unit>> Units(const DesignRun& run) {
+  std::vector<Unit> units;
+  ASSIGN_OR_RETURN(std::vector<std::string> databases, Months(run));
+  databases.push_back(run.database());
+  for (const std::string& database : databases) {
+    ASSIGN_OR_RETURN(std::vector<std::string> names,
+                     run.client().GetDatabase(database).ListCollectionNames());
+    for (const std::string& name : names) {
+      if (name.starts_with("events")) {
+        units.push_back({database, name});
+      }
     }
   }
   return units;
 }
 
-Status CheckStored(DesignRun* run, const std::vector<std::string>& units, int64_t stored) {
-  Database database = run->client().GetDatabase(run->database());
+Status CheckStored(DesignRun* run, const std::vector<Unit>& units, int64_t stored) {
   int64_t found = 0;
-  for (const std::string& unit : units) {
-    ASSIGN_OR_RETURN(int64_t count, database.GetCollection(unit).Count());
+  for (const Unit& unit : units) {
+    ASSIGN_OR_RETURN(
+        int64_t count,
+        run->client().GetDatabase(unit.database).GetCollection(unit.collection).Count());
     found += count;
   }
   run->Check("every accepted event is stored once, in " + std::to_string(units.size()) +
@@ -94,19 +113,35 @@ Status CheckStored(DesignRun* run, const std::vector<std::string>& units, int64_
 Status RunRetention(DesignRun* run, Retention retention) {
   EventLog log(run->client(), run->database(),
                {.retention = retention, .capped_bytes = int64_t{1} << 30});
+  ASSIGN_OR_RETURN(std::vector<std::string> left, Months(*run));
+  for (const std::string& month : left) {
+    RETURN_IF_ERROR(run->client().GetDatabase(month).Drop());
+  }
   RETURN_IF_ERROR(log.CreateIndexes());
   std::atomic<int64_t> stored{0};
-  RETURN_IF_ERROR(run->Load("batches", (run->size() + kBatch - 1) / kBatch, [&](int64_t i) {
+  RETURN_IF_ERROR(run->LoadBatches("batches", run->size(), kBatch, [&](int64_t i, int64_t count) {
     Chance chance(static_cast<uint64_t>(i) + 1);
-    return InsertBatch(log, &chance, std::min(kBatch, run->size() - i * kBatch), &stored);
+    return InsertBatch(log, &chance, count, &stored);
   }));
+  auto rotate = [&log] {
+    Status rotated = log.Rotate().status();
+    return rotated.ok() ? log.DropExpired().status() : rotated;
+  };
+  RETURN_IF_ERROR(run->Job("rotate and drop", rotate));
+  ASSIGN_OR_RETURN(std::vector<std::string> months, Months(*run));
+  for (const std::string& month : months) {
+    run->AddDatabase(month);
+  }
   RETURN_IF_ERROR(run->Work(Steps(log, &stored)));
-  ASSIGN_OR_RETURN(std::vector<std::string> units, Units(*run));
+  ASSIGN_OR_RETURN(std::vector<Unit> units, Units(*run));
   RETURN_IF_ERROR(CheckStored(run, units, stored));
+  RETURN_IF_ERROR(run->CheckInvariants(log));
   const bson::Document by_time = Doc("time", 1, "_id", 1);
-  RETURN_IF_ERROR(
-      run->Explain("by host", units[0], Doc("host", Numbered("10.0.", 7)), by_time, kPage));
-  return run->Explain("by path", units[0], Doc("path", Numbered("/page", 3)), by_time, kPage);
+  const Unit& first = units[0];
+  RETURN_IF_ERROR(run->Explain("by host", first.collection, Doc("host", Numbered("10.0.", 7)),
+                               by_time, kPage, first.database));
+  return run->Explain("by path", first.collection, Doc("path", Numbered("/page", 3)), by_time,
+                      kPage, first.database);
 }
 
 }  // namespace
@@ -117,6 +152,8 @@ Status DemoEvents(DemoRun* run) {
     Retention retention;
   };
   constexpr Row kRows[] = {{"daily collections", Retention::kDailyCollections},
+                           {"monthly databases", Retention::kMonthlyDatabases},
+                           {"renamed", Retention::kRenamedCollections},
                            {"ttl", Retention::kTtl},
                            {"capped", Retention::kCapped}};
   for (const Row& row : kRows) {

@@ -81,7 +81,7 @@ Status RunShop(DesignRun* run, patterns::Backend backend) {
   run->Check("available + carted + sold is what was received", all == received,
              std::to_string(all) + " instead of " + std::to_string(received));
   run->Check("no stock is negative", negative);
-  return Status::Ok();
+  return run->CheckInvariants(shop);
 }
 
 }  // namespace

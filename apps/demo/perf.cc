@@ -61,12 +61,12 @@ Status RunPerf(DesignRun* run) {
   Perf perf(run->client(), run->database(), {.delay = std::chrono::milliseconds(-1)});
   RETURN_IF_ERROR(perf.CreateIndexes());
   const bson::Date now = patterns::Clock::System()->Now();
-  RETURN_IF_ERROR(run->Load("batches", (run->size() + kBatch - 1) / kBatch, [&](int64_t i) {
+  RETURN_IF_ERROR(run->LoadBatches("batches", run->size(), kBatch, [&](int64_t i, int64_t count) {
     Chance chance(static_cast<uint64_t>(i) + 1);
-    return InsertBatch(perf, now, std::min(kBatch, run->size() - i * kBatch), &chance);
+    return InsertBatch(perf, now, count, &chance);
   }));
   RETURN_IF_ERROR(run->Work(Steps(perf, now)));
-  RETURN_IF_ERROR(run->Load("roll-up", 1, [&](int64_t) { return perf.Rollup().status(); }));
+  RETURN_IF_ERROR(run->Job("roll-up", [&] { return perf.Rollup().status(); }));
   RETURN_IF_ERROR(run->Explain("by host", "perf_" + patterns::DayKey(now), Doc("Host", HostOf(7)),
                                Doc("GeneratedOn", 1, "_id", 1), kPage));
   ASSIGN_OR_RETURN(std::vector<std::string> wrong, perf.CheckInvariants());

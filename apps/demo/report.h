@@ -24,6 +24,11 @@ struct StepReport {
   int64_t errors = 0;
   double p50_ms = 0;
   double p99_ms = 0;
+  // On the average of some operations afterwards, one at a time, by the profiler: commands sent,
+  // keys and documents they looked at. Below 0: not known.
+  double commands = -1;
+  double keys = -1;
+  double documents = -1;
 };
 
 struct QueryReport {

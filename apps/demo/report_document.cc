@@ -17,31 +17,33 @@ patterns::Array Listed(const std::vector<Part>& parts, const Make& make) {
 }
 
 bson::Document DesignDocument(const DesignReport& design) {
-  return Doc(
-      "design", design.name, "loads",
-      Listed(design.loads,
-             [](const LoadReport& load) {
-               return Doc("what", load.what, "count", load.count, "seconds", load.seconds);
-             }),
-      "seconds", design.seconds, "operations",
-      Listed(design.steps,
-             [](const StepReport& step) {
-               return Doc("name", step.name, "count", step.operations, "refused", step.refused,
-                          "errors", step.errors, "p50_ms", step.p50_ms, "p99_ms", step.p99_ms);
-             }),
-      "queries",
-      Listed(design.queries,
-             [](const QueryReport& query) {
-               return Doc("name", query.name, "returned", query.returned, "keys", query.keys,
-                          "documents", query.documents, "collection_scan", query.collection_scan);
-             }),
-      "invariants",
-      Listed(design.checks,
-             [](const CheckReport& check) {
-               return Doc("what", check.what, "holds", check.holds, "detail", check.detail);
-             }),
-      "data_bytes", design.data_bytes, "index_bytes", design.index_bytes, "first_error",
-      design.first_error);
+  return Doc("design", design.name, "loads",
+             Listed(design.loads,
+                    [](const LoadReport& load) {
+                      return Doc("what", load.what, "count", load.count, "seconds", load.seconds);
+                    }),
+             "seconds", design.seconds, "operations",
+             Listed(design.steps,
+                    [](const StepReport& step) {
+                      return Doc("name", step.name, "count", step.operations, "refused",
+                                 step.refused, "errors", step.errors, "p50_ms", step.p50_ms,
+                                 "p99_ms", step.p99_ms, "commands", step.commands, "keys",
+                                 step.keys, "documents", step.documents);
+                    }),
+             "queries",
+             Listed(design.queries,
+                    [](const QueryReport& query) {
+                      return Doc("name", query.name, "returned", query.returned, "keys", query.keys,
+                                 "documents", query.documents, "collection_scan",
+                                 query.collection_scan);
+                    }),
+             "invariants",
+             Listed(design.checks,
+                    [](const CheckReport& check) {
+                      return Doc("what", check.what, "holds", check.holds, "detail", check.detail);
+                    }),
+             "data_bytes", design.data_bytes, "index_bytes", design.index_bytes, "first_error",
+             design.first_error);
 }
 
 }  // namespace

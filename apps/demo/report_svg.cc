@@ -141,13 +141,14 @@ std::string ReportSvg(const DemoReport& report) {
   for (const std::string& name : StepNames(report)) {
     bars += Group(report, scale, name, &y);
   }
-  const std::string height = Number(y + 30);
+  const std::string height = Number(y + 48);
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + Number(kWidth) +
                     "\" height=\"" + height + "\" viewBox=\"0 0 " + Number(kWidth) + " " + height +
                     "\" font-family=\"sans-serif\" font-size=\"12\">\n"
                     "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   out += TextAt(12, 22, "start", "quire demo " + report.name + ": " + report.purpose);
-  out += TextAt(kWidth - 8, 55, "end", "bar: p50 in ms, line: p99");
+  out += TextAt(kWidth - 8, y + 38, "end",
+                "bar and figure: median in ms; line: to the 99th percentile");
   out += Legend(report) + Grid(scale, y) + bars;
   return out + "</svg>\n";
 }

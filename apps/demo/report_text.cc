@@ -101,6 +101,17 @@ std::string StepsText(const DemoReport& report) {
   return table.empty() ? "" : "\n" + table.Text();
 }
 
+std::string ExaminedText(const DemoReport& report) {
+  Table table(2, {"per operation, profiled", "design", "commands", "keys", "documents"});
+  ByName(report, &DesignReport::steps, [&](const DesignReport& design, const StepReport& step) {
+    if (step.commands >= 0) {
+      table.Add({step.name, design.name, Fixed(step.commands, 1), Fixed(step.keys, 1),
+                 Fixed(step.documents, 1)});
+    }
+  });
+  return table.empty() ? "" : "\n" + table.Text();
+}
+
 std::string QueriesText(const DemoReport& report) {
   Table table(2, {"query, by explain", "design", "returned", "keys", "documents", "scan"});
   ByName(report, &DesignReport::queries, [&](const DesignReport& design, const QueryReport& query) {
@@ -137,7 +148,8 @@ bool DemoReport::sound() const {
 std::string ReportText(const DemoReport& report) {
   return report.name + ": " + report.purpose + "\n" + report.place + ", " + Grouped(report.size) +
          " " + report.size_of + ", " + std::to_string(report.threads) + " threads\n\n" +
-         DesignsText(report) + StepsText(report) + QueriesText(report) + ChecksText(report);
+         DesignsText(report) + StepsText(report) + ExaminedText(report) + QueriesText(report) +
+         ChecksText(report);
 }
 
 }  // namespace quire::apps

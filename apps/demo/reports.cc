@@ -82,7 +82,7 @@ Status RunLayout(DesignRun* run, ReportLayout layout) {
         std::string("every hit is counted in its ") + (level == Level::kDay ? "day" : "minute"),
         counted == hits, std::to_string(counted) + " of " + std::to_string(hits));
   }
-  return Status::Ok();
+  return run->CheckInvariants(reports);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Status RunBackend(DesignRun* run, Backend backend) {
   Database database = run->client().GetDatabase(run->database());
   ASSIGN_OR_RETURN(int64_t overdrawn, database.GetCollection("accounts").Count(below_zero));
   run->Check("no account is overdrawn", overdrawn == 0, std::to_string(overdrawn) + " are");
-  return Status::Ok();
+  return run->CheckInvariants(bank);
 }
 
 }  // namespace

@@ -221,7 +221,8 @@ void PrintSummary(const CommandLine& line, const Summary& summary, const Status&
                       "seconds", summary.seconds, "error", status.ok() ? "" : status.ToString());
     fprintf(stderr, "%s\n", bson::ToJson(out).c_str());
   } else if (!line.quiet && status.ok()) {
-    fprintf(stderr, "%s documents, %s MB in %s s\n", Grouped(summary.documents).c_str(),
+    fprintf(stderr, "%s document%s, %s MB in %s s\n", Grouped(summary.documents).c_str(),
+            summary.documents == 1 ? "" : "s",
             Fixed(static_cast<double>(summary.bytes) / 1e6, 1).c_str(),
             Fixed(summary.seconds, 2).c_str());
   }

@@ -131,7 +131,10 @@ void PrintSummary(const CommandLine& line, const ImportSummary& summary, const S
         summary.resumed_at, "offset", summary.offset, "bytes", summary.bytes, "seconds",
         summary.seconds, "error", status.ok() ? "" : status.ToString());
     printf("%s\n", bson::ToJson(out).c_str());
-  } else if (!line.settings.quiet) {
+  } else if (!line.settings.quiet && (status.ok() || counts.records > 0)) {
+    if (summary.resumed_at > 0) {
+      printf("went on at byte %s\n", Grouped(summary.resumed_at).c_str());
+    }
     const double rate =
         summary.seconds > 0 ? static_cast<double>(counts.records) / summary.seconds : 0;
     printf("%s records in %s s (%s/s): %s inserted, %s duplicates, %s rejected%s\n",

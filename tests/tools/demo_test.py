@@ -10,7 +10,7 @@ from server import Server
 from tool import ToolTest
 
 # Demos whose designs are compared, with how many there are.
-DESIGNS = {"contacts": 2, "attributes": 3, "transfers": 2, "events": 3, "reports": 3, "ads": 3,
+DESIGNS = {"contacts": 2, "attributes": 3, "transfers": 2, "events": 5, "reports": 3, "ads": 3,
            "inbox": 3, "comments": 4, "game": 2}
 
 
@@ -32,6 +32,9 @@ class Demo(ToolTest):
             self.assertTrue(design["queries"], design)
             self.assertGreaterEqual(sum(o["count"] for o in design["operations"]), 200)
             self.assertEqual(sum(o["errors"] for o in design["operations"]), 0)
+            for operation in design["operations"]:
+                if operation["count"] > 1:
+                    self.assertGreaterEqual(operation["commands"], 0, operation)
             counts.append([(o["name"], o["count"]) for o in design["operations"]])
             for query in design["queries"]:
                 if (name, query["name"], design["design"]) != ("attributes", "range", "pairs"):
@@ -46,7 +49,7 @@ class Demo(ToolTest):
 
     def test_every_demo_in_memory(self):
         names = self.names()
-        self.assertGreaterEqual(len(names), 17)
+        self.assertGreaterEqual(len(names), 18)
         for name in names:
             with self.subTest(name):
                 self.check(self.demo(name, "--svg", f"{name}.svg"), name)
