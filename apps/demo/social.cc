@@ -85,7 +85,7 @@ Status RunNetwork(DesignRun* run) {
   RETURN_IF_ERROR(social.RefreshPreviews().status());
   RETURN_IF_ERROR(social.ReconcileAll(run->size()).status());
   ASSIGN_OR_RETURN(std::vector<std::string> wrong, social.CheckInvariants());
-  run->Check("feeds, previews and followers agree with posts and circles", wrong);
+  run->Check("feeds, previews and followers are what posts say", wrong);
   return Status::Ok();
 }
 
