@@ -35,9 +35,10 @@ TEST_P(CategoriesCrashTest, SurvivesEveryCrashAndLateWrite) {
   };
   for (Backend backend : kBackends) {
     for (const auto& row : kOperations) {
-      for (const char* key : {"", "k"}) {
-        SCOPED_TRACE(std::string(row.name) + (backend == kBackends[0] ? " locked " : " tx ") + key);
-        const CallKey call = *key != 0 ? CallKey(key) : std::nullopt;
+      for (bool keyed : KeyedAt(GetParam())) {
+        SCOPED_TRACE(std::string(row.name) + (backend == kBackends[0] ? " locked" : " tx") +
+                     (keyed ? " keyed" : ""));
+        const CallKey call = keyed ? CallKey("k") : std::nullopt;
         Jazz jazz;
         CrashCase test;
         test.once = [&](World* world) { jazz = MakeJazz(world); };

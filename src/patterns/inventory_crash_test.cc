@@ -83,7 +83,7 @@ TEST_P(InventoryCrashTest, SurvivesEveryCrashAndLateWrite) {
   for (const OperationCase& row : kOperations) {
     for (Backend backend : kBackends) {
       for (bool expire : {false, true}) {
-        for (bool keyed : {false, true}) {
+        for (bool keyed : KeyedAt(GetParam())) {
           CrashTest(GetParam(), backend, row, expire, keyed);
         }
       }

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "patterns/test_world.h"
+#include "patterns/test_places.h"
 #include "quire/patterns/transfers.h"
 
 namespace quire::patterns {

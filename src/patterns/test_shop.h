@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "patterns/test_world.h"
+#include "patterns/test_places.h"
 #include "quire/patterns/inventory.h"
 
 namespace quire::patterns {

@@ -3,6 +3,7 @@
 // A few people of the social network, for its tests.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -88,12 +89,17 @@ inline void ExpectSoundSocial(World* world) {
 inline void ExpectNothingForbidden(World* world, const People& people, bool quiet) {
   Social social = SocialOf(world);
   for (const std::string* viewer : {&people.max, &people.jared, &people.meghan}) {
+    std::map<std::string, bool> visible;
     for (const std::string& owner : std::set<std::string>{*viewer, people.max}) {
       for (Feed feed : {Feed::kWall, Feed::kNews}) {
         std::set<std::string> ids;
         for (const FeedPost& post : ReadAll(world, feed, owner, *viewer)) {
-          EXPECT_TRUE(!quiet || *social.Visible(*viewer, post.id));
-          EXPECT_TRUE(ids.insert(post.id.ToHex()).second);
+          const std::string id = post.id.ToHex();
+          if (quiet && !visible.contains(id)) {
+            visible[id] = *social.Visible(*viewer, post.id);
+            EXPECT_TRUE(visible[id]);
+          }
+          EXPECT_TRUE(ids.insert(id).second);
           EXPECT_LE(post.comments.size(), 3u);
         }
       }

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "patterns/test_world.h"
+#include "patterns/test_places.h"
 #include "quire/patterns/categories.h"
 
 namespace quire::patterns {

@@ -92,7 +92,7 @@ TEST_P(TransfersCrashTest, JobsSurviveTheirOwnCrashes) {
 }
 
 TEST_P(TransfersCrashTest, OrdersSurviveEveryCrash) {
-  for (bool keyed : {false, true}) {
+  for (bool keyed : KeyedAt(GetParam())) {
     for (const char* sku : {"has", "new"}) {
       const CallKey key = keyed ? CallKey("k") : std::nullopt;
       auto orders = [](World* world, const Seams& seams) {
