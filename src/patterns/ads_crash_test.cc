@@ -156,27 +156,20 @@ TEST_P(AdsCrashTest, EveryOperationAtEveryPoint) {
     for (bool keyed : KeyedAt(GetParam())) {
       SCOPED_TRACE(std::string(operation.name) + (keyed ? " with a key" : ""));
       const CallKey key = keyed ? CallKey("k") : CallKey();
-      bool repeated = false;
       CrashCase test;
       test.once = Fill;
-      test.setup = [&](World*) { repeated = false; };
       test.operation = [&](World* world, const Seams& seams) {
         return operation.run(world, NetworkOf(world, seams), key);
       };
       if (keyed) {
         test.repeated = [&](const Status& again) {
-          repeated = true;
           EXPECT_EQ(again.ok() ? "" : ErrorName(again), operation.error) << again.ToString();
         };
       }
       test.settle = SettleAds;
       test.always = ExpectSoundAds;
-      test.settled = [&](World* world) {
-        ExpectZonesFollow(world);
-        if (repeated) {
-          operation.done(world);
-        }
-      };
+      test.settled = ExpectZonesFollow;
+      test.done = operation.done;
       EXPECT_GE(RunCrashCase(GetParam(), test), keyed ? 6 : 1);  // a choice by price writes nothing
     }
   }

@@ -68,7 +68,6 @@ TEST_P(CommentsCrashTest, EveryOperationAtEveryPoint) {
                      operation.name + (keyed ? " with a key" : ""));
         const CallKey key = keyed ? CallKey("k") : CallKey();
         std::string first;
-        bool repeated = false;
         CrashCase test;
         test.once = [&](World* world) {
           OpenDiscussion(world, form.design);
@@ -76,15 +75,11 @@ TEST_P(CommentsCrashTest, EveryOperationAtEveryPoint) {
             first = *CommentsOf(world, form).Post("d", {.text = "x"});
           }
         };
-        test.setup = [&](World*) { repeated = false; };
         test.operation = [&](World* world, const Seams& seams) {
           return operation.run(CommentsOf(world, form, seams), first, key);
         };
         if (keyed) {
-          test.repeated = [&](const Status& again) {
-            repeated = true;
-            EXPECT_TRUE(again.ok()) << again.ToString();
-          };
+          test.repeated = ExpectOk;
         }
         test.settle = [&](World* world) { EXPECT_TRUE(CommentsOf(world, form).Recount("d").ok()); };
         test.always = [&](World* world) {
@@ -94,11 +89,11 @@ TEST_P(CommentsCrashTest, EveryOperationAtEveryPoint) {
         test.settled = [&](World* world) {
           const size_t all = ListOfAll(world, form).size();
           EXPECT_EQ(*CommentsOf(world, form).Count("d"), static_cast<int64_t>(all));
-          if (repeated) {
-            EXPECT_EQ(all, 3 + operation.posts);
-            EXPECT_EQ(CommentsOf(world, form).Get("d", first)->deleted,
-                      operation.name == std::string_view("remove"));
-          }
+        };
+        test.done = [&](World* world) {
+          EXPECT_EQ(ListOfAll(world, form).size(), 3 + operation.posts);
+          EXPECT_EQ(CommentsOf(world, form).Get("d", first)->deleted,
+                    operation.name == std::string_view("remove"));
         };
         EXPECT_GE(RunCrashCase(GetParam(), test), 4);
       }

@@ -7,46 +7,6 @@ namespace quire::patterns {
 
 namespace {
 
-void Settle(const CrashCase& test, World* world) {
-  test.settle(world);
-  test.always(world);
-  test.settled(world);
-}
-
-// The points and the number of writes of a run without faults.
-struct Course {
-  std::vector<std::string> points;
-  int writes = 0;
-};
-
-// The world as a run finds it.
-void Begin(World* world, const CrashCase& test, const World::Snapshot& start) {
-  if (test.once) {
-    world->Restore(start);
-  } else {
-    world->Clear();
-  }
-  if (test.setup) {
-    test.setup(world);
-  }
-}
-
-void Repeat(World* world, const CrashCase& test) {
-  if (test.repeated) {
-    test.repeated(test.operation(world, world->seams()));
-    test.always(world);
-  }
-}
-
-Course Record(World* world, const CrashCase& test, const World::Snapshot& start) {
-  TestCrash crash;
-  TestFaults faults;
-  Begin(world, test, start);
-  (void)test.operation(world, world->seams(&crash, &faults));
-  Settle(test, world);
-  return {crash.seen, faults.writes};
-}
-
 // The dead write nothing any more, whatever they were about to do.
 class DeadAfter : public FaultHook {
  public:
@@ -54,56 +14,114 @@ class DeadAfter : public FaultHook {
   bool dead = false;
 };
 
-// A point that is passed several times is a case each time: `number` is its place in the course.
-void RunAtPoint(World* world, const CrashCase& test, const World::Snapshot& start,
-                const Course& course, int number, bool late) {
-  SCOPED_TRACE((late ? "late after " : "crash after ") +
-               course.points[static_cast<size_t>(number) - 1] + ", point " +
-               std::to_string(number));
-  Begin(world, test, start);
-  TestCrash crash;
-  DeadAfter process;
-  crash.number = number;
-  crash.action = [&] {
-    if (late) {
-      world->ExpireTransactions();
-      Repeat(world, test);
-      Settle(test, world);
-    }
-    process.dead = !late;
-    return late;
-  };
-  Status status = test.operation(world, world->seams(&crash, &process));
-  EXPECT_TRUE(crash.fired);
-  EXPECT_TRUE(late || Is(status, Error::kCrashed)) << status.ToString();
-  test.always(world);
-  if (!status.ok()) {
-    Repeat(world, test);
-  }
-  Settle(test, world);
-}
+// The points and the number of writes of a run without faults.
+struct Course {
+  std::vector<std::string> points;
+  int writes = 0;
+};
 
-void RunWithFault(World* world, const CrashCase& test, const World::Snapshot& start, int write,
-                  FaultHook::Fault fault) {
-  SCOPED_TRACE("write " + std::to_string(write) + " fault " +
-               std::to_string(static_cast<int>(fault)));
-  Begin(world, test, start);
-  TestFaults faults;
-  faults.at = write;
-  faults.fault = fault;
-  if (fault == FaultHook::Fault::kNone) {  // only late
-    faults.before = [&] {
-      world->ExpireTransactions();
-      Settle(test, world);
+class CaseRuns {
+ public:
+  CaseRuns(Place place, const CrashCase& test) : world_(place), test_(test) {
+    if (test_.once) {
+      test_.once(&world_);
+      start_ = world_.Take();
+    }
+  }
+
+  Course Record() {
+    TestCrash crash;
+    TestFaults faults;
+    Begin();
+    (void)test_.operation(&world_, world_.seams(&crash, &faults));
+    Settle();
+    return {crash.seen, faults.writes};
+  }
+
+  // A point that is passed several times is a case each time: `number` is its place in the course.
+  void RunAtPoint(const Course& course, int number, bool late) {
+    SCOPED_TRACE((late ? "late after " : "crash after ") +
+                 course.points[static_cast<size_t>(number) - 1] + ", point " +
+                 std::to_string(number));
+    Begin();
+    TestCrash crash;
+    DeadAfter process;
+    crash.number = number;
+    crash.action = [&] {
+      if (late) {
+        world_.ExpireTransactions();
+        Repeat();
+        Settle();
+      }
+      process.dead = !late;
+      return late;
     };
+    Status status = test_.operation(&world_, world_.seams(&crash, &process));
+    EXPECT_TRUE(crash.fired);
+    EXPECT_TRUE(late || Is(status, Error::kCrashed)) << status.ToString();
+    End(status);
   }
-  Status status = test.operation(world, world->seams(nullptr, &faults));
-  test.always(world);
-  if (!status.ok()) {
-    Repeat(world, test);
+
+  void RunWithFault(int write, FaultHook::Fault fault) {
+    SCOPED_TRACE("write " + std::to_string(write) + " fault " +
+                 std::to_string(static_cast<int>(fault)));
+    Begin();
+    TestFaults faults;
+    faults.at = write;
+    faults.fault = fault;
+    if (fault == FaultHook::Fault::kNone) {  // only late
+      faults.before = [&] {
+        world_.ExpireTransactions();
+        Settle();
+      };
+    }
+    End(test_.operation(&world_, world_.seams(nullptr, &faults)));
   }
-  Settle(test, world);
-}
+
+ private:
+  // The world as a run finds it.
+  void Begin() {
+    if (test_.once) {
+      world_.Restore(start_);
+    } else {
+      world_.Clear();
+    }
+    if (test_.setup) {
+      test_.setup(&world_);
+    }
+    repeated_ = false;
+  }
+
+  void Repeat() {
+    if (test_.repeated) {
+      test_.repeated(test_.operation(&world_, world_.seams()));
+      test_.always(&world_);
+      repeated_ = true;
+    }
+  }
+
+  void Settle() {
+    test_.settle(&world_);
+    test_.always(&world_);
+    test_.settled(&world_);
+    if (repeated_ && test_.done) {
+      test_.done(&world_);
+    }
+  }
+
+  void End(const Status& status) {
+    test_.always(&world_);
+    if (!status.ok()) {
+      Repeat();
+    }
+    Settle();
+  }
+
+  World world_;
+  const CrashCase& test_;
+  World::Snapshot start_;
+  bool repeated_ = false;  // in this run
+};
 
 bool Same(const std::vector<bson::Document>& a, const std::vector<bson::Document>& b) {
   return std::equal(
@@ -152,27 +170,23 @@ void World::Restore(const Snapshot& snapshot) {
 }
 
 int RunCrashCase(Place place, const CrashCase& test) {
-  World world(place);
-  World::Snapshot start;
-  if (test.once) {
-    test.once(&world);
-    start = world.Take();
-  }
-  const Course course = Record(&world, test, start);
-  int runs = 1;
+  CaseRuns runs(place, test);
+  const Course course = runs.Record();
+  int count = 1;
   for (int number = 1; number <= static_cast<int>(course.points.size()); ++number) {
-    RunAtPoint(&world, test, start, course, number, false);
-    RunAtPoint(&world, test, start, course, number, true);
-    runs += 2;
+    for (bool late : {false, true}) {
+      runs.RunAtPoint(course, number, late);
+      ++count;
+    }
   }
   for (int write = 1; write <= course.writes; ++write) {
     for (auto fault :
          {FaultHook::Fault::kNone, FaultHook::Fault::kFailBefore, FaultHook::Fault::kLoseAnswer}) {
-      RunWithFault(&world, test, start, write, fault);
-      ++runs;
+      runs.RunWithFault(write, fault);
+      ++count;
     }
   }
-  return runs;
+  return count;
 }
 
 Explained Explain(const Store& store, const bson::Document& find) {

@@ -130,22 +130,13 @@ TEST_P(SocialCrashTest, EveryOperationAtEveryPoint) {
       test.operation = [&](World* world, const Seams& seams) {
         return operation.run(SocialOf(world, seams), scene, key);
       };
-      bool repeated = false;
       if (keyed) {
-        test.setup = [&](World*) { repeated = false; };
-        test.repeated = [&](const Status& again) {
-          repeated = true;
-          EXPECT_TRUE(again.ok()) << again.ToString();
-        };
+        test.repeated = ExpectOk;
       }
       test.settle = SettleSocial;
       test.always = [&](World* world) { ExpectNothingForbidden(world, scene.people, true); };
-      test.settled = [&](World* world) {
-        ExpectSettledFeeds(world);
-        if (repeated) {
-          operation.done(world, scene);
-        }
-      };
+      test.settled = ExpectSettledFeeds;
+      test.done = [&](World* world) { operation.done(world, scene); };
       EXPECT_GE(RunCrashCase(GetParam(), test), 6);
     }
   }

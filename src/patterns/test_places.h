@@ -29,6 +29,9 @@ inline std::vector<bool> KeyedAt(Place place) {
   return place == Place::kServed ? std::vector<bool>{true} : std::vector<bool>{false, true};
 }
 
+// For calls whose repeat succeeds.
+inline void ExpectOk(const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); }
+
 // What a system's CheckInvariants found: nothing.
 inline void ExpectNothingWrong(const Result<std::vector<std::string>>& wrong) {
   ASSERT_TRUE(wrong.ok()) << wrong.status().ToString();

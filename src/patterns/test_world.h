@@ -156,6 +156,8 @@ struct CrashCase {
   // Must hold at every instant, and once everything is settled.
   std::function<void(World*)> always;
   std::function<void(World*)> settled;
+  // Optional, with `repeated`: and once it was repeated in this run and everything is settled.
+  std::function<void(World*)> done;
 };
 
 // Crashes the client after every step; pauses it there until the jobs have settled everything and
