@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/diagnostic.h"
 
+#include <atomic>
 #include <thread>
 
 #include "command/harness_test.h"
@@ -28,6 +29,42 @@ TEST(Hello, Errors) {
   EXPECT_EQ(node.Code(R"({"hello": 1, "maxAwaitTimeMS": 10})"), 31368);
   EXPECT_EQ(node.Code(R"({"hello": 1, "client": 1})"), 14);
   EXPECT_EQ(node.Code(R"({"hello": 1, "client": {"driver": {"name": "x"}}})"), 183);
+}
+
+TEST(Hello, OthersSeeAllOfTheMetadataOrNone) {
+  Node node;
+  std::atomic<bool> done{false};
+  std::thread arriving([&] {
+    for (int i = 0; i < 200; ++i) {
+      request::Client client;
+      bson::Document reply = node.RunAs(
+          client, R"({"hello": 1, "client": {"driver": {"name": "d"}, "os": {"type": "o"}}})",
+          "admin");
+      EXPECT_EQ(reply["ok"].AsDouble(), 1);
+      node.RunAs(client, R"({"getLog": "*"})", "admin");
+    }
+    done = true;
+  });
+  while (!done) {
+    bson::Document reply = node.Run(R"({"currentOp": 1})", "admin");
+    for (const bson::Element& op : reply["inprog"].AsArray()) {
+      bson::Value metadata = op.value().AsDocument()["clientMetadata"];
+      if (!metadata.missing()) {
+        EXPECT_EQ(bson::ToJson(metadata), R"({"driver":{"name":"d"},"os":{"type":"o"}})");
+      }
+    }
+  }
+  arriving.join();
+}
+
+TEST(CurrentOp, ShowsTheMetadataOfAClient) {
+  Node node;
+  node.Run(R"({"hello": 1, "client": {"application": {"name": "a"}, "driver": {"name": "d"},
+               "os": {"type": "o"}}})");
+  bson::Document reply = node.Run(R"({"currentOp": 1})", "admin");
+  bson::View op = reply["inprog"].AsArray().front().value().AsDocument();
+  EXPECT_EQ(op["appName"].AsString(), "a");
+  EXPECT_TRUE(op["clientMetadata"].is_document());
 }
 
 // Codes by command, on the database given.

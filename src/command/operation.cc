@@ -81,7 +81,9 @@ bson::Document Describe(Commands& commands, const request::RunningOp& op, bool t
       .Append("desc", "conn" + std::to_string(call.client.id()))
       .Append("connectionId", static_cast<int32_t>(call.client.id()))
       .Append("client", call.client.remote());
-  if (call.client.has_metadata) {
+  // A handshake may be writing it just now; whatever its client runs later comes after that.
+  const bool settled = (call.command.flags & request::kHandshake) == 0;
+  if (settled && call.client.has_metadata) {
     bson::Value application = call.client.metadata["application"];
     if (application.is_document()) {
       out.Append("appName", application.AsDocument()["name"]);
