@@ -21,6 +21,8 @@ namespace quire::log {
 namespace {
 
 constexpr size_t kRecentLines = 1024;
+// Clients decide what some attributes say: a name may have 16 MB, and lines are kept.
+constexpr size_t kMostText = 10 << 10;
 
 constexpr Component kComponents[] = {
     {"accessControl", "", "ACCESS"}, {"command", "", "COMMAND"},
@@ -146,6 +148,18 @@ void AppendQuoted(std::string_view text, std::string* out) {
   *out += '"';
 }
 
+// The beginning of a long text, up to the end of a character.
+std::string_view Shortened(std::string_view text) {
+  if (text.size() <= kMostText) {
+    return text;
+  }
+  size_t end = kMostText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+    --end;
+  }
+  return text.substr(0, end);
+}
+
 struct AppendValue {
   std::string* out;
   void operator()(int64_t v) const { *out += std::to_string(v); }
@@ -155,7 +169,7 @@ struct AppendValue {
     *out += text;
   }
   void operator()(bool v) const { *out += v ? "true" : "false"; }
-  void operator()(std::string_view v) const { AppendQuoted(v, out); }
+  void operator()(std::string_view v) const { AppendQuoted(Shortened(v), out); }
   void operator()(Json v) const { *out += v.text; }
 };
 
@@ -163,6 +177,21 @@ std::string ThreadName() {
   char name[32] = "main";
   pthread_getname_np(pthread_self(), name, sizeof name);
   return name;
+}
+
+// Which texts were cut, and their whole sizes.
+void AppendTruncated(Attributes attributes, std::string* line) {
+  bool first = true;
+  for (const Attribute& attribute : attributes) {
+    const auto* text = std::get_if<std::string_view>(&attribute.value);
+    if (text != nullptr && text->size() > kMostText) {
+      *line += first ? ",\"truncated\":{" : ",";
+      first = false;
+      AppendQuoted(attribute.name, line);
+      *line += ":{\"type\":\"string\",\"size\":" + std::to_string(text->size()) + "}";
+    }
+  }
+  *line += first ? "" : "}";
 }
 
 std::string JsonLine(Severity severity, std::string_view component, std::string_view message,
@@ -185,6 +214,7 @@ std::string JsonLine(Severity severity, std::string_view component, std::string_
       std::visit(AppendValue{&line}, attribute.value);
     }
     line += '}';
+    AppendTruncated(attributes, &line);
   }
   line += '}';
   return line;

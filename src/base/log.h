@@ -57,7 +57,7 @@ Status Open(const Options& options);
 Status Rotate();
 void Flush();
 
-// `component` is MongoDB's short name: NETWORK, COMMAND, STORAGE, CONTROL...
+// `component` is MongoDB's short name: NETWORK, COMMAND... Of long texts the first 10 KB are shown.
 void Write(Severity severity, std::string_view component, std::string_view message,
            Attributes attributes = {});
 inline void Info(std::string_view component, std::string_view message, Attributes a = {}) {

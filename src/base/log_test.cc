@@ -47,6 +47,21 @@ TEST_F(LogTest, WritesJsonWithEscapes) {
   EXPECT_THAT(text, HasSubstr(R"("attr":{"n":3,"text":"a\\b\u0001","plan":{"a":1}})"));
 }
 
+TEST_F(LogTest, CutsLongTextsAtACharacter) {
+  ASSERT_TRUE(Open({.path = Path(), .format = Format::kJson}).ok());
+  const std::string fits(10 << 10, 'a');
+  std::string long_text = fits.substr(1);
+  for (int i = 0; i < 100'000; ++i) {
+    long_text += "\u00e9";  // two bytes, the first of them the last that would fit
+  }
+  Info("ACCESS", "said", {{"fits", fits}, {"user", long_text}, {"n", 1}});
+  const std::string text = ReadAll(Path());
+  EXPECT_THAT(text, HasSubstr("\"fits\":\"" + fits + "\""));
+  EXPECT_THAT(text, HasSubstr("\"user\":\"" + fits.substr(1) + "\",\"n\":1}"));
+  EXPECT_THAT(text, HasSubstr(R"("truncated":{"user":{"type":"string","size":210239}}})"));
+  EXPECT_LT(RecentLines().lines.back().size(), 3 * fits.size());
+}
+
 TEST_F(LogTest, RotatesIntoANewFile) {
   ASSERT_TRUE(Open({.path = Path()}).ok());
   Info("CONTROL", "first");

@@ -254,14 +254,11 @@ void Commands::LogIfSlow(const request::Call& call, const Status& status,
       (call.command.flags & request::kHandshake) != 0) {
     return;
   }
-  constexpr size_t kMaxText = 4096;
-  std::string command = bson::ToJson(call.body);
-  command.resize(std::min(command.size(), kMaxText));
   log::Info("COMMAND", "Slow query",
             {{"type", "command"},
              {"ns", call.summary.ns},
              {"remote", call.client.remote()},
-             {"command", command},
+             {"command", bson::ToJson(call.body)},
              {"planSummary", call.summary.plan},
              {"keysExamined", call.summary.keys_examined},
              {"docsExamined", call.summary.docs_examined},
