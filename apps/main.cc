@@ -2,6 +2,7 @@
 //
 // The tool `quire`: one subcommand per job.
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,8 @@ void PrintHelp(FILE* out) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // libmongoc's counters are for its own tool; without shared memory it would complain.
+  setenv("MONGOC_DISABLE_SHM", "1", 0);
   std::vector<std::string> all(argv, argv + argc);
   std::string_view program = all.empty() ? "quire" : std::string_view(all[0]);
   program.remove_prefix(program.rfind('/') == std::string_view::npos ? 0 : program.rfind('/') + 1);
