@@ -8,6 +8,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "kv/rocks/crc32c.h"
 #include "kv/rocks/rocks_config.h"
 #include "kv/rocks/rocks_status.h"
 
@@ -48,6 +49,9 @@ Result<std::unique_ptr<RocksDatabase>> RocksDatabase::Open(const RocksOptions& o
 }
 
 Status RocksDatabase::Start(const RocksOptions& options) {
+  if (!ChecksumsAreRight()) {
+    return Status(kInternalError, "CRC-32C is computed wrongly on this machine");
+  }
   ephemeral_ = options.ephemeral;
   if (ephemeral_) {
     memory_env_.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));

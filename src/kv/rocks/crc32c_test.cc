@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kv/rocks/crc32c.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+namespace quire::kv {
+namespace {
+
+// The definition: a polynomial division, bit by bit.
+uint32_t BitByBit(uint32_t crc, std::string_view bytes) {
+  constexpr uint32_t kReversedPolynomial = 0x82F63B78;
+  crc = ~crc;
+  for (char byte : bytes) {
+    crc ^= static_cast<uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc >> 1) ^ ((crc & 1) != 0 ? kReversedPolynomial : 0);
+    }
+  }
+  return ~crc;
+}
+
+TEST(Crc32c, IsThatOfTheDefinitionForEveryLengthAndAlignment) {
+  EXPECT_TRUE(ChecksumsAreRight());
+  std::mt19937 random(7);
+  std::string bytes(100, '\0');
+  for (char& byte : bytes) {
+    byte = static_cast<char>(random());
+  }
+  for (size_t begin = 0; begin < 9; ++begin) {
+    for (size_t size = 0; begin + size <= bytes.size(); ++size) {
+      std::string_view part = std::string_view(bytes).substr(begin, size);
+      EXPECT_EQ(rocksdb::crc32c::Extend(0xABCDEF, part.data(), size), BitByBit(0xABCDEF, part));
+    }
+  }
+}
+
+#if defined(__x86_64__)
+TEST(Crc32c, TheFunctionOfTheLibraryIsOurs) {
+  EXPECT_EQ(dlsym(RTLD_DEFAULT, "_ZN7rocksdb6crc32c6ExtendEjPKcm"),
+            reinterpret_cast<void*>(&rocksdb::crc32c::Extend));
+}
+#endif
+
+}  // namespace
+}  // namespace quire::kv
