@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv/write_set.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <iterator>
 
 namespace quire::kv {
 
@@ -16,10 +18,26 @@ std::string_view WriteSet::Keep(std::string_view bytes) {
   return {p, bytes.size()};
 }
 
+WriteSet::Map::iterator WriteSet::LowerBound(std::string_view key) {
+  for (size_t run = 0; run < runs_; ++run) {
+    if (run_ends_[run]->first < key) {
+      auto next = std::next(run_ends_[run]);
+      if (next == writes_.end() || key <= next->first) {
+        this_run_ = run;
+        return next;
+      }
+    }
+  }
+  this_run_ = runs_ < run_ends_.size() ? runs_ : (this_run_ + 1) % run_ends_.size();
+  return writes_.lower_bound(key);
+}
+
 WriteSet::Write& WriteSet::Slot(std::string_view key) {
-  auto it = writes_.lower_bound(key);
+  auto it = LowerBound(key);
   if (it == writes_.end() || it->first != key) {
     it = writes_.emplace_hint(it, Keep(key), Write{});
+    run_ends_[this_run_] = it;
+    runs_ = std::max(runs_, this_run_ + 1);
   }
   if (!savepoints_.empty()) {
     undo_.push_back({&it->second, it->second});
@@ -27,12 +45,10 @@ WriteSet::Write& WriteSet::Slot(std::string_view key) {
   return it->second;
 }
 
-const WriteSet::Write* WriteSet::Find(std::string_view key) const {
-  if (writes_.empty()) {
-    return nullptr;
-  }
-  auto it = writes_.find(key);
-  return it == writes_.end() || it->second.kind == Kind::kNone ? nullptr : &it->second;
+const WriteSet::Write* WriteSet::Find(std::string_view key) {
+  auto it = LowerBound(key);
+  const bool found = it != writes_.end() && it->first == key && it->second.kind != Kind::kNone;
+  return found ? &it->second : nullptr;
 }
 
 void WriteSet::Put(std::string_view key, std::string_view value, Reads reads) {

@@ -5,6 +5,7 @@
 // transaction's writes in memory. Not safe for concurrent use.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -41,7 +42,7 @@ class WriteSet {
   // Upper estimate of the bytes of keys and values.
   size_t bytes() const { return bytes_; }
   // The pending write of `key`, or null.
-  const Write* Find(std::string_view key) const;
+  const Write* Find(std::string_view key);
 
   void Put(std::string_view key, std::string_view value, Reads reads);
   void Delete(std::string_view key, Reads reads);
@@ -58,12 +59,18 @@ class WriteSet {
   };
 
   std::string_view Keep(std::string_view bytes);
+  // The first write not before `key`. A batch of documents writes a few ascending runs of keys side
+  // by side: where the last of each run went in is looked at before the whole map is searched.
+  Map::iterator LowerBound(std::string_view key);
   // The slot of `key`, its present state remembered for the savepoints.
   Write& Slot(std::string_view key);
 
   std::byte first_[1536];
   std::pmr::monotonic_buffer_resource memory_;
   Map writes_;
+  std::array<Map::iterator, 4> run_ends_;
+  size_t runs_ = 0;      // of run_ends_, those set
+  size_t this_run_ = 0;  // the one of the last LowerBound
   std::vector<Undo> undo_;
   std::vector<size_t> savepoints_;
   size_t bytes_ = 0;

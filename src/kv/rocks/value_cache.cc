@@ -29,8 +29,9 @@ ValueCache::Entry* ValueCache::Shard::Find(uint64_t hash, std::string_view key) 
     return nullptr;
   }
   const size_t mask = slots.size() - 1;
-  for (size_t i = hash & mask; !slots[i].free(); i = (i + 1) & mask) {
-    if (slots[i].hash == hash && slots[i].content.key() == key) {
+  const uint32_t tag = Tag(hash);
+  for (size_t i = hash & mask; tags[i] != kFree; i = (i + 1) & mask) {
+    if (tags[i] == tag && slots[i].hash == hash && slots[i].content.key() == key) {
       return &slots[i];
     }
   }
@@ -41,21 +42,26 @@ ValueCache::Entry& ValueCache::Shard::Insert(uint64_t hash, Bytes content) {
   if ((entries + 1) * 4 > slots.size() * 3) {
     Grow();
   }
+  ++entries;
+  Entry& entry = Take(hash);
+  entry.hash = hash;
+  entry.content = std::move(content);
+  bytes += entry.charge();
+  return entry;
+}
+
+ValueCache::Entry& ValueCache::Shard::Take(uint64_t hash) {
   const size_t mask = slots.size() - 1;
   size_t i = hash & mask;
-  while (!slots[i].free()) {
+  while (tags[i] != kFree) {
     i = (i + 1) & mask;
   }
-  ++entries;
-  slots[i].hash = hash;
-  Assign(&slots[i], std::move(content));
+  tags[i] = Tag(hash);
   return slots[i];
 }
 
 void ValueCache::Shard::Assign(Entry* entry, Bytes content) {
-  if (!entry->free()) {
-    bytes -= entry->charge();
-  }
+  bytes -= entry->charge();
   entry->content = std::move(content);
   bytes += entry->charge();
 }
@@ -67,26 +73,25 @@ void ValueCache::Shard::Erase(Entry* entry) {
   size_t hole = static_cast<size_t>(entry - slots.data());
   slots[hole] = Entry();
   // Whatever would no longer be found past the hole moves into it.
-  for (size_t i = (hole + 1) & mask; !slots[i].free(); i = (i + 1) & mask) {
+  for (size_t i = (hole + 1) & mask; tags[i] != kFree; i = (i + 1) & mask) {
     const size_t home = slots[i].hash & mask;
     if (((i - home) & mask) >= ((i - hole) & mask)) {
       std::swap(slots[hole], slots[i]);
+      tags[hole] = tags[i];
       hole = i;
     }
   }
+  tags[hole] = kFree;
 }
 
 void ValueCache::Shard::Grow() {
   std::vector<Entry> old(std::max<size_t>(16, slots.size() * 2));
   old.swap(slots);
-  const size_t mask = slots.size() - 1;
-  for (Entry& entry : old) {
-    if (!entry.free()) {
-      size_t i = entry.hash & mask;
-      while (!slots[i].free()) {
-        i = (i + 1) & mask;
-      }
-      slots[i] = std::move(entry);
+  std::vector<uint32_t> old_tags(slots.size(), kFree);
+  old_tags.swap(tags);
+  for (size_t i = 0; i < old.size(); ++i) {
+    if (old_tags[i] != kFree) {
+      Take(old[i].hash) = std::move(old[i]);
     }
   }
 }
@@ -96,7 +101,7 @@ void ValueCache::Shard::EvictDownTo(size_t capacity) {
   for (size_t steps = 2 * slots.size(); bytes > capacity && steps > 0; --steps) {
     hand = (hand + 1) & (slots.size() - 1);
     Entry& entry = slots[hand];
-    if (entry.free() || entry.writers > 0) {
+    if (tags[hand] == kFree || entry.writers > 0) {
       continue;
     }
     if (entry.recently_read) {

@@ -73,6 +73,7 @@ class ValueCache {
 
  private:
   static constexpr size_t kShards = 64;
+  static constexpr uint32_t kFree = 0;
 
   // A key and its value in one piece, which readers of the value hold as long as they need it.
   struct Bytes {
@@ -93,15 +94,16 @@ class ValueCache {
     bool no_value = false;  // to be forgotten when they end
     bool recently_read = false;
 
-    bool free() const { return content.bytes == nullptr; }
-    size_t charge() const { return sizeof(Entry) + 32 + content.key_size + content.value_size; }
+    size_t charge() const { return sizeof(Entry) + 40 + content.key_size + content.value_size; }
   };
 
-  // Open addressing with linear probes.
+  // Open addressing with linear probes, over the tags: most lookups that find nothing touch one
+  // cache line, the others one of an entry besides.
   struct alignas(64) Shard {
     std::mutex mutex;
     // All guarded by mutex.
-    std::vector<Entry> slots;  // a power of two, or none
+    std::vector<uint32_t> tags;  // of each slot a part of the hash, kFree when it is free
+    std::vector<Entry> slots;    // a power of two, or none
     size_t entries = 0;
     size_t bytes = 0;
     size_t hand = 0;           // where the search for something to evict goes on
@@ -112,11 +114,14 @@ class ValueCache {
     Entry& Insert(uint64_t hash, Bytes content);
     void Assign(Entry* entry, Bytes content);
     void Erase(Entry* entry);
+    // A free slot for an entry of this hash, marked as taken.
+    Entry& Take(uint64_t hash);
     void Grow();
     void EvictDownTo(size_t capacity);
   };
 
   static uint64_t Hash(std::string_view key);
+  static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 24) | 1; }
   Shard& ShardOf(uint64_t hash) { return shards_[hash >> 58]; }
 
   const size_t shard_capacity_;
