@@ -31,6 +31,7 @@
 #include "store/build_table.h"
 #include "store/change_log.h"
 #include "store/collection_state.h"
+#include "store/highest_key.h"
 #include "store/index_keys.h"
 #include "store/layout.h"
 
@@ -62,6 +63,7 @@ struct IndexState {
   std::atomic<uint64_t> multikey_steps{0};   // where the key has met arrays (see multikey.h)
   std::atomic<uint64_t> persisted_steps{0};  // those of them that the store knows
   ArrayPaths array_paths;                    // the same for a wildcard index
+  HighestKey highest_key;                    // of the index on _id
   std::atomic<int64_t> accesses{0};          // for $indexStats
   int64_t since_millis = 0;
 };
@@ -116,6 +118,7 @@ struct CollectionInfo {
   std::shared_ptr<const expr::Collator> collator;
   expr::Context context;  // the collation the validator runs under
   std::unique_ptr<expr::match::Filter> validator;
+  bool validator_names_clock = false;            // so it is parsed anew for each operation
   bool validate_existing_only_if_valid = false;  // validationLevel: moderate
   bool validate_warn = false;                    // validationAction: warn
   bool keep_images = false;                      // changeStreamPreAndPostImages

@@ -94,6 +94,19 @@ kv::Reads ReadsOf(const IndexInfo& index) {
   return index.is_id ? kv::Reads::kByKey : kv::Reads::kByRange;
 }
 
+// Whether an entry of a unique index is known to be a new one without a look at the store.
+Result<bool> IsAboveAll(Transaction& txn, const IndexInfo& index, std::string_view store_key) {
+  if (!index.is_id) {
+    return false;
+  }
+  return index.state->highest_key.Raise(store_key, [&]() -> Result<std::string> {
+    ASSIGN_OR_RETURN(auto cursor,
+                     txn.kv().Scan(TableRange(index.table->id), kv::Direction::kBackward));
+    ASSIGN_OR_RETURN(bool any, cursor->Next());
+    return any ? std::string(cursor->key()) : std::string();
+  });
+}
+
 Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
                 const IndexKey& key, RecordId id) {
   std::string store_key;
@@ -106,8 +119,12 @@ Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& i
     return PutNote(txn, index, true, store_key, store_value);
   }
   if (!index.keys_have_ids) {
+    ASSIGN_OR_RETURN(bool above_all, IsAboveAll(txn, index, store_key));
     kv::ReadValue present;
-    ASSIGN_OR_RETURN(bool found, txn.kv().Get(store_key, &present, ReadsOf(index)));
+    bool found = false;
+    if (!above_all) {
+      ASSIGN_OR_RETURN(found, txn.kv().Get(store_key, &present, ReadsOf(index)));
+    }
     if (found && ReadRecordId(present.view()) != id) {
       return DuplicateKeyError(info, index, key.bytes, present.view().substr(8));
     }
