@@ -360,5 +360,20 @@ TEST(Compact, ReadsItsFields) {
   EXPECT_TRUE(dry.view().Has("estimatedBytesFreed"));
 }
 
+TEST(Validator, KnowsTheTime) {
+  Node node;
+  node.Run(R"({"create": "c", "validator": {"$expr": {"$lt": ["$d", "$$NOW"]}}})");
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "d": {"$date": "2001-01-01T00:00:00Z"}}]})");
+  for (const char* refused :
+       {R"({"insert": "c", "documents": [{"_id": 2, "d": {"$date": "2101-01-01T00:00:00Z"}}]})",
+        R"({"update": "c", "updates":
+            [{"q": {"_id": 1}, "u": {"$set": {"d": {"$date": "2101-01-01T00:00:00Z"}}}}]})"}) {
+    bson::Document reply = node.Run(refused);
+    ASSERT_TRUE(reply["writeErrors"].is_array()) << refused;
+    EXPECT_EQ(reply["writeErrors"].AsArray()["0"].AsDocument()["code"].AsInt32(), 121) << refused;
+  }
+  EXPECT_EQ(node.Batch(R"({"find": "c", "projection": {"_id": 1}})"), R"([{"_id":1}])");
+}
+
 }  // namespace
 }  // namespace quire::command

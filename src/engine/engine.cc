@@ -124,24 +124,6 @@ Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
   return now;
 }
 
-// Whether an expression names a variable that the clock gives: they are not set yet for let.
-static bool NamesClock(const bson::Value& value) {
-  if (value.is_string()) {
-    std::string_view text = value.AsString();
-    std::string_view name = text.substr(0, text.find('.'));
-    return name == "$$NOW" || name == "$$CLUSTER_TIME";
-  }
-  if (!value.is_document() && !value.is_array()) {
-    return false;
-  }
-  for (const bson::Element& e : value.AsDocument()) {
-    if (e.name() != "$literal" && NamesClock(e.value())) {
-      return true;
-    }
-  }
-  return false;
-}
-
 Status FillContext(const Operation& operation, bson::View let, expr::Context* context) {
   context->now = bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
                                 std::chrono::system_clock::now().time_since_epoch())
@@ -156,7 +138,7 @@ Status FillContext(const Operation& operation, bson::View let, expr::Context* co
       return {4738901, "Attempted to set internal constant: " + std::string(e.name())};
     }
     RETURN_IF_ERROR(expr::agg::CheckVariableName(e.name()));
-    if (NamesClock(e.value())) {
+    if (expr::agg::NamesClock(e.value())) {
       return {51144, "Builtin variable '$$NOW' is not available in the values of let"};
     }
     expr::agg::ParseScope scope;

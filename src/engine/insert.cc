@@ -47,7 +47,7 @@ Status InsertOne(const Operation& operation, const request::InsertRequest& reque
   bson::Document storage;
   ASSIGN_OR_RETURN(bson::View prepared, PrepareForInsert(operation, document, &storage));
   if (!request.bypass_validation) {
-    RETURN_IF_ERROR(CheckValidator(collection, prepared, nullptr));
+    RETURN_IF_ERROR(CheckValidator(operation, collection, prepared, nullptr));
   }
   RETURN_IF_ERROR(store::Insert(txn, collection, prepared).status());
   if (collection.capped) {

@@ -203,7 +203,7 @@ class Modifier {
       return Status::Ok();
     }
     if (!spec_.bypass_validation) {
-      RETURN_IF_ERROR(CheckValidator(info, after, &document));
+      RETURN_IF_ERROR(CheckValidator(operation_, info, after, &document));
     }
     ++result_.modified;
     return store::Replace(
@@ -220,7 +220,7 @@ class Modifier {
     bson::Document storage;
     ASSIGN_OR_RETURN(bson::View prepared, PrepareForInsert(operation_, made, &storage));
     if (!spec_.bypass_validation) {
-      RETURN_IF_ERROR(CheckValidator(info, prepared, nullptr));
+      RETURN_IF_ERROR(CheckValidator(operation_, info, prepared, nullptr));
     }
     RETURN_IF_ERROR(store::Insert(txn, info, prepared).status());
     if (info.capped) {

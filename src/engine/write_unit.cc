@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "bson/validate.h"
 #include "engine/schema.h"
+#include "expr/match/match.h"
 #include "expr/schema/failure.h"
 #include "store/collection.h"
 
@@ -176,23 +177,33 @@ Result<bson::View> PrepareForInsert(const Operation& operation, bson::View docum
   return prepared;
 }
 
-Status CheckValidator(const store::CollectionInfo& collection, bson::View document,
-                      const bson::View* before) {
+Status CheckValidator(const Operation& operation, const store::CollectionInfo& collection,
+                      bson::View document, const bson::View* before) {
   if (collection.validator == nullptr) {
     return Status::Ok();
   }
-  ASSIGN_OR_RETURN(bool valid, collection.validator->Matches(document));
+  bson::View spec = collection.options["validator"].AsDocument();
+  const expr::match::Filter* validator = collection.validator.get();
+  expr::Context context;
+  context.collator = collection.context.collator;
+  std::unique_ptr<expr::match::Filter> parsed_now;
+  if (collection.validator_names_clock) {
+    RETURN_IF_ERROR(FillContext(operation, {}, &context));
+    ASSIGN_OR_RETURN(parsed_now, expr::match::Filter::Parse(spec, &context,
+                                                            expr::match::Allowed::InValidator()));
+    validator = parsed_now.get();
+  }
+  ASSIGN_OR_RETURN(bool valid, validator->Matches(document));
   if (valid) {
     return Status::Ok();
   }
   if (before != nullptr && collection.validate_existing_only_if_valid) {
-    ASSIGN_OR_RETURN(bool was_valid, collection.validator->Matches(*before));
+    ASSIGN_OR_RETURN(bool was_valid, validator->Matches(*before));
     if (!was_valid) {
       return Status::Ok();
     }
   }
-  bson::Document why = expr::schema::ExplainFailure(collection.options["validator"].AsDocument(),
-                                                    document, &collection.context);
+  bson::Document why = expr::schema::ExplainFailure(spec, document, &context);
   if (collection.validate_warn) {
     log::Warning("STORAGE", "Document would fail validation",
                  {{"namespace", collection.ns()}, {"errInfo", bson::ToJson(why)}});

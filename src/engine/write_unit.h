@@ -34,7 +34,7 @@ Status CheckId(const bson::Value& id);
 
 // DocumentValidationFailure when the collection's validator refuses the document. `before` is the
 // document being replaced, null for an insert.
-Status CheckValidator(const store::CollectionInfo& collection, bson::View document,
-                      const bson::View* before);
+Status CheckValidator(const Operation& operation, const store::CollectionInfo& collection,
+                      bson::View document, const bson::View* before);
 
 }  // namespace quire::engine

@@ -7,6 +7,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "expr/agg/variable_name.h"
 #include "store/closed.h"
 #include "store/log_commands.h"
 #include "store/multikey.h"
@@ -181,6 +182,7 @@ Result<std::shared_ptr<CollectionInfo>> Catalog::ReadEntry(std::string_view ns, 
     ASSIGN_OR_RETURN(info->validator,
                      expr::match::Filter::Parse(validator.AsDocument(), &info->context,
                                                 expr::match::Allowed::InValidator()));
+    info->validator_names_clock = expr::agg::NamesClock(validator);
   }
   if (bson::Value level = options["validationLevel"]; level.is_string()) {
     info->validate_existing_only_if_valid = level.AsString() == "moderate";

@@ -253,6 +253,23 @@ Status CheckVariableName(std::string_view name, bool allow_current) {
   return CheckNameBytes(name);
 }
 
+bool NamesClock(const bson::Value& value) {
+  if (value.is_string()) {
+    std::string_view text = value.AsString();
+    std::string_view name = text.substr(0, text.find('.'));
+    return name == "$$NOW" || name == "$$CLUSTER_TIME";
+  }
+  if (!value.is_document() && !value.is_array()) {
+    return false;
+  }
+  for (const bson::Element& e : value.AsDocument()) {
+    if (e.name() != "$literal" && NamesClock(e.value())) {
+      return true;
+    }
+  }
+  return false;
+}
+
 size_t VariableScope::Define(std::string_view name) {
   size_t slot = scope_.slots++;
   scope_.variables.emplace_back(std::string(name), slot);
