@@ -234,16 +234,23 @@ TEST(Schema, StatisticsOfAViewAreRefused) {
   EXPECT_EQ(node.Code(R"({"collStats": "v"})"), 166);
 }
 
-TEST(Ttl, ExpiresOldDocuments) {
+class Ttl : public testing::TestWithParam<const char*> {};
+
+TEST_P(Ttl, ExpiresOldDocuments) {
   Node node;
   node.Run(R"({"createIndexes": "c", "indexes":
-      [{"key": {"t": 1}, "name": "t_1", "expireAfterSeconds": 60}]})");
+      [{"key": {"t": 1}, "name": "t_1", "expireAfterSeconds": 60, "hidden": )" +
+           std::string(GetParam()) + "}]}");
   node.Run(R"({"insert": "c", "documents": [{"_id": 1, "t": {"$date": "2001-01-01T00:00:00Z"}},
       {"_id": 2, "t": {"$date": "2101-01-01T00:00:00Z"}}, {"_id": 3, "t": 5}, {"_id": 4}]})");
   node.engine().RunTtlPass();
   EXPECT_EQ(node.Batch(R"({"find": "c", "projection": {"_id": 1}})"),
             R"([{"_id":2},{"_id":3},{"_id":4}])");
+  EXPECT_EQ(node.Code(R"({"find": "c", "hint": "t_1"})"),
+            GetParam() == std::string("true") ? 2 : 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(HiddenOrNot, Ttl, testing::Values("false", "true"));
 
 TEST(Crud, HintsReachTheCollectionOfAView) {
   Node node;

@@ -68,6 +68,7 @@ class Modifier {
     parts.filter = spec_.query;
     parts.sort = spec_.sort;
     parts.hint = spec_.hint;
+    parts.hint_hidden = spec_.hint_hidden;
     parts.collation = spec_.collation;
     parts.let = spec_.let;
     parts.for_write = true;

@@ -21,6 +21,7 @@ struct ModifySpec {
   bson::View sort;
   bson::View fields;  // projection of the returned document (findAndModify)
   bson::Value hint;
+  bool hint_hidden = false;  // it may name a hidden index
   bson::View collation;
   bson::View let;
   bson::Value update;  // missing: remove

@@ -31,6 +31,7 @@ int64_t ExpireIndex(Engine& engine, const store::CollectionInfo& collection,
   ModifySpec spec;
   spec.query = query;
   spec.hint = bson::Value(std::string_view(index.name));
+  spec.hint_hidden = true;
   spec.multi = true;
   request::OpSummary summary;
   Result<ModifyResult> done = Modify(operation, collection.ns(), spec, 0, {}, &summary);

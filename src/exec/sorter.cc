@@ -15,7 +15,6 @@ namespace {
 struct Header {
   double text_score;
   double geo_distance;
-  double rand_value;
   double score;
   int64_t record_id;
   uint32_t document_size;
@@ -126,7 +125,6 @@ Sorter::Entry Sorter::Pack(std::string_view key, const Row& row, uint64_t sequen
   Header header{};
   header.text_score = meta.text_score;
   header.geo_distance = meta.geo_distance;
-  header.rand_value = meta.rand_value;
   header.score = meta.score;
   header.record_id = meta.record_id;
   header.document_size = row.document.size();
@@ -162,7 +160,6 @@ void Sorter::Unpack(const Entry& entry, Row* row) {
   row->meta.has_text_score = header.has_text_score;
   row->meta.geo_distance = header.geo_distance;
   row->meta.has_geo_distance = header.has_geo_distance;
-  row->meta.rand_value = header.rand_value;
   row->meta.score = header.score;
   row->meta.has_score = header.has_score;
   row->meta.record_id = header.record_id;

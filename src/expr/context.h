@@ -42,7 +42,6 @@ struct Metadata {
   bson::Value index_key;  // document, for returnKey
   int64_t record_id = 0;
   bool has_record_id = false;
-  double rand_value = 0;
   double score = 0;
   bool has_score = false;
   bson::Value score_details;  // document

@@ -125,7 +125,8 @@ Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
   }
   bool hinted = HasHint(query);
   for (const auto& index : query.collection->indexes) {
-    if (!index->hidden && !IsClusterKey(query, *index) && (!hinted || HintNames(query, *index))) {
+    const bool visible = !index->hidden || (hinted && query.hint_hidden);
+    if (visible && !IsClusterKey(query, *index) && (!hinted || HintNames(query, *index))) {
       found.push_back(ChoiceOf(*index));
     }
   }

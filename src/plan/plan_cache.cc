@@ -158,9 +158,9 @@ std::vector<bson::Document> PlanCacheStats(const store::CollectionInfo& collecti
     out.AppendArray("candidatePlanScores", plan.scores);
     out.Append("indexFilterSet", memory.FindFilter(plan.shape.query_hash).has_value());
     out.Append("isPinned", false);
-    out.Append("estimatedSizeBytes",
-               bson::NarrowInt(static_cast<int64_t>(plan.plan.bytes().size() +
-                                                    plan.trials.bytes().size() + sizeof plan)));
+    out.Append(
+        "estimatedSizeBytes",
+        static_cast<int64_t>(plan.plan.bytes().size() + plan.trials.bytes().size() + sizeof plan));
     stats.push_back(out.Finish());
   }
   return stats;

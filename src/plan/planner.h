@@ -43,6 +43,8 @@ struct QueryOptions {
   bool for_write = false;
   // "UPDATE" or "DELETE": what explain shows above the plan; "" otherwise.
   std::string_view write_stage;
+  // The hint may name an index that is hidden from users' queries.
+  bool hint_hidden = false;
   // Chosen by trial, whatever the plan cache says, with the plans that lost.
   bool explain = false;
   // A scan goes on after this record. In a capped collection CappedPositionLost when it is gone.

@@ -95,12 +95,12 @@ Status CheckUser(const std::string& where, const bson::Value& user) {
     if (field.name() != "user" && field.name() != "db") {
       return UnknownField(where, field.name());
     }
-    if (field.type() != bson::Type::kString) {
+    if (field.type() != bson::Type::kString && field.type() != bson::Type::kNull) {
       return WrongType(Where(where, field.name()), field.value(), "string");
     }
   }
   for (std::string_view name : {"user", "db"}) {
-    if (!user.AsDocument().Has(name)) {
+    if (!user.AsDocument()[name].is_string()) {
       return Status(40414,
                     "BSON field '" + Where(where, name) + "' is missing but a required field");
     }

@@ -31,7 +31,7 @@ constexpr MetaRow kMeta[] = {
     {"sortKey", [](const Metadata& m) { return m.sort_key; }},
     {"indexKey", [](const Metadata& m) { return m.index_key; }},
     {"recordId", [](const Metadata& m) { return m.has_record_id ? Value(m.record_id) : Value(); }},
-    {"randVal", [](const Metadata& m) { return Value(m.rand_value); }},
+    {"randVal", NoValue},
     {"searchScore", NoValue},
     {"searchHighlights", NoValue},
     {"searchScoreDetails", NoValue},

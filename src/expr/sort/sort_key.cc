@@ -20,23 +20,21 @@ namespace {
 using bson::Direction;
 using bson::Value;
 
-// A piece of metadata that sorts, and its direction.
+// A piece of metadata that sorts, always from high to low.
 struct MetaRow {
   std::string_view name;
-  bool ascending;
   Value (*value)(const Metadata&);
 };
 
 constexpr MetaRow kMetaRows[] = {
-    {"textScore", false,
+    {"textScore",
      [](const Metadata& m) { return m.has_text_score ? Value(m.text_score) : Value::Null(); }},
-    {"randVal", false, [](const Metadata& m) { return Value(m.rand_value); }},
-    {"geoNearDistance", true,
+    {"randVal", [](const Metadata&) { return Value(0.0); }},
+    {"geoNearDistance",
      [](const Metadata& m) { return m.has_geo_distance ? Value(m.geo_distance) : Value::Null(); }},
-    {"score", false,
-     [](const Metadata& m) { return m.has_score ? Value(m.score) : Value::Null(); }},
-    {"searchScore", false, [](const Metadata&) { return Value::Null(); }},
-    {"vectorSearchScore", false, [](const Metadata&) { return Value::Null(); }},
+    {"score", [](const Metadata& m) { return m.has_score ? Value(m.score) : Value::Null(); }},
+    {"searchScore", [](const Metadata&) { return Value::Null(); }},
+    {"vectorSearchScore", [](const Metadata&) { return Value::Null(); }},
 };
 
 const MetaRow* FindMeta(std::string_view name) {
@@ -91,7 +89,7 @@ Status SortPattern::AddPart(const bson::Element& element) {
   part.path = element.name();
   if (element.type() == bson::Type::kDocument) {
     ASSIGN_OR_RETURN(const MetaRow* meta, ParseMeta(element.value().AsDocument()));
-    part.ascending = meta->ascending;
+    part.ascending = false;
     part.meta = meta->name;
   } else {
     ASSIGN_OR_RETURN(part.ascending, ParseAscending(element));

@@ -37,8 +37,8 @@ TEST(SortPattern, ParsesDirections) {
         R"({"a":{"$numberDecimal":"0.51"}})", R"({"a":{"$numberDecimal":"1.49"}})"}) {
     EXPECT_TRUE(Pattern(json).parts()[0].ascending) << json;
   }
-  for (const char* json :
-       {R"({"a":-1})", R"({"a":-1.999})", R"({"a":{"$numberDecimal":"-1.49"}})"}) {
+  for (const char* json : {R"({"a":-1})", R"({"a":-1.999})", R"({"a":{"$numberDecimal":"-1.49"}})",
+                           R"({"a":{"$meta":"geoNearDistance"}})"}) {
     EXPECT_FALSE(Pattern(json).parts()[0].ascending) << json;
   }
   EXPECT_TRUE(Pattern("{}").empty());
