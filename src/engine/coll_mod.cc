@@ -126,7 +126,7 @@ Status SetExpireAfter(const store::IndexInfo& index, int32_t seconds, bson::Docu
     reply->Append("expireAfterSeconds_old", *index.expire_after_seconds);
   }
   reply->Append("expireAfterSeconds_new", int64_t{seconds});
-  *changed = WithField(*changed, "expireAfterSeconds", bson::Value(int64_t{seconds}));
+  *changed = WithField(*changed, "expireAfterSeconds", bson::Value(seconds));
   return Status::Ok();
 }
 
