@@ -180,7 +180,7 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   std::unique_lock<std::mutex> lock;
   std::vector<int32_t> statement_ids;
   if (!generic.lsid.empty()) {
-    session = engine_.sessions().Get(generic.lsid);
+    ASSIGN_OR_RETURN(session, engine_.sessions().Get(generic.lsid));
     operation.session = session.get();
   }
   if (generic.txn_number) {

@@ -259,6 +259,12 @@ const Parameter kParameters[] = {
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Verbosity()); },
      CheckInteger<0, 5>,
      [](Commands&, const bson::Value& v) { log::SetVerbosity(static_cast<int>(IntegerOf(v))); }},
+    {"maxSessions", kStartup,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.engine().sessions().most()));
+     },
+     CheckInteger<1, INT32_MAX>,
+     [](Commands& c, const bson::Value& v) { c.engine().sessions().SetMost(IntegerOf(v)); }},
     {"quiet", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Quiet()); },
      CheckSwitch, [](Commands&, const bson::Value& v) { log::SetQuiet(Truthy(v)); }},

@@ -107,7 +107,7 @@ Status ForEachSession(Invocation& i, F visit) {
     ids.push_back(id);
   }
   for (std::string_view id : ids) {
-    visit(id);
+    RETURN_IF_ERROR(visit(id));
   }
   return Status::Ok();
 }
@@ -115,7 +115,7 @@ Status ForEachSession(Invocation& i, F visit) {
 Status RunStartSession(Invocation& i) {
   store::Uuid uuid = store::GenerateUuid();
   std::string_view id(reinterpret_cast<const char*>(uuid.data()), uuid.size());
-  i.engine.sessions().Get(id);
+  RETURN_IF_ERROR(i.engine.sessions().Get(id).status());
   i.reply()
       .BeginDocument("id")
       .Append("id", bson::Value::Binary(id, 4))
@@ -135,11 +135,13 @@ Status RunEndSessions(Invocation& i) {
     if (lsid != i.call.generic.lsid) {
       EndOne(i, lsid);
     }
+    return Status::Ok();
   });
 }
 
 Status RunRefreshSessions(Invocation& i) {
-  return ForEachSession(i, [&](std::string_view lsid) { i.engine.sessions().Get(lsid); });
+  return ForEachSession(
+      i, [&](std::string_view lsid) { return i.engine.sessions().Get(lsid).status(); });
 }
 
 void EndAll(Invocation& i) {

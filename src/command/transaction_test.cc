@@ -154,5 +154,20 @@ TEST(Transaction, HundredThousandDocuments) {
   EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":100000,"ok":1.0})");
 }
 
+TEST(Sessions, AreNotMoreThanTheirLimit) {
+  Node node;
+  node.engine().sessions().SetMost(2);
+  EXPECT_EQ(node.Code(R"({"startSession": 1})"), 0);
+  bson::Document second = node.Run(R"({"startSession": 1})");
+  EXPECT_EQ(node.Code(R"({"startSession": 1})"), 261);
+  const std::string known = bson::ToJson(second["id"]);
+  EXPECT_EQ(node.Code(R"({"ping": 1, "lsid": )" + known + "}"), 0);
+  EXPECT_EQ(node.Code(R"({"ping": 1, "lsid": {"id":
+      {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==", "subType": "04"}}}})"),
+            261);
+  EXPECT_EQ(node.Code(R"({"endSessions": [)" + known + "]}"), 0);
+  EXPECT_EQ(node.Code(R"({"startSession": 1})"), 0);
+}
+
 }  // namespace
 }  // namespace quire::command

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/session.h"
 
+#include <iterator>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "store/layout.h"
@@ -235,10 +237,15 @@ Status Session::Remember(store::Transaction& txn, int32_t first, int32_t last,
   return Status::Ok();
 }
 
-std::shared_ptr<Session> SessionTable::Get(std::string_view lsid) {
+Result<std::shared_ptr<Session>> SessionTable::Get(std::string_view lsid) {
   std::lock_guard lock(mutex_);
   auto it = sessions_.find(lsid);
   if (it == sessions_.end()) {
+    if (std::ssize(sessions_) >= most_) {
+      return Status(kTooManyLogicalSessions,
+                    "Unable to add session into the cache because the "
+                    "number of active sessions is too high");
+    }
     it =
         sessions_
             .emplace(lsid, std::make_shared<Session>(std::string(lsid), store_, &transaction_ends_))
@@ -287,7 +294,9 @@ void SessionTable::Expire(std::chrono::minutes timeout) {
       session->AbortQuietly();
       lock.unlock();
       std::lock_guard table_lock(mutex_);
-      sessions_.erase(session->lsid);
+      if (session->last_use_millis < oldest) {  // still: Get sets it under this lock
+        sessions_.erase(session->lsid);
+      }
     }
   }
 }

@@ -102,8 +102,9 @@ class SessionTable {
   SessionTable(kv::Store* store, Session::TransactionEnds transaction_ends)
       : store_(store), transaction_ends_(std::move(transaction_ends)) {}
 
-  // The session of that id, made when new; its last use is now.
-  std::shared_ptr<Session> Get(std::string_view lsid);
+  // The session of that id, made when new; its last use is now. TooManyLogicalSessions when there
+  // are most() others.
+  Result<std::shared_ptr<Session>> Get(std::string_view lsid);
   // Null when it is not known.
   std::shared_ptr<Session> Find(std::string_view lsid);
   // Ends sessions: their transactions are aborted.
@@ -116,9 +117,14 @@ class SessionTable {
   std::vector<std::shared_ptr<Session>> All();
   size_t size();
 
+  // Clients make up session ids, so their number is bounded.
+  int64_t most() const { return most_; }
+  void SetMost(int64_t sessions) { most_ = sessions; }
+
  private:
   kv::Store* const store_;
   const Session::TransactionEnds transaction_ends_;
+  std::atomic<int64_t> most_{1'000'000};
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_;  // protected by mutex_
 };
