@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <thread>
 
 #include "base/error_codes.h"
 
@@ -35,16 +36,35 @@ Status DiskBudget::Admit(uint64_t bytes, Purpose purpose) {
       left_.fetch_sub(cost, std::memory_order_relaxed) >= cost) {
     return Status::Ok();
   }
+  // Files that are being merged or flushed take their space twice until that has ended: who frees
+  // space waits for it.
+  constexpr int64_t kPatienceMillis = 5000;
+  const int64_t deadline = NowMillis() + kPatienceMillis;
+  while (!Fits(cost, purpose)) {
+    if (purpose == Purpose::kKeep || !FilesAreWritten() || NowMillis() >= deadline) {
+      return Status(kOutOfDiskSpace, "The disk of the data folder is full");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(kLookMillis));
+  }
+  return Status::Ok();
+}
+
+bool DiskBudget::Fits(int64_t cost, Purpose purpose) {
   const int64_t borrowed = purpose == Purpose::kFree ? kReserve - kLastReserve : 0;
   std::lock_guard lock(measure_mutex_);
   const int64_t left = Measure() - cost;
   constexpr int64_t kAtOnce = int64_t{64} << 20;
   left_.store(std::min(left, kAtOnce), std::memory_order_relaxed);
   next_look_.store(NowMillis() + kLookMillis, std::memory_order_relaxed);
-  if (left + borrowed >= 0) {
-    return Status::Ok();
-  }
-  return Status(kOutOfDiskSpace, "The disk of the data folder is full");
+  return left + borrowed >= 0;
+}
+
+bool DiskBudget::FilesAreWritten() const {
+  uint64_t merges = 0;
+  uint64_t flushes = 0;
+  db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &merges);
+  db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningFlushes, &flushes);
+  return merges + flushes > 0;
 }
 
 int64_t DiskBudget::Measure() {

@@ -34,11 +34,16 @@ class DiskBudget {
     folder_ = std::move(folder);
   }
 
-  // OutOfDiskSpace when the disk has no room for a write of so many bytes. The disk is asked fifty
-  // times a second and after every 64 MB.
+  // OutOfDiskSpace when the disk has no room for a write of so many bytes; one that frees space
+  // waits for a while when background work is about to make room. The disk is asked fifty times a
+  // second and after every 64 MB.
   Status Admit(uint64_t bytes, Purpose purpose);
 
  private:
+  // Asks the disk whether the write may go on.
+  bool Fits(int64_t cost, Purpose purpose);
+  // In the background.
+  bool FilesAreWritten() const;
   // Asks the disk; what is left for ordinary writes, below zero when the reserve is in use.
   int64_t Measure();
 
