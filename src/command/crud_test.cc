@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <thread>
+
 #include "command/harness_test.h"
 
 namespace quire::command {
@@ -282,6 +285,40 @@ TEST(Crud, MergePipelinesKnowTheVariablesOfTheCommand) {
   EXPECT_EQ(node.Batch(R"({"find": "to"})"), R"([{"_id":1,"v":7,"w":8}])");
   EXPECT_EQ(merge(R"("let": {"v": "$x"},)"), 0);
   EXPECT_EQ(node.Batch(R"({"find": "to"})"), R"([{"_id":1,"v":5,"w":8}])");
+}
+
+// A write that finds its collection and loses it to a drop is run as if it had come later.
+TEST(Crud, WritesDoNotFailBecauseOfDrops) {
+  Node node;
+  std::atomic<bool> done{false};
+  std::thread dropping([&] {
+    request::Client client;
+    while (!done) {
+      node.RunAs(client, R"({"drop": "c"})", "test");
+      node.RunAs(client, R"({"renameCollection": "test.c", "to": "test.d", "dropTarget": true})",
+                 "admin");
+    }
+  });
+  std::vector<std::thread> writing;
+  for (const char* command :
+       {R"({"insert": "c", "documents": [{}, {}]})",
+        R"({"update": "c", "updates": [{"q": {"a": 1}, "u": {"$inc": {"n": 1}}, "upsert": true}]})",
+        R"({"update": "c", "updates": [{"q": {}, "u": {"$inc": {"n": 1}}, "multi": true}]})",
+        R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a"}]})"}) {
+    writing.emplace_back([&node, command] {
+      request::Client client;
+      for (int i = 0; i < 100; ++i) {
+        bson::Document reply = node.RunAs(client, command, "test");
+        EXPECT_EQ(reply["ok"].AsDouble(), 1) << bson::ToJson(reply.view());
+        EXPECT_FALSE(reply.view().Has("writeErrors")) << bson::ToJson(reply.view());
+      }
+    });
+  }
+  for (std::thread& thread : writing) {
+    thread.join();
+  }
+  done = true;
+  dropping.join();
 }
 
 }  // namespace

@@ -119,6 +119,11 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
     return log.Write(txn);
   };
   Status status = RunWrite(operation, ns, body);
+  while (IsGone(status, operation)) {
+    RETURN_IF_ERROR(operation.op.CheckInterruptNow());
+    RETURN_IF_ERROR(CheckInsertable(operation, ns));
+    status = RunWrite(operation, ns, body);
+  }
   if (!status.ok()) {
     if (!IsDocumentError(status)) {
       return status;

@@ -35,8 +35,18 @@ class Modifier {
           PlannedQuery::Make(operation_, Parts(nullptr), SessionTransaction(operation_)).status());
       return ModifyResult();
     }
-    RETURN_IF_ERROR(spec_.multi ? RunMulti(collection) : RunSingle());
-    return std::move(result_);
+    while (true) {
+      Status done = spec_.multi ? RunMulti(collection) : RunSingle();
+      if (!IsGone(done, operation_) || some_committed_) {
+        RETURN_IF_ERROR(done);
+        return std::move(result_);
+      }
+      RETURN_IF_ERROR(operation_.op.CheckInterruptNow());
+      ASSIGN_OR_RETURN(collection, WritableCollection(operation_, ns_, spec_.upsert));
+      if (collection == nullptr) {
+        return ModifyResult();
+      }
+    }
   }
 
  private:
@@ -111,6 +121,7 @@ class Modifier {
   }
 
   Status RunMulti(const store::CollectionPtr& collection) {
+    result_ = ModifyResult();
     ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation_, Parts(collection),
                                                     SessionTransaction(operation_)));
     std::vector<store::RecordId> chunk;
@@ -130,6 +141,7 @@ class Modifier {
       any = any || !chunk.empty();
       if (!chunk.empty()) {
         RETURN_IF_ERROR(RunChunk(*query, chunk));
+        some_committed_ = true;
       }
     }
     Summarise(*query);
@@ -279,6 +291,7 @@ class Modifier {
   expr::Context context_;
   std::unique_ptr<Update> update_;
   bool needs_position_ = false;
+  bool some_committed_ = false;  // chunks of a multi-document statement
   ModifyResult result_;
 };
 

@@ -14,6 +14,7 @@
 #include "engine/index_spec_internal.h"
 #include "engine/statistics.h"
 #include "engine/view_graph.h"
+#include "engine/write_unit.h"
 #include "request/crud.h"
 
 namespace quire::engine {
@@ -357,7 +358,8 @@ Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::s
     }
     wanted.push_back(std::move(normal));
   }
-  if (collection == nullptr) {
+  while (collection == nullptr) {  // once more when another drops it at once
+    RETURN_IF_ERROR(operation.op.CheckInterruptNow());
     RETURN_IF_ERROR(CreateImplicitly(operation, ns));
     result.created_collection = true;
     ASSIGN_OR_RETURN(collection, operation.Find(ns));
@@ -390,7 +392,8 @@ Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::stri
   constexpr auto kPause = std::chrono::milliseconds(5);
   while (true) {
     Result<CreatedIndexes> created = TryCreateIndexes(operation, ns, specs);
-    if (created.status().code() != kBackgroundOperationInProgressForNamespace) {
+    if (created.status().code() != kBackgroundOperationInProgressForNamespace &&
+        !IsGone(created.status(), operation)) {
       return created;
     }
     RETURN_IF_ERROR(operation.op.CheckInterruptNow());

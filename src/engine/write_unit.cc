@@ -54,14 +54,19 @@ Status RunInSession(const Operation& operation, const std::string& ns, const Wri
 Result<store::CollectionPtr> WritableCollection(const Operation& operation, const std::string& ns,
                                                 bool create) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
-  if (collection == nullptr && create) {
+  while (collection == nullptr && create) {  // once more when another drops it at once
+    RETURN_IF_ERROR(operation.op.CheckInterruptNow());
     RETURN_IF_ERROR(CreateImplicitly(operation, ns));
-    return operation.Find(ns);
+    ASSIGN_OR_RETURN(collection, operation.Find(ns));
   }
   if (collection != nullptr && collection->is_view()) {
     return Status(kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection");
   }
   return collection;
+}
+
+bool IsGone(const Status& status, const Operation& operation) {
+  return status.code() == kNamespaceNotFound && !operation.in_transaction;
 }
 
 Status RunWrite(const Operation& operation, const std::string& ns, const WriteBody& body) {
