@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/walk.h"
+#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -17,6 +18,7 @@ using bson::Document;
 constexpr char kContacts[] = "contacts";
 constexpr char kNumbers[] = "numbers";
 constexpr int kAttempts = 5;
+constexpr int64_t kSweepBatch = 500;
 constexpr char kSparse[] = R"({"sparse": true})";
 
 // Nobody sees what is removed.
@@ -253,11 +255,13 @@ Status Contacts::DeleteSteps(const Store& store, std::string_view id, const Clai
 }
 
 Result<JobReport> Contacts::SweepOrphans(std::chrono::milliseconds grace) const {
-  JobReport report;
-  auto sweep = [&](const Document& number) -> Status {
-    report.examined += 1;
+  if (embedded()) {
+    return JobReport{};
+  }
+  auto sweep = [&](const Document& number, JobReport* report) -> Status {
+    report->examined += 1;
     if (number["at"].AsDate().millis >= store_.Ago(grace).millis) {
-      report.skipped += 1;
+      report->skipped += 1;
       return Status::Ok();
     }
     Status alive = RequireContact(TextAt(number, "contact_id"));
@@ -265,13 +269,12 @@ Result<JobReport> Contacts::SweepOrphans(std::chrono::milliseconds grace) const 
       return alive;
     }
     ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(kNumbers, Doc("_id", number["_id"])));
-    report.changed += deleted;
+    report->changed += deleted;
     return store_.seams().After("contacts.sweep_orphans.c1");
   };
-  if (!embedded()) {
-    RETURN_IF_ERROR(Walk(store_, kNumbers, sweep));
-  }
-  return report;
+  return SweepLeased(store_,
+                     Lease(store_, "contacts.sweep_orphans", options_.worker, options_.lease),
+                     {.collection = kNumbers, .batch = kSweepBatch, .projection = {}}, sweep);
 }
 
 Result<JobReport> Contacts::PurgeKeys() const {

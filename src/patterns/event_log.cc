@@ -12,6 +12,7 @@
 #include "patterns/doc.h"
 #include "patterns/event_units.h"
 #include "patterns/line_id.h"
+#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -407,19 +408,22 @@ Result<std::vector<DailyHits>> EventLog::CountByDayAndPath(bson::Date from, bson
 Result<JobReport> EventLog::Rotate() const { return units_->Rotate(); }
 
 Result<JobReport> EventLog::DropExpired() const {
-  JobReport report;
-  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
-  for (const Unit& unit : units) {
-    report.examined += 1;
-    if (!units_->Droppable(unit)) {
-      report.skipped += 1;
-      continue;
-    }
-    RETURN_IF_ERROR(units_->Drop(unit));
-    RETURN_IF_ERROR(store_.seams().After("event_log.drop.c1"));
-    report.changed += 1;
-  }
-  return report;
+  return RunLeased(Lease(store_, "event_log.drop", options_.worker, options_.lease),
+                   [&]() -> Result<JobReport> {
+                     JobReport report;
+                     ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
+                     for (const Unit& unit : units) {
+                       report.examined += 1;
+                       if (!units_->Droppable(unit)) {
+                         report.skipped += 1;
+                         continue;
+                       }
+                       RETURN_IF_ERROR(units_->Drop(unit));
+                       RETURN_IF_ERROR(store_.seams().After("event_log.drop.c1"));
+                       report.changed += 1;
+                     }
+                     return report;
+                   });
 }
 
 Result<std::vector<std::pair<std::string, int64_t>>> EventLog::IndexSizes() const {

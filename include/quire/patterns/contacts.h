@@ -23,6 +23,8 @@ struct ContactsOptions {
   // How long keys, and what keyed calls removed, are remembered: longer than any write may be
   // delayed.
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
+  std::string worker = "worker";  // a name of its own for every process that runs the job
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
   Seams seams = {};
 };
 
@@ -34,8 +36,8 @@ struct Contact {
 };
 
 // Documents: embedded contacts {_id, name, zip_code, numbers: [...]}; referenced contacts {_id,
-// name, zip_code} and numbers {_id, contact_id, number, at}; idempotency. What calls with a key
-// have touched has `call` or `marks`, and stays with `removed` (and `removed_by`), unseen by
+// name, zip_code} and numbers {_id, contact_id, number, at}; idempotency; jobs. What calls with a
+// key have touched has `call` or `marks`, and stays with `removed` (and `removed_by`), unseen by
 // readers, when it is deleted, until PurgeKeys. Ids are never used again after a contact was
 // deleted. Safe for concurrent use.
 class Contacts {

@@ -43,8 +43,8 @@ struct EventLogOptions {
   int64_t capped_bytes = 64 << 20;
   int64_t capped_documents = 0;  // 0: bytes alone decide
   Profile profile = Profile::kFull;
-  std::string worker = "worker";  // a name of its own for every process that rotates
-  std::chrono::milliseconds lease = std::chrono::minutes(5);  // of a rotation
+  std::string worker = "worker";  // a name of its own for every process that runs the jobs
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
   Seams seams = {};
 };
 
@@ -97,8 +97,8 @@ struct DailyHits {
 
 // Documents: events {_id, host, logname, user, time, request, method, path, protocol, status,
 // response_size, referrer, user_agent, ssk}; ssk is a hash of _id for the shard key. With
-// kRenamedCollections also event_archives {_id: collection, from, to} and jobs (see lease.h); an
-// event that was stored again while the log was rotated may be counted twice, though not read
+// kRenamedCollections also event_archives {_id: collection, from, to}; jobs (see lease.h). An event
+// that was stored again while the log was rotated may be counted twice, though not read
 // twice, until the next rotation has ended. Safe for concurrent use.
 class EventLog {
  public:
@@ -136,7 +136,8 @@ class EventLog {
   // kRenamedCollections: what was stored so far becomes an archive (changed is 1; 0 when there is
   // nothing). Nothing to do otherwise. skipped is 1 while another worker is at it.
   Result<JobReport> Rotate() const;
-  // Drops rotated collections or databases that lie wholly before the horizon.
+  // Drops rotated collections or databases that lie wholly before the horizon. skipped is 1 while
+  // another worker is at it.
   Result<JobReport> DropExpired() const;
   // Bytes of each index over all collections, by name.
   Result<std::vector<std::pair<std::string, int64_t>>> IndexSizes() const;
