@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/auto_compact.h"
 
+#include "base/error_codes.h"
+#include "base/test_no_threads.h"
 #include "command/harness_test.h"
 
 namespace quire::command {
@@ -30,6 +32,15 @@ TEST(AutoCompact, StartsAndStops) {
   for (const Step& step : kSteps) {
     EXPECT_EQ(node.Code(step.command, "admin"), step.code) << step.command;
   }
+}
+
+TEST(AutoCompact, WithoutAThreadItIsNotRunning) {
+  Node node;
+  {
+    NoThreads refused;
+    EXPECT_EQ(node.Code(R"({"autoCompact": true})", "admin"), kInternalError);
+  }
+  EXPECT_EQ(node.Code(R"({"autoCompact": true, "freeSpaceTargetMB": 30})", "admin"), 0);
 }
 
 TEST(AutoCompact, KeepsDocuments) {

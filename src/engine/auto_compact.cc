@@ -5,6 +5,8 @@
 
 #include "base/error_codes.h"
 #include "base/log.h"
+#include "base/thread.h"
+#include "base/try.h"
 #include "engine/engine.h"
 #include "engine/statistics.h"
 #include "store/layout.h"
@@ -31,10 +33,10 @@ Status AutoCompact::Start(const AutoCompactOptions& options) {
   if (thread_.joinable()) {
     thread_.join();
   }
+  ASSIGN_OR_RETURN(thread_, StartThread([this, options] { Run(options); }));
   options_ = options;
   running_ = true;
   stopping_ = false;
-  thread_ = std::thread([this, options] { Run(options); });
   return Status::Ok();
 }
 

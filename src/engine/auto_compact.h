@@ -30,7 +30,8 @@ class AutoCompact {
   AutoCompact(const AutoCompact&) = delete;
   AutoCompact& operator=(const AutoCompact&) = delete;
 
-  // AlreadyInitialized when it runs with other options; ObjectIsBusy while an earlier pass ends.
+  // AlreadyInitialized when it runs with other options; ObjectIsBusy while an earlier pass ends;
+  // InternalError without a thread for it.
   Status Start(const AutoCompactOptions& options);
   // Ends with the table that is under way; waits only a moment for it.
   void Stop();

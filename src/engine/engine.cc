@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/try.h"
 #include "expr/agg/expression.h"
 #include "expr/agg/variable_name.h"
@@ -13,7 +14,7 @@ Result<std::unique_ptr<Engine>> Engine::Open(std::unique_ptr<kv::Store> store,
                                              EngineOptions options) {
   std::unique_ptr<Engine> engine(new Engine(std::move(store), options));
   ASSIGN_OR_RETURN(engine->catalog_, store::Catalog::Open(engine->store_.get()));
-  engine->background_ = std::thread([raw = engine.get()] { raw->Background(); });
+  ASSIGN_OR_RETURN(engine->background_, StartThread([raw = engine.get()] { raw->Background(); }));
   return engine;
 }
 

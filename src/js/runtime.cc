@@ -122,7 +122,7 @@ Result<std::unique_ptr<Runtime>> Runtime::Make() {
   ++live;
   auto runtime = std::unique_ptr<Runtime>(new Runtime(cx));
   JS_SetContextPrivate(cx, runtime.get());
-  Watchdog::Get().Add(runtime.get());
+  RETURN_IF_ERROR(Watchdog::Get().Add(runtime.get()));
   JS_SetNativeStackQuota(cx, StackQuota());
   JS_SetGCParameter(cx, JSGC_ALLOCATION_THRESHOLD, kHeapThreshold);
   JS_SetGCParameter(cx, JSGC_MALLOC_THRESHOLD_BASE, kOutsideThreshold);

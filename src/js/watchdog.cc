@@ -2,6 +2,8 @@
 #include <chrono>
 #include <thread>
 
+#include "base/thread.h"
+#include "base/try.h"
 #include "js/runtime_internal.h"
 #include "js/watchdog_internal.h"
 
@@ -19,13 +21,15 @@ Watchdog& Watchdog::Get() {
   return *watchdog;
 }
 
-Watchdog::Watchdog() {
-  std::thread([this] { Run(); }).detach();
-}
-
-void Watchdog::Add(Runtime* runtime) {
+Status Watchdog::Add(Runtime* runtime) {
   std::lock_guard lock(mutex_);
+  if (!started_) {
+    ASSIGN_OR_RETURN(std::thread thread, StartThread([this] { Run(); }));
+    thread.detach();
+    started_ = true;
+  }
   runtimes_.push_back(runtime);
+  return Status::Ok();
 }
 
 void Watchdog::Remove(Runtime* runtime) {

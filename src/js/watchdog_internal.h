@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "quire/status.h"
+
 namespace quire::js {
 
 class Runtime;
@@ -17,7 +19,8 @@ class Watchdog {
  public:
   static Watchdog& Get();
 
-  void Add(Runtime* runtime);
+  // InternalError without a thread to watch with: an endless script would never end.
+  Status Add(Runtime* runtime);
   void Remove(Runtime* runtime);
   // To be called once a runtime is running.
   void Notice() {
@@ -27,14 +30,14 @@ class Watchdog {
   }
 
  private:
-  Watchdog();
   void Run();
   void Wake();
   bool AnyRunning();  // REQUIRES: mutex_ held
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Runtime*> runtimes_;  // protected by mutex_
+  bool started_ = false;  // protected by mutex_, as the next
+  std::vector<Runtime*> runtimes_;
   std::atomic<bool> asleep_{false};
 };
 

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
 #include "base/error_codes.h"
-#include "base/log.h"
+#include "base/thread.h"
+#include "base/try.h"
 #include "request/network_stats.h"
 #include "server/loop_internal.h"
 
@@ -66,11 +66,7 @@ Status Loop::Start() {
   }
   request::Network().connections_limit = options_.max_connections;
   std::unique_lock lock(mutex_);
-  try {
-    supervisor_ = std::thread([this] { Supervise(); });
-  } catch (const std::system_error& error) {
-    return {kInternalError, std::string("Failed to start a thread: ") + error.what()};
-  }
+  ASSIGN_OR_RETURN(supervisor_, StartThread([this] { Supervise(); }));
   started_ = true;
   if (!AddWorker()) {
     lock.unlock();

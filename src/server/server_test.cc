@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <set>
 #include <thread>
 
+#include "base/test_no_threads.h"
 #include "request/network_stats.h"
 #include "wire/message.h"
 
@@ -339,27 +339,6 @@ TEST_F(ServerTest, BlockedCommandsStarveNobody) {
     EXPECT_EQ(other.Reply()["ok"].AsDouble(), 1.0);
   }
 }
-
-// While it lives the system refuses to start threads.
-class NoThreads {
- public:
-  NoThreads() {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t larger_than_memory;
-    pthread_attr_init(&larger_than_memory);
-    pthread_attr_setstacksize(&larger_than_memory, size_t{1} << 47);
-    pthread_setattr_default_np(&larger_than_memory);
-    pthread_attr_destroy(&larger_than_memory);
-  }
-  ~NoThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-  NoThreads(const NoThreads&) = delete;
-
- private:
-  pthread_attr_t before_;
-};
 
 TEST_F(ServerTest, AThreadTheSystemRefusesIsDoneWithout) {
   Start();

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "request/network_stats.h"
 #include "server/loop_internal.h"
 
@@ -30,16 +30,16 @@ bool Loop::AddWorker() {
     return false;
   }
   Worker& worker = workers_.emplace_back();
-  try {
-    worker.thread = std::thread([this, &worker] { Work(&worker); });
-  } catch (const std::system_error& error) {
+  Result<std::thread> thread = StartThread([this, &worker] { Work(&worker); });
+  if (!thread.ok()) {
     workers_.pop_back();
     if (!std::exchange(thread_refused_, true)) {
-      log::Warning("NETWORK", "Failed to start a thread, going on with those there are",
-                   {{"threads", workers_.size()}, {"error", error.what()}});
+      log::Warning("NETWORK", "Going on with the threads there are",
+                   {{"threads", workers_.size()}, {"error", thread.status().message()}});
     }
     return false;
   }
+  worker.thread = *std::move(thread);
   thread_refused_ = false;
   thread_count_ = static_cast<int>(workers_.size());
   request::Network().threads = thread_count_.load();
