@@ -1,6 +1,6 @@
 # quire_precompiled(target [TEST]): compiles the target's sources behind one precompiled header of the
 # standard library, or of that and GoogleTest. Both are made once; their users share every option that
-# changes code. ./dev tidy reads the sources without them, so that each still includes what it uses.
+# changes code. ./dev tidy FILE reads a source without them and shows what it does not include itself.
 file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cc "")
 add_library(quire_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cc)
 target_precompile_headers(quire_precompiled PRIVATE <algorithm> <array> <atomic> <chrono> <cmath>

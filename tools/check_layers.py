@@ -5,7 +5,7 @@
 - A folder of src/ includes only the folders its row names (and what those may include).
 - A library outside the project is included only where its row allows.
 - No file over 800 lines, an SPDX line first, no file or folder named util, common, misc, helpers.
-- Every header compiles alone (left out with --fast, and where ./dev tidy shows it).
+- Every header compiles alone (left out with --fast, and where the build shows it).
 """
 import os
 import re
@@ -137,7 +137,7 @@ def check_header(path):
 
 
 def compiled_first(path):
-    """Whether its source includes it first: then ./dev tidy, without precompiled headers, compiles it alone."""
+    """Whether its source includes it first: then the build compiles it behind the standard headers alone."""
     source = os.path.join(ROOT, path[:-2] + ".cc")
     if not os.path.exists(source):
         return False

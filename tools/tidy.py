@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tidy.py [FILE...]: clang-tidy with .clang-tidy's checks over the given sources, or over all that
 build/compile_commands.json names; tests only when given by name. A source that passed is not
-looked at again until it, a header of the repo, or the checks change. The build's precompiled headers
-are left out: what a source does not include itself is an error here."""
+looked at again until it, a header of the repo, or the checks change.
+
+Most of a run's time goes into the headers, so sources that share their options and no names of their own are
+read together, and one by one only when the batch does not pass. The build's precompiled headers are left out."""
 import hashlib
 import json
 import os
@@ -11,14 +13,18 @@ import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from sources import ROOT, cpp_files
 
 CLANG_TIDY = shutil.which("clang-tidy-14") or "clang-tidy"
 PASSED = os.path.join(ROOT, "build", "tidy")
+BATCH = 12
 PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+/cmake_pch\.hxx")
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
+UNNAMED = re.compile(rb"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
+DECLARED = re.compile(rb"^(?!using [^=]*;)[A-Za-z][^\n;={(]*?(\w+)(?: final)?\s*[;={(:]", re.M)
+MACRO = re.compile(rb"^#define (\w+)", re.M)
 
 
 def read(path):
@@ -37,54 +43,106 @@ def headers_of(path, seen):
     return seen
 
 
-def fingerprint(path):
+def mark_of(path):
+    """The file that exists once the source passed as it is now."""
     digest = hashlib.sha256(read(os.path.join(ROOT, ".clang-tidy")))
     for part in [path, *sorted(headers_of(path, set()))]:
         digest.update(read(part))
-    return digest.hexdigest()
+    return os.path.join(PASSED, digest.hexdigest())
 
 
-def tidy(path):
-    mark = os.path.join(PASSED, fingerprint(path))
-    if os.path.exists(mark):
-        return path, True, ""
-    done = subprocess.run(
+def own_names(path):
+    """What the source names for itself alone: two of a batch must not name the same."""
+    text = read(path)
+    names = set(MACRO.findall(text))
+    for unnamed in UNNAMED.findall(text):
+        names.update(DECLARED.findall(unnamed.replace(b"::", b"  ")))
+    return names
+
+
+def batches_of(files, options):
+    """The files in lists of at most BATCH that can be read as one source."""
+    batches = []  # (options, names, files)
+    for path in files:
+        names = own_names(path)
+        for shared, taken, members in batches:
+            if shared == options[path] and len(members) < BATCH and not names & taken:
+                taken |= names
+                members.append(path)
+                break
+        else:
+            batches.append((options[path], names, [path]))
+    return [members for _, _, members in batches]
+
+
+def clang_tidy(path, *arguments):
+    return subprocess.run(
         [CLANG_TIDY, "--quiet", "-p", PASSED, "--extra-arg=-Wno-unknown-warning-option",
          "--extra-arg=-Wno-align-mismatch",
          # Else its preprocessor of modules knows no builtins, and SpiderMonkey's headers give up.
-         "--extra-arg=-Xclang", "--extra-arg=-fno-cxx-modules", path],
+         "--extra-arg=-Xclang", "--extra-arg=-fno-cxx-modules", *arguments, path],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    if done.returncode == 0:
-        open(mark, "w").close()
-    return path, done.returncode == 0, done.stdout
+
+
+def tidy(members, together):
+    """[(path, what clang-tidy says; empty when it is content)] of the sources, `together` a file that includes them."""
+    if len(members) > 1 and clang_tidy(together, "--extra-arg=-Wfatal-errors").returncode == 0:
+        return [(path, "") for path in members]
+    said = []
+    for path in members:
+        done = clang_tidy(path)
+        said.append((path, done.stdout if done.returncode != 0 else ""))
+    return said
 
 
 def compile_commands():
-    """The build's commands without precompiled headers, written where clang-tidy finds them."""
+    """The build's commands without precompiled headers, and the options of each source."""
     commands = json.loads(read(os.path.join(ROOT, "build", "compile_commands.json")))
+    options = {}
     for entry in commands:
         entry["command"] = PRECOMPILED.sub("", entry["command"]).replace(" -fpch-preprocess", "")
+        options[entry["file"]] = re.sub(r" -o \S+ -c \S+$", "", entry["command"])
+    return commands, options
+
+
+def write_batches(batches, commands, options):
+    """A source for each batch and the commands of all of them, where clang-tidy finds them."""
     os.makedirs(PASSED, exist_ok=True)
+    sources = []
+    for number, members in enumerate(batches):
+        source = os.path.join(PASSED, f"batch_{number}.cc")
+        with open(source, "w", encoding="utf-8") as file:
+            file.writelines(f'#include "{path}"\n' for path in members)
+        commands.append({"directory": os.path.join(ROOT, "build"), "file": source,
+                         "command": f"{options[members[0]]} -c {source}"})
+        sources.append(source)
     with open(os.path.join(PASSED, "compile_commands.json"), "w", encoding="utf-8") as file:
         json.dump(commands, file)
-    return commands
+    return sources
 
 
 def main():
-    known = {entry["file"] for entry in compile_commands()}
+    commands, options = compile_commands()
     if sys.argv[1:]:
         files = [os.path.abspath(f) for f in sys.argv[1:]]
     else:
         files = [os.path.join(ROOT, f) for f in cpp_files((".cc",)) if not f.endswith("_test.cc")]
-    files = [f for f in files if f in known]
+    files = [f for f in files if f in options]
+    marks = {path: mark_of(path) for path in files}
+    batches = batches_of([path for path in files if not os.path.exists(marks[path])], options)
+    sources = write_batches(batches, commands, options)
+    done = len(files) - sum(len(members) for members in batches)
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for number, (path, ok, output) in enumerate(pool.map(tidy, files), 1):
-            name = os.path.relpath(path, ROOT)
-            print(f"[{number}/{len(files)}] {name}{'' if ok else ' FAILED'}", flush=True)
-            if not ok:
-                failed += 1
-                print(output, flush=True)
+        for finished in as_completed(pool.submit(tidy, *batch) for batch in zip(batches, sources)):
+            for path, said in finished.result():
+                done += 1
+                if said:
+                    failed += 1
+                    print(f"{os.path.relpath(path, ROOT)} FAILED\n{said}", flush=True)
+                else:
+                    open(marks[path], "w").close()
+            print(f"[{done}/{len(files)}]", flush=True)
     print(f"{len(files)} sources, {failed} with warnings")
     return 1 if failed else 0
 
