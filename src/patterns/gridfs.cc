@@ -7,14 +7,13 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/keyset.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
 namespace {
 
 using bson::Document;
-
-constexpr int kNamespaceNotFound = 26;
 
 GridFsFile FileOf(const Document& document) {
   GridFsFile file;
@@ -99,7 +98,11 @@ Result<GridFsFile> GridFsUpload::Finish() {
     file.Append("metadata", options_.metadata);
   }
   const Document document = file.Finish();
-  RETURN_IF_ERROR(store_.Insert(bucket_ + ".files", document));
+  Status inserted = store_.Insert(bucket_ + ".files", document);
+  if (IsDuplicateKey(inserted) && next_ > 0) {  // of an empty file: no chunk of it refused ours
+    RETURN_IF_ERROR(Abort());
+  }
+  RETURN_IF_ERROR(inserted);
   RETURN_IF_ERROR(store_.seams().After("gridfs.finish.c1"));
   // An upload that was paused for very long may have lost chunks that nothing owned till now.
   ASSIGN_OR_RETURN(int64_t stored, store_.Count(bucket_ + ".chunks", Doc("files_id", options_.id)));
@@ -267,16 +270,22 @@ Result<std::vector<GridFsFile>> GridFs::Find(const Document& filter, const PageR
   return result;
 }
 
+// Every write names the files it is about: one that comes late does not touch those stored since,
+// as the drop of a collection would.
 Status GridFs::Drop() const {
   int step = 0;
-  for (const std::string& collection : {files(), chunks()}) {
-    Status status = store_.RunWrite(Doc("drop", collection)).status();
-    if (!status.ok() && status.code() != kNamespaceNotFound) {
-      return status;
-    }
-    RETURN_IF_ERROR(store_.seams().After("gridfs.drop", ++step));
-  }
-  return Status::Ok();
+  return WalkBatches(
+      store_, files(), Doc("_id", 1), [&](const std::vector<Document>& batch) -> Status {
+        std::vector<bson::Value> ids;
+        for (const Document& file : batch) {
+          ids.push_back(file["_id"]);
+        }
+        const Document these = Doc("$in", ListOf(ids));
+        RETURN_IF_ERROR(store_.DeleteMany(files(), Doc("_id", these)).status());
+        RETURN_IF_ERROR(store_.seams().After("gridfs.drop", ++step));
+        RETURN_IF_ERROR(store_.DeleteMany(chunks(), Doc("files_id", these)).status());
+        return store_.seams().After("gridfs.drop", ++step);
+      });
 }
 
 Result<JobReport> GridFs::SweepChunks(bson::Date before) const {

@@ -221,7 +221,7 @@ TEST_P(GridFsTest, SurvivesEveryCrashAndLateWrite) {
   }
 }
 
-// What a crashed drop left is dropped by the next, and new files are stored as in a new bucket.
+// What a crashed drop left is swept up, and new files are stored as in a new bucket.
 TEST_P(GridFsTest, ADropIsRepeated) {
   for (const char* point : {"gridfs.drop.c1", "gridfs.drop.c2"}) {
     ASSERT_TRUE(FilesOf(&world_).Upload("old", Bytes(9)).ok());
@@ -229,10 +229,96 @@ TEST_P(GridFsTest, ADropIsRepeated) {
     crash.at = point;
     EXPECT_TRUE(Is(FilesOf(&world_, world_.seams(&crash)).Drop(), Error::kCrashed));
     ASSERT_TRUE(FilesOf(&world_).Drop().ok());
+    EXPECT_TRUE(FilesOf(&world_).Find(Doc(), {})->empty());
+    ASSERT_TRUE(FilesOf(&world_).SweepChunks(bson::Date{INT32_MAX * int64_t{1000}}).ok());
     EXPECT_EQ(*world_.store.Count("fs.chunks", Doc()), 0);
     EXPECT_EQ(*FilesOf(&world_).Download(FilesOf(&world_).Upload("new", "x")->value()), "x");
     EXPECT_TRUE(FilesOf(&world_).MissingIndexes()->empty());
   }
+}
+
+// A drop is paused after each of its steps and before each of its writes while one file is stored
+// and another, begun before, goes on: each is there whole or not at all, and the old ones are gone.
+TEST_P(GridFsTest, ADropLeavesNoHalfOfAFileStoredMeanwhile) {
+  for (int pause = 1; pause <= 4; ++pause) {
+    SCOPED_TRACE(pause);
+    World world(GetParam());
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(FilesOf(&world).Upload("old", Bytes(9)).ok());
+    }
+    auto begun = FilesOf(&world).OpenUpload("begun");
+    ASSERT_TRUE(begun->Write(Bytes(9)).ok());
+    auto meanwhile = [&] {
+      ASSERT_TRUE(FilesOf(&world).Upload("new", Bytes(9)).ok());
+      if (pause % 2 == 0) {
+        ASSERT_TRUE(begun->Finish().ok());
+      }
+    };
+    TestCrash crash;
+    TestFaults faults;
+    (pause <= 2 ? crash.number : faults.at) = pause <= 2 ? pause : pause - 2;
+    crash.action = [&] {
+      meanwhile();
+      return true;
+    };
+    faults.before = meanwhile;
+    ASSERT_TRUE(FilesOf(&world, world.seams(&crash, &faults)).Drop().ok());
+    if (pause % 2 != 0) {
+      EXPECT_TRUE(begun->Finish().ok());
+    }
+    const auto left = *FilesOf(&world).Find(Doc(), {});
+    EXPECT_EQ(left.size(), 2u);
+    for (const GridFsFile& file : left) {
+      EXPECT_NE(file.filename, "old");
+      EXPECT_EQ(*FilesOf(&world).Download(file.id.value()), Bytes(9));
+    }
+    EXPECT_TRUE(FilesOf(&world).MissingIndexes()->empty());
+    ASSERT_TRUE(FilesOf(&world).Drop().ok());
+    EXPECT_EQ(*world.store.Count("fs.chunks", Doc()), 0);
+  }
+}
+
+TEST_P(GridFsTest, ATakenIdIsRefused) {
+  const GridFs files = FilesOf(&world_);
+  for (int64_t size : {0, 9}) {
+    const bson::OwnedValue id{bson::Value(size)};
+    ASSERT_TRUE(files.Upload("first", Bytes(size), {.id = id}).ok());
+    for (int64_t other : {0, 3, 9}) {
+      EXPECT_TRUE(IsDuplicateKey(files.Upload("second", Bytes(other), {.id = id}).status()));
+    }
+    EXPECT_EQ(*files.Download(id.value()), Bytes(size));
+    EXPECT_EQ(*world_.store.Count("fs.chunks", Doc("files_id", id)), (size + 3) / 4);
+  }
+}
+
+class ChunkQueries : public QueryHook {
+ public:
+  void Asks(const Document& query) override {
+    count += TextAt(query, "find") == "fs.chunks" || TextAt(query, "aggregate") == "fs.chunks";
+  }
+  int count = 0;
+};
+
+TEST_P(GridFsTest, AnEmptyFileIsReadWithoutLookingForChunks) {
+  const auto empty = FilesOf(&world_).Upload("empty", "");
+  const auto full = FilesOf(&world_).Upload("full", Bytes(5));
+  ChunkQueries queries;
+  Seams seams = world_.seams();
+  seams.queries = &queries;
+  EXPECT_EQ(*FilesOf(&world_, seams).Download(empty->value()), "");
+  EXPECT_EQ(queries.count, 0);
+  EXPECT_EQ(*FilesOf(&world_, seams).Download(full->value()), Bytes(5));
+  EXPECT_EQ(queries.count, 3);  // two chunks, and whether there are more
+}
+
+TEST_P(GridFsTest, AFileIsAsOldAsItsLastByte) {
+  auto upload = FilesOf(&world_).OpenUpload("f", {.chunk_size = 7});
+  ASSERT_TRUE(upload->Write(Bytes(9)).ok());
+  world_.clock.Advance(hours(1));
+  const auto file = upload->Finish();
+  EXPECT_EQ(file->uploaded, world_.clock.Now());
+  EXPECT_EQ(file->chunk_size, 7);  // not the bucket's
+  EXPECT_EQ(*FilesOf(&world_).Download(file->id.value()), Bytes(9));
 }
 
 TEST_P(GridFsTest, AnAbortedUploadLeavesNothing) {

@@ -36,7 +36,9 @@ struct GridFsFile {
 };
 
 struct UploadOptions {
-  bson::OwnedValue id{};  // missing: a new ObjectId
+  // Missing: a new ObjectId. One of the caller's choice is not used again while its file is being
+  // removed.
+  bson::OwnedValue id{};
   bson::Document metadata{};
   int32_t chunk_size = 0;  // 0: the bucket's
 };
@@ -51,8 +53,10 @@ struct ByteRange {
 // thread. What is neither finished nor aborted leaves chunks that no file owns.
 class GridFsUpload {
  public:
+  // Error: DuplicateKey (the id is in use).
   Status Write(std::string_view bytes);
-  // Error: ChunkIsMissing (someone removed them meanwhile; the file does not appear).
+  // Errors: DuplicateKey; ChunkIsMissing (someone removed them meanwhile; the file does not
+  // appear).
   Result<GridFsFile> Finish();
   Status Abort();
 
@@ -126,7 +130,9 @@ class GridFs {
   // By _id, in pages. Error: BadCursor.
   Result<std::vector<GridFsFile>> Find(const bson::Document& filter, const PageRequest& page,
                                        std::string* next = nullptr) const;
-  // Removes the bucket.
+  // Removes every file, some hundred at a time, each before its chunks. The collections and their
+  // indexes stay, empty: whole files that are stored meanwhile may stay too, never parts of them.
+  // Chunks that a crash leaves are SweepChunks' to remove.
   Status Drop() const;
 
   // Removes chunks that no file owns and that were stored before `before`.
