@@ -147,6 +147,11 @@ TEST_P(CmsTest, TagsFeedsAndDrafts) {
   EXPECT_EQ(ErrorName(cms.Publish("blog", "none", bson::Date{1})), "NotFound");
   EXPECT_EQ(ErrorName(cms.Feed("blog", {.after = "x"}).status()), "BadCursor");
 
+  Node about = PageNode("about", "blog");  // no entry, though of the section
+  about.published = bson::Date{now};
+  ASSERT_TRUE(cms.CreateNode(about).ok());
+  EXPECT_EQ(cms.Feed("blog")->nodes.size(), 9u);
+
   Node photo{.section = "photos", .slug = "ph", .tags = {"news"}, .published = bson::Date{now}};
   ASSERT_TRUE(cms.UploadPhoto(photo, Picture("bytes")).ok());
   EXPECT_EQ(cms.ByTag("news")->nodes.size(), 10u);
@@ -160,6 +165,91 @@ TEST_P(CmsTest, TagsFeedsAndDrafts) {
   EXPECT_NE(atom.find("<title>B &lt;e0&gt;</title>"), std::string::npos) << atom;
   EXPECT_NE(atom.find("<name>Ann &amp; Co</name>"), std::string::npos) << atom;
   EXPECT_NE(atom.find("<updated>2020-09-13T12:26:40Z</updated>"), std::string::npos) << atom;
+  const std::string address = "https://example.com/blog/e0";
+  EXPECT_NE(atom.find("<link href=\"" + address + "\"/>"), std::string::npos) << atom;
+  EXPECT_NE(atom.find("<id>" + address + "</id>"), std::string::npos) << atom;
+}
+
+TEST_P(CmsTest, DocumentsHaveTheirFields) {
+  Cms cms = CmsOf(&world_);
+  ASSERT_TRUE(cms.CreateIndexes().ok());
+  const bson::Date created = world_.clock.Now();
+  const bson::ObjectId n1 = *cms.CreateNode(PageNode("p"));
+  ASSERT_TRUE(cms.AddTags("docs", "p", {"t"}).ok());
+  world_.clock.Advance(hours(1));
+  const bson::ObjectId n2 = *cms.UpdateText("docs", "p", n1, "new");
+  const Document page = **world_.store.FindOne("cms.nodes", Doc());
+  EXPECT_EQ(page.view().Count(), 2u);  // _id and metadata
+  EXPECT_EQ(At(page, "metadata.nonce").AsObjectId(), n2);
+  EXPECT_EQ(At(page, "metadata.created").AsDate(), created);
+  EXPECT_EQ(At(page, "metadata.updated").AsDate(), world_.clock.Now());
+  EXPECT_EQ(At(page, "metadata.published").type(), bson::Type::kNull);
+  EXPECT_EQ(TextAt(page, "metadata.author.name"), "Ann");
+  EXPECT_EQ(TextAt(page, "metadata.detail.text"), "new");
+  EXPECT_EQ(At(page, "metadata.tags").AsArray()["0"].AsString(), "t");
+  const Node photo{.section = "photos", .slug = "ph"};
+  ASSERT_TRUE(cms.UploadPhoto(photo, Picture("bytes")).ok());
+  const Document node = **world_.store.FindOne("cms.nodes", Doc("metadata.slug", "ph"));
+  const Document file = **world_.store.FindOne("cms.assets.files", Doc());
+  const Document detail(At(node, "metadata.detail").AsDocument());
+  EXPECT_TRUE(detail["file_id"].BinaryEquals(file["_id"]));
+  EXPECT_EQ(TextAt(detail, "filename"), "p.jpg");
+  EXPECT_EQ(TextAt(detail, "content_type"), "image/jpeg");
+  EXPECT_EQ(IntegerAt(detail, "length"), 5);
+  EXPECT_EQ(bson::ToJson(detail["resolution"]), "[4,3]");
+  EXPECT_EQ(TextAt(file, "metadata.node_key.section"), "photos");
+  EXPECT_EQ(TextAt(file, "metadata.node_key.slug"), "ph");
+  EXPECT_EQ(TextAt(file, "metadata.uploaded_by"), "ann");
+  EXPECT_EQ(TextAt(file, "metadata.state"), "live");
+  EXPECT_EQ(ErrorName(cms.UpdateText("photos", "ph", node["_id"].AsObjectId(), "x").status()),
+            "WrongType");
+  EXPECT_EQ(ErrorName(cms.ReplacePhoto("docs", "p", n2, Picture("x")).status()), "WrongType");
+}
+
+// No lock that runs out: the second uploader's picture is shown, and the first, whose bytes come
+// slowly, hears of it. Nothing of the old picture goes before the new one is there.
+TEST_P(CmsTest, ASlowUploaderDoesNotMixWithASecond) {
+  Cms cms = CmsOf(&world_);
+  ASSERT_TRUE(cms.CreateIndexes().ok());
+  const bson::ObjectId nonce =
+      *cms.UploadPhoto({.section = "photos", .slug = "ph"}, Picture("old"));
+  Photo slow = Picture("slow picture");
+  Photo pieces = slow;
+  int piece = 0;
+  slow.read = [&]() -> Result<std::string> {
+    EXPECT_EQ(PhotoBytes(cms, "ph"), piece < 2 ? "old" : "quick");
+    if (++piece == 2) {
+      world_.clock.Advance(hours(1));
+      EXPECT_TRUE(cms.ReplacePhoto("photos", "ph", nonce, Picture("quick")).ok());
+    }
+    return pieces.read();
+  };
+  EXPECT_EQ(ErrorName(cms.ReplacePhoto("photos", "ph", nonce, slow).status()), "ConflictError");
+  EXPECT_GT(piece, 2);
+  EXPECT_EQ(PhotoBytes(cms, "ph"), "quick");
+  std::map<std::string, int64_t> states;
+  for (const Document& file : world_.All("cms.assets.files")) {
+    states[std::string(TextAt(file, "metadata.state"))] += 1;
+  }
+  EXPECT_EQ(states, (std::map<std::string, int64_t>{{"live", 1}, {"dead", 2}}));
+  EXPECT_EQ(ErrorName(cms.UploadPhoto({.section = "photos", .slug = "ph"}, Picture("z")).status()),
+            "SlugTaken");
+  EXPECT_EQ(*world_.store.Count("cms.assets.files", Doc("metadata.state", "dead")), 3);
+}
+
+// The source of the bytes fails: nothing of them stays.
+TEST_P(CmsTest, AnUploadThatBreaksOffIsTakenBack) {
+  Cms cms = CmsOf(&world_);
+  ASSERT_TRUE(cms.CreateIndexes().ok());
+  Photo broken = Picture("never read to the end");
+  broken.read = [read = broken.read, pieces = 0]() mutable -> Result<std::string> {
+    return ++pieces < 4 ? read() : MakeError(Error::kNotFound, "the disk");
+  };
+  EXPECT_EQ(ErrorName(cms.UploadPhoto({.section = "photos", .slug = "ph"}, broken).status()),
+            "NotFound");
+  EXPECT_TRUE(world_.All("cms.assets.chunks").empty());
+  EXPECT_TRUE(world_.All("cms.assets.files").empty());
+  EXPECT_EQ(ErrorName(cms.GetNode("photos", "ph").status()), "NotFound");
 }
 
 TEST_P(CmsTest, PhotosAreReplacedWhole) {

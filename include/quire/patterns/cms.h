@@ -86,8 +86,8 @@ class Cms {
   // A page or a blog entry: its nonce. Errors: InvalidName (no section or slug), UnknownType,
   // MissingField, WrongType (of the detail), SlugTaken.
   Result<bson::ObjectId> CreateNode(const Node& node, const CallKey& key = std::nullopt) const;
-  // If the node is the version of `nonce`: its next nonce. Errors: NotFound; ConflictError, whose
-  // extra() is {nonce, detail} of the version that is stored.
+  // If the node is the version of `nonce`: its next nonce. Errors: NotFound; WrongType (a photo has
+  // no text); ConflictError, whose extra() is {nonce, detail} of the version that is stored.
   Result<bson::ObjectId> UpdateText(std::string_view section, std::string_view slug,
                                     const bson::ObjectId& nonce, std::string_view text,
                                     const CallKey& key = std::nullopt) const;
@@ -143,7 +143,6 @@ class Cms {
   Status SetState(const bson::Value& file, std::string_view from, std::string_view to) const;
   Status Edit(std::string_view operation, std::string_view section, std::string_view slug,
               const bson::Document& update, const CallKey& key) const;
-  Status Refusal(std::string_view section, std::string_view slug) const;
   Result<NodePage> Published(const bson::Document& filter, const PageRequest& page) const;
   Result<bool> Shown(const bson::Value& file) const;
   Result<JobReport> CollectFiles() const;
