@@ -78,7 +78,7 @@ class CommentArray : public CommentStorage {
                                         Doc("$project", Doc("n", Doc("$size", "$comments")))}));
     return counted.empty() ? 0 : IntegerAt(counted.front(), "n");
   }
-  Status Recount(std::string_view) const override { return Status::Ok(); }  // nothing is cached
+  Result<bool> Recount(std::string_view) const override { return false; }  // nothing is cached
   Result<std::vector<std::string>> CheckDocuments(std::string_view) const override {
     return std::vector<std::string>();
   }

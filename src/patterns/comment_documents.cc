@@ -103,7 +103,7 @@ class CommentDocuments : public CommentStorage {
   Result<int64_t> Count(std::string_view discussion) const override {
     return store_.Count(kComments, Doc("discussion_id", discussion));
   }
-  Status Recount(std::string_view) const override { return Status::Ok(); }  // nothing is cached
+  Result<bool> Recount(std::string_view) const override { return false; }  // nothing is cached
   Result<std::vector<std::string>> CheckDocuments(std::string_view) const override {
     return std::vector<std::string>();
   }

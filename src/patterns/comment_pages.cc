@@ -84,16 +84,19 @@ class CommentPages : public CommentStorage {
     return matched == 1;
   }
 
+  // Pages may have been filled to another size than this. One that is shorter and is followed by
+  // another was read too early, or is of such a size: it is read to its end again before the next.
   Result<DiscussionPage> Chronological(std::string_view discussion,
                                        const PageRequest& page) const override {
     int64_t at = 1;
     int64_t index = 0;
     if (!page.after.empty()) {
       ASSIGN_OR_RETURN(Document end, DecodePageEnd(page.after, {"page", "index"}));
-      at = IntegerAt(end, "page");
-      index = IntegerAt(end, "index");
+      ASSIGN_OR_RETURN(at, PlaceIn(end, "page", 1));
+      ASSIGN_OR_RETURN(index, PlaceIn(end, "index", 0));
     }
     DiscussionPage result;
+    bool followed = false;  // another page comes after this one
     while (static_cast<int64_t>(result.comments.size()) < page.limit) {
       const int64_t room = page.limit - static_cast<int64_t>(result.comments.size());
       ASSIGN_OR_RETURN(auto found, Slice(discussion, at, index, room));
@@ -101,12 +104,19 @@ class CommentPages : public CommentStorage {
         return result;
       }
       AppendTo(*found, &result.comments);
-      index += static_cast<int64_t>((*found)["comments"].AsArray().Count());
-      if (index >= IntegerAt(*found, "count") && IntegerAt(*found, "count") >= size_) {
+      const auto taken = static_cast<int64_t>((*found)["comments"].AsArray().Count());
+      const int64_t count = IntegerAt(*found, "count");
+      index += taken;
+      const bool at_end = taken < room || index == count;
+      if (at_end && (followed || count >= size_)) {
         at += 1;
         index = 0;
-      } else if (static_cast<int64_t>(result.comments.size()) < page.limit) {
-        return result;
+        followed = false;
+      } else if (taken < room) {
+        ASSIGN_OR_RETURN(followed, Exists(discussion, at + 1));
+        if (!followed) {
+          return result;
+        }
       }
     }
     result.next = EncodePageEnd(Doc("page", at, "index", index));
@@ -156,7 +166,7 @@ class CommentPages : public CommentStorage {
   }
 
   // Guarded by the number it replaces: a comment posted meanwhile makes it count again.
-  Status Recount(std::string_view discussion) const override {
+  Result<bool> Recount(std::string_view discussion) const override {
     for (int i = 0; i < kAttempts; ++i) {
       ASSIGN_OR_RETURN(int64_t cached, Count(discussion));
       ASSIGN_OR_RETURN(auto sums,
@@ -169,7 +179,8 @@ class CommentPages : public CommentStorage {
           store_.UpdateOne(kDiscussions, Doc("_id", discussion, "comment_count", cached),
                            Doc("$set", Doc("comment_count", counted))));
       if (written == 1) {
-        return Status::Ok();
+        RETURN_IF_ERROR(store_.seams().After("comments.recount.c1"));
+        return counted != cached;
       }
     }
     return MakeError(Error::kContention, discussion);
@@ -205,6 +216,13 @@ class CommentPages : public CommentStorage {
     }
     filter.Append("comments.slug", Doc("$ne", slug));
     return filter.Finish();
+  }
+
+  Result<bool> Exists(std::string_view discussion, int64_t page) const {
+    ASSIGN_OR_RETURN(auto found,
+                     store_.FindOne(kPages, Doc("discussion_id", discussion, "page", page),
+                                    {.projection = Doc("_id", 1)}));
+    return found.has_value();
   }
 
   Result<int32_t> Hint(std::string_view discussion) const {

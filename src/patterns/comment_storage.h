@@ -49,11 +49,12 @@ class CommentStorage {
                                                const PageRequest& page) const;
   virtual Result<std::vector<DiscussionComment>> From(std::string_view discussion, int64_t skip,
                                                       int64_t limit) const = 0;
-  // Those whose full_slug begins with `top`, by full_slug; all when it is empty.
+  // The comment whose full_slug is `top` and those below it, by full_slug; all when it is empty.
   virtual Result<DiscussionPage> Threaded(std::string_view discussion, const std::string& top,
                                           const PageRequest& page) const = 0;
   virtual Result<int64_t> Count(std::string_view discussion) const = 0;
-  virtual Status Recount(std::string_view discussion) const = 0;
+  // Computes what is cached of the discussion anew: whether it was another.
+  virtual Result<bool> Recount(std::string_view discussion) const = 0;
   // What is wrong with the documents of this design.
   virtual Result<std::vector<std::string>> CheckDocuments(std::string_view discussion) const = 0;
 };

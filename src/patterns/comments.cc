@@ -10,6 +10,7 @@
 #include "patterns/comment_storage.h"
 #include "patterns/doc.h"
 #include "quire/patterns/buckets.h"
+#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -63,6 +64,12 @@ std::unique_ptr<CommentStorage> MakeStorage(const Store& store, const CommentsOp
 
 Status NoComment(std::string_view slug) { return MakeError(Error::kNoSuchComment, slug); }
 
+// Whether it is the comment `top` or below it; any is when `top` is empty.
+bool IsWithin(std::string_view full_slug, std::string_view top) {
+  return full_slug.starts_with(top) &&
+         (top.empty() || full_slug.size() == top.size() || full_slug[top.size()] == '/');
+}
+
 }  // namespace
 
 Document ToDocument(const StoredComment& stored) {
@@ -107,7 +114,7 @@ Result<DiscussionPage> CommentStorage::Chronological(std::string_view discussion
   int64_t position = 0;
   if (!page.after.empty()) {
     ASSIGN_OR_RETURN(Document end, DecodePageEnd(page.after, {"position"}));
-    position = std::max<int64_t>(IntegerAt(end, "position"), 0);
+    ASSIGN_OR_RETURN(position, PlaceIn(end, "position", 0));
   }
   DiscussionPage result;
   if (page.limit <= 0) {
@@ -132,7 +139,7 @@ Result<DiscussionPage> ThreadedPage(std::vector<DiscussionComment> all, const st
   });
   DiscussionPage result;
   for (DiscussionComment& comment : all) {
-    if (comment.full_slug > after && comment.full_slug.starts_with(top) &&
+    if (comment.full_slug > after && IsWithin(comment.full_slug, top) &&
         static_cast<int64_t>(result.comments.size()) < page.limit) {
       result.comments.push_back(std::move(comment));
     }
@@ -174,7 +181,10 @@ Status Comments::CreateDiscussion(std::string_view id) const {
   bson::Builder discussion;
   discussion.Append("_id", id).AppendFields(fields);
   Status inserted = store_.Insert(kDiscussions, discussion.Finish());
-  return IsDuplicateKey(inserted) ? Status::Ok() : inserted;
+  if (!IsDuplicateKey(inserted)) {
+    RETURN_IF_ERROR(inserted);
+  }
+  return store_.seams().After("comments.create.c1");
 }
 
 Status Comments::CheckDiscussion(std::string_view discussion) const {
@@ -188,7 +198,8 @@ Result<std::string> Comments::Post(std::string_view discussion, const NewComment
   if (comment.text.size() > options_.max_text) {
     return MakeError(Error::kTextTooLong, std::to_string(comment.text.size()));
   }
-  const Document arguments = Doc("discussion", discussion, "author", comment.author.id, "text",
+  const Document arguments = Doc("discussion", discussion, "author",
+                                 Doc("id", comment.author.id, "name", comment.author.name), "text",
                                  comment.text, "parent", comment.parent);
   ASSIGN_OR_RETURN(Document posted,
                    calls_.Once("comments.post", key, arguments, [&](const Claim& claim) {
@@ -287,7 +298,17 @@ Result<int64_t> Comments::Count(std::string_view discussion) const {
 
 Status Comments::Recount(std::string_view discussion) const {
   RETURN_IF_ERROR(CheckDiscussion(discussion));
-  return storage_->Recount(discussion);
+  return storage_->Recount(discussion).status();
+}
+
+Result<JobReport> Comments::RecountAll(int64_t batch) const {
+  const Lease lease(store_, "comments.recount", options_.worker, options_.lease);
+  return SweepLeased(store_, lease, {kDiscussions, batch, Doc("_id", 1)},
+                     [&](const Document& discussion, JobReport* report) -> Status {
+                       ASSIGN_OR_RETURN(bool changed, storage_->Recount(TextAt(discussion, "_id")));
+                       *report += {.examined = 1, .changed = changed, .skipped = !changed};
+                       return Status::Ok();
+                     });
 }
 
 Result<std::vector<std::string>> Comments::CheckInvariants(std::string_view discussion) const {

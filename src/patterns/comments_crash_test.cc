@@ -53,6 +53,7 @@ const Operation kOperations[] = {
     {"remove", [](auto& c, auto& first, auto& key) { return c.Remove("d", first, key); }, 0},
     {"create", [](auto& c, auto&, auto&) { return c.CreateDiscussion("e"); }, 0},
     {"recount", [](auto& c, auto&, auto&) { return c.Recount("d"); }, 0, true},
+    {"recount all", [](auto& c, auto&, auto&) { return c.RecountAll().status(); }, 0, true},
 };
 
 class CommentsCrashTest : public BothPlaces {};

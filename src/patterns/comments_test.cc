@@ -11,6 +11,7 @@
 
 #include "patterns/query_paths.h"
 #include "patterns/test_comments.h"
+#include "quire/patterns/buckets.h"
 
 namespace quire::patterns {
 namespace {
@@ -182,14 +183,164 @@ TEST_P(CommentsTest, Refusals) {
 
 // A discussion in one document ends somewhere; nothing is lost then.
 TEST_P(CommentsTest, AFullDocumentRefuses) {
-  Comments comments(
-      world_.client, world_.database,
-      {.design = CommentDesign::kArray, .max_text = 9 << 20, .seams = world_.seams()});
+  for (CommentDesign design : {CommentDesign::kArray, CommentDesign::kTree}) {
+    World world(GetParam());
+    Comments comments(world.client, world.database,
+                      {.design = design, .max_text = 9 << 20, .seams = world.seams()});
+    ASSERT_TRUE(comments.CreateDiscussion("d").ok());
+    const std::string text(9 << 20, 'x');
+    ASSERT_TRUE(comments.Post("d", {.text = text}).ok());
+    EXPECT_EQ(ErrorName(comments.Post("d", {.text = text}).status()), "DocumentTooLarge");
+    EXPECT_EQ(*comments.Count("d"), 1);
+    ExpectNothingWrong(comments.CheckInvariants("d"));
+  }
+}
+
+// Two levels of BSON for each, of a hundred: whatever is asked for, the tree ends there.
+TEST_P(CommentsTest, TheTreeIs32LevelsDeep) {
+  Comments comments(world_.client, world_.database,
+                    {.design = CommentDesign::kTree, .max_depth = 90, .seams = world_.seams()});
   ASSERT_TRUE(comments.CreateDiscussion("d").ok());
-  const std::string text(9 << 20, 'x');
-  ASSERT_TRUE(comments.Post("d", {.text = text}).ok());
-  EXPECT_EQ(ErrorName(comments.Post("d", {.text = text}).status()), "DocumentTooLarge");
-  EXPECT_EQ(*comments.Count("d"), 1);
+  std::string slug;
+  for (int level = 0; level < 32; ++level) {
+    auto deeper = comments.Post("d", {.text = std::to_string(level), .parent = slug});
+    ASSERT_TRUE(deeper.ok()) << level << " " << deeper.status().ToString();
+    slug = *deeper;
+  }
+  EXPECT_EQ(ErrorName(comments.Post("d", {.text = "x", .parent = slug}).status()), "TooDeep");
+  EXPECT_EQ(comments.Get("d", slug)->text, "31");
+  ASSERT_TRUE(comments.Remove("d", slug).ok());
+  EXPECT_EQ(comments.GetPage("d", CommentOrder::kThreaded)->comments.size(), 32u);
+  ExpectNothingWrong(comments.CheckInvariants("d"));
+}
+
+// Times of one width before each part: replies of one second are in their order.
+TEST_P(CommentsTest, FullSlugsHaveTheTimes) {
+  for (CommentDesign design : kCommentDesigns) {
+    SCOPED_TRACE(static_cast<int>(design));
+    World world(GetParam());
+    OpenDiscussion(&world, design);
+    const Comments comments = CommentsOf(&world, design);
+    world.clock.Set(ToDate({2012, 2, 8, 12, 21, 8}));
+    const std::string root = *comments.Post("d", {{"u", "U"}, "root"});
+    world.clock.Set(ToDate({2012, 2, 9, 22, 19, 16}));
+    const std::string reply = *comments.Post("d", {{"u", "U"}, "a", root});
+    EXPECT_EQ(root.size(), 8u);
+    EXPECT_EQ(reply.substr(0, 9), root + "/");
+    EXPECT_EQ(comments.Get("d", root)->full_slug, "2012.02.08.12.21.08.000:" + root);
+    EXPECT_EQ(comments.Get("d", reply)->full_slug,
+              "2012.02.08.12.21.08.000:" + root + "/2012.02.09.22.19.16.000:" + reply.substr(9));
+    for (const char* text : {"b", "c", "d"}) {
+      world.clock.Advance(milliseconds(1));
+      ASSERT_TRUE(comments.Post("d", {{"u", "U"}, text, root}).ok());
+    }
+    EXPECT_EQ(Texts(comments.GetPage("d", CommentOrder::kThreaded)->comments),
+              (std::vector<std::string>{"0:root", "1:a", "1:b", "1:c", "1:d"}));
+    if (design == CommentDesign::kDocuments) {
+      EXPECT_EQ(*world.store.Count("comments", Doc("parent_id", root)), 4);
+      EXPECT_EQ(*world.store.Count("comments", Doc("parent_id", bson::Value::Null())), 1);
+    }
+  }
+}
+
+// What begins with the same letters is not below it.
+TEST_P(CommentsTest, ASubtreeIsNotAPrefix) {
+  for (CommentDesign design : kCommentDesigns) {
+    SCOPED_TRACE(static_cast<int>(design));
+    World world(GetParam());
+    OpenDiscussion(&world, design);
+    std::vector<Document> all;
+    for (const char* slug : {"34db", "34db/8bda", "34db0000", "34dc"}) {
+      all.push_back(Doc("_id", slug, "discussion_id", "d", "slug", slug, "full_slug", slug,
+                        "posted", bson::Date{1}, "author", Doc("id", "u", "name", "U"), "text",
+                        slug, "deleted", false, "call", bson::ObjectId(), "replies", List()));
+      if (design == CommentDesign::kDocuments) {
+        ASSERT_TRUE(world.store.Insert("comments", all.back()).ok());
+      }
+    }
+    if (design == CommentDesign::kPages) {
+      ASSERT_TRUE(world.store
+                      .Insert("comment_pages", Doc("discussion_id", "d", "page", 1, "count", 4,
+                                                   "comments", ListOf(all)))
+                      .ok());
+    }
+    ASSERT_TRUE(world.store
+                    .UpdateOne("discussions", Doc("_id", "d"),
+                               Doc("$set", Doc("comments", ListOf(all), "replies", ListOf(all))))
+                    .ok());
+    EXPECT_EQ(Texts(CommentsOf(&world, design).Subtree("d", "34db")->comments),
+              (std::vector<std::string>{"0:34db", "1:34db/8bda"}));
+  }
+}
+
+TEST_P(CommentsTest, CursorsOfOthersAreRefused) {
+  for (CommentDesign design : kCommentDesigns) {
+    SCOPED_TRACE(static_cast<int>(design));
+    World world(GetParam());
+    OpenDiscussion(&world, design);
+    const Document kForged[] = {
+        Doc("position", -1),         Doc("position", "1"),
+        Doc("position", 1.5),        Doc("page", 0, "index", 0),
+        Doc("page", 1, "index", -1), Doc("page", int64_t{1} << 40, "index", 0),
+    };
+    for (const Document& forged : kForged) {
+      EXPECT_EQ(ErrorName(CommentsOf(&world, design)
+                              .GetPage("d", CommentOrder::kChronological,
+                                       {.after = EncodePageEnd(forged)})
+                              .status()),
+                "BadCursor")
+          << bson::ToJson(forged.view());
+    }
+  }
+}
+
+TEST_P(CommentsTest, The101stCommentOpensPage2) {
+  Comments comments(world_.client, world_.database, {.seams = world_.seams()});
+  ASSERT_TRUE(comments.CreateIndexes().ok());
+  ASSERT_TRUE(comments.CreateDiscussion("d").ok());
+  for (int i = 1; i <= 101; ++i) {
+    ASSERT_TRUE(comments.Post("d", {.text = std::to_string(i)}).ok());
+    if (i == 100) {
+      EXPECT_EQ(world_.All("comment_pages").size(), 1u);
+    }
+  }
+  const auto pages = *world_.store.Find("comment_pages", Doc(), {.sort = Doc("page", 1)});
+  ASSERT_EQ(pages.size(), 2u);
+  EXPECT_EQ(IntegerAt(pages[0], "count"), 100);
+  EXPECT_EQ(IntegerAt(pages[1], "page"), 2);
+  EXPECT_EQ(IntegerAt(pages[1], "count"), 1);
+  EXPECT_EQ(IntegerAt(world_.All("discussions").at(0), "num_pages"), 2);
+  EXPECT_EQ(comments.GetAt("d", 100)->text, "101");
+  ExpectNothingWrong(comments.CheckInvariants("d"));
+}
+
+// A stale count, as a crash leaves it, is put right in all discussions; nothing is left to do then.
+TEST_P(CommentsTest, AllDiscussionsAreCountedAnew) {
+  OpenDiscussion(&world_, CommentDesign::kPages);
+  const Comments comments = CommentsOf(&world_, CommentDesign::kPages);
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(comments.CreateDiscussion(id).ok());
+    ASSERT_TRUE(comments.Post(id, {.text = "x"}).ok());
+  }
+  TestCrash crash;
+  crash.at = "comments.post.c1";
+  EXPECT_FALSE(CommentsOf(&world_, CommentDesign::kPages, world_.seams(&crash))
+                   .Post("b", {.text = "y"})
+                   .ok());
+  EXPECT_EQ(*comments.Count("b"), 1);
+  auto report = comments.RecountAll(2);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->examined, 4);
+  EXPECT_EQ(report->changed, 1);
+  EXPECT_EQ(*comments.Count("b"), 2);
+  EXPECT_EQ(comments.RecountAll()->changed, 0);
+  Comments other(world_.client, world_.database, {.worker = "other", .seams = world_.seams()});
+  ASSERT_TRUE(world_.store
+                  .UpdateOne("jobs", Doc("_id", "comments.recount"),
+                             Doc("$set", Doc("owner", "worker", "until",
+                                             bson::Date{world_.clock.Now().millis + 1000})))
+                  .ok());
+  EXPECT_EQ(other.RecountAll()->examined, 0);
 }
 
 class SameIds : public IdSource {
@@ -288,6 +439,50 @@ TEST_P(CommentsTest, SkippingCountsWholePages) {
       325u);
 }
 
+// Filled to another size than is set now, or shrunk: nothing ends early.
+TEST_P(CommentsTest, ShortPagesAreReadToTheEnd) {
+  Comments small = CommentsOf(&world_, CommentDesign::kPages);  // three to a page
+  OpenDiscussion(&world_, CommentDesign::kPages);
+  Comments large(world_.client, world_.database, {.seams = world_.seams()});
+  std::vector<std::string> expected;
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE((i < 8 ? small : large).Post("d", {{"u", "U"}, std::to_string(i)}).ok());
+    expected.push_back("0:" + std::to_string(i));
+    for (int64_t limit : {1, 2, 3, 4, 100}) {
+      auto list = [&](auto& p) { return large.GetPage("d", CommentOrder::kChronological, p); };
+      EXPECT_EQ(AllPages(list, limit), expected);
+    }
+    EXPECT_EQ(Texts(*large.GetFrom("d", 0, 100)), expected);
+  }
+}
+
+// A page that was short when it was read, and is followed by another when that is looked for, has
+// grown meanwhile.
+TEST_P(CommentsTest, APageThatFillsWhileItIsReadIsReadToTheEnd) {
+  OpenDiscussion(&world_, CommentDesign::kPages);
+  const Comments comments = CommentsOf(&world_, CommentDesign::kPages);
+  ASSERT_TRUE(comments.Post("d", {{"u", "U"}, "0"}).ok());
+  class Posting : public QueryHook {
+   public:
+    void Asks(const Document& query) override {
+      if (TextAt(query, "find") == "comment_pages" && IntegerAt(query, "filter.page") == 2) {
+        std::exchange(post, [] {})();
+      }
+    }
+    std::function<void()> post;
+  } posting;
+  posting.post = [&] {
+    for (int i = 1; i < 5; ++i) {
+      ASSERT_TRUE(comments.Post("d", {{"u", "U"}, std::to_string(i)}).ok());
+    }
+  };
+  Seams seams = world_.seams();
+  seams.queries = &posting;
+  const Comments reader = CommentsOf(&world_, CommentDesign::kPages, seams);
+  EXPECT_EQ(Texts(reader.GetPage("d", CommentOrder::kChronological)->comments),
+            (std::vector<std::string>{"0:0", "0:1", "0:2", "0:3", "0:4"}));
+}
+
 TEST_P(CommentsTest, QueriesUseTheIndexes) {
   for (CommentDesign design : kCommentDesigns) {
     SCOPED_TRACE(static_cast<int>(design));
@@ -312,6 +507,7 @@ TEST_P(CommentsTest, QueriesUseTheIndexes) {
     ASSERT_TRUE(comments.GetFrom("d", 4, 5).ok());
     ASSERT_TRUE(comments.Count("d").ok());
     ASSERT_TRUE(comments.Recount("d").ok());
+    ASSERT_TRUE(comments.RecountAll().ok());
     for (int64_t limit : {3, 100}) {
       for (CommentOrder order : {CommentOrder::kChronological, CommentOrder::kThreaded}) {
         EXPECT_EQ(AllPages([&](auto& p) { return comments.GetPage("d", order, p); }, limit).size(),

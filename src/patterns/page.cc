@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/page.h"
 
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -87,6 +88,14 @@ Result<bson::Document> DecodePageEnd(std::string_view text,
     }
   }
   return next == names.size() ? std::move(key) : MakeError(Error::kBadCursor, text);
+}
+
+Result<int64_t> PlaceIn(const bson::Document& key, std::string_view name, int64_t first) {
+  const bson::Value place = key[name];
+  const bool whole = place.type() == bson::Type::kInt32 || place.type() == bson::Type::kInt64;
+  return whole && place.AsInt64() >= first && place.AsInt64() <= INT32_MAX
+             ? Result<int64_t>(place.AsInt64())
+             : MakeError(Error::kBadCursor, name);
 }
 
 }  // namespace quire::patterns

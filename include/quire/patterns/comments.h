@@ -10,6 +10,7 @@
 //   comments.Post("article-7", {.author = {"b1", "Bob"}, .text = "No.", .parent = *slug});
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,8 @@ struct CommentsOptions {
   int32_t max_depth = 32;       // levels of replies; kTree has at most 32
   size_t max_text = 64 * 1024;  // bytes
   bool reply_to_deleted = true;
+  std::chrono::milliseconds lease = std::chrono::minutes(5);  // of the job
+  std::string worker = "worker";  // a name of its own for every process that runs it
   Seams seams = {};
 };
 
@@ -113,6 +116,9 @@ class Comments {
 
   // Computes the cached number anew.
   Status Recount(std::string_view discussion) const;
+  // That for all discussions, `batch` at a time; skipped is 1, and nothing was done, while another
+  // worker does.
+  Result<JobReport> RecountAll(int64_t batch = 100) const;
   // Forgets keys of calls made `retention` ago.
   Result<JobReport> PurgeKeys(std::chrono::milliseconds retention) const {
     return calls_.Purge(retention);
