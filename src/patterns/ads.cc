@@ -105,9 +105,9 @@ const std::vector<IndexSpec>& AdNetwork::Indexes() {
       {kAdZones, R"({"site_id": 1, "zone_id": 1})", true},
       {kAdZones, R"({"ads.campaign_id": 1})"},
       {kAdUsers, R"({"seen": 1})"},
-      {kAdCampaigns, R"({"state": 1, "end": 1})"},
-      {kAdCampaigns, R"({"state": 1, "reason": 1, "begin": 1})"},
-      {kAdCampaigns, R"({"changed": 1})"},
+      {kAdCampaigns, R"({"state": 1, "end": 1, "_id": 1})"},
+      {kAdCampaigns, R"({"state": 1, "reason": 1, "begin": 1, "_id": 1})"},
+      {kAdCampaigns, R"({"changed": 1, "_id": 1})"},
       Idempotency::Index()};
   return kIndexes;
 }

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "patterns/ads_documents.h"
 #include "patterns/doc.h"
+#include "patterns/keyset.h"
 #include "quire/patterns/ads.h"
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/lease.h"
@@ -20,11 +21,25 @@ namespace {
 using bson::Document;
 
 constexpr int kAttempts = 5;
-
+constexpr int64_t kBatch = 100;
 constexpr char kTotal[] = "total";
 
 std::string StatsPath(const std::string& zone_name, bson::Date time) {
   return "zones." + zone_name + ".daily_stats." + DayKey(time);
+}
+
+// The campaigns of `filter`, some at a time, in the order of a field. `visit` may change them.
+Status EachCampaign(const Store& store, const Document& filter, std::string_view by,
+                    const std::function<Status(const Document&)>& visit) {
+  PageRequest page{.limit = kBatch};
+  do {
+    ASSIGN_OR_RETURN(Page found, FindPage(store, kAdCampaigns, filter, Doc(by, 1, "_id", 1), page));
+    for (const Document& campaign : found.documents) {
+      RETURN_IF_ERROR(visit(campaign));
+    }
+    page.after = found.next;
+  } while (!page.after.empty());
+  return Status::Ok();
 }
 
 // The starts of the shows of every unit in a profile, from their events.
@@ -271,33 +286,28 @@ Result<JobReport> AdNetwork::EndAndStart() const {
     bson::Builder filter;
     filter.Append("_id", campaign["_id"]).AppendFields(why);
     auto changed = SetState(filter.Finish(), state, false);
-    report.examined += 1;
-    report.changed += changed.ok() && *changed ? 1 : 0;
-    return changed.status();
+    return report.Count(changed.ok() ? Result<int64_t>(*changed ? 1 : 0) : changed.status());
   };
   const Document over = Doc("state", "active", "end", Doc("$lte", now));
-  ASSIGN_OR_RETURN(auto ended, store_.Find(kAdCampaigns, over));
-  for (const Document& one : ended) {
-    RETURN_IF_ERROR(change(one, over, Doc("state", "inactive", "reason", "ended")));
-  }
+  RETURN_IF_ERROR(EachCampaign(store_, over, "end", [&](const Document& one) {
+    return change(one, over, Doc("state", "inactive", "reason", "ended"));
+  }));
   const Document active = Doc("state", "active");
-  ASSIGN_OR_RETURN(auto running, store_.Find(kAdCampaigns, active));
-  for (const Document& one : running) {
+  RETURN_IF_ERROR(EachCampaign(store_, active, "end", [&](const Document& one) -> Status {
     ASSIGN_OR_RETURN(auto stats, store_.FindOne(kAdStats, Doc("_id", one["_id"])));
-    if (stats && IntegerAt(*stats, "daily_spent." + today) >= IntegerAt(one, "daily_budget")) {
-      RETURN_IF_ERROR(
-          change(one, active, Doc("state", "inactive", "reason", "budget", "day", today)));
+    if (!stats || IntegerAt(*stats, "daily_spent." + today) < IntegerAt(one, "daily_budget")) {
+      return Status::Ok();
     }
-  }
+    return change(one, active, Doc("state", "inactive", "reason", "budget", "day", today));
+  }));
   const Document kDue[] = {Doc("state", "inactive", "reason", "scheduled", "begin",
                                Doc("$lte", now), "end", Doc("$gt", now)),
                            Doc("state", "inactive", "reason", "budget", "day", Doc("$lt", today),
                                "end", Doc("$gt", now))};
   for (const Document& due : kDue) {
-    ASSIGN_OR_RETURN(auto starting, store_.Find(kAdCampaigns, due));
-    for (const Document& one : starting) {
-      RETURN_IF_ERROR(change(one, due, Doc("state", "active")));
-    }
+    RETURN_IF_ERROR(EachCampaign(store_, due, "begin", [&](const Document& one) {
+      return change(one, due, Doc("state", "active"));
+    }));
   }
   return report;
 }
@@ -308,13 +318,9 @@ Result<JobReport> AdNetwork::EndCampaigns() const {
                    [&]() -> Result<JobReport> {
                      ASSIGN_OR_RETURN(JobReport report, EndAndStart());
                      const bson::Date since = store_.Ago(2 * options_.tombstone_retention);
-                     ASSIGN_OR_RETURN(auto recent, store_.Find(kAdCampaigns,
-                                                               Doc("changed", Doc("$gte", since))));
-                     for (const Document& campaign : recent) {
-                       ASSIGN_OR_RETURN(int64_t repaired, Spread(campaign));
-                       report.examined += 1;
-                       report.changed += repaired;
-                     }
+                     RETURN_IF_ERROR(EachCampaign(
+                         store_, Doc("changed", Doc("$gte", since)), "changed",
+                         [&](const Document& one) { return report.Count(Spread(one)); }));
                      return report;
                    });
 }

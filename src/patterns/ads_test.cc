@@ -120,6 +120,102 @@ TEST_P(AdsTest, ChanceIsUniformInATie) {
   EXPECT_EQ(drawn.count("12"), 0u);
 }
 
+// Against all shows and scores, counted here: nobody gets a worse ad than one that was allowed.
+TEST_P(AdsTest, WhatIsServedHasTheHighestScores) {
+  SeededRandom random;
+  Seams seams = world_.seams();
+  seams.random = &random;
+  auto below = [&](int n) { return static_cast<int>(random.Next() * n); };
+  const AdNetwork network = NetworkOf(&world_, seams);
+  ASSERT_TRUE(network.CreateIndexes().ok());
+  const std::vector<std::string> words = {"car", "boat", "home"};
+  std::vector<Ad> ads;
+  for (int i = 0; i < 8; ++i) {
+    Ad ad{"a" + std::to_string(i % 3) + ":c", std::to_string(i), 100 + 50 * below(4)};
+    ad.keywords = {words[static_cast<size_t>(below(3))], words[static_cast<size_t>(below(3))]};
+    ad.cap = FrequencyCap{1 + below(2), seconds(20)};
+    ads.push_back(ad);
+    ASSERT_TRUE(network.AddAd("s", "z", ad).ok());
+  }
+  std::map<std::string, std::vector<int64_t>> shown;  // by user and unit
+  for (int i = 0; i < 60; ++i) {
+    world_.clock.Advance(seconds(below(8)));
+    const int64_t now = world_.clock.Now().millis;
+    const std::string user = "u" + std::to_string(below(2));
+    const bool by_keywords = below(2) == 0;
+    const std::string word = words[static_cast<size_t>(below(3))];
+    std::vector<double> allowed;
+    for (const Ad& ad : ads) {
+      const auto& times = shown[user + ad.unit];
+      const auto recent =
+          std::count_if(times.begin(), times.end(), [&](int64_t t) { return t > now - 20'000; });
+      const bool matches = ad.keywords[0] == word || ad.keywords[1] == word;
+      if (recent < ad.cap->shows) {
+        allowed.push_back(static_cast<double>(ad.ecpm) *
+                          (by_keywords ? std::log(matches ? 2.1 : 1.1) : 1.0));
+      }
+    }
+    std::sort(allowed.rbegin(), allowed.rend());
+    allowed.resize(std::min<size_t>(allowed.size(), by_keywords ? 3 : 1));
+    auto served = by_keywords ? network.ChooseAds("s", "z", user, {word}, 3)
+                              : network.ChooseAd("s", "z", user);
+    std::vector<double> scores;
+    for (const ServedAd& one : *served) {
+      scores.push_back(one.score);
+      shown[user + one.ad.unit].push_back(now);
+    }
+    ASSERT_EQ(scores, allowed) << i;
+  }
+  ExpectSoundAds(&world_);
+}
+
+TEST_P(AdsTest, DocumentsHaveTheirFields) {
+  AddThree(&world_);
+  const AdNetwork network = NetworkOf(&world_);
+  ASSERT_TRUE(network.AddAd("cnn", "banner", {"a.b:c", "1$", 900, {}, FrequencyCap{2}}).ok());
+  const auto served = network.ChooseAd("cnn", "banner", "u");
+  ASSERT_TRUE(network.Click("u", served->at(0).impression).ok());
+  const Document zone = **world_.store.FindOne("ad.zone", Doc());
+  const bson::View ad = zone["ads"].AsArray()["0"].AsDocument();
+  EXPECT_EQ(ad["ecpm"].type(), bson::Type::kInt64);
+  EXPECT_EQ(At(ad, "cap.n").type(), bson::Type::kInt32);
+  EXPECT_EQ(At(ad, "cap.window_s").type(), bson::Type::kInt64);
+  EXPECT_EQ(IntegerAt(ad, "cap.window_s"), 86400);
+  EXPECT_FALSE(zone["ads"].AsArray()["1"].AsDocument().Has("cap"));
+  const Document user = **world_.store.FindOne("ad.user", Doc("_id", "u"));
+  EXPECT_EQ(user["seen"].AsDate(), world_.clock.Now());
+  EXPECT_EQ(At(user, "caps.a%2Eb:1%24").AsArray().Count(), 1u);
+  for (const char* list : {"advertisers.a%2Eb.impressions", "advertisers.a%2Eb.clicks"}) {
+    ASSERT_TRUE(At(user, list).is_array()) << list;
+    const bson::View event = At(user, list).AsArray()["0"].AsDocument();
+    EXPECT_EQ(event["date"].AsDate(), world_.clock.Now());
+    EXPECT_EQ(TextAt(event, "campaign"), "a.b:c");
+    EXPECT_EQ(TextAt(event, "ad_unit_id"), "1$");
+    EXPECT_EQ(TextAt(event, "site_id"), "cnn");
+    EXPECT_EQ(TextAt(event, "zone_id"), "banner");
+  }
+}
+
+// The last 500 of an advertiser.
+TEST_P(AdsTest, ProfilesAreBounded) {
+  AddThree(&world_);
+  const AdNetwork network = NetworkOf(&world_);
+  std::vector<Document> old;
+  for (int i = 0; i < 500; ++i) {
+    old.push_back(Doc("id", ObjectId::Generate(), "date", bson::Date{i}, "campaign", "bmw:c9",
+                      "ad_unit_id", "old", "site_id", "s", "zone_id", "z"));
+  }
+  ASSERT_TRUE(world_.store
+                  .Insert("ad.user", Doc("_id", "u", "advertisers",
+                                         Doc("bmw", Doc("impressions", ListOf(old)))))
+                  .ok());
+  ASSERT_EQ(Units(network.ChooseAds("cnn", "banner", "u", {"performance"}, 1, true)).size(), 1u);
+  const auto profile = network.Profile("u", "bmw");
+  ASSERT_EQ(profile->impressions.size(), 500u);
+  EXPECT_EQ(profile->impressions.front().date, bson::Date{1});
+  EXPECT_EQ(profile->impressions.back().unit, "12");
+}
+
 // Against counting all shows, for caps that change size on the way.
 TEST_P(AdsTest, CapsAreExact) {
   std::mt19937 random(5);
@@ -225,6 +321,34 @@ TEST_P(AdsTest, CampaignsRunWithinTimeAndBudget) {
   EXPECT_TRUE(Is(network.CreateCampaign(campaign), Error::kInvalidName));
   campaign.end = campaign.begin;
   EXPECT_TRUE(Is(network.CreateCampaign(campaign), Error::kInvalidAmount));
+}
+
+// More than the job takes at a time, and one that cannot be carried out among them.
+TEST_P(AdsTest, TheJobEndsEveryCampaign) {
+  AdNetwork network = NetworkOf(&world_);
+  ASSERT_TRUE(network.CreateIndexes().ok());
+  ASSERT_TRUE(world_.store.Insert("ad.zone", Doc("site_id", "s", "zone_id", "z", "ads", 5)).ok());
+  std::vector<Document> campaigns;
+  for (int i = 0; i < 230; ++i) {
+    campaigns.push_back(Doc("_id", "a:" + std::to_string(i), "state", "active", "reason", "manual",
+                            "end", world_.clock.Now(), "changed", bson::Date{0}));
+  }
+  ASSERT_TRUE(world_.client.GetDatabase(world_.database)
+                  .GetCollection("campaign.metadata")
+                  .InsertMany(campaigns)
+                  .ok());
+  const Document zones = Doc("z", Doc("site", "s", "zone", "z", "ad_ids", List("1")));
+  ASSERT_TRUE(world_.store
+                  .Insert("campaign.metadata",
+                          Doc("_id", "a", "state", "inactive", "reason", "scheduled", "begin",
+                              bson::Date{1}, "end", bson::Date{4'000'000'000'000}, "daily_budget",
+                              int64_t{1}, "zones", zones, "changed", bson::Date{0}))
+                  .ok());
+  auto report = network.EndCampaigns();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->changed, 230);
+  EXPECT_EQ(report->errors, 2);  // when it is started, and when that is repeated
+  EXPECT_EQ(*world_.store.Count("campaign.metadata", Doc("reason", "ended")), 230);
 }
 
 TEST_P(AdsTest, CountsPerDayZoneAndUnit) {
@@ -349,8 +473,8 @@ TEST_P(AdsTest, QueriesUseTheIndexes) {
     ASSERT_TRUE(network.TrimProfiles(3).ok());
   }
   // The job looks at every campaign of the state that it is about to change.
-  paths.ExpectIndexed(world_.store, {"find campaign.metadata state,reason,begin,end",
-                                     "find campaign.metadata state,reason,day,end"});
+  paths.ExpectIndexed(world_.store, {"find campaign.metadata state,reason,begin,end by begin,_id",
+                                     "find campaign.metadata state,reason,day,end by begin,_id"});
 }
 
 QUIRE_IN_BOTH_PLACES(AdsTest);

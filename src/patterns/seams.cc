@@ -70,4 +70,15 @@ JobReport& JobReport::operator+=(const JobReport& other) {
   return *this;
 }
 
+Status JobReport::Count(const Result<int64_t>& work) {
+  examined += 1;
+  if (!work.ok()) {
+    errors += 1;
+    return Is(work.status(), Error::kCrashed) ? work.status() : Status::Ok();
+  }
+  changed += *work;
+  skipped += *work == 0 ? 1 : 0;
+  return Status::Ok();
+}
+
 }  // namespace quire::patterns

@@ -16,7 +16,11 @@ inline constexpr char kSocialUsers[] = "social.user";
 inline constexpr char kSocialPosts[] = "social.post";
 inline constexpr char kSocialWall[] = "social.wall";
 inline constexpr char kSocialNews[] = "social.news";
-inline constexpr size_t kShownComments = 3;
+inline constexpr int64_t kShownComments = 3;
+inline constexpr size_t kMaxName = 256;  // bytes of a user's name and of a comment's id
+
+// InvalidName when it is empty or longer than kMaxName.
+Status CheckShort(std::string_view name);
 
 // The names of a document's fields, decoded; empty when it is none.
 std::vector<std::string> NamesIn(const bson::Value& document);

@@ -18,6 +18,11 @@ namespace {
 
 using bson::Document;
 
+// A page of a feed holds as many posts as fit whatever comes to them: each its content, its last
+// comments, and the rest (ids, names, dates and the fields' own).
+constexpr int64_t kMaxPageBytes = 16'000'000;
+constexpr int64_t kEntryRest = 4096;
+
 Status CheckCircle(std::string_view circle) {
   RETURN_IF_ERROR(EncodeName(circle).status());
   return circle.starts_with('*') ? MakeError(Error::kInvalidName, circle) : Status::Ok();
@@ -76,10 +81,20 @@ bool Blocks(bson::View user, std::string_view other) {
          Holds(user["blocked_by"], bson::Value(other));
 }
 
+Status CheckShort(std::string_view name) {
+  return name.empty() || name.size() > kMaxName
+             ? MakeError(Error::kInvalidName, name.empty() ? "empty" : "too long")
+             : Status::Ok();
+}
+
 Social::Social(const Client& client, std::string_view database, SocialOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
-      calls_(store_, "social") {}
+      calls_(store_, "social") {
+  const int64_t entry = options_.max_post + kShownComments * options_.max_text + kEntryRest;
+  options_.page_size =
+      static_cast<int32_t>(std::clamp<int64_t>(kMaxPageBytes / entry, 1, options_.page_size));
+}
 
 const std::vector<IndexSpec>& Social::Indexes() {
   static constexpr char kPages[] = R"({"user_id": 1, "month": -1, "seq": -1})";
@@ -95,7 +110,7 @@ const std::vector<IndexSpec>& Social::Indexes() {
       {kSocialNews, kPages, true},
       {kSocialNews, kOnce, true, -1, kWithPosts},
       {kSocialNews, kPost},
-      {kSocialPosts, R"({"fanout.state": 1, "fanout.ts": 1})"},
+      {kSocialPosts, R"({"fanout.state": 1, "fanout.ts": 1, "_id": 1})"},
       {kSocialPosts, R"({"by.id": 1, "ts": -1})"},
       {kSocialPosts, R"({"dirty": 1})", false, -1, R"({"sparse": true})"},
       Idempotency::Index()};
@@ -118,9 +133,7 @@ Result<Document> Social::User(std::string_view id) const {
 
 Result<std::string> Social::AddUser(std::string_view name, const Document& profile,
                                     const CallKey& key) const {
-  if (name.empty()) {
-    return MakeError(Error::kInvalidName, "a user has a name");
-  }
+  RETURN_IF_ERROR(CheckShort(name));
   auto add = [&](const Claim& claim) -> Result<Document> {
     const std::string id = claim.id.ToHex();
     Status status = store_.Insert(kSocialUsers,
@@ -367,11 +380,8 @@ Result<int64_t> Social::ReconcileGraph(std::string_view user) const {
 Result<JobReport> Social::ReconcileAll(int64_t batch) const {
   return SweepLeased(store_, Lease(store_, "social.reconcile", options_.worker, options_.lease),
                      {kSocialUsers, batch, Doc("_id", 1)},
-                     [&](const Document& user, JobReport* report) -> Status {
-                       report->examined += 1;
-                       ASSIGN_OR_RETURN(int64_t changed, ReconcileGraph(TextAt(user, "_id")));
-                       report->changed += changed;
-                       return Status::Ok();
+                     [&](const Document& user, JobReport* report) {
+                       return report->Count(ReconcileGraph(TextAt(user, "_id")));
                      });
 }
 

@@ -2,10 +2,12 @@
 //
 // Posts and comments, and their way into the feeds.
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
 #include "base/try.h"
+#include "patterns/keyset.h"
 #include "patterns/social_documents.h"
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/lease.h"
@@ -51,6 +53,23 @@ Document EntryOf(bson::View post) {
   return entry.Finish();
 }
 
+// The posts of a state, some at a time, the oldest first. `visit` may change them.
+Status EachPost(const Store& store, const Document& filter, int64_t batch,
+                const std::function<Status(const Document&)>& visit) {
+  PageRequest page{.limit = batch};
+  do {
+    ASSIGN_OR_RETURN(Page found,
+                     FindPage(store, kSocialPosts, filter, Doc("fanout.ts", 1, "_id", 1), page));
+    for (const Document& post : found.documents) {
+      RETURN_IF_ERROR(visit(post));
+    }
+    page.after = found.next;
+  } while (!page.after.empty());
+  return Status::Ok();
+}
+
+Result<int64_t> OneIfOk(const Status& status) { return status.ok() ? Result<int64_t>(1) : status; }
+
 }  // namespace
 
 Comment CommentOf(bson::View document) {
@@ -64,7 +83,7 @@ Document PreviewOf(bson::View post) {
   for (const bson::Element& comment : post["comments"].AsArray()) {
     comments.push_back(comment.value());
   }
-  if (comments.size() > kShownComments) {
+  if (static_cast<int64_t>(comments.size()) > kShownComments) {
     comments.erase(comments.begin(), comments.end() - kShownComments);
   }
   return Doc("comments", ListOf(comments), "comments_shown", static_cast<int32_t>(comments.size()),
@@ -75,6 +94,9 @@ Result<ObjectId> Social::Post(const NewPost& post, const CallKey& key) const {
   const std::string to = post.to.empty() ? post.author : post.to;
   const Document content =
       Doc("to", to, "circles", ListOf(post.circles), "type", post.type, "detail", post.detail);
+  if (static_cast<int64_t>(content.bytes().size()) > options_.max_post) {
+    return MakeError(Error::kDocumentTooLarge, "a post");
+  }
   auto send = [&](const Claim& claim) -> Result<Document> {
     ASSIGN_OR_RETURN(Document author, User(post.author));
     ASSIGN_OR_RETURN(Document owner, User(to));
@@ -218,6 +240,10 @@ Status Social::DeletePost(std::string_view by, const ObjectId& post, const CallK
 
 Status Social::AddComment(std::string_view viewer, const ObjectId& post, std::string_view text,
                           std::string_view id) const {
+  RETURN_IF_ERROR(CheckShort(id));
+  if (static_cast<int64_t>(text.size()) > options_.max_text) {
+    return MakeError(Error::kTextTooLong, std::to_string(text.size()));
+  }
   ASSIGN_OR_RETURN(Document who, User(viewer));
   ASSIGN_OR_RETURN(Document record, LivePost(post));
   ASSIGN_OR_RETURN(bool sees, Sees(who, record));
@@ -281,31 +307,29 @@ Result<JobReport> Social::ResumeFanout(int64_t batch) const {
       Lease(store_, "social.fanout", options_.worker, options_.lease), [&]() -> Result<JobReport> {
         ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
         const Document late = Doc("$lt", store_.Ago(options_.grace));
-        const FindOptions oldest{.sort = Doc("fanout.ts", 1), .limit = batch};
-        ASSIGN_OR_RETURN(
-            auto unsent,
-            store_.Find(kSocialPosts, Doc("fanout.state", "new", "fanout.ts", late), oldest));
-        for (const Document& post : unsent) {
-          report.examined += 1;
-          RETURN_IF_ERROR(FanOut(post));
-          report.changed += 1;
-        }
-        ASSIGN_OR_RETURN(auto deleted,
-                         store_.Find(kSocialPosts, Doc("fanout.state", "purge"), oldest));
-        for (const Document& post : deleted) {
-          report.examined += 1;
-          RETURN_IF_ERROR(Purge(post, &report.changed));
-          if (At(post, "fanout.ts").AsDate() < store_.Ago(options_.tombstone_retention)) {
-            ASSIGN_OR_RETURN(
-                int64_t done,
-                store_.UpdateOne(kSocialPosts, Doc("_id", post["_id"], "fanout.state", "purge"),
-                                 Doc("$set", Doc("fanout.state", "done"))));
-            RETURN_IF_ERROR(store_.seams().After("social.delete_post", 4));
-            report.changed += done;
-          }
-        }
+        RETURN_IF_ERROR(
+            EachPost(store_, Doc("fanout.state", "new", "fanout.ts", late), batch,
+                     [&](const Document& post) { return report.Count(OneIfOk(FanOut(post))); }));
+        RETURN_IF_ERROR(
+            EachPost(store_, Doc("fanout.state", "purge"), batch,
+                     [&](const Document& post) { return report.Count(PurgeAgain(post)); }));
         return report;
       });
+}
+
+// Until no write of before the deletion can still come.
+Result<int64_t> Social::PurgeAgain(const Document& post) const {
+  int64_t changed = 0;
+  RETURN_IF_ERROR(Purge(post, &changed));
+  if (At(post, "fanout.ts").AsDate() < store_.Ago(options_.tombstone_retention)) {
+    ASSIGN_OR_RETURN(
+        int64_t done,
+        store_.UpdateOne(kSocialPosts, Doc("_id", post["_id"], "fanout.state", "purge"),
+                         Doc("$set", Doc("fanout.state", "done"))));
+    RETURN_IF_ERROR(store_.seams().After("social.delete_post", 4));
+    changed += done;
+  }
+  return changed;
 }
 
 Result<JobReport> Social::RefreshPreviews(int64_t batch) const {
@@ -318,9 +342,7 @@ Result<JobReport> Social::RefreshPreviews(int64_t batch) const {
             store_.Find(kSocialPosts, Doc("dirty", Doc("$lt", store_.Ago(options_.grace))),
                         {.sort = Doc("dirty", 1), .limit = batch}));
         for (const Document& post : stale) {
-          report.examined += 1;
-          RETURN_IF_ERROR(Refresh(bson::OwnedValue(post["_id"])));
-          report.changed += 1;
+          RETURN_IF_ERROR(report.Count(OneIfOk(Refresh(bson::OwnedValue(post["_id"])))));
         }
         return report;
       });

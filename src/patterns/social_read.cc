@@ -153,7 +153,7 @@ Result<CommentPage> Social::AllComments(std::string_view viewer, const ObjectId&
   int64_t from = 0;
   if (!page.after.empty()) {
     ASSIGN_OR_RETURN(Document after, DecodePageEnd(page.after, {"index"}));
-    from = std::max<int64_t>(IntegerAt(after, "index"), 0);
+    ASSIGN_OR_RETURN(from, PlaceIn(after, "index", 0));
   }
   ASSIGN_OR_RETURN(Document who, User(viewer));
   ASSIGN_OR_RETURN(Document record, LivePost(post));
@@ -224,7 +224,7 @@ Result<std::vector<std::string>> Social::CheckInvariants() const {
     }
   }
   ASSIGN_OR_RETURN(auto found, store_.Find(kSocialUsers, Doc()));
-  std::set<std::string> edges[2];
+  std::multiset<std::string> edges[2];  // as the records say, and as their other side does
   for (const Document& user : found) {
     const std::string id(TextAt(user, "_id"));
     for (const std::string& circle : NamesIn(user["circles"])) {

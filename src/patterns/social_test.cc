@@ -62,6 +62,9 @@ TEST_P(SocialTest, CirclesDecideWhoSees) {
   EXPECT_FALSE(*social.OnOwnWall(people.zoe, open));
   const ObjectId answer = Send(&world_, people.bernie, {kPublic});
   EXPECT_TRUE(*social.OnOwnWall(people.max, answer));  // the second of two in a circle
+  const ObjectId hidden = Send(&world_, people.meghan, {kPublic});
+  EXPECT_FALSE(*social.OnOwnWall(people.max, hidden));  // in a circle, and blocked
+  EXPECT_FALSE(*social.Incoming(people.max, hidden));
   auto profile = social.Profile(people.jared, people.zoe);
   EXPECT_EQ(profile->name, "Jared");
   EXPECT_EQ(TextAt(profile->profile, "place"), "Graz");
@@ -73,6 +76,8 @@ TEST_P(SocialTest, TheGraphRefusesAndRepeats) {
   const People people = AddPeople(&world_);
   Social social = SocialOf(&world_);
   EXPECT_TRUE(social.Circle(people.max, people.jared, "10gen").ok());  // again
+  const Document jared = **world_.store.FindOne("social.user", Doc("_id", people.jared));
+  EXPECT_EQ(At(jared, "followers." + people.max + ".circles").AsArray().Count(), 1u);
   EXPECT_TRUE(Is(social.Circle(people.max, people.max, "c"), Error::kSelfCircle));
   EXPECT_TRUE(Is(social.Circle(people.max, "none", "c"), Error::kNoSuchUser));
   EXPECT_TRUE(Is(social.Circle("none", people.max, "c"), Error::kNoSuchUser));
@@ -152,7 +157,157 @@ TEST_P(SocialTest, CommentsShowTheLastThree) {
   EXPECT_EQ(page->comments[0].id, "4");
   EXPECT_TRUE(page->next.empty());
   EXPECT_TRUE(Is(social.AllComments(people.zoe, post, {}).status(), Error::kForbidden));
+  const PageRequest forged{.after = EncodePageEnd(Doc("index", -1))};
+  EXPECT_TRUE(Is(social.AllComments(people.max, post, forged).status(), Error::kBadCursor));
   ExpectSoundSocial(&world_);
+}
+
+TEST_P(SocialTest, DocumentsHaveTheirFields) {
+  const People people = AddPeople(&world_);
+  const ObjectId post = Send(&world_, people.max, {"10gen"});
+  for (const char* id : {"1", "2", "3", "4"}) {
+    ASSERT_TRUE(SocialOf(&world_).AddComment(people.jared, post, id, id).ok());
+  }
+  const Document max = **world_.store.FindOne("social.user", Doc("_id", people.max));
+  EXPECT_EQ(TextAt(max, "circles.10gen." + people.jared + ".name"), "Jared");
+  const Document jared = **world_.store.FindOne("social.user", Doc("_id", people.jared));
+  EXPECT_EQ(TextAt(jared, "followers." + people.max + ".name"), "Max");
+  EXPECT_EQ(At(jared, "followers." + people.max + ".circles").AsArray()["0"].AsString(), "10gen");
+  EXPECT_EQ(TextAt(jared, "circles.x%2E%24y." + people.fay + ".name"), "Fay");
+  const Document record = **world_.store.FindOne("social.post", Doc("_id", post));
+  EXPECT_EQ(TextAt(record, "by.name"), "Max");
+  EXPECT_EQ(TextAt(record, "to"), people.max);
+  EXPECT_EQ(TextAt(record, "fanout.state"), "done");
+  EXPECT_EQ(record["comments"].AsArray().Count(), 4u);
+  EXPECT_FALSE(record.view().Has("dirty"));
+  for (const auto& [feed, user] :
+       {std::pair{"social.wall", people.max}, std::pair{"social.news", people.jared},
+        std::pair{"social.news", people.bernie}}) {
+    const auto page = *world_.store.FindOne(feed, Doc("user_id", user));
+    ASSERT_TRUE(page) << feed;
+    EXPECT_EQ(TextAt(*page, "month"), "202009");
+    EXPECT_EQ(IntegerAt(*page, "seq"), 0);
+    EXPECT_EQ(IntegerAt(*page, "count"), 1);
+    const bson::View entry = (*page)["posts"].AsArray()["0"].AsDocument();
+    EXPECT_EQ(entry["id"].AsObjectId(), post);
+    EXPECT_EQ(entry["ts"].AsDate(), world_.clock.Now());
+    EXPECT_EQ(TextAt(entry, "by.id"), people.max);
+    EXPECT_EQ(TextAt(entry, "type"), "status");
+    EXPECT_EQ(IntegerAt(entry, "comments_total"), 4);
+    EXPECT_EQ(IntegerAt(entry, "comments_shown"), 3);
+    ASSERT_EQ(entry["comments"].AsArray().Count(), 3u);
+    EXPECT_EQ(TextAt(entry["comments"].AsArray()["0"].AsDocument(), "text"), "2");
+  }
+  EXPECT_EQ(*world_.store.Count("social.news", Doc("user_id", people.meghan)), 0);
+}
+
+// A page that was full stays so, though posts of it were deleted: nothing changes its place.
+TEST_P(SocialTest, The201stPostOpensAPage) {
+  const People people = AddPeople(&world_);
+  Social social(world_.client, world_.database, {.seams = world_.seams()});
+  ASSERT_TRUE(world_.store
+                  .Insert("social.wall", Doc("user_id", people.zoe, "month", "202009", "seq", 0,
+                                             "count", 199, "posts", List()))
+                  .ok());
+  std::vector<ObjectId> posts;
+  for (int i = 0; i < 3; ++i) {
+    posts.push_back(*social.Post({.author = people.zoe, .detail = Doc("n", i)}));
+  }
+  auto pages = [&] {
+    return *world_.store.Find("social.wall", Doc("user_id", people.zoe), {.sort = Doc("seq", 1)});
+  };
+  ASSERT_EQ(pages().size(), 2u);
+  EXPECT_EQ(IntegerAt(pages()[0], "count"), 200);
+  EXPECT_EQ(IntegerAt(pages()[1], "count"), 2);
+  ASSERT_TRUE(social.DeletePost(people.zoe, posts[0]).ok());
+  EXPECT_EQ(IntegerAt(pages()[0], "count"), 200);
+  EXPECT_EQ(pages()[0]["posts"].AsArray().Count(), 0u);
+  ASSERT_TRUE(social.Post({.author = people.zoe}).ok());
+  EXPECT_EQ(IntegerAt(pages()[1], "count"), 3);
+}
+
+TEST_P(SocialTest, SizesAreBounded) {
+  const People people = AddPeople(&world_);
+  const Social social = SocialOf(&world_);
+  auto post = [&](size_t bytes) {
+    return social.Post({.author = people.max, .detail = Doc("text", std::string(bytes, 'x'))});
+  };
+  EXPECT_TRUE(Is(post(48 * 1024).status(), Error::kDocumentTooLarge));
+  EXPECT_EQ(*world_.store.Count("social.post", Doc()), 0);
+  const auto made = post(47 * 1024);
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  auto comment = [&](size_t bytes, const std::string& id) {
+    return social.AddComment(people.max, *made, std::string(bytes, 'x'), id);
+  };
+  EXPECT_TRUE(Is(comment(8 * 1024 + 1, "1"), Error::kTextTooLong));
+  EXPECT_TRUE(comment(8 * 1024, "1").ok());
+  EXPECT_TRUE(Is(comment(1, ""), Error::kInvalidName));
+  EXPECT_TRUE(Is(comment(1, std::string(257, 'x')), Error::kInvalidName));
+  EXPECT_TRUE(Is(social.AddUser(std::string(257, 'x')).status(), Error::kInvalidName));
+  EXPECT_EQ(ReadAll(&world_, Feed::kWall, people.max, people.max).at(0).comments_total, 1);
+}
+
+// However large posts may be, a document of a feed holds what fits.
+TEST_P(SocialTest, LargePostsTakeMorePages) {
+  const People people = AddPeople(&world_);
+  Social social(world_.client, world_.database,
+                {.max_post = 7 << 20, .max_text = 1 << 18, .seams = world_.seams()});
+  for (int i = 0; i < 3; ++i) {
+    auto post = social.Post(
+        {.author = people.max,
+         .detail = Doc("n", i, "text", std::string((7 << 20) - 1000, static_cast<char>('a' + i)))});
+    ASSERT_TRUE(post.ok()) << post.status().ToString();
+    for (const char* id : {"1", "2", "3"}) {
+      Status made = social.AddComment(people.max, *post, std::string(1 << 18, 'c'), id);
+      ASSERT_TRUE(made.ok()) << made.ToString();
+    }
+  }
+  const auto wall = ReadAll(&world_, Feed::kWall, people.max, people.max);
+  ASSERT_EQ(wall.size(), 3u);
+  EXPECT_EQ(IntegerAt(wall[0].detail, "n"), 2);
+  EXPECT_EQ(wall[0].comments.size(), 3u);
+  EXPECT_EQ(world_.All("social.wall").size(), 3u);
+}
+
+// Deleted posts are looked after for a day: more of them than the job takes at a time.
+TEST_P(SocialTest, EveryDeletionIsFinished) {
+  const People people = AddPeople(&world_);
+  std::vector<ObjectId> posts;
+  for (int i = 0; i < 5; ++i) {
+    posts.push_back(Send(&world_, people.max, {"10gen"}));
+  }
+  for (size_t i = 0; i < posts.size(); ++i) {
+    world_.clock.Advance(std::chrono::seconds(1));
+    TestCrash crash;
+    crash.at = i == 4 ? "social.delete_post.c1" : "";
+    (void)SocialOf(&world_, world_.seams(&crash)).DeletePost(people.max, posts[i]);
+  }
+  EXPECT_EQ(*world_.store.Count("social.wall", Doc("posts.id", posts[4])), 1);
+  EXPECT_EQ(SocialOf(&world_).ResumeFanout(2)->changed, 3);  // a wall, the news of two
+  ExpectSoundSocial(&world_);
+}
+
+// One that cannot be done (a page that something else has broken) does not keep the job from the
+// others.
+TEST_P(SocialTest, OneFailureDoesNotStopTheJobs) {
+  const People people = AddPeople(&world_);
+  for (const std::string* author : {&people.zoe, &people.fay, &people.max}) {
+    TestCrash crash;
+    crash.at = "social.post.c1";
+    (void)SocialOf(&world_, world_.seams(&crash)).Post({.author = *author, .circles = {"10gen"}});
+    world_.clock.Advance(std::chrono::seconds(1));
+  }
+  ASSERT_TRUE(world_.store
+                  .Insert("social.wall", Doc("user_id", people.zoe, "month", "202009", "seq", 0,
+                                             "count", 0, "posts", 5))
+                  .ok());
+  world_.clock.Advance(std::chrono::minutes(5));
+  auto report = SocialOf(&world_).ResumeFanout();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->errors, 1);
+  EXPECT_EQ(report->changed, 2);
+  EXPECT_EQ(ReadAll(&world_, Feed::kNews, people.jared, people.jared).size(), 1u);
+  EXPECT_EQ(*world_.store.Count("social.post", Doc("fanout.state", "new")), 1);
 }
 
 TEST_P(SocialTest, DeletedPostsAreGone) {

@@ -87,6 +87,9 @@ struct JobReport {
   int64_t errors = 0;
 
   JobReport& operator+=(const JobReport& other);
+  // Counts one piece of work that changed so many things, or failed: one that fails does not keep
+  // the job from the others. Only Crashed comes back.
+  Status Count(const Result<int64_t>& work);
 };
 
 // How a system makes changes to several documents: by single-document steps that a clean-up job can

@@ -80,7 +80,11 @@ struct SocialProfile {
 };
 
 struct SocialOptions {
-  int32_t page_size = 200;     // posts per document of a feed
+  // Posts per document of a feed; fewer if so many of the greatest sizes below would not fit in
+  // one.
+  int32_t page_size = 200;
+  int64_t max_post = 48 * 1024;  // bytes of a post: its detail, circles and type
+  int64_t max_text = 8 * 1024;   // bytes of a comment
   int32_t max_comments = 500;  // of a post; longer discussions belong in a collection of their own
   std::chrono::milliseconds grace = std::chrono::minutes(1);
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
@@ -105,7 +109,7 @@ class Social {
     return store_.MissingIndexes(Indexes());
   }
 
-  // The new user's id. Errors: InvalidName, IdempotencyKeyReuse.
+  // The new user's id. Errors: InvalidName (empty, or of more than 256 bytes), IdempotencyKeyReuse.
   Result<std::string> AddUser(std::string_view name, const bson::Document& profile = {},
                               const CallKey& key = std::nullopt) const;
   // Puts `other` in a circle of `self`. All of these may be repeated; with a key a repeat that
@@ -121,13 +125,15 @@ class Social {
   Status Unblock(std::string_view self, std::string_view other,
                  const CallKey& key = std::nullopt) const;
 
-  // Errors: NoSuchUser, Blocked (the wall's owner and the author), IdempotencyKeyReuse.
+  // Errors: NoSuchUser, Blocked (the wall's owner and the author), DocumentTooLarge (max_post),
+  // IdempotencyKeyReuse.
   Result<bson::ObjectId> Post(const NewPost& post, const CallKey& key = std::nullopt) const;
   // Errors: NotFound, Forbidden (by another than its author), IdempotencyKeyReuse.
   Status DeletePost(std::string_view by, const bson::ObjectId& post,
                     const CallKey& key = std::nullopt) const;
-  // Errors: NotFound, NoSuchUser, Forbidden (not visible), DocumentTooLarge (max_comments),
-  // IdempotencyKeyReuse (another comment has the id).
+  // Errors: NotFound, NoSuchUser, Forbidden (not visible), TextTooLong, InvalidName (an id that is
+  // empty or longer than 256 bytes), DocumentTooLarge (max_comments), IdempotencyKeyReuse (another
+  // comment has the id).
   Status AddComment(std::string_view viewer, const bson::ObjectId& post, std::string_view text,
                     std::string_view id) const;
 
@@ -149,7 +155,7 @@ class Social {
   Result<SocialProfile> Profile(std::string_view user, std::string_view viewer) const;
 
   // Goes on with posts on their way, and with the removal of deleted ones until no late write can
-  // bring them back. Forgets keys after the retention.
+  // bring them back, `batch` at a time. Forgets keys after the retention.
   Result<JobReport> ResumeFanout(int64_t batch = 100) const;
   // Brings the comments shown in feeds up to date where a crash left them.
   Result<JobReport> RefreshPreviews(int64_t batch = 100) const;
@@ -179,6 +185,7 @@ class Social {
   Status FanOut(const bson::Document& post) const;
   Status Append(const char* feed, std::string_view user, const bson::Document& post) const;
   Status Purge(const bson::Document& post, int64_t* changed) const;
+  Result<int64_t> PurgeAgain(const bson::Document& post) const;
   Status Refresh(const bson::OwnedValue& post) const;
   Result<int64_t> ReconcileFollowers(const bson::Document& user) const;
   Result<int64_t> ReconcileFollowed(const bson::Document& user) const;
