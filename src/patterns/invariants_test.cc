@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "patterns/test_breaking.h"
 #include "patterns/test_shop.h"
 #include "patterns/test_tree.h"
-#include "patterns/test_world.h"
 #include "patterns/walk.h"
 #include "quire/patterns/attributes.h"
 #include "quire/patterns/buckets.h"
@@ -31,49 +31,6 @@ using bson::Document;
 using bson::OwnedValue;
 using bson::Value;
 using std::chrono::minutes;
-
-using Lines = std::vector<std::string>;
-
-// Breaks one document, expects the lines, and puts it back.
-template <typename System>
-class Breaking {
- public:
-  Breaking(World* world, const System& system) : world_(world), system_(system) { Expect({}); }
-
-  void Update(std::string_view collection, const Document& filter, const Document& update,
-              const Lines& lines) {
-    SCOPED_TRACE(bson::ToJson(update.view()));
-    const World::Snapshot before = world_->Take();
-    EXPECT_EQ(*world_->store.UpdateOne(collection, filter, update), 1);
-    Expect(lines);
-    world_->Restore(before);
-    Expect({});
-  }
-  void Insert(std::string_view collection, const Document& document, const Lines& lines) {
-    SCOPED_TRACE(bson::ToJson(document.view()));
-    const World::Snapshot before = world_->Take();
-    EXPECT_TRUE(world_->store.Insert(collection, document).ok());
-    Expect(lines);
-    world_->Restore(before);
-  }
-  void Delete(std::string_view collection, const Document& filter, const Lines& lines) {
-    SCOPED_TRACE(bson::ToJson(filter.view()));
-    const World::Snapshot before = world_->Take();
-    EXPECT_EQ(*world_->store.DeleteOne(collection, filter), 1);
-    Expect(lines);
-    world_->Restore(before);
-  }
-
- private:
-  void Expect(const Lines& lines) {
-    Result<Lines> found = system_.CheckInvariants();
-    ASSERT_TRUE(found.ok()) << found.status().ToString();
-    EXPECT_EQ(*found, lines);
-  }
-
-  World* world_;
-  const System& system_;
-};
 
 class InvariantsTest : public ::testing::TestWithParam<Place> {
  protected:
