@@ -11,7 +11,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-TIMEOUT_SECONDS = 900
+TIMEOUT_SECONDS = int(os.environ.get("QUIRE_TEST_TIMEOUT", "900"))  # of a program, or a part of one
 # Programs that take long, and into how many parts GoogleTest divides their tests.
 PARTS = {"patterns_test": 5}
 
