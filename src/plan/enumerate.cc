@@ -317,7 +317,8 @@ PlanNodePtr Enumerator::Build(const IndexChoice& choice, const Assignment& assig
   if (choice.info->keys.wildcard != nullptr) {
     bool only_exists = SetPathBounds(choice, &scan->bounds);
     for (const Predicate* predicate : assignment.parts[choice.info->keys.path_part + 1]) {
-      if (choice.readings.size() > 1 || (only_exists && predicate->node->kind() != Kind::kExists)) {
+      if (!predicate->outside && (choice.readings.size() > 1 ||
+                                  (only_exists && predicate->node->kind() != Kind::kExists))) {
         tightness[predicate->child] = Tightness::kFetch;
       }
     }
