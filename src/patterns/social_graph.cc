@@ -92,8 +92,8 @@ Social::Social(const Client& client, std::string_view database, SocialOptions op
       store_(client, database, options_.seams),
       calls_(store_, "social") {
   const int64_t entry = options_.max_post + kShownComments * options_.max_text + kEntryRest;
-  options_.page_size =
-      static_cast<int32_t>(std::clamp<int64_t>(kMaxPageBytes / entry, 1, options_.page_size));
+  options_.page_size = static_cast<int32_t>(
+      std::clamp<int64_t>(options_.page_size, 1, std::max<int64_t>(kMaxPageBytes / entry, 1)));
 }
 
 const std::vector<IndexSpec>& Social::Indexes() {
