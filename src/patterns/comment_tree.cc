@@ -3,6 +3,7 @@
 // All comments of a discussion in its document, replies inside what they reply to. A removed
 // comment keeps its place, so the way to a comment (the positions down to it) is stable.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/try.h"
@@ -50,6 +51,12 @@ std::optional<Found> Walk(bson::View discussion, std::string_view slug) {
     }
   }
   return Found{FromDocument(at), path};
+}
+
+// What the chronological list is sorted by.
+using Order = std::pair<int64_t, decltype(bson::ObjectId::bytes)>;
+Order OrderOf(const StoredComment& stored) {
+  return {stored.comment.posted.millis, stored.call.bytes};
 }
 
 void Collect(bson::View parent, std::vector<StoredComment>* comments) {
@@ -117,13 +124,35 @@ class CommentTree : public CommentStorage {
     return matched == 1;
   }
 
+  // By the place of the last one: a comment that comes late moves the positions of others.
+  Result<DiscussionPage> Chronological(std::string_view discussion,
+                                       const PageRequest& page) const override {
+    ASSIGN_OR_RETURN(std::vector<StoredComment> all, InOrder(discussion));
+    auto next = all.begin();
+    if (!page.after.empty()) {
+      ASSIGN_OR_RETURN(Document end, DecodePageEnd(page.after, {"posted", "call"}));
+      if (end["posted"].type() != bson::Type::kDate ||
+          end["call"].type() != bson::Type::kObjectId) {
+        return MakeError(Error::kBadCursor, "of another list");
+      }
+      const Order last(end["posted"].AsDate().millis, end["call"].AsObjectId().bytes);
+      next = std::find_if(next, all.end(),
+                          [&](const StoredComment& one) { return OrderOf(one) > last; });
+    }
+    DiscussionPage result;
+    for (; next != all.end() && static_cast<int64_t>(result.comments.size()) < page.limit; ++next) {
+      result.comments.push_back(next->comment);
+    }
+    if (page.limit > 0 && static_cast<int64_t>(result.comments.size()) == page.limit) {
+      const StoredComment& last = *std::prev(next);
+      result.next = EncodePageEnd(Doc("posted", last.comment.posted, "call", last.call));
+    }
+    return result;
+  }
+
   Result<std::vector<DiscussionComment>> From(std::string_view discussion, int64_t skip,
                                               int64_t limit) const override {
-    ASSIGN_OR_RETURN(std::vector<StoredComment> all, All(discussion));
-    std::sort(all.begin(), all.end(), [](const StoredComment& a, const StoredComment& b) {
-      return std::pair(a.comment.posted.millis, a.call.bytes) <
-             std::pair(b.comment.posted.millis, b.call.bytes);
-    });
+    ASSIGN_OR_RETURN(std::vector<StoredComment> all, InOrder(discussion));
     const auto size = static_cast<int64_t>(all.size());
     const int64_t first = std::min(skip, size);
     const int64_t end = first + std::min(limit, size - first);
@@ -174,6 +203,14 @@ class CommentTree : public CommentStorage {
   Result<std::optional<Found>> Locate(std::string_view discussion, std::string_view slug) const {
     ASSIGN_OR_RETURN(auto document, store_.FindOne(kDiscussions, Doc("_id", discussion)));
     return document ? Walk(*document, slug) : std::nullopt;
+  }
+
+  Result<std::vector<StoredComment>> InOrder(std::string_view discussion) const {
+    ASSIGN_OR_RETURN(std::vector<StoredComment> all, All(discussion));
+    std::sort(all.begin(), all.end(), [](const StoredComment& a, const StoredComment& b) {
+      return OrderOf(a) < OrderOf(b);
+    });
+    return all;
   }
 
   Result<std::vector<StoredComment>> All(std::string_view discussion) const {

@@ -392,9 +392,27 @@ TEST_P(CommentsTest, ManyPostersLoseNothing) {
           }
         });
       }
+      std::atomic<bool> done{false};
+      std::thread reader([&] {
+        const Comments comments = CommentsOf(&world, design, world.seams(), soft);
+        auto list = [&](auto& p) { return comments.GetPage("d", CommentOrder::kChronological, p); };
+        std::vector<std::string> before;
+        // Where comments are kept in the order they came, what was read once stays as it is.
+        for (int i = 0; i < 1000 && !done; ++i) {
+          const std::vector<std::string> now = AllPages(list, 4);
+          EXPECT_EQ(std::set<std::string>(now.begin(), now.end()).size(), now.size());
+          if (design == CommentDesign::kArray || (design == CommentDesign::kPages && !soft)) {
+            EXPECT_TRUE(before.size() <= now.size() &&
+                        std::equal(before.begin(), before.end(), now.begin()));
+          }
+          before = now;
+        }
+      });
       for (std::thread& thread : threads) {
         thread.join();
       }
+      done = true;
+      reader.join();
       Comments comments = CommentsOf(&world, design, world.seams(), soft);
       std::set<std::string> texts;
       const auto listed = *comments.GetFrom("d", 0, 1000);
