@@ -8,6 +8,7 @@
 
 #include "base/try.h"
 #include "patterns/social_documents.h"
+#include "patterns/walk.h"
 #include "quire/patterns/social.h"
 
 namespace quire::patterns {
@@ -42,14 +43,69 @@ std::vector<bson::View> EntriesOf(const Document& page) {
 }
 
 // How many of the page's entries come after (that is, before in time) where the last page ended.
-size_t Remaining(const std::vector<bson::View>& entries, const Document& after) {
+// Where that post was deleted, those older than it: ids are given in the order of time, and others
+// that were deleted may have moved the place.
+size_t Remaining(const std::vector<bson::View>& entries, const bson::Value& last, int64_t index) {
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i]["id"].BinaryEquals(after["id"])) {
+    if (entries[i]["id"].BinaryEquals(last)) {
       return i;
     }
   }
-  return std::min(entries.size(),
-                  static_cast<size_t>(std::max<int64_t>(IntegerAt(after, "index"), 0)));
+  size_t remaining = std::min(entries.size(), static_cast<size_t>(index));
+  while (remaining > 0 &&
+         entries[remaining - 1]["id"].AsObjectId().bytes > last.AsObjectId().bytes) {
+    --remaining;
+  }
+  return remaining;
+}
+
+// What feeds show of each post, by its id; nothing of a deleted one.
+using Previews = std::map<std::string, std::optional<Document>>;
+
+// `seen` has the posts of each user in pages before.
+void CheckEntries(const Document& page, const Previews& previews, std::set<std::string>* seen,
+                  std::vector<std::string>* wrong) {
+  const std::string user(TextAt(page, "user_id"));
+  for (bson::View entry : EntriesOf(page)) {
+    const std::string id = entry["id"].AsObjectId().ToHex();
+    if (!seen->insert(user + "/" + id).second) {
+      wrong->push_back("post " + id + " twice for " + user);
+    }
+    auto preview = previews.find(id);
+    if (preview == previews.end() || !preview->second) {
+      wrong->push_back("deleted post " + id + " of " + user);
+      continue;
+    }
+    for (const char* field : {"comments", "comments_shown", "comments_total"}) {
+      if (!entry[field].BinaryEquals((*preview->second)[field])) {
+        wrong->push_back(std::string(field) + " of " + id + " for " + user);
+      }
+    }
+  }
+}
+
+using Edges = std::multiset<std::string>;
+
+// The circles and blocks of a user as they are recorded, and those of others as they are followed.
+void AddEdges(const Document& user, Edges* recorded, Edges* followed) {
+  const std::string id(TextAt(user, "_id"));
+  for (const std::string& circle : NamesIn(user["circles"])) {
+    for (const std::string& member : MembersOf(user, circle)) {
+      recorded->insert(id + "/" + circle + "/" + member);
+    }
+  }
+  for (const std::string& follower : NamesIn(user["followers"])) {
+    for (const std::string& circle :
+         TextsIn(At(user, "followers." + NamePath(follower) + ".circles"))) {
+      followed->insert(follower + "/" + circle + "/" + id);
+    }
+  }
+  for (const std::string& other : TextsIn(user["blocked"])) {
+    recorded->insert(id + " blocks " + other);
+  }
+  for (const std::string& other : TextsIn(user["blocked_by"])) {
+    followed->insert(other + " blocks " + id);
+  }
 }
 
 }  // namespace
@@ -107,10 +163,15 @@ Result<FeedPage> Social::Read(Feed feed, std::string_view user, std::string_view
   ASSIGN_OR_RETURN(Document who, User(viewer));
   std::optional<Document> at;
   Document after;
+  int64_t index = 0;
   if (page.after.empty()) {
     ASSIGN_OR_RETURN(at, NewestPage(collection, user, until));
   } else {
     ASSIGN_OR_RETURN(after, DecodePageEnd(page.after, {"month", "seq", "index", "id"}));
+    ASSIGN_OR_RETURN(index, PlaceIn(after, "index", 0));
+    if (after["id"].type() != bson::Type::kObjectId) {
+      return MakeError(Error::kBadCursor, "id");
+    }
     ASSIGN_OR_RETURN(at, store_.FindOne(collection, Doc("user_id", user, "month", after["month"],
                                                         "seq", after["seq"])));
   }
@@ -128,7 +189,8 @@ Result<FeedPage> Social::Read(Feed feed, std::string_view user, std::string_view
     for (const Document& one : gone) {
       deleted.insert(one["_id"].AsObjectId().ToHex());
     }
-    for (size_t i = after.empty() ? entries.size() : Remaining(entries, after); i-- > 0;) {
+    for (size_t i = after.empty() ? entries.size() : Remaining(entries, after["id"], index);
+         i-- > 0;) {
       bson::View entry = entries[i];
       ASSIGN_OR_RETURN(bool sees, Sees(who, entry));
       if (!sees || deleted.contains(entry["id"].AsObjectId().ToHex())) {
@@ -189,63 +251,32 @@ Result<SocialProfile> Social::Profile(std::string_view user, std::string_view vi
 
 Result<std::vector<std::string>> Social::CheckInvariants() const {
   std::vector<std::string> wrong;
-  std::map<std::string, Document> posts;
-  ASSIGN_OR_RETURN(auto records, store_.Find(kSocialPosts, Doc()));
-  for (Document& record : records) {
-    posts.emplace(record["_id"].AsObjectId().ToHex(), std::move(record));
-  }
+  Previews previews;
+  RETURN_IF_ERROR(Walk(store_, kSocialPosts, [&](const Document& record) {
+    std::optional<Document>& preview = previews[record["_id"].AsObjectId().ToHex()];
+    if (!record.view().Has("deleted")) {
+      preview = PreviewOf(record);
+    }
+    return Status::Ok();
+  }));
   for (const char* feed : {kSocialWall, kSocialNews}) {
-    std::set<std::pair<std::string, std::string>> seen;
-    ASSIGN_OR_RETURN(auto pages, store_.Find(feed, Doc()));
-    for (const Document& page : pages) {
-      const std::vector<bson::View> entries = EntriesOf(page);
-      const std::string user(TextAt(page, "user_id"));
+    std::set<std::string> seen;
+    RETURN_IF_ERROR(Walk(store_, feed, [&](const Document& page) {
       if (IntegerAt(page, "count") > options_.page_size ||
-          static_cast<int64_t>(entries.size()) > IntegerAt(page, "count")) {
-        wrong.push_back("the count of a page of " + user);
+          static_cast<int64_t>(EntriesOf(page).size()) > IntegerAt(page, "count")) {
+        wrong.push_back("the count of a page of " + std::string(TextAt(page, "user_id")));
       }
-      for (bson::View entry : entries) {
-        const std::string id = entry["id"].AsObjectId().ToHex();
-        auto record = posts.find(id);
-        if (!seen.emplace(user, id).second) {
-          wrong.push_back("post " + id + " twice for " + user);
-        }
-        if (record == posts.end() || record->second.view().Has("deleted")) {
-          wrong.push_back("deleted post " + id + " of " + user);
-          continue;
-        }
-        const Document preview = PreviewOf(record->second);
-        for (const char* field : {"comments", "comments_shown", "comments_total"}) {
-          if (!entry[field].BinaryEquals(preview[field])) {
-            wrong.push_back(std::string(field) + " of " + id + " for " + user);
-          }
-        }
-      }
-    }
+      CheckEntries(page, previews, &seen, &wrong);
+      return Status::Ok();
+    }));
   }
-  ASSIGN_OR_RETURN(auto found, store_.Find(kSocialUsers, Doc()));
-  std::multiset<std::string> edges[2];  // as the records say, and as their other side does
-  for (const Document& user : found) {
-    const std::string id(TextAt(user, "_id"));
-    for (const std::string& circle : NamesIn(user["circles"])) {
-      for (const std::string& member : MembersOf(user, circle)) {
-        edges[0].insert(id + "/" + circle + "/" + member);
-      }
-    }
-    for (const std::string& follower : NamesIn(user["followers"])) {
-      for (const std::string& circle :
-           TextsIn(At(user, "followers." + NamePath(follower) + ".circles"))) {
-        edges[1].insert(follower + "/" + circle + "/" + id);
-      }
-    }
-    for (const std::string& other : TextsIn(user["blocked"])) {
-      edges[0].insert(id + " blocks " + other);
-    }
-    for (const std::string& other : TextsIn(user["blocked_by"])) {
-      edges[1].insert(other + " blocks " + id);
-    }
-  }
-  if (edges[0] != edges[1]) {
+  Edges recorded;
+  Edges followed;
+  RETURN_IF_ERROR(Walk(store_, kSocialUsers, [&](const Document& user) {
+    AddEdges(user, &recorded, &followed);
+    return Status::Ok();
+  }));
+  if (recorded != followed) {
     wrong.emplace_back("followers or blocks differ from their record");
   }
   return wrong;

@@ -130,6 +130,67 @@ TEST_P(SocialTest, FeedsArePagedNewestFirst) {
   ExpectSoundSocial(&world_);
 }
 
+// Followers get what is public, members what is for their circle; nobody on either side of a block.
+TEST_P(SocialTest, NewsGoToTheRecipients) {
+  const People people = AddPeople(&world_);
+  Social social = SocialOf(&world_);
+  ASSERT_TRUE(social.Circle(people.zoe, people.max, "z").ok());
+  ASSERT_TRUE(social.Circle(people.max, people.fay, "10gen").ok());
+  ASSERT_TRUE(social.Block(people.fay, people.max).ok());
+  ASSERT_TRUE(social.Circle(people.meghan, people.max, "z").ok());
+  ASSERT_TRUE(social.Block(people.max, people.meghan).ok());
+  struct {
+    std::vector<std::string> circles;
+    std::set<std::string> get;
+  } const kCases[] = {
+      {{kPublic}, {people.zoe}},
+      {{"10gen"}, {people.jared, people.bernie}},
+      {{"python"}, {}},
+      {{kAllCircles}, {people.jared, people.bernie}},
+      {{kAllCircles, kPublic}, {people.jared, people.bernie, people.zoe}},
+      {{kFriendsOfFriends}, {}},
+  };
+  for (const auto& row : kCases) {
+    const ObjectId post = Send(&world_, people.max, row.circles);
+    std::set<std::string> got;
+    auto pages = world_.store.Find("social.news", Doc("posts.id", post));
+    for (const Document& page : *pages) {
+      EXPECT_TRUE(got.insert(std::string(TextAt(page, "user_id"))).second);
+    }
+    EXPECT_EQ(got, row.get);
+  }
+}
+
+// Where the last page ended, and before it, posts are deleted before the next is read.
+TEST_P(SocialTest, ReadingGoesOnWhereAPostWasDeleted) {
+  const People people = AddPeople(&world_);
+  Social social(world_.client, world_.database, {.seams = world_.seams()});
+  std::vector<ObjectId> posts;
+  for (int i = 0; i < 6; ++i) {
+    posts.push_back(*social.Post({.author = people.max, .detail = Doc("text", std::to_string(i))}));
+  }
+  const auto first = social.Read(Feed::kWall, people.max, people.max, {.limit = 3});
+  EXPECT_EQ(Texts(first->posts), (std::vector<std::string>{"5", "4", "3"}));
+  auto rest = [&] {
+    return Texts(
+        social.Read(Feed::kWall, people.max, people.max, {.limit = 9, .after = first->next})
+            ->posts);
+  };
+  EXPECT_EQ(rest(), (std::vector<std::string>{"2", "1", "0"}));
+  ASSERT_TRUE(social.DeletePost(people.max, posts[3]).ok());
+  EXPECT_EQ(rest(), (std::vector<std::string>{"2", "1", "0"}));
+  ASSERT_TRUE(social.DeletePost(people.max, posts[1]).ok());
+  EXPECT_EQ(rest(), (std::vector<std::string>{"2", "0"}));
+  ASSERT_TRUE(social.DeletePost(people.max, posts[4]).ok());
+  EXPECT_EQ(rest(), (std::vector<std::string>{"2", "0"}));
+  for (const Document& forged : {Doc("month", "202009", "seq", 0, "index", -1, "id", posts[0]),
+                                 Doc("month", "202009", "seq", 0, "index", 1, "id", 7)}) {
+    EXPECT_TRUE(Is(
+        social.Read(Feed::kWall, people.max, people.max, {.after = EncodePageEnd(forged)}).status(),
+        Error::kBadCursor));
+  }
+}
+
 TEST_P(SocialTest, CommentsShowTheLastThree) {
   const People people = AddPeople(&world_);
   Social social(world_.client, world_.database,
