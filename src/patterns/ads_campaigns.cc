@@ -9,6 +9,7 @@
 #include "patterns/ads_documents.h"
 #include "patterns/doc.h"
 #include "patterns/keyset.h"
+#include "patterns/walk.h"
 #include "quire/patterns/ads.h"
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/lease.h"
@@ -396,8 +397,7 @@ Result<JobReport> AdNetwork::TrimProfiles(int64_t batch) const {
 Result<std::vector<std::string>> AdNetwork::CheckInvariants() const {
   std::vector<std::string> wrong;
   std::map<std::string, FrequencyCap> caps;
-  ASSIGN_OR_RETURN(auto zones, store_.Find(kAdZones, Doc()));
-  for (const Document& zone : zones) {
+  RETURN_IF_ERROR(Walk(store_, kAdZones, [&](const Document& zone) {
     int64_t last = INT64_MAX;
     std::map<std::string, int> units;
     for (const bson::Element& element : zone["ads"].AsArray()) {
@@ -408,9 +408,9 @@ Result<std::vector<std::string>> AdNetwork::CheckInvariants() const {
       last = ad.ecpm;
       caps.emplace(std::string(AdvertiserOf(ad.campaign)) + ":" + ad.unit, CapOf(ad));
     }
-  }
-  ASSIGN_OR_RETURN(auto users, store_.Find(kAdUsers, Doc()));
-  for (const Document& user : users) {
+    return Status::Ok();
+  }));
+  RETURN_IF_ERROR(Walk(store_, kAdUsers, [&](const Document& user) {
     for (const auto& [unit, times] : ShowsOf(user)) {
       auto cap = caps.find(unit);
       const auto shows = static_cast<size_t>(cap == caps.end() ? 0 : cap->second.shows);
@@ -422,9 +422,9 @@ Result<std::vector<std::string>> AdNetwork::CheckInvariants() const {
         }
       }
     }
-  }
-  ASSIGN_OR_RETURN(auto stats, store_.Find(kAdStats, Doc()));
-  for (const Document& spent : stats) {
+    return Status::Ok();
+  }));
+  RETURN_IF_ERROR(Walk(store_, kAdStats, [&](const Document& spent) -> Status {
     ASSIGN_OR_RETURN(auto campaign, store_.FindOne(kAdCampaigns, Doc("_id", spent["_id"])));
     bson::Value days = spent["daily_spent"];
     for (const bson::Element& day : days.is_document() ? days.AsDocument() : bson::View()) {
@@ -432,7 +432,8 @@ Result<std::vector<std::string>> AdNetwork::CheckInvariants() const {
         wrong.push_back("over budget: " + std::string(TextAt(spent, "_id")));
       }
     }
-  }
+    return Status::Ok();
+  }));
   return wrong;
 }
 

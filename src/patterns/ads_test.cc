@@ -317,6 +317,14 @@ TEST_P(AdsTest, CampaignsRunWithinTimeAndBudget) {
   EXPECT_EQ(PlacedAds(&world_), 6u);
   ExpectSoundAds(&world_);
 
+  world_.clock.Advance(std::chrono::milliseconds(3999));
+  EXPECT_EQ(Units(network.ChooseAd("cnn", "side")).size(), 1u);
+  world_.clock.Advance(std::chrono::milliseconds(1));  // the end is not part of it
+  EXPECT_TRUE(Units(network.ChooseAd("cnn", "side")).empty());
+
+  campaign.zones[""] = campaign.zones["side"];
+  EXPECT_TRUE(Is(network.CreateCampaign(campaign), Error::kInvalidName));
+  campaign.zones.erase("");
   campaign.id = "no-advertiser";
   EXPECT_TRUE(Is(network.CreateCampaign(campaign), Error::kInvalidName));
   campaign.end = campaign.begin;
@@ -364,6 +372,8 @@ TEST_P(AdsTest, CountsPerDayZoneAndUnit) {
   EXPECT_EQ((*counts)["v"].conversions, 1);
   EXPECT_TRUE(network.Counts("a:c", "z", now)->empty());
   EXPECT_TRUE(Is(network.Count("a:c", "z", "total", now, {}), Error::kInvalidName));
+  EXPECT_TRUE(Is(network.Count("a:c", "", "v", now, {}), Error::kInvalidName));
+  EXPECT_TRUE(Is(network.Count("a:c", "z", "", now, {}), Error::kInvalidName));
 }
 
 TEST_P(AdsTest, ADeactivatedCampaignIsNotServedWhateverComesLate) {

@@ -237,6 +237,19 @@ TEST_P(CmsTest, ASlowUploaderDoesNotMixWithASecond) {
   EXPECT_EQ(*world_.store.Count("cms.assets.files", Doc("metadata.state", "dead")), 3);
 }
 
+TEST_P(CmsTest, APageFitsInADocument) {
+  Cms cms = CmsOf(&world_);
+  ASSERT_TRUE(cms.CreateIndexes().ok());
+  const bson::ObjectId nonce = *cms.CreateNode(PageNode("p"));
+  const std::string huge(17 << 20, 'x');
+  EXPECT_EQ(ErrorName(cms.UpdateText("docs", "p", nonce, huge).status()), "DocumentTooLarge");
+  Node page = PageNode("q");
+  page.detail = Doc("text", huge);
+  EXPECT_EQ(ErrorName(cms.CreateNode(page).status()), "DocumentTooLarge");
+  EXPECT_EQ(cms.GetNode("docs", "p")->nonce, nonce);
+  EXPECT_EQ(world_.All("cms.nodes").size(), 1u);
+}
+
 // The source of the bytes fails: nothing of them stays.
 TEST_P(CmsTest, AnUploadThatBreaksOffIsTakenBack) {
   Cms cms = CmsOf(&world_);

@@ -104,6 +104,7 @@ TEST_P(GridFsTest, VersionsNamesAndRemoval) {
   auto rest = files.Find(Doc("filename", "v"), {.limit = 5, .after = next}, &next);
   ASSERT_EQ(rest->size(), 1u);
   EXPECT_EQ(*files.Download((*rest)[0].id.value()), "three");
+  EXPECT_EQ(ErrorName(files.Find(Doc(), {.after = "junk"}).status()), "BadCursor");
   ASSERT_TRUE(files.Drop().ok());
   ASSERT_TRUE(files.Drop().ok());
   EXPECT_EQ(ErrorName(files.GetByName("v").status()), "FileNotFound");
@@ -270,7 +271,9 @@ TEST_P(GridFsTest, ADropLeavesNoHalfOfAFileStoredMeanwhile) {
     EXPECT_EQ(left.size(), 2u);
     for (const GridFsFile& file : left) {
       EXPECT_NE(file.filename, "old");
-      EXPECT_EQ(*FilesOf(&world).Download(file.id.value()), Bytes(9));
+      auto bytes = FilesOf(&world).Download(file.id.value());
+      ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
+      EXPECT_EQ(*bytes, Bytes(9));
     }
     EXPECT_TRUE(FilesOf(&world).MissingIndexes()->empty());
     ASSERT_TRUE(FilesOf(&world).Drop().ok());
