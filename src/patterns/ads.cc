@@ -189,11 +189,10 @@ Status AdNetwork::UpdateEcpm(std::string_view site, std::string_view zone,
         return Status::Ok();
       }
       ASSIGN_OR_RETURN(Array ads, Repriced(found, campaign, unit, ecpm));
-      ASSIGN_OR_RETURN(
-          int64_t matched,
-          store_.UpdateOne(kAdZones,
-                           Unmarked(Doc("_id", (*found)["_id"], "ads", (*found)["ads"]), claim),
-                           Marking(Doc("$set", Doc("ads", ads)), claim)));
+      const Document as_read = Doc("site_id", site, "zone_id", zone, "ads", (*found)["ads"]);
+      ASSIGN_OR_RETURN(int64_t matched,
+                       store_.UpdateOne(kAdZones, Unmarked(as_read, claim),
+                                        Marking(Doc("$set", Doc("ads", ads)), claim)));
       RETURN_IF_ERROR(store_.seams().After("ads.update_ecpm.c1"));
       if (matched == 1) {
         return Status::Ok();

@@ -93,6 +93,10 @@ Status CheckPlace(const Node& node) {
              : Status::Ok();
 }
 
+bool IsOf(const std::optional<Document>& node, const Claim& claim) {
+  return node && (*node)["_id"].BinaryEquals(bson::Value(claim.id));
+}
+
 Status EditRefusal(const std::optional<Document>& stored, std::string_view slug) {
   if (!stored) {
     return MakeError(Error::kNotFound, slug);
@@ -153,8 +157,8 @@ Result<bson::ObjectId> Cms::Insert(const Node& node, const Claim& claim) const {
           "detail", node.detail);
   Status inserted = store_.Insert(kCmsNodes, Doc("_id", claim.id, "metadata", metadata));
   if (IsDuplicateKey(inserted)) {
-    ASSIGN_OR_RETURN(auto mine, store_.FindOne(kCmsNodes, Doc("_id", claim.id)));
-    inserted = mine ? Status::Ok() : MakeError(Error::kSlugTaken, node.slug);
+    ASSIGN_OR_RETURN(auto there, store_.FindOne(kCmsNodes, NodeAt(node.section, node.slug)));
+    inserted = IsOf(there, claim) ? Status::Ok() : MakeError(Error::kSlugTaken, node.slug);
   }
   RETURN_IF_ERROR(inserted);
   const char* operation = node.type == kPhotoType ? "cms.upload_photo.c3" : "cms.create_node.c1";

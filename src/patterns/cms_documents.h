@@ -27,6 +27,9 @@ bson::Document NodeArguments(const Node& node);
 // InvalidName when the node has no section or no slug.
 Status CheckPlace(const Node& node);
 
+// Whether the node was made by that call: the claim's id is its _id.
+bool IsOf(const std::optional<bson::Document>& node, const Claim& claim);
+
 // Why an edit that names a version did not find it: NotFound, or ConflictError with what is stored.
 Status EditRefusal(const std::optional<bson::Document>& stored, std::string_view slug);
 

@@ -118,8 +118,8 @@ Result<bson::ObjectId> Cms::UploadPhoto(const Node& node, const Photo& photo,
 // Every try uploads a file of its own; the node, whose _id is the claim's, shows one of them.
 Result<Document> Cms::UploadOnce(const Node& node, const Photo& photo, const Claim& claim) const {
   if (claim.repeated) {
-    ASSIGN_OR_RETURN(auto made, store_.FindOne(kCmsNodes, Doc("_id", claim.id)));
-    if (made) {
+    ASSIGN_OR_RETURN(auto made, store_.FindOne(kCmsNodes, NodeAt(node.section, node.slug)));
+    if (IsOf(made, claim)) {
       return Doc("nonce", claim.id);
     }
   }
@@ -132,8 +132,8 @@ Result<Document> Cms::UploadOnce(const Node& node, const Photo& photo, const Cla
   if (!nonce.ok() && !IsFinal(nonce.status())) {
     return nonce.status();
   }
-  ASSIGN_OR_RETURN(bool mine, Shown(file.id.value()));
-  if (!mine) {
+  ASSIGN_OR_RETURN(auto there, store_.FindOne(kCmsNodes, NodeAt(node.section, node.slug)));
+  if (!there || !At(*there, "metadata.detail.file_id").BinaryEquals(file.id.value())) {
     RETURN_IF_ERROR(SetState(file.id.value(), "live", "dead"));
     RETURN_IF_ERROR(store_.seams().After("cms.upload_photo", 4));
   }

@@ -26,11 +26,14 @@ void AppendTo(const Document& page, std::vector<DiscussionComment>* comments) {
 class CommentPages : public CommentStorage {
  public:
   CommentPages(Store store, const CommentsOptions& options)
-      : store_(std::move(store)), size_(options.page_size), soft_(options.soft_pages) {}
+      : store_(std::move(store)),
+        size_(options.page_size),
+        soft_(options.soft_pages),
+        unique_slugs_(!options.sharded) {}
 
   std::vector<IndexSpec> Indexes() const override {
     return {{kPages, R"({"discussion_id": 1, "page": 1})", true},
-            {kPages, R"({"discussion_id": 1, "comments.slug": 1})", true}};
+            {kPages, R"({"discussion_id": 1, "comments.slug": 1})", unique_slugs_}};
   }
   std::vector<ShardKeySpec> ShardKeys() const override {
     return {{kPages, R"({"discussion_id": 1, "page": 1})"}};
@@ -259,6 +262,7 @@ class CommentPages : public CommentStorage {
   Store store_;
   int32_t size_;
   bool soft_;
+  bool unique_slugs_;
 };
 
 }  // namespace

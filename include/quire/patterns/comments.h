@@ -37,6 +37,9 @@ struct CommentsOptions {
   // kPages: documents may exceed page_size by as many comments as are posted at once, with one
   // write less at their edges.
   bool soft_pages = false;
+  // kPages: comment_pages is sharded by its key. The index of slugs cannot be unique then; a slug
+  // is one of 36^8, and those of a repeated call are looked for.
+  bool sharded = false;
   int32_t max_depth = 32;       // levels of replies; kTree has at most 32
   size_t max_text = 64 * 1024;  // bytes
   bool reply_to_deleted = true;
