@@ -13,6 +13,7 @@ std::string Digest(std::string_view text, size_t piece) {
   Md5 md5;
   for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) {
     md5.Add(text.substr(0, piece));
+    md5.Add({});
   }
   std::string hex;
   for (uint8_t byte : md5.Finish()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 namespace quire::bson {
@@ -32,7 +33,7 @@ void Md5::Add(std::string_view bytes) {
   size_ += bytes.size();
   if (used > 0) {
     size_t n = std::min(bytes.size(), 64 - used);
-    memcpy(pending_.data() + used, bytes.data(), n);
+    std::copy_n(bytes.begin(), n, pending_.begin() + static_cast<std::ptrdiff_t>(used));
     bytes.remove_prefix(n);
     if (used + n < 64) {
       return;
