@@ -369,7 +369,8 @@ Status AdNetwork::TrimProfile(const Document& user, bson::Date before, JobReport
 }
 
 Result<JobReport> AdNetwork::DropUnseen(int64_t batch) const {
-  ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
+  ASSIGN_OR_RETURN(JobReport report,
+                   calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
   const bson::Date unseen =
       store_.Ago(std::max<std::chrono::seconds>(options_.unseen, options_.longest_window));
   ASSIGN_OR_RETURN(auto gone, store_.Find(kAdUsers, Doc("seen", Doc("$lt", unseen)),

@@ -8,6 +8,7 @@
 #include "patterns/doc.h"
 #include "patterns/product.h"
 #include "patterns/walk.h"
+#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -17,6 +18,7 @@ using bson::Document;
 
 constexpr char kProducts[] = "products";
 constexpr char kSkus[] = "sku_registry";
+constexpr int64_t kSweepBatch = 500;
 
 Document BySku(std::string_view sku) { return Doc("sku", sku); }
 
@@ -150,19 +152,24 @@ Result<Product> Catalog::Get(std::string_view sku) const {
 }
 
 Result<JobReport> Catalog::SweepSkus() const {
-  JobReport report;
   if (!options_.sku_registry) {
-    return report;
+    return JobReport{};
   }
   const Document old =
       Doc("used", false, "at", Doc("$lt", store_.Ago(options_.tombstone_retention)));
-  ASSIGN_OR_RETURN(auto rows, store_.Find(kSkus, old));
-  for (const Document& row : rows) {
-    report.examined += 1;
-    ASSIGN_OR_RETURN(bool changed, SweepSku(row));
-    (changed ? report.changed : report.skipped) += 1;
-  }
-  return report;
+  auto sweep_batch = [&](JobReport* report) -> Result<bool> {
+    ASSIGN_OR_RETURN(auto rows, store_.Find(kSkus, old, {.limit = kSweepBatch}));
+    int64_t swept = 0;
+    for (const Document& row : rows) {
+      report->examined += 1;
+      ASSIGN_OR_RETURN(bool changed, SweepSku(row));
+      (changed ? report->changed : report->skipped) += 1;
+      swept += changed ? 1 : 0;
+    }
+    return swept > 0 && static_cast<int64_t>(rows.size()) == kSweepBatch;
+  };
+  return RepeatLeased(Lease(store_, "catalog.sweep_skus", options_.worker, options_.lease),
+                      sweep_batch);
 }
 
 // Between the look and the deletion the product may have come: then the sku is kept for it again.

@@ -10,6 +10,7 @@
 #include "patterns/doc.h"
 #include "patterns/keyset.h"
 #include "patterns/walk.h"
+#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -388,13 +389,19 @@ Result<JobReport> Categories::RebuildAll() const {
 }
 
 Result<JobReport> Categories::Purge() const {
+  const Document old =
+      Doc("gone", true, "at", Doc("$lt", store_.Ago(options_.tombstone_retention)));
+  auto forget = [&]() -> Result<JobReport> {
+    ASSIGN_OR_RETURN(int64_t gone, store_.DeleteMany(kCategories, old));
+    RETURN_IF_ERROR(store_.seams().After("categories.purge.c1"));
+    return JobReport{.examined = gone, .changed = gone};
+  };
   ASSIGN_OR_RETURN(
-      int64_t gone,
-      store_.DeleteMany(kCategories, Doc("gone", true, "at",
-                                         Doc("$lt", store_.Ago(options_.tombstone_retention)))));
-  RETURN_IF_ERROR(store_.seams().After("categories.purge.c1"));
-  ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
-  return report += JobReport{.examined = gone, .changed = gone};
+      JobReport report,
+      RunLeased(Lease(store_, "categories.purge", options_.worker, options_.lease), forget));
+  ASSIGN_OR_RETURN(JobReport keys,
+                   calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
+  return report += keys;
 }
 
 Result<std::vector<std::string>> Categories::CheckInvariants() const {

@@ -278,18 +278,26 @@ Result<JobReport> Contacts::SweepOrphans(std::chrono::milliseconds grace) const 
 }
 
 Result<JobReport> Contacts::PurgeKeys() const {
-  ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
   const Document old = Doc("removed", Doc("$lt", store_.Ago(options_.tombstone_retention)));
-  int step = 1;
-  for (const char* collection : {kContacts, kNumbers}) {
-    ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteMany(collection, old));
-    RETURN_IF_ERROR(store_.seams().After("contacts.purge_keys", ++step));
-    report += JobReport{.examined = deleted, .changed = deleted};
-    if (embedded()) {
-      break;
+  auto forget_removed = [&]() -> Result<JobReport> {
+    JobReport report;
+    int step = 1;
+    for (const char* collection : {kContacts, kNumbers}) {
+      ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteMany(collection, old));
+      RETURN_IF_ERROR(store_.seams().After("contacts.purge_keys", ++step));
+      report += JobReport{.examined = deleted, .changed = deleted};
+      if (embedded()) {
+        break;
+      }
     }
-  }
-  return report;
+    return report;
+  };
+  ASSIGN_OR_RETURN(JobReport keys,
+                   calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
+  ASSIGN_OR_RETURN(
+      JobReport report,
+      RunLeased(Lease(store_, "contacts.purge", options_.worker, options_.lease), forget_removed));
+  return report += keys;
 }
 
 Result<std::vector<std::string>> Contacts::CheckInvariants() const {

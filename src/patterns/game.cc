@@ -281,9 +281,17 @@ Status Game::FinishMove(std::string_view character, bson::View moving) const {
   return store_.seams().After("game.move.c5");
 }
 
+Result<JobReport> Game::Cleanup() const {
+  return RunLeased(Lease(store_, "game.cleanup", options_.worker, options_.lease),
+                   [&] { return saga_.Cleanup(options_.max_time); });
+}
+
 Result<JobReport> Game::Purge() const {
-  ASSIGN_OR_RETURN(JobReport report, saga_.Purge(options_.tombstone_retention));
-  ASSIGN_OR_RETURN(JobReport keys, calls_.Purge(options_.tombstone_retention));
+  ASSIGN_OR_RETURN(JobReport report,
+                   RunLeased(Lease(store_, "game.purge", options_.worker, options_.lease),
+                             [&] { return saga_.Purge(options_.tombstone_retention); }));
+  ASSIGN_OR_RETURN(JobReport keys,
+                   calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
   return report += keys;
 }
 

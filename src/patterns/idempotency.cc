@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -14,6 +15,7 @@ using bson::Document;
 
 constexpr char kCalls[] = "idempotency";
 constexpr int32_t kKeptMarks = 100;
+constexpr int64_t kPurgeBatch = 500;
 
 // What a finished call told its first caller.
 Result<Document> OutcomeOf(const Document& call) {
@@ -50,7 +52,7 @@ Document ErrorDocument(const Status& status) {
 Idempotency::Idempotency(Store store, std::string system)
     : store_(std::move(store)), system_(std::move(system)) {}
 
-IndexSpec Idempotency::Index() { return {kCalls, R"({"at": 1})"}; }
+IndexSpec Idempotency::Index() { return {kCalls, R"({"system": 1, "at": 1})"}; }
 
 ShardKeySpec Idempotency::ShardKey() { return {kCalls, R"({"_id": "hashed"})"}; }
 
@@ -66,8 +68,9 @@ Result<Document> Idempotency::Once(
   }
   claim.keyed = true;
   const std::string id = system_ + "/" + *key;
-  Status inserted = store_.Insert(kCalls, Doc("_id", id, "call", operation, "args", arguments, "id",
-                                              claim.id, "at", store_.Now()));
+  Status inserted =
+      store_.Insert(kCalls, Doc("_id", id, "system", system_, "call", operation, "args", arguments,
+                                "id", claim.id, "at", store_.Now()));
   if (IsDuplicateKey(inserted)) {
     ASSIGN_OR_RETURN(auto call, store_.FindOne(kCalls, Doc("_id", id)));
     if (!call) {
@@ -119,11 +122,30 @@ Status Idempotency::DoOnce(std::string_view operation, const CallKey& key,
       .status();
 }
 
-Result<JobReport> Idempotency::Purge(std::chrono::milliseconds retention) const {
-  ASSIGN_OR_RETURN(int64_t deleted,
-                   store_.DeleteMany(kCalls, Doc("at", Doc("$lt", store_.Ago(retention)))));
-  RETURN_IF_ERROR(store_.seams().After(system_ + ".purge_keys.c1"));
-  return JobReport{.examined = deleted, .changed = deleted};
+// A key that was forgotten may stand for a new call when the deletion arrives: that is young.
+Result<JobReport> Idempotency::Purge(const PurgeOptions& options) const {
+  const Document old = Doc("$lt", store_.Ago(options.retention));
+  auto purge_batch = [&](JobReport* report) -> Result<bool> {
+    ASSIGN_OR_RETURN(
+        auto calls,
+        store_.Find(kCalls, Doc("system", system_, "at", old),
+                    {.projection = Doc("_id", 1), .sort = Doc("at", 1), .limit = kPurgeBatch}));
+    if (calls.empty()) {
+      return false;
+    }
+    std::vector<bson::OwnedValue> ids;
+    for (const Document& call : calls) {
+      ids.emplace_back(call["_id"]);
+    }
+    ASSIGN_OR_RETURN(int64_t deleted,
+                     store_.DeleteMany(kCalls, Doc("_id", Doc("$in", ListOf(ids)), "at", old)));
+    const auto examined = static_cast<int64_t>(calls.size());
+    *report += JobReport{.examined = examined, .changed = deleted, .skipped = examined - deleted};
+    RETURN_IF_ERROR(store_.seams().After(system_ + ".purge_keys.c1"));
+    return examined == kPurgeBatch;
+  };
+  return RepeatLeased(Lease(store_, system_ + ".purge_keys", options.worker, options.lease),
+                      purge_batch);
 }
 
 Document Unmarked(const Document& filter, const Claim& claim) {

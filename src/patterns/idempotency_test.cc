@@ -12,6 +12,7 @@ namespace quire::patterns {
 namespace {
 
 using bson::Document;
+using std::chrono::hours;
 
 class IdempotencyTest : public ::testing::TestWithParam<Place> {
  protected:
@@ -110,13 +111,76 @@ TEST_P(IdempotencyTest, PurgeForgets) {
   Idempotency calls(world_.store, "test");
   auto nothing = [](const Claim&) { return Status::Ok(); };
   ASSERT_TRUE(calls.DoOnce("test.a", "k", Doc("n", 1), nothing).ok());
-  EXPECT_EQ(calls.Purge(std::chrono::hours(24))->changed, 0);
-  world_.clock.Advance(std::chrono::hours(25));
-  EXPECT_EQ(calls.Purge(std::chrono::hours(24))->changed, 1);
+  EXPECT_EQ(calls.Purge()->changed, 0);
+  world_.clock.Advance(hours(25));
+  EXPECT_EQ(calls.Purge()->changed, 1);
   EXPECT_TRUE(calls.DoOnce("test.a", "k", Doc("n", 2), nothing).ok());
-  Explained explained = Explain(world_.store, Doc("find", "idempotency", "filter",
-                                                  Doc("at", Doc("$lt", world_.clock.Now()))));
+  Explained explained =
+      Explain(world_.store, Doc("find", "idempotency", "filter",
+                                Doc("system", "test", "at", Doc("$lt", world_.clock.Now())), "sort",
+                                Doc("at", 1)));
   EXPECT_NE(explained.plan.find("IXSCAN"), std::string::npos) << explained.plan;
+  EXPECT_EQ(explained.plan.find("\"SORT\""), std::string::npos) << explained.plan;
+}
+
+// Systems of one database may remember their calls for different times.
+TEST_P(IdempotencyTest, PurgeForgetsTheCallsOfItsSystemAlone) {
+  auto nothing = [](const Claim&) { return Status::Ok(); };
+  for (const char* system : {"a", "b"}) {
+    ASSERT_TRUE(Idempotency(world_.store, system).DoOnce("call", "k", Doc(), nothing).ok());
+  }
+  world_.clock.Advance(hours(2));
+  EXPECT_EQ(Idempotency(world_.store, "a").Purge({.retention = hours(1)})->changed, 1);
+  ASSERT_EQ(world_.All("idempotency").size(), 1u);
+  EXPECT_EQ(TextAt(world_.All("idempotency")[0], "_id"), "b/k");
+}
+
+// R7: one worker at a time, some hundred keys at a time, the lease renewed between.
+TEST_P(IdempotencyTest, PurgeIsLeasedAndBatched) {
+  constexpr int kKeys = 1001;
+  std::vector<Document> keys;
+  for (int i = 0; i < kKeys; ++i) {
+    keys.push_back(
+        Doc("_id", "test/" + std::to_string(i), "system", "test", "at", world_.clock.Now()));
+  }
+  ASSERT_TRUE(world_.client.GetDatabase(world_.database)
+                  .GetCollection("idempotency")
+                  .InsertMany(keys)
+                  .ok());
+  world_.clock.Advance(hours(25));
+  TestCrash first_batch;
+  first_batch.number = 1;
+  const Store crashing(world_.client, world_.database, world_.seams(&first_batch));
+  EXPECT_TRUE(Is(Idempotency(crashing, "test").Purge({.worker = "a"}).status(), Error::kCrashed));
+  const auto left = static_cast<int64_t>(world_.All("idempotency").size());
+  EXPECT_GT(left, 500);
+  EXPECT_LT(left, kKeys);
+  Idempotency calls(world_.store, "test");
+  auto held = calls.Purge({.worker = "b"});
+  EXPECT_EQ(held->skipped, 1);
+  EXPECT_EQ(held->changed, 0);
+  world_.clock.Advance(std::chrono::minutes(6));
+  auto purged = calls.Purge({.worker = "b"});
+  EXPECT_EQ(purged->examined, left);
+  EXPECT_EQ(purged->changed, left);
+  EXPECT_EQ(purged->skipped, 0);
+}
+
+// A key is purged and stands for a new call before the deletion of a late worker arrives.
+TEST_P(IdempotencyTest, ALatePurgeLeavesNewCalls) {
+  auto nothing = [](const Claim&) { return Status::Ok(); };
+  ASSERT_TRUE(Idempotency(world_.store, "test").DoOnce("test.a", "k", Doc("n", 1), nothing).ok());
+  world_.clock.Advance(hours(25));
+  TestFaults faults;
+  faults.at = 2;  // the lease, then the deletion
+  faults.before = [&] {
+    Idempotency calls(world_.store, "test");
+    EXPECT_EQ(calls.Purge()->changed, 1);
+    EXPECT_TRUE(calls.DoOnce("test.a", "k", Doc("n", 2), nothing).ok());
+  };
+  const Store late(world_.client, world_.database, world_.seams(nullptr, &faults));
+  EXPECT_EQ(Idempotency(late, "test").Purge()->skipped, 1);
+  EXPECT_EQ(world_.All("idempotency").size(), 1u);
 }
 
 // R11, for every system: the store names it.

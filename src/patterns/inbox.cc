@@ -196,7 +196,8 @@ Result<JobReport> Inbox::Resume(int64_t batch) const {
 Result<JobReport> Inbox::Purge(int64_t batch) const {
   return RunLeased(
       Lease(store_, "inbox.purge", options_.worker, options_.lease), [&]() -> Result<JobReport> {
-        ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
+        ASSIGN_OR_RETURN(JobReport report, calls_.Purge({options_.tombstone_retention,
+                                                         options_.worker, options_.lease}));
         ASSIGN_OR_RETURN(JobReport stored,
                          storage_->Purge(store_.Ago(options_.tombstone_retention), batch));
         return report += stored;

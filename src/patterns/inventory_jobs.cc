@@ -34,6 +34,22 @@ Status Count(const Status& status, bool changed, JobReport* report) {
 }  // namespace
 
 Result<JobReport> Inventory::Expire() const {
+  return RunLeased(JobLease("inventory.expire"), [&] { return ExpireBatch(); });
+}
+
+Result<JobReport> Inventory::Recover() const {
+  return RunLeased(JobLease("inventory.recover"), [&] { return RecoverBatch(); });
+}
+
+Result<JobReport> Inventory::Cleanup() const {
+  return RunLeased(JobLease("inventory.cleanup"), [&] { return CleanupBatch(); });
+}
+
+Lease Inventory::JobLease(const char* job) const {
+  return Lease(store_, job, options_.worker, options_.lease);
+}
+
+Result<JobReport> Inventory::ExpireBatch() const {
   JobReport report;
   RETURN_IF_ERROR(store_
                       .UpdateMany(kCart, Old("active", store_.Ago(options_.cart_timeout)),
@@ -66,7 +82,7 @@ Status Inventory::ExpireCart(const Document& cart) const {
   return store_.seams().After("inventory.expire", ++step);
 }
 
-Result<JobReport> Inventory::Recover() const {
+Result<JobReport> Inventory::RecoverBatch() const {
   JobReport report;
   const bson::Date before = store_.Ago(options_.max_time);
   ASSIGN_OR_RETURN(auto pending, store_.Find(kCart, Old("pending", before), {.limit = kBatch}));
@@ -81,7 +97,7 @@ Result<JobReport> Inventory::Recover() const {
   return report;
 }
 
-Result<JobReport> Inventory::Cleanup() const {
+Result<JobReport> Inventory::CleanupBatch() const {
   JobReport report;
   const bson::Date before = store_.Ago(options_.max_time);
   ASSIGN_OR_RETURN(auto products,

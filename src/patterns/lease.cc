@@ -73,6 +73,19 @@ Result<JobReport> RunLeased(Lease lease, const std::function<Result<JobReport>()
   return Hold(&lease, [&](const Document&) { return job(); });
 }
 
+Result<JobReport> RepeatLeased(Lease lease, const std::function<Result<bool>(JobReport*)>& batch) {
+  return Hold(&lease, [&](const Document& state) -> Result<JobReport> {
+    JobReport report;
+    for (;;) {
+      ASSIGN_OR_RETURN(bool more, batch(&report));
+      if (!more) {
+        return report;
+      }
+      RETURN_IF_ERROR(lease.Save(state));
+    }
+  });
+}
+
 Result<JobReport> SweepLeased(const Store& store, Lease lease, const Sweep& sweep,
                               const std::function<Status(const Document&, JobReport*)>& visit) {
   const FindOptions options{

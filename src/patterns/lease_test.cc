@@ -85,6 +85,32 @@ TEST_P(LeaseTest, ASweepEndsWhenItsLeaseIsLost) {
   EXPECT_EQ(visited, 2);
 }
 
+TEST_P(LeaseTest, BatchesAreRepeatedWhileTheLeaseIsHeld) {
+  auto repeat = [&](const char* worker, int batches, const std::function<void()>& meanwhile) {
+    int run = 0;
+    return RepeatLeased(Lease(world_.store, "job", worker, minutes(5)),
+                        [&, batches](JobReport* report) -> Result<bool> {
+                          meanwhile();
+                          report->changed += 1;
+                          return ++run < batches;
+                        });
+  };
+  // Longer than a lease in all, but no batch is.
+  auto whole = repeat("me", 3, [&] {
+    world_.clock.Advance(minutes(4));
+    EXPECT_EQ(repeat("you", 1, [] {})->skipped, 1);
+  });
+  EXPECT_EQ(whole->changed, 3);
+  int batches = 0;
+  auto late = repeat("me", 3, [&] {
+    ++batches;
+    world_.clock.Advance(minutes(6));
+    EXPECT_EQ(repeat("you", 1, [] {})->changed, 1);
+  });
+  EXPECT_TRUE(Is(late.status(), Error::kLeaseLost));
+  EXPECT_EQ(batches, 1);
+}
+
 QUIRE_IN_BOTH_PLACES(LeaseTest);
 
 }  // namespace

@@ -384,7 +384,8 @@ Result<JobReport> Perf::DropExpired() const {
         RETURN_IF_ERROR(
             store_.DeleteMany(kPerfCatalog, Doc("_id", Doc("$lt", first_kept))).status());
         RETURN_IF_ERROR(store_.seams().After("perf.retention.c2"));
-        ASSIGN_OR_RETURN(JobReport keys, calls_.Purge(options_.tombstone_retention));
+        ASSIGN_OR_RETURN(JobReport keys, calls_.Purge({options_.tombstone_retention,
+                                                       options_.worker, options_.lease}));
         return report += keys;
       });
 }

@@ -305,7 +305,8 @@ Status Social::Refresh(const bson::OwnedValue& post) const {
 Result<JobReport> Social::ResumeFanout(int64_t batch) const {
   return RunLeased(
       Lease(store_, "social.fanout", options_.worker, options_.lease), [&]() -> Result<JobReport> {
-        ASSIGN_OR_RETURN(JobReport report, calls_.Purge(options_.tombstone_retention));
+        ASSIGN_OR_RETURN(JobReport report, calls_.Purge({options_.tombstone_retention,
+                                                         options_.worker, options_.lease}));
         const Document late = Doc("$lt", store_.Ago(options_.grace));
         RETURN_IF_ERROR(
             EachPost(store_, Doc("fanout.state", "new", "fanout.ts", late), batch,

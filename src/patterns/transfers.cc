@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/walk.h"
+#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -197,9 +198,17 @@ Result<Balance> Transfers::GetBalance(std::string_view id) const {
   return result;
 }
 
+Result<JobReport> Transfers::Cleanup() const {
+  return RunLeased(Lease(store_, "transfers.cleanup", options_.worker, options_.lease),
+                   [&] { return saga_.Cleanup(options_.max_time); });
+}
+
 Result<JobReport> Transfers::Purge() const {
-  ASSIGN_OR_RETURN(JobReport report, saga_.Purge(options_.tombstone_retention));
-  ASSIGN_OR_RETURN(JobReport keys, calls_.Purge(options_.tombstone_retention));
+  ASSIGN_OR_RETURN(JobReport report,
+                   RunLeased(Lease(store_, "transfers.purge", options_.worker, options_.lease),
+                             [&] { return saga_.Purge(options_.tombstone_retention); }));
+  ASSIGN_OR_RETURN(JobReport keys,
+                   calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
   return report += keys;
 }
 

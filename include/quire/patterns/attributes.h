@@ -29,7 +29,7 @@ Result<bson::OwnedValue> EncodeAttributes(const Attributes& attributes, Attribut
 // The attributes again. Error: WrongType when the value is not of that encoding.
 Result<Attributes> DecodeAttributes(const bson::Value& properties, AttributeEncoding encoding);
 
-// Documents: products {_id, properties, marks}; idempotency. Safe for concurrent use.
+// Documents: products {_id, properties, marks}; idempotency; jobs. Safe for concurrent use.
 class AttributeCatalog {
  public:
   // `known` are the names that get an index each with kDocument; the others need none.
@@ -59,9 +59,9 @@ class AttributeCatalog {
   Result<bson::Document> RangeFilter(std::string_view name, const bson::Value& lo,
                                      const bson::Value& hi) const;
 
-  // Forgets keys first used `retention` ago.
-  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
-    return calls_.Purge(retention);
+  // Forgets keys first used `options.retention` ago. skipped is 1 while another worker does.
+  Result<JobReport> PurgeKeys(const PurgeOptions& options = {}) const {
+    return calls_.Purge(options);
   }
 
   // What is wrong, a line each: attributes that are not in the encoding, names twice.

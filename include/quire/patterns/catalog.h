@@ -31,6 +31,8 @@ struct CatalogOptions {
   bool sku_registry = false;
   // How long a sku is kept for a put that crashed, and outcomes for their keys.
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
+  std::string worker = "worker";  // a name of its own for every process that runs the jobs
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
   Seams seams = {};
 };
 
@@ -92,7 +94,8 @@ std::string FoldCase(std::string_view text);
 
 // Documents: products {_id, sku, type, title, title_lc, description, asin, shipping, pricing:
 // {list, retail, savings, pct_savings}, details, primary_genre, category_ids, rev, marks};
-// sku_registry {_id: sku, product, at, used}; idempotency. Lists are in pages (Error: BadCursor).
+// sku_registry {_id: sku, product, at, used}; idempotency; jobs. Lists are in pages (Error:
+// BadCursor).
 // Safe for concurrent use.
 class Catalog {
  public:
@@ -146,9 +149,13 @@ class Catalog {
 
   Result<Facets> CountFacets(const FacetFilter& filter) const;
 
-  // Frees skus that a crashed put has kept for `tombstone_retention`.
+  // Frees skus that a crashed put has kept for `tombstone_retention`. skipped is 1 while another
+  // worker does.
   Result<JobReport> SweepSkus() const;
-  Result<JobReport> PurgeKeys() const { return calls_.Purge(options_.tombstone_retention); }
+  // Forgets keys after the retention. skipped is 1 while another worker does.
+  Result<JobReport> PurgeKeys() const {
+    return calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease});
+  }
 
   // What is wrong, a line each: fields that are not what Put computes, skus twice or unregistered.
   Result<std::vector<std::string>> CheckInvariants() const;

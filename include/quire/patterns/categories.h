@@ -29,6 +29,8 @@ struct CategoriesOptions {
   std::chrono::milliseconds max_time = std::chrono::minutes(1);
   // How long a removed category refuses late children: longer than any write may be delayed.
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
+  std::string worker = "worker";  // a name of its own for every process that runs the jobs
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
   Seams seams = {};
 };
 
@@ -59,10 +61,10 @@ struct CategoryPage {
 };
 
 // Documents: categories {_id, slug, name, parent, ancestors: [{_id, slug, name}], depth, rev,
-// fence, marks}; tree_lock {_id: "categories", rev, op}; idempotency. Moves, renames and removals
-// go one at a time (Error: TreeBusy, with nothing changed: try again); additions and readers at any
-// time. While a change is on its way, readers may see old and new breadcrumbs, never an id that
-// does not exist. Safe for concurrent use.
+// fence, marks}; tree_lock {_id: "categories", rev, op}; idempotency; jobs. Moves, renames and
+// removals go one at a time (Error: TreeBusy, with nothing changed: try again); additions and
+// readers at any time. While a change is on its way, readers may see old and new breadcrumbs, never
+// an id that does not exist. Safe for concurrent use.
 class Categories {
  public:
   Categories(const Client& client, std::string_view database, CategoriesOptions options = {});
@@ -107,7 +109,8 @@ class Categories {
   // Computes every breadcrumb anew from the parent links and writes those that differ; what has
   // lost its parent goes to its nearest ancestor that exists. Error: TreeBusy.
   Result<JobReport> RebuildAll() const;
-  // Forgets removed categories, and outcomes of keys, after the retention.
+  // Forgets removed categories, and outcomes of keys, after the retention. skipped is 1 while
+  // another worker does.
   Result<JobReport> Purge() const;
 
   // What is wrong, a line each, once nothing is under way: breadcrumbs and depths that are not what

@@ -125,7 +125,10 @@ class Cms {
   Result<JobReport> GcFiles() const;
   // Chunks of uploads that crashed.
   Result<JobReport> GcChunks() const;
-  Result<JobReport> PurgeKeys() const { return calls_.Purge(options_.tombstone_retention); }
+  // Forgets keys after the retention. skipped is 1 while another worker does.
+  Result<JobReport> PurgeKeys() const {
+    return calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease});
+  }
 
   // What is wrong, a line each: photos without their file, files whose chunks do not add up, tags
   // twice.

@@ -75,8 +75,8 @@ class CommentStorage;
 // Documents: discussions {_id, comments: [...] (kArray) | count, replies: [{..., replies: [...]}]
 // (kTree) | num_pages, comment_count (kPages)};
 // comments {_id, discussion_id, parent_id, slug, full_slug, posted, author, text, deleted, call};
-// comment_pages {_id, discussion_id, page, count, comments: [...]}; idempotency. Every call but
-// CreateDiscussion may return NoSuchDiscussion. Safe for concurrent use.
+// comment_pages {_id, discussion_id, page, count, comments: [...]}; idempotency; jobs. Every call
+// but CreateDiscussion may return NoSuchDiscussion. Safe for concurrent use.
 class Comments {
  public:
   Comments(const Client& client, std::string_view database, CommentsOptions options = {});
@@ -122,9 +122,9 @@ class Comments {
   // That for all discussions, `batch` at a time; skipped is 1, and nothing was done, while another
   // worker does.
   Result<JobReport> RecountAll(int64_t batch = 100) const;
-  // Forgets keys of calls made `retention` ago.
-  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention) const {
-    return calls_.Purge(retention);
+  // Forgets keys of calls made `retention` ago. skipped is 1 while another worker does.
+  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
+    return calls_.Purge({retention, options_.worker, options_.lease});
   }
 
   // What is wrong with a discussion, a line each: slugs twice, comments without what they reply to,

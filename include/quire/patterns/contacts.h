@@ -70,7 +70,8 @@ class Contacts {
   // Deletes numbers older than `grace` whose contact is gone: what crashed deletions left, which no
   // reader sees. Nothing to do in the embedded model.
   Result<JobReport> SweepOrphans(std::chrono::milliseconds grace) const;
-  // Forgets keys, and what was removed, after the retention.
+  // Forgets keys, and what was removed, after the retention. skipped is above 0 while another
+  // worker does.
   Result<JobReport> PurgeKeys() const;
 
   // What is wrong, a line each, once nothing is under way and SweepOrphans has run: numbers without

@@ -185,8 +185,9 @@ class Game {
   Status Move(std::string_view character, std::string_view direction,
               const CallKey& key = std::nullopt) const;
 
-  // Finishes or undoes what crashed clients left of hand-overs. Any number may run at once.
-  Result<JobReport> Cleanup() const { return saga_.Cleanup(options_.max_time); }
+  // The jobs. skipped is 1 (Purge: above 0) while another worker is at it.
+  // Finishes or undoes what crashed clients left of hand-overs.
+  Result<JobReport> Cleanup() const;
   // Forgets ended hand-overs and keys after the retention.
   Result<JobReport> Purge() const;
   // Finishes moves.

@@ -24,8 +24,16 @@ struct Claim {
   bool repeated = false;  // another claimed it before
 };
 
-// Documents: idempotency {_id: "system/key", call, args, id, at, outcome | error}.
-// Safe for concurrent use.
+// How the job that forgets keys is run.
+struct PurgeOptions {
+  // How long calls are remembered: longer than anyone repeats them.
+  std::chrono::milliseconds retention = std::chrono::hours(24);
+  std::string worker = "worker";  // a name of its own for every process that runs the job
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
+};
+
+// Documents: idempotency {_id: "system/key", system, call, args, id, at, outcome | error}; jobs
+// (see lease.h). Safe for concurrent use.
 class Idempotency {
  public:
   Idempotency(Store store, std::string system);
@@ -46,8 +54,9 @@ class Idempotency {
   Status DoOnce(std::string_view operation, const CallKey& key, const bson::Document& arguments,
                 const std::function<Status(const Claim&)>& body) const;
 
-  // Forgets calls made `retention` ago: nobody repeats them any more.
-  Result<JobReport> Purge(std::chrono::milliseconds retention) const;
+  // Forgets this system's calls made `retention` ago, some hundred at a time. skipped is 1, and
+  // nothing was done, while another worker is at it. Error: LeaseLost.
+  Result<JobReport> Purge(const PurgeOptions& options = {}) const;
 
  private:
   Result<bson::Document> Conclude(std::string_view operation, const std::string& id,

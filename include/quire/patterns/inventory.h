@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "quire/patterns/idempotency.h"
+#include "quire/patterns/lease.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -41,6 +42,8 @@ struct InventoryOptions {
   // A payment or a reservation that has not ended by then is finished, or given back, by the jobs.
   std::chrono::milliseconds max_time = std::chrono::minutes(5);
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);  // of keys
+  std::string worker = "worker";  // a name of its own for every process that runs the jobs
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
   Seams seams = {};
 };
 
@@ -66,7 +69,7 @@ struct Stock {
 
 // Documents: product {_id: sku, qty, carted: [{cart_id, qty, ts, pin, call}], sold, marks}; cart
 // {_id, status, last_modified, pay_key, items: [{sku, qty, price, details}], settled, marks};
-// idempotency. At every instant qty + the carted + sold is what was received. Where cart and
+// idempotency; jobs. At every instant qty + the carted + sold is what was received. Where cart and
 // product disagree, the product is right. Safe for concurrent use.
 class Inventory {
  public:
@@ -102,14 +105,17 @@ class Inventory {
   // is as it was; PaymentPending: not known yet, Recover will find out.
   Status Checkout(std::string_view cart, const CallKey& key = std::nullopt) const;
 
-  // The jobs. Any number may run at once.
+  // The jobs. skipped is 1, and nothing was done, while another worker is at it.
   // Carts unchanged for cart_timeout give their stock back.
   Result<JobReport> Expire() const;
   // Payments that have not ended after max_time are cancelled or, if charged, completed.
   Result<JobReport> Recover() const;
   // Reservations older than max_time are made to agree with their carts.
   Result<JobReport> Cleanup() const;
-  Result<JobReport> PurgeKeys() const { return calls_.Purge(options_.tombstone_retention); }
+  // Forgets keys after the retention.
+  Result<JobReport> PurgeKeys() const {
+    return calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease});
+  }
 
   // What is wrong, a line each, once nothing is under way and the jobs have run: stock below 0,
   // several reservations of one cart, reservations without a cart that can use them, carts paid for
@@ -119,6 +125,10 @@ class Inventory {
  private:
   struct Line;
   struct Entry;
+  Lease JobLease(const char* job) const;
+  Result<JobReport> ExpireBatch() const;
+  Result<JobReport> RecoverBatch() const;
+  Result<JobReport> CleanupBatch() const;
   // Runs the steps in a transaction, or as they are and `undo` after an answer that refuses.
   Status Steps(const std::function<Status(const Store&)>& steps,
                const std::function<Status()>& undo) const;

@@ -48,6 +48,11 @@ class Lease {
 // another worker holds it.
 Result<JobReport> RunLeased(Lease lease, const std::function<Result<JobReport>()>& job);
 
+// Runs `batch` again and again while holding the lease, which is renewed after each, until one says
+// that it was the last. skipped is 1, and nothing was run, when another worker holds it. Errors:
+// what `batch` returns; LeaseLost.
+Result<JobReport> RepeatLeased(Lease lease, const std::function<Result<bool>(JobReport*)>& batch);
+
 // A collection that a job goes through, whose _ids are of one type.
 struct Sweep {
   std::string_view collection;

@@ -27,8 +27,8 @@ struct NodeType {
   int32_t schema_version = 1;
 };
 
-// Documents: nodes {_id, url (unique), type, schema_version, title, ...}; idempotency. Register
-// everything first; then safe for concurrent use.
+// Documents: nodes {_id, url (unique), type, schema_version, title, ...}; idempotency; jobs.
+// Register everything first; then safe for concurrent use.
 class Nodes {
  public:
   Nodes(const Client& client, std::string_view database, const Seams& seams = {});
@@ -52,9 +52,9 @@ class Nodes {
   // The node with defaults filled in, in memory only. Errors: NotFound, UnknownType.
   Result<bson::Document> Load(const bson::Value& id) const;
 
-  // Forgets keys first used `retention` ago.
-  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
-    return calls_.Purge(retention);
+  // Forgets keys first used `options.retention` ago. skipped is 1 while another worker does.
+  Result<JobReport> PurgeKeys(const PurgeOptions& options = {}) const {
+    return calls_.Purge(options);
   }
 
   // What is wrong, a line each: nodes of unknown types, or of their type's schema_version without

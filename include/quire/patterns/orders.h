@@ -25,8 +25,8 @@ struct Order {
   std::vector<OrderItem> items;
 };
 
-// Documents: orders {_id, total, items: [{sku, qty, price}], marks}; idempotency. Both are sharded
-// by a hash of _id. Every call finds its order by _id. Safe for concurrent use.
+// Documents: orders {_id, total, items: [{sku, qty, price}], marks}; idempotency; jobs. Both are
+// sharded by a hash of _id. Every call finds its order by _id. Safe for concurrent use.
 class Orders {
  public:
   Orders(const Client& client, std::string_view database, const Seams& seams = {});
@@ -48,9 +48,9 @@ class Orders {
   // Error: OrderNotFound.
   Result<Order> Get(std::string_view order) const;
 
-  // Forgets keys first used `retention` ago.
-  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
-    return calls_.Purge(retention);
+  // Forgets keys first used `options.retention` ago. skipped is 1 while another worker does.
+  Result<JobReport> PurgeKeys(const PurgeOptions& options = {}) const {
+    return calls_.Purge(options);
   }
 
   // What is wrong, a line each: totals that are not the sum of their items, articles twice.

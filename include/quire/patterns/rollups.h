@@ -67,9 +67,10 @@ class Rollups {
   // REQUIRES: k > 0.
   Result<int64_t> ReserveIds(std::string_view sequence, int64_t k,
                              const CallKey& key = std::nullopt) const;
-  // Forgets the keys of ReserveIds first used `retention` ago.
+  // Forgets the keys of ReserveIds first used `retention` ago. skipped is 1 while another worker
+  // does.
   Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
-    return calls_.Purge(retention);
+    return calls_.Purge({retention, options_.worker, options_.lease});
   }
 
   // Rolls up what was recorded since the last run, up to `delay` ago. Does nothing while another

@@ -28,6 +28,8 @@ struct TransfersOptions {
   std::chrono::milliseconds max_time = std::chrono::minutes(1);
   // How long ended transfers and their tombstones are kept: longer than any write may be delayed.
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
+  std::string worker = "worker";  // a name of its own for every process that runs the jobs
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
   Seams seams = {};
 };
 
@@ -47,7 +49,7 @@ struct Balance {
 };
 
 // Documents: accounts {_id, balance, txns, voided}, transactions {_id, state, ts, amt, src, dst,
-// ended, error}; idempotency (of OpenAccount). Safe for concurrent use.
+// ended, error}; idempotency (of OpenAccount); jobs. Safe for concurrent use.
 class Transfers {
  public:
   Transfers(const Client& client, std::string_view database, TransfersOptions options = {});
@@ -75,8 +77,9 @@ class Transfers {
   // Error: UnknownAccount.
   Result<Balance> GetBalance(std::string_view id) const;
 
-  // Finishes or undoes what crashed clients left behind. Any number may run at once.
-  Result<JobReport> Cleanup() const { return saga_.Cleanup(options_.max_time); }
+  // The jobs. skipped is 1, and nothing was done, while another worker is at it.
+  // Finishes or undoes what crashed clients left behind.
+  Result<JobReport> Cleanup() const;
   // Forgets ended transfers and keys after the retention.
   Result<JobReport> Purge() const;
 
