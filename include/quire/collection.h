@@ -36,8 +36,8 @@ class Collection {
   // Stores the document and returns its _id, which is made up when the document has none.
   Result<bson::OwnedValue> InsertOne(bson::View document, const InsertOptions& options = {});
 
-  // Stores the documents, all in one call to the engine. With options.ordered the first that fails
-  // ends the call and those before it stay; without, every one that can be stored is.
+  // Stores the documents, as many at once as a message carries. With options.ordered the first that
+  // fails ends the call and those before it stay; without, every one that can be stored is.
   Result<InsertResult> InsertMany(const std::vector<bson::Document>& documents,
                                   const InsertOptions& options = {});
 

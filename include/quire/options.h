@@ -5,6 +5,7 @@
 // 10}).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -76,6 +77,10 @@ struct CountOptions {
   Session* session = nullptr;
   bson::Document extra{};
 };
+
+// What one message carries of the documents of an insert: more are sent in several messages.
+inline constexpr size_t kMaxInsertDocuments = 100'000;
+inline constexpr size_t kMaxInsertBytes = 48'000'000 - (16 << 10);
 
 struct InsertOptions {
   bool ordered = true;  // stop at the first document that fails

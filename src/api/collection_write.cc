@@ -11,9 +11,64 @@ namespace quire {
 
 namespace {
 
-// What one command may carry: its documents fit into its body, for a server elsewhere.
-constexpr size_t kMaxBatchDocuments = 100'000;
-constexpr size_t kMaxBatchBytes = 16'000'000;
+// The next documents, as many as a message carries.
+request::Sequence NextBatch(const std::vector<bson::Document>& documents, size_t first) {
+  request::Sequence batch{"documents", {}};
+  size_t bytes = 0;
+  for (size_t i = first; i < documents.size() && batch.documents.size() < kMaxInsertDocuments;
+       ++i) {
+    bytes += documents[i].bytes().size();
+    if (bytes > kMaxInsertBytes && !batch.documents.empty()) {
+      break;
+    }
+    batch.documents.emplace_back(documents[i]);
+  }
+  return batch;
+}
+
+// The replies to the messages of one insert, as one.
+class InsertReplies {
+ public:
+  // `first`: the place of the message's first document among all.
+  void Add(bson::View reply, size_t first) {
+    inserted_ += api::IntegerOf(reply["n"]);
+    if (bson::Value errors = reply["writeErrors"]; errors.is_array()) {
+      for (const bson::Element& element : errors.AsArray()) {
+        bson::Builder error;
+        for (const bson::Element& field : element.value().AsDocument()) {
+          if (field.name() == "index") {
+            const int64_t index = api::IntegerOf(field.value()) + static_cast<int64_t>(first);
+            error.Append("index", static_cast<int32_t>(index));
+          } else {
+            error.Append(field);
+          }
+        }
+        errors_.push_back(error.Finish());
+      }
+    }
+    if (bson::Value unmet = reply["writeConcernError"]; unmet.is_document()) {
+      unmet_ = bson::Document(unmet.AsDocument());
+    }
+  }
+
+  bool failed() const { return !errors_.empty(); }
+  int64_t inserted() const { return inserted_; }
+  Status ErrorOfAll() const {
+    bson::Builder whole;
+    whole.Append("n", static_cast<int32_t>(inserted_));
+    if (failed()) {
+      api::AppendDocuments(&whole, "writeErrors", errors_);
+    }
+    api::AppendGiven(&whole, "writeConcernError", unmet_);
+    whole.Append("ok", 1.0);
+    return api::WriteErrorOf(whole.Finish());
+  }
+
+ private:
+  int64_t inserted_ = 0;
+  std::vector<bson::Document> errors_;
+  bson::Document unmet_;
+};
 
 // "a_1_b_-1"
 std::string IndexName(bson::View keys) {
@@ -66,27 +121,21 @@ Result<bson::OwnedValue> Collection::InsertOne(bson::View document, const Insert
 
 Result<InsertResult> Collection::InsertMany(const std::vector<bson::Document>& documents,
                                             const InsertOptions& options) {
-  InsertResult result;
+  InsertReplies replies;
   size_t next = 0;
   do {
-    request::Sequence batch{"documents", {}};
-    for (size_t bytes = 0; next < documents.size() && batch.documents.size() < kMaxBatchDocuments;
-         ++next) {
-      bytes += documents[next].bytes().size();
-      if (bytes > kMaxBatchBytes && !batch.documents.empty()) {
-        break;
-      }
-      batch.documents.emplace_back(documents[next]);
-    }
+    request::Sequence batch = NextBatch(documents, next);
+    const size_t first = std::exchange(next, next + batch.documents.size());
     bson::Builder command;
     command.Append("insert", name_).Append("ordered", options.ordered);
     api::AppendDurability(&command, options.durability, options.session);
     command.AppendFields(options.extra);
     ASSIGN_OR_RETURN(bson::Document reply,
-                     engine_->RunWrite(database_, &command, options.session, {std::move(batch)}));
-    result.inserted += api::IntegerOf(reply["n"]);
-  } while (next < documents.size());
-  return result;
+                     engine_->Run(database_, &command, options.session, {std::move(batch)}));
+    replies.Add(reply, first);
+  } while (next < documents.size() && !(options.ordered && replies.failed()));
+  RETURN_IF_ERROR(replies.ErrorOfAll());
+  return InsertResult{replies.inserted()};
 }
 
 Result<UpdateResult> Collection::Update(const UpdateCall& call) {

@@ -9,10 +9,7 @@
 
 namespace quire::api {
 
-namespace {
-
-// The first error of a write's reply, whose own `ok` is 1.
-Status WriteError(const bson::Document& reply) {
+Status WriteErrorOf(const bson::Document& reply) {
   bson::Value error = reply["writeConcernError"];
   if (bson::Value errors = reply["writeErrors"]; errors.is_array() && !errors.AsArray().empty()) {
     error = errors.AsArray().front().value();
@@ -27,8 +24,6 @@ Status WriteError(const bson::Document& reply) {
                 std::string(message.is_string() ? message.AsString() : ""))
       .WithExtra(reply.bytes());
 }
-
-}  // namespace
 
 int64_t IntegerOf(const bson::Value& value) {
   switch (value.type()) {
@@ -110,7 +105,7 @@ Result<bson::Document> Door::Run(std::string_view database, bson::Builder* comma
 Result<bson::Document> Door::RunWrite(std::string_view database, bson::Builder* command,
                                       Session* session, std::vector<request::Sequence> sequences) {
   ASSIGN_OR_RETURN(bson::Document reply, Run(database, command, session, std::move(sequences)));
-  RETURN_IF_ERROR(WriteError(reply));
+  RETURN_IF_ERROR(WriteErrorOf(reply));
   return reply;
 }
 

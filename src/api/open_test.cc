@@ -204,17 +204,60 @@ TEST_P(OpenTest, TransactionOptionsAreSent) {
   EXPECT_EQ(*c.Count(), 3);
 }
 
-TEST_P(OpenTest, LargeBatchesAreSplit) {
-  Collection c = Coll("c");
+// With an _id each: document i has ids[i].
+std::vector<bson::Document> LargeDocuments(const std::vector<int>& ids) {
   const std::string filler(3'000'000, 'x');
   std::vector<bson::Document> documents;
-  for (int i = 0; i < 7; ++i) {
+  for (int id : ids) {
     bson::Builder b;
-    documents.push_back(b.Append("_id", i).Append("filler", filler).Finish());
+    documents.push_back(b.Append("_id", id).Append("filler", filler).Finish());
   }
-  auto inserted = c.InsertMany(documents);
-  ASSERT_TRUE(inserted.ok()) << inserted.status().ToString();
-  EXPECT_EQ(inserted->inserted, 7);
+  return documents;
+}
+
+// More than a message carries, with errors in both.
+TEST_P(OpenTest, LargeBatchesAreSplit) {
+  const std::vector<bson::Document> documents =
+      LargeDocuments({0, 1, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1});
+  for (bool ordered : {false, true}) {
+    Collection c = Coll(ordered ? "ordered" : "unordered");
+    auto inserted = c.InsertMany(documents, {.ordered = ordered});
+    EXPECT_EQ(inserted.status().code(), 11000) << inserted.status().ToString();
+    EXPECT_EQ(*c.Count(), ordered ? 2 : 15);
+    bson::View reply(inserted.status().extra().data());
+    EXPECT_EQ(reply["n"].AsInt64(), ordered ? 2 : 15);
+    std::vector<int64_t> failed;
+    for (const bson::Element& error : reply["writeErrors"].AsArray()) {
+      failed.push_back(error.value().AsDocument()["index"].AsInt64());
+    }
+    EXPECT_EQ(failed, ordered ? std::vector<int64_t>({2}) : std::vector<int64_t>({2, 16}));
+  }
+}
+
+// What is too large for a command's body travels beside it, whatever the call says.
+TEST_P(OpenTest, LargeBatchesTakeOptions) {
+  const std::vector<bson::Document> documents = LargeDocuments({0, 1, 2, 3, 4, 5, 6});
+  Collection c = Coll("c");
+  auto session = client_->StartSession();
+  for (bool commit : {false, true}) {
+    ASSERT_TRUE(session->StartTransaction().ok());
+    auto inserted = c.InsertMany(documents, {.session = &*session});
+    ASSERT_TRUE(inserted.ok()) << inserted.status().ToString();
+    EXPECT_EQ(inserted->inserted, 7);
+    EXPECT_EQ(*c.Count(), 0);
+    ASSERT_TRUE((commit ? session->CommitTransaction() : session->AbortTransaction()).ok());
+    EXPECT_EQ(*c.Count(), commit ? 7 : 0);
+  }
+  ASSERT_TRUE(c.DeleteMany(bson::View()).ok());
+  EXPECT_TRUE(c.InsertMany(documents, {.durability = Durability::kDisk}).ok());
+  ASSERT_TRUE(c.DeleteMany(bson::View()).ok());
+  Collection unseen = Coll("unseen");
+  EXPECT_TRUE(unseen.InsertMany(documents, {.extra = Json(R"({"writeConcern": {"w": 0}})")}).ok());
+  auto unmet = c.InsertMany(documents, {.extra = Json(R"({"writeConcern": {"w": 3}})")});
+  EXPECT_EQ(unmet.status().code(), 100) << unmet.status().ToString();
+  EXPECT_EQ(*c.Count(), 7);
+  auto refused = c.InsertMany(documents, {.extra = Json(R"({"writeConcern": {"w": "nobody"}})")});
+  EXPECT_FALSE(refused.ok()) << refused.status().ToString();
 }
 
 TEST_P(OpenTest, ManyCursorsStayOpenSideBySide) {

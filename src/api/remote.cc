@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint32_t kMaxConnections = 1000;
 constexpr int32_t kWaitForConnectionMs = 30'000;
+constexpr size_t kMaxBodyBytes = 16'000'000;
 
 // One of the pool's clients with a session on it.
 struct Lane {
@@ -63,6 +64,61 @@ bson::Document PlainCommand(const request::Request& request, bool drop_read_conc
     plain.End();
   }
   return plain.Finish();
+}
+
+// Whether the documents of an insert are too many for its body, and all else it says can be said
+// to the driver's bulk insert, which sends them beside the body.
+bool IsBulkInsert(const request::Request& request) {
+  if (request.body.front().name() != "insert" || request.sequences.size() != 1) {
+    return false;
+  }
+  size_t bytes = 0;
+  for (bson::View document : request.sequences[0].documents) {
+    bytes += document.bytes().size() + sizeof("100000") + 1;  // with its name in an array
+  }
+  if (bytes <= kMaxBodyBytes) {
+    return false;
+  }
+  for (const bson::Element& field : request.body) {
+    const std::string_view name = field.name();
+    if (name != "insert" && name != "ordered" && name != "writeConcern" && name != "comment" &&
+        name != "readConcern" && !DriverAdds(name)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// What the driver says of a bulk insert, in the words of the insert command's reply. False: the
+// server did not answer.
+bool AsInsertReply(const bson_t& bulk, bool all_well, const bson_error_t& error, bson_t* reply) {
+  const bson::View said(reinterpret_cast<const char*>(bson_get_data(&bulk)));
+  const bson::Value errors = said["writeErrors"];
+  const bson::Value unmet = said["writeConcernErrors"];
+  const bool single = errors.is_array() && !errors.AsArray().empty();
+  const bool unconfirmed = unmet.is_array() && !unmet.AsArray().empty();
+  if (!all_well && !single && !unconfirmed && error.domain != MONGOC_ERROR_SERVER) {
+    return false;
+  }
+  bson::Builder out;
+  out.Append("n", static_cast<int32_t>(IntegerOf(said["nInserted"])));
+  if (single) {
+    out.Append("writeErrors", errors);
+  }
+  if (unconfirmed) {
+    out.Append("writeConcernError", unmet.AsArray().front().value());
+  }
+  if (bson::Value labels = said["errorLabels"]; labels.is_array()) {
+    out.Append("errorLabels", labels);
+  }
+  const bool refused = !all_well && !single && !unconfirmed;
+  if (refused) {
+    out.Append("code", static_cast<int32_t>(error.code));
+    out.Append("errmsg", std::string_view(error.message));
+  }
+  out.Append("ok", refused ? 0.0 : 1.0);
+  AppendBytes(reply, out.Finish().bytes());
+  return true;
 }
 
 using ReadPrefs = std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)>;
@@ -281,6 +337,9 @@ class Remote : public request::Handler {
       lane->server = mongoc_server_description_id(server);
       mongoc_server_description_destroy(server);
     }
+    if (IsBulkInsert(request)) {
+      return SendBulkInsert(lane, request, reply, error);
+    }
     Bson options;
     BSON_APPEND_INT32(&options.value, "serverId", static_cast<int32_t>(lane->server));
     if (!mongoc_client_session_append(lane->session, &options.value, error)) {
@@ -294,6 +353,48 @@ class Remote : public request::Handler {
                                           &command.value, prefs.get(), &options.value, reply,
                                           error);
     return bson_has_field(reply, "ok");
+  }
+
+  static bool SendBulkInsert(Lane* lane, const request::Request& request, bson_t* reply,
+                             bson_error_t* error) {
+    bson::Builder said;
+    for (const bson::Element& field : request.body) {
+      if (field.name() == "ordered" || field.name() == "writeConcern" ||
+          field.name() == "comment") {
+        said.Append(field);
+      }
+    }
+    Bson options;
+    AppendBytes(&options.value, said.Finish().bytes());
+    const bson::Value concern = request.body["writeConcern"];
+    const bson::Value w = concern.is_document() ? concern.AsDocument()["w"] : bson::Value();
+    const bool acknowledged = !w.is_number() || IntegerOf(w) != 0;  // others have no session
+    if (acknowledged && !mongoc_client_session_append(lane->session, &options.value, error)) {
+      return false;
+    }
+    const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> collection(
+        mongoc_client_get_collection(lane->client, std::string(request.database).c_str(),
+                                     std::string(request.body.front().value().AsString()).c_str()),
+        &mongoc_collection_destroy);
+    const std::unique_ptr<mongoc_bulk_operation_t, decltype(&mongoc_bulk_operation_destroy)> bulk(
+        mongoc_collection_create_bulk_operation_with_opts(collection.get(), &options.value),
+        &mongoc_bulk_operation_destroy);
+    mongoc_bulk_operation_set_hint(bulk.get(), lane->server);
+    Bson unchecked;
+    BSON_APPEND_BOOL(&unchecked.value, "validate", false);
+    for (bson::View document : request.sequences[0].documents) {
+      bson_t fields;
+      const std::string_view bytes = document.bytes();
+      if (!bson_init_static(&fields, reinterpret_cast<const uint8_t*>(bytes.data()),
+                            bytes.size()) ||
+          !mongoc_bulk_operation_insert_with_opts(bulk.get(), &fields, &unchecked.value, error)) {
+        return false;
+      }
+    }
+    Bson answer;
+    bson_destroy(&answer.value);
+    const bool all_well = mongoc_bulk_operation_execute(bulk.get(), &answer.value, error) != 0;
+    return AsInsertReply(answer.value, all_well, *error, reply);
   }
 
   mongoc_client_pool_t* const pool_;
