@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "patterns/batch_size.h"
 #include "patterns/doc.h"
 #include "patterns/event_units.h"
 #include "patterns/line_id.h"
@@ -22,8 +23,6 @@ using bson::Document;
 
 constexpr bson::Date kEver{std::numeric_limits<int64_t>::min()};
 constexpr bson::Date kNever{std::numeric_limits<int64_t>::max()};
-constexpr size_t kMaxBatchDocuments = 100'000;
-constexpr size_t kMaxBatchBytes = 15'000'000;
 constexpr size_t kImportLines = 1000;
 constexpr int kDuplicateKey = 11000;
 
@@ -77,7 +76,7 @@ Document Interval(const Document& equality, bson::Date from, bson::Date to, bson
 struct EventLog::Batch {
   Unit unit;
   std::vector<size_t> indexes;
-  size_t bytes = 0;
+  BatchSize size;
 };
 
 EventLog::EventLog(const Client& client, std::string_view database, EventLogOptions options)
@@ -146,16 +145,14 @@ Result<InsertReport> EventLog::InsertMany(const std::vector<Document>& events, b
       continue;
     }
     auto found = open.find(unit);
-    const bool fits = found != open.end() && (!ordered || found->second + 1 == batches.size()) &&
-                      batches[found->second].indexes.size() < kMaxBatchDocuments &&
-                      batches[found->second].bytes + shaped[i].bytes().size() < kMaxBatchBytes;
-    if (!fits) {
-      batches.push_back({unit, {}, 0});
+    const bool taken = found != open.end() && (!ordered || found->second + 1 == batches.size()) &&
+                       batches[found->second].size.Take(shaped[i]);
+    if (!taken) {
+      batches.push_back({unit, {}, {}});
+      batches.back().size.Take(shaped[i]);
       found = open.insert_or_assign(unit, batches.size() - 1).first;
     }
-    Batch& batch = batches[found->second];
-    batch.indexes.push_back(i);
-    batch.bytes += shaped[i].bytes().size();
+    batches[found->second].indexes.push_back(i);
   }
   int step = 0;
   for (Batch& batch : batches) {
@@ -218,17 +215,13 @@ Status EventLog::Send(const Batch& batch, const std::vector<Document>& events, b
   if (batch.indexes.empty()) {
     return Status::Ok();
   }
-  bson::Builder command;
-  command.Append("insert", batch.unit.collection).Append("ordered", ordered);
-  if (!concern.empty()) {
-    command.Append("writeConcern", concern);
-  }
-  command.BeginArray("documents");
+  std::vector<Document> documents;
   for (size_t index : batch.indexes) {
-    command.Push(events[index]);
+    documents.push_back(events[index]);
   }
-  command.End();
-  ASSIGN_OR_RETURN(Document reply, units_->In(batch.unit).RunWrite(command.Finish()));
+  ASSIGN_OR_RETURN(
+      Document reply,
+      units_->In(batch.unit).InsertBatch(batch.unit.collection, documents, ordered, concern));
   if (Unacknowledged(concern)) {
     return Status::Ok();
   }

@@ -183,6 +183,28 @@ Status Store::Insert(std::string_view collection, const bson::Document& document
   return Send([&] { return In(collection).InsertOne(document, {.session = session_}).status(); });
 }
 
+Result<bson::Document> Store::InsertBatch(std::string_view collection,
+                                          const std::vector<bson::Document>& documents,
+                                          bool ordered, const bson::Document& concern) const {
+  bson::Builder extra;
+  if (!concern.empty()) {
+    extra.Append("writeConcern", concern);
+  }
+  const InsertOptions options{.ordered = ordered, .session = session_, .extra = extra.Finish()};
+  return Send([&]() -> Result<bson::Document> {
+    auto inserted = In(collection).InsertMany(documents, options);
+    if (inserted.ok()) {
+      return Doc("n", inserted->inserted);
+    }
+    const std::string_view reply = inserted.status().extra();
+    const bson::View said = reply.empty() ? bson::View() : bson::View(reply.data());
+    if (said.Has("writeErrors") || said.Has("writeConcernError")) {
+      return bson::Document(said);
+    }
+    return inserted.status();
+  });
+}
+
 Result<int64_t> Store::UpdateOne(std::string_view collection, const bson::Document& filter,
                                  const bson::Document& update, bool upsert) const {
   Ask(collection, filter, {.limit = 1});

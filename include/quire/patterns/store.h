@@ -59,6 +59,11 @@ class Store {
   Result<bson::Document> RunWrite(const bson::Document& command) const;
 
   Status Insert(std::string_view collection, const bson::Document& document) const;
+  // Several, with MongoDB's write concern unless it is empty: the reply, writeErrors and all. One
+  // message when they are within kMaxInsertDocuments and kMaxInsertBytes.
+  Result<bson::Document> InsertBatch(std::string_view collection,
+                                     const std::vector<bson::Document>& documents, bool ordered,
+                                     const bson::Document& concern) const;
   // How many documents matched: 0 when the guard in the filter failed. With `upsert` a document
   // that was made counts too.
   Result<int64_t> UpdateOne(std::string_view collection, const bson::Document& filter,
