@@ -32,6 +32,7 @@ constexpr Row kRows[] = {
     {Error::kWrongType, "WrongType"},
     {Error::kNameClash, "NameClash"},
     {Error::kUnknownMigration, "UnknownMigration"},
+    {Error::kTooManyLinks, "TooManyLinks"},
     {Error::kBadTime, "BadTime"},
     {Error::kBadStatus, "BadStatus"},
     {Error::kBadQuote, "BadQuote"},

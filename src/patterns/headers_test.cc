@@ -27,6 +27,7 @@
 #include "quire/patterns/index_advice.h"
 #include "quire/patterns/inventory.h"
 #include "quire/patterns/lease.h"
+#include "quire/patterns/links.h"
 #include "quire/patterns/log_lines.h"
 #include "quire/patterns/map_reduce.h"
 #include "quire/patterns/migrations.h"

@@ -36,6 +36,7 @@ enum class Error : int {
   kWrongType,
   kNameClash,
   kUnknownMigration,
+  kTooManyLinks,
   // Event log.
   kBadTime = 910300,
   kBadStatus,
