@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every item and coin of the world, counted.
+#include <algorithm>
 #include <set>
 
 #include "base/try.h"
 #include "patterns/game_documents.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -18,7 +20,8 @@ struct Census {
   size_t characters = 0;
   std::vector<Document> ledger;
   std::vector<Document> records;
-  std::map<std::string, int64_t> weights;  // by template
+  std::map<std::string, const Document*> by_id{};  // all of them, by collection and _id
+  std::map<std::string, int64_t> weights;          // by template
 
   std::map<std::string, std::vector<std::string>> places;  // item: where it is
   std::map<std::string, int64_t> amounts;                  // by account
@@ -53,29 +56,38 @@ int64_t CountItem(const GameItem& item, const std::string& where, Census* census
   return weight;
 }
 
-const Document* HolderOf(const Census& census, bson::View role) {
-  const bool character = TextAt(role, "c") == kCharacters;
-  const size_t from = character ? 0 : census.characters;
-  const size_t to = character ? census.characters : census.holders.size();
-  for (size_t i = from; i < to; ++i) {
-    if (census.holders[i]["_id"].BinaryEquals(role["id"])) {
-      return &census.holders[i];
-    }
-  }
-  return nullptr;
+std::string KeyOf(std::string_view collection, const bson::Value& id) {
+  return std::string(collection) + " " + bson::ToJson(id);
 }
 
-bool Pending(const Document* participant, const bson::Value& record) {
-  return participant != nullptr && Holds((*participant)["txns"], record);
+void IndexAll(Census* census) {
+  for (size_t i = 0; i < census->holders.size(); ++i) {
+    const Document& holder = census->holders[i];
+    census->by_id[KeyOf(i < census->characters ? kCharacters : kLocations, holder["_id"])] =
+        &holder;
+  }
+  for (const Document& account : census->ledger) {
+    census->by_id[KeyOf(kLedger, account["_id"])] = &account;
+  }
+  for (const Document& record : census->records) {
+    census->by_id[KeyOf(kGameRecords, record["_id"])] = &record;
+  }
 }
 
-bool AccountPending(const Census& census, bson::View plan, const bson::Value& record) {
-  for (const Document& account : census.ledger) {
-    if (account["_id"].BinaryEquals(At(plan, "account.id"))) {
-      return Holds(account["txns"], record);
-    }
+const Document* Find(const Census& census, std::string_view collection, const bson::Value& id) {
+  const auto found = census.by_id.find(KeyOf(collection, id));
+  return found == census.by_id.end() ? nullptr : found->second;
+}
+
+// Whether who has that role in the record's plan is prepared, and not retired yet.
+bool Pending(const Census& census, const Document& record, const char* role) {
+  const bson::Value part = At(record, std::string("plan.") + role);
+  if (!part.is_document()) {
+    return false;
   }
-  return false;
+  bson::View who = part.AsDocument();
+  const Document* participant = Find(census, TextAt(who, "c"), who["id"]);
+  return participant != nullptr && Holds((*participant)["txns"], record["_id"]);
 }
 
 // What a transit entry holds is in the world until its receiver has it, or the ledger has written
@@ -85,23 +97,15 @@ bool StillThere(const Census& census, const Document& record) {
   if (state != "commit" && state != "done") {
     return true;
   }
-  bson::View plan = record["plan"].AsDocument();
-  if (!plan.Has("receiver")) {
-    return AccountPending(census, plan, record["_id"]);
-  }
-  return Pending(HolderOf(census, plan["receiver"].AsDocument()), record["_id"]);
+  const bool received = !At(record, "plan.receiver").missing();
+  return Pending(census, record, received ? "receiver" : "account");
 }
 
 void CountTransit(const Document& holder, Census* census) {
   for (const bson::Element& element : holder["transit"].AsArray()) {
     bson::View entry = element.value().AsDocument();
-    bool there = true;
-    for (const Document& record : census->records) {
-      if (record["_id"].BinaryEquals(entry["t"])) {
-        there = StillThere(*census, record);
-      }
-    }
-    if (there) {
+    const Document* record = Find(*census, kGameRecords, entry["t"]);
+    if (record == nullptr || StillThere(*census, *record)) {
       CountItem(ItemOf(entry["item"].AsDocument()), "transit", census);
     }
   }
@@ -112,9 +116,7 @@ void CountOnTheWay(const Document& record, Census* census) {
   const std::string_view state = TextAt(record, "state");
   const std::string_view op = TextAt(record, "args.op");
   bson::View plan = record["plan"].AsDocument();
-  auto pending = [&](const char* role) {
-    return Pending(HolderOf(*census, plan[role].AsDocument()), record["_id"]);
-  };
+  auto pending = [&](const char* role) { return Pending(*census, record, role); };
   const bool undecided = state == "new" || state == "rollback";
   if (op == "buy" || op == "sell") {
     const char* payer = op == "buy" ? "receiver" : "keeper";
@@ -123,7 +125,7 @@ void CountOnTheWay(const Document& record, Census* census) {
       census->amounts[kGoldAccount] += IntegerAt(plan, "price");
     }
   }
-  if (state != "commit" || AccountPending(*census, plan, record["_id"])) {
+  if (state != "commit" || pending("account")) {
     return;
   }
   if (op == "spawn_gold" && pending("payee")) {
@@ -171,6 +173,7 @@ void CheckCharacter(const Document& character, int64_t carried, Census* census) 
 Result<std::vector<std::string>> Game::AuditWorld() const {
   Census census;
   RETURN_IF_ERROR(store_.Transact([&](const Store& inside) { return ReadAll(inside, &census); }));
+  IndexAll(&census);
   for (size_t i = 0; i < census.holders.size(); ++i) {
     const Document& holder = census.holders[i];
     int64_t carried = 0;
@@ -198,6 +201,36 @@ Result<std::vector<std::string>> Game::AuditWorld() const {
     }
   }
   return census.wrong;
+}
+
+Result<std::vector<std::string>> Game::CheckSettled() const {
+  std::vector<std::string> wrong;
+  auto check = [&](const Document& holder) {
+    if (!holder["txns"].AsArray().empty() || !holder["transit"].AsArray().empty()) {
+      wrong.push_back("a hand-over of " + std::string(TextAt(holder, "_id")) + " has not ended");
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kCharacters, [&](const Document& character) {
+    if (!character["moving"].nullish()) {
+      wrong.push_back("a move of " + std::string(TextAt(character, "_id")) + " has not ended");
+    }
+    return check(character);
+  }));
+  RETURN_IF_ERROR(Walk(store_, kLocations, [&](const Document& room) -> Status {
+    const std::string id(TextAt(room, "_id"));
+    std::vector<std::string> listed;
+    for (const bson::Element& player : room["players"].AsArray()) {
+      listed.emplace_back(TextAt(player.value().AsDocument(), "id"));
+    }
+    std::sort(listed.begin(), listed.end());
+    ASSIGN_OR_RETURN(std::vector<std::string> there, PlayersIn(id));
+    if (listed != there) {
+      wrong.push_back("the players of " + id);
+    }
+    return check(room);
+  }));
+  return wrong;
 }
 
 }  // namespace quire::patterns

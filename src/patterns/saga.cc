@@ -283,10 +283,11 @@ Status Saga::ApplyAll(const Store& inside, const Document& record, Status* refus
   return inside.seams().After(options_.name + "_transact", 1);
 }
 
-Result<JobReport> Saga::Cleanup(std::chrono::milliseconds max_time) const {
+Result<JobReport> Saga::Cleanup(std::chrono::milliseconds max_time, int64_t batch) const {
   JobReport report;
   auto each = [&](const Document& filter, const auto& work) -> Status {
-    ASSIGN_OR_RETURN(auto records, store_.Find(options_.records, filter));
+    ASSIGN_OR_RETURN(auto records,
+                     store_.Find(options_.records, filter, {.sort = Doc("ts", 1), .limit = batch}));
     for (const Document& record : records) {
       report.examined += 1;
       Status status = work(record);
@@ -314,14 +315,15 @@ Result<JobReport> Saga::Cleanup(std::chrono::milliseconds max_time) const {
   return report;
 }
 
-Result<JobReport> Saga::Purge(std::chrono::milliseconds retention) const {
+Result<JobReport> Saga::Purge(std::chrono::milliseconds retention, int64_t batch) const {
   JobReport report;
   for (const char* state : {"rolled_back", "done"}) {
     // `ts` is indexed and never later than `ended`, which decides.
     const bson::Date before = store_.Ago(retention);
-    ASSIGN_OR_RETURN(auto records,
-                     store_.Find(options_.records, Doc("state", state, "ts", Doc("$lt", before),
-                                                       "ended", Doc("$lt", before))));
+    ASSIGN_OR_RETURN(auto records, store_.Find(options_.records,
+                                               Doc("state", state, "ts", Doc("$lt", before),
+                                                   "ended", Doc("$lt", before)),
+                                               {.sort = Doc("ts", 1), .limit = batch}));
     for (const Document& record : records) {
       report.examined += 1;
       OwnedValue id = IdOf(record);

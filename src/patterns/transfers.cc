@@ -205,8 +205,13 @@ Result<JobReport> Transfers::Cleanup() const {
 
 Result<JobReport> Transfers::Purge() const {
   ASSIGN_OR_RETURN(JobReport report,
-                   RunLeased(Lease(store_, "transfers.purge", options_.worker, options_.lease),
-                             [&] { return saga_.Purge(options_.tombstone_retention); }));
+                   RepeatLeased(Lease(store_, "transfers.purge", options_.worker, options_.lease),
+                                [&](JobReport* sum) -> Result<bool> {
+                                  ASSIGN_OR_RETURN(JobReport some,
+                                                   saga_.Purge(options_.tombstone_retention));
+                                  *sum += some;
+                                  return some.changed > 0;
+                                }));
   ASSIGN_OR_RETURN(JobReport keys,
                    calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
   return report += keys;

@@ -200,6 +200,9 @@ class Game {
   // What is wrong, a line each, as of one instant: items in no or two places, totals that differ
   // from the ledger, negative gold, things equipped that are not there.
   Result<std::vector<std::string>> AuditWorld() const;
+  // What is wrong, a line each, once nothing is under way and the jobs have run: hand-overs and
+  // moves that have not ended, players who are not listed in their room alone.
+  Result<std::vector<std::string>> CheckSettled() const;
 
  private:
   struct Things;

@@ -57,11 +57,12 @@ class Saga {
   Result<bson::Document> RunInTransaction(const bson::Document& fields) const;
 
   // Finishes what was committed, undoes what was not within `max_time` of its start, and goes on
-  // with what was being undone. Any number may run at once.
-  Result<JobReport> Cleanup(std::chrono::milliseconds max_time) const;
+  // with what was being undone: the oldest, up to `batch` of each. Any number may run at once.
+  Result<JobReport> Cleanup(std::chrono::milliseconds max_time, int64_t batch = 1000) const;
 
-  // Forgets records that ended `retention` ago. No write of theirs may still be on its way.
-  Result<JobReport> Purge(std::chrono::milliseconds retention) const;
+  // Forgets records that ended `retention` ago, up to `batch` of each outcome. No write of theirs
+  // may still be on its way.
+  Result<JobReport> Purge(std::chrono::milliseconds retention, int64_t batch = 1000) const;
 
  private:
   enum class Prepared { kYes, kDecided };
