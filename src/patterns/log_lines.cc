@@ -2,6 +2,7 @@
 #include "quire/patterns/log_lines.h"
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -275,7 +276,7 @@ Result<bson::Document> ParseMonitorCsvLine(std::string_view line) {
     return MakeError(Error::kBadTimestamp, fields[4]);
   }
   std::optional<double> value = NumberOf<double>(fields[5]);
-  if (!value) {
+  if (!value || !std::isfinite(*value)) {
     return MakeError(Error::kBadNumber, fields[5]);
   }
   return Doc("Host", ValidUtf8(fields[2]), "Ip", ValidUtf8(fields[1]), "Node", ValidUtf8(fields[0]),

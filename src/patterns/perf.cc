@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "patterns/batch_size.h"
 #include "patterns/doc.h"
 #include "patterns/line_id.h"
 #include "patterns/perf_sums.h"
@@ -24,7 +25,6 @@ using bson::Date;
 using bson::Document;
 
 constexpr char kPrefix[] = "perf_";
-constexpr size_t kMaxBatch = 10'000;
 
 std::optional<Date> DayOfName(std::string_view name) {
   if (!name.starts_with(kPrefix)) {
@@ -146,6 +146,14 @@ Result<PerfInsertReport> Perf::Insert(const PerfSample& sample, const Document& 
 
 Result<PerfInsertReport> Perf::InsertMany(const std::vector<PerfSample>& samples,
                                           const Document& concern, const CallKey& key) const {
+  for (const PerfSample& one : samples) {
+    if (one.time >= kPerfEnd) {
+      return MakeError(Error::kBadTimestamp, std::to_string(one.time.millis));
+    }
+    if (!std::isfinite(one.value)) {
+      return MakeError(Error::kBadNumber, one.host + " " + one.parameter);
+    }
+  }
   if (!key) {
     return InsertOnce(samples, concern, Claim{store_.seams().ids->Next()});
   }
@@ -186,7 +194,11 @@ Result<PerfInsertReport> Perf::InsertOnce(const std::vector<PerfSample>& samples
 
 Result<PerfInsertReport> Perf::StoreAll(const std::vector<Document>& samples,
                                         const Document& concern) const {
-  std::map<std::string, std::pair<Day, std::vector<const Document*>>> by_day;
+  struct Batch {
+    std::vector<Document> samples{};
+    BatchSize size{};
+  };
+  std::map<std::string, std::pair<Day, std::vector<Batch>>> by_day;
   PerfInsertReport report;
   for (const Document& sample : samples) {
     Day day = DayOf(sample["GeneratedOn"].AsDate());
@@ -194,16 +206,16 @@ Result<PerfInsertReport> Perf::StoreAll(const std::vector<Document>& samples,
       report.expired += 1;
       continue;
     }
-    auto& entry = by_day[day.name];
-    entry.first = std::move(day);
-    entry.second.push_back(&sample);
+    auto& [of_day, batches] = by_day[day.name];
+    of_day = std::move(day);
+    if (batches.empty() || !batches.back().size.Take(sample)) {
+      batches.emplace_back().size.Take(sample);
+    }
+    batches.back().samples.push_back(sample);
   }
   for (const auto& [name, entry] : by_day) {
-    const auto& [day, all] = entry;
-    for (size_t at = 0; at < all.size(); at += kMaxBatch) {
-      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kMaxBatch, all.size() - at));
-      ASSIGN_OR_RETURN(PerfInsertReport part, StoreDay(day, {begin, end}, concern));
+    for (const Batch& batch : entry.second) {
+      ASSIGN_OR_RETURN(PerfInsertReport part, StoreDay(entry.first, batch.samples, concern));
       report.inserted += part.inserted;
       report.duplicates += part.duplicates;
       report.confirmation = part.confirmation.ok() ? report.confirmation : part.confirmation;
@@ -213,23 +225,15 @@ Result<PerfInsertReport> Perf::StoreAll(const std::vector<Document>& samples,
 }
 
 // The catalog says that the day changes before it does: a roll-up never misses it.
-Result<PerfInsertReport> Perf::StoreDay(const Day& day, const std::vector<const Document*>& samples,
+Result<PerfInsertReport> Perf::StoreDay(const Day& day, const std::vector<Document>& samples,
                                         const Document& concern) const {
   RETURN_IF_ERROR(Prepare(day));
-  bson::Builder command;
-  command.Append("insert", day.collection).Append("ordered", false);
-  if (!concern.empty()) {
-    command.Append("writeConcern", concern);
-  }
   Date least = kPerfNever;
   Date most = kPerfEver;
-  command.BeginArray("documents");
-  for (const Document* sample : samples) {
-    command.Push(*sample);
-    least = std::min(least, (*sample)["GeneratedOn"].AsDate());
-    most = std::max(most, (*sample)["GeneratedOn"].AsDate());
+  for (const Document& sample : samples) {
+    least = std::min(least, sample["GeneratedOn"].AsDate());
+    most = std::max(most, sample["GeneratedOn"].AsDate());
   }
-  command.End();
   const Document seen =
       Doc("$min", Doc("min", least), "$max", Doc("max", most, "changed", store_.Now()));
   Status noted = store_.UpdateOne(kPerfCatalog, Doc("_id", day.name), seen, true).status();
@@ -238,7 +242,7 @@ Result<PerfInsertReport> Perf::StoreDay(const Day& day, const std::vector<const 
   }
   RETURN_IF_ERROR(noted);
   RETURN_IF_ERROR(store_.seams().After("perf.insert.c1"));
-  ASSIGN_OR_RETURN(Document reply, store_.RunWrite(command.Finish()));
+  ASSIGN_OR_RETURN(Document reply, store_.InsertBatch(day.collection, samples, false, concern));
   RETURN_IF_ERROR(store_.seams().After("perf.insert.c2"));
   PerfInsertReport report;
   if (Unacknowledged(concern)) {

@@ -181,6 +181,9 @@ Status Perf::ImportClaimed(const std::string& path, const Document& claimed) con
           line.size() > kMaxLineBytes
               ? Result<Document>(MakeError(Error::kBadColumnCount, "too long"))
               : ParseMonitorCsvLine(line);
+      if (sample.ok() && (*sample)["GeneratedOn"].AsDate() >= kPerfEnd) {
+        sample = MakeError(Error::kBadTimestamp, "after the year 9999");
+      }
       if (sample.ok() && Expired(DayOf((*sample)["GeneratedOn"].AsDate()))) {
         sample = MakeError(Error::kBadTimestamp, "older than the horizon");
       }

@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/perf_sums.h"
+#include "patterns/walk.h"
 #include "quire/patterns/lease.h"
 #include "quire/patterns/perf.h"
 
@@ -32,6 +33,12 @@ Document WithStart(const Document& sum, Date start) {
   const bson::Value parameter = At(sum, "_id.p");
   return Doc("_id", Doc("h", host, "p", parameter, "d", start), "count", sum["count"], "sum",
              sum["sum"], "sumsq", sum["sumsq"], "min", sum["min"], "max", sum["max"]);
+}
+
+// Sums in another order may differ in their last bits.
+bool Same(const PerfSum& a, const PerfSum& b) {
+  return a.count == b.count && a.min == b.min && a.max == b.max &&
+         std::abs(a.sum - b.sum) <= 1e-9 * std::max(1.0, std::abs(a.sum));
 }
 
 }  // namespace
@@ -91,7 +98,7 @@ Status Perf::Replace(const char* collection, const Document& sum, int64_t token)
   return matched == 1 ? Status::Ok() : MakeError(Error::kLeaseLost, "a later turn wrote it");
 }
 
-Status Perf::SumDay(const Day& day, int64_t token, JobReport* report) const {
+Result<int64_t> Perf::SumDay(const Day& day, int64_t token, JobReport* report) const {
   const Pipeline pipeline = {
       Doc("$group", SumsOver("$Value", Doc("h", "$Host", "p", "$ParameterName")))};
   ASSIGN_OR_RETURN(auto sums, store_.Aggregate(day.collection, pipeline));
@@ -101,9 +108,7 @@ Status Perf::SumDay(const Day& day, int64_t token, JobReport* report) const {
     count += IntegerAt(sum, "count");
     report->changed += 1;
   }
-  const Document not_later = Doc("_id", day.name, "token", Doc("$not", Doc("$gt", token)));
-  return store_.UpdateOne(kPerfCatalog, not_later, Doc("$set", Doc("count", count, "token", token)))
-      .status();
+  return count;
 }
 
 Status Perf::SumMonth(const std::string& month, int64_t token, JobReport* report) const {
@@ -146,6 +151,8 @@ Result<std::vector<std::string>> Perf::Dirty(const bson::Value& last_run) const 
   return days;
 }
 
+// A day counts as summed when its month is, too: a run that crashed in between is found out by the
+// count.
 Result<JobReport> Perf::Rollup() const {
   Lease lease(store_, kJob, options_.worker, options_.lease);
   ASSIGN_OR_RETURN(auto state, lease.Acquire());
@@ -154,19 +161,26 @@ Result<JobReport> Perf::Rollup() const {
   }
   RETURN_IF_ERROR(store_.seams().After("perf.rollup.c1"));
   const Date cutoff = store_.Ago(options_.delay);
-  bson::Value last = (*state)["last_run"];
-  ASSIGN_OR_RETURN(auto dirty, Dirty(last));
+  ASSIGN_OR_RETURN(auto dirty, Dirty((*state)["last_run"]));
   JobReport report;
+  std::map<std::string, int64_t> counts;
   std::set<std::string> months;
   int step = 1;
   for (const std::string& day : dirty) {
     report.examined += 1;
     months.insert(day.substr(0, 6));
-    RETURN_IF_ERROR(SumDay(DayOf(StartOf(day)), lease.token(), &report));
+    ASSIGN_OR_RETURN(counts[day], SumDay(DayOf(StartOf(day)), lease.token(), &report));
     RETURN_IF_ERROR(store_.seams().After("perf.rollup", ++step));
+    RETURN_IF_ERROR(lease.Save(*state));
   }
   for (const std::string& month : months) {
     RETURN_IF_ERROR(SumMonth(month, lease.token(), &report));
+    RETURN_IF_ERROR(store_.seams().After("perf.rollup", ++step));
+  }
+  for (const auto& [day, count] : counts) {
+    const Document not_later = Doc("_id", day, "token", Doc("$not", Doc("$gt", lease.token())));
+    const Document summed = Doc("$set", Doc("count", count, "token", lease.token()));
+    RETURN_IF_ERROR(store_.UpdateOne(kPerfCatalog, not_later, summed).status());
     RETURN_IF_ERROR(store_.seams().After("perf.rollup", ++step));
   }
   RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff)));
@@ -207,48 +221,80 @@ Result<std::vector<PerfSum>> Perf::Monthly(std::string_view host, std::string_vi
   return Stored(kPerfMonthly, "month", host, parameter, from, to);
 }
 
+// Whether its sums are those of its samples by now, or should be.
+Result<bool> Perf::CheckDay(const Day& day, const bson::Value& last_run,
+                            std::vector<std::string>* wrong) const {
+  ASSIGN_OR_RETURN(int64_t all, store_.Count(day.collection, Doc()));
+  ASSIGN_OR_RETURN(
+      int64_t own,
+      store_.Count(day.collection, Doc("GeneratedOn", Doc("$gte", day.from, "$lt", day.to))));
+  if (all != own) {
+    wrong->push_back("samples of other days in " + day.collection);
+  }
+  ASSIGN_OR_RETURN(auto entry, store_.FindOne(kPerfCatalog, Doc("_id", day.name)));
+  if (!entry && all > 0) {
+    wrong->push_back("not in the catalog: " + day.name);
+  }
+  if (!entry || last_run.missing() || (*entry)["changed"].AsDate() >= last_run.AsDate()) {
+    return false;
+  }
+  if (IntegerAt(*entry, "count") != all) {
+    if ((*entry)["changed"].AsDate() < store_.Ago(2 * options_.tombstone_retention)) {
+      wrong->push_back("the count of " + day.name);
+    }
+    return false;
+  }
+  ASSIGN_OR_RETURN(auto sums, Aggregate({.host = true, .parameter = true}, day.from, day.to));
+  for (const PerfSum& sum : sums) {
+    ASSIGN_OR_RETURN(auto stored, Daily(sum.host, sum.parameter, day.from, day.to));
+    if (stored.size() != 1 || !Same(stored[0], sum)) {
+      wrong->push_back("the sums of " + sum.host + " " + sum.parameter + " on " + day.name);
+    }
+  }
+  return true;
+}
+
+Status Perf::CheckMonth(const std::string& month, std::vector<std::string>* wrong) const {
+  const Date start = StartOf(month);
+  const Date end = NextBucket(start, Level::kMonth);
+  ASSIGN_OR_RETURN(auto days,
+                   store_.Find(kPerfDaily, Doc("_id.d", Doc("$gte", start, "$lt", end))));
+  std::map<std::pair<std::string, std::string>, PartialSum> sums;
+  for (const Document& day : days) {
+    sums[{std::string(TextAt(day, "_id.h")), std::string(TextAt(day, "_id.p"))}].Add(day);
+  }
+  for (const auto& [of, sum] : sums) {
+    ASSIGN_OR_RETURN(auto stored, Monthly(of.first, of.second, start, end));
+    if (stored.size() != 1 || !Same(stored[0], sum.Result())) {
+      wrong->push_back("the sums of " + of.first + " " + of.second + " in " + month);
+    }
+  }
+  return Status::Ok();
+}
+
 Result<std::vector<std::string>> Perf::CheckInvariants() const {
   std::vector<std::string> wrong;
   ASSIGN_OR_RETURN(auto job, store_.FindOne("jobs", Doc("_id", kJob)));
-  const bson::Value last = job ? At(*job, "state.last_run") : bson::Value();
+  const bson::Value last_run = job ? At(*job, "state.last_run") : bson::Value();
   ASSIGN_OR_RETURN(auto days, DaysIn(kPerfEver, kPerfNever));
+  std::map<std::string, bool> months;  // whether all days are summed
   for (const Day& day : days) {
-    ASSIGN_OR_RETURN(int64_t all, store_.Count(day.collection, Doc()));
-    ASSIGN_OR_RETURN(
-        int64_t own,
-        store_.Count(day.collection, Doc("GeneratedOn", Doc("$gte", day.from, "$lt", day.to))));
-    if (all != own) {
-      wrong.push_back("samples of other days in " + day.collection);
-    }
-    ASSIGN_OR_RETURN(auto entry, store_.FindOne(kPerfCatalog, Doc("_id", day.name)));
-    if (!entry && all > 0) {
-      wrong.push_back("not in the catalog: " + day.name);
-    }
-    if (!entry || last.missing() || (*entry)["changed"].AsDate() >= last.AsDate()) {
-      continue;
-    }
-    if (IntegerAt(*entry, "count") != all) {
-      if ((*entry)["changed"].AsDate() < store_.Ago(2 * options_.tombstone_retention)) {
-        wrong.push_back("the count of " + day.name);
-      }
-      continue;
-    }
-    ASSIGN_OR_RETURN(auto sums, Aggregate({.host = true, .parameter = true}, day.from, day.to));
-    for (const PerfSum& sum : sums) {
-      ASSIGN_OR_RETURN(auto stored, Daily(sum.host, sum.parameter, day.from, day.to));
-      if (stored.size() != 1 || stored[0].count != sum.count || stored[0].sum != sum.sum ||
-          stored[0].min != sum.min || stored[0].max != sum.max) {
-        wrong.push_back("the sums of " + sum.host + " " + sum.parameter + " on " + day.name);
-      }
+    ASSIGN_OR_RETURN(bool summed, CheckDay(day, last_run, &wrong));
+    bool& all = months.try_emplace(day.name.substr(0, 6), true).first->second;
+    all = all && summed;
+  }
+  for (const auto& [month, summed] : months) {
+    if (summed) {
+      RETURN_IF_ERROR(CheckMonth(month, &wrong));
     }
   }
-  ASSIGN_OR_RETURN(auto files, store_.Find(kPerfFiles, Doc()));
-  for (const Document& file : files) {
+  RETURN_IF_ERROR(Walk(store_, kPerfFiles, [&](const Document& file) {
     if (IntegerAt(file, "lines") !=
         IntegerAt(file, "inserted") + IntegerAt(file, "duplicates") + IntegerAt(file, "rejected")) {
       wrong.push_back("the counters of " + std::string(TextAt(file, "path")));
     }
-  }
+    return Status::Ok();
+  }));
   return wrong;
 }
 

@@ -15,6 +15,7 @@ inline constexpr char kPerfCatalog[] = "perf_catalog";
 inline constexpr char kPerfDaily[] = "perf_daily";
 inline constexpr char kPerfMonthly[] = "perf_monthly";
 inline constexpr bson::Date kPerfEver{std::numeric_limits<int64_t>::min()};
+inline constexpr bson::Date kPerfEnd{253'402'300'800'000};  // 10000-01-01: no day has its name
 inline constexpr bson::Date kPerfNever{std::numeric_limits<int64_t>::max()};
 
 double NumberAt(bson::View document, std::string_view name);

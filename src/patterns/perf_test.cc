@@ -242,6 +242,8 @@ TEST_P(PerfTest, RollupsFollowLateSamplesAndSurviveTheirDays) {
   EXPECT_EQ(daily->at(0).mean, 4);
   EXPECT_EQ(daily->at(0).deviation, 2);
   EXPECT_EQ(daily->at(0).day, DayKey(Date{day}));
+  EXPECT_EQ(daily->at(0).min, 2);
+  EXPECT_EQ(daily->at(0).max, 6);
   auto monthly = perf.Monthly("h", "p", BucketStart(Date{day}, Level::kMonth), world_.clock.Now());
   ASSERT_EQ(monthly->size(), 1u);
   EXPECT_EQ(monthly->at(0).sum, 12);
@@ -257,6 +259,127 @@ TEST_P(PerfTest, RollupsFollowLateSamplesAndSurviveTheirDays) {
   EXPECT_EQ(perf.Daily("h", "p", Date{day}, Date{day + kDay})->size(), 1u);
   EXPECT_EQ(perf.Insert({"h", Date{day}, "p", 2})->expired, 1);
   ExpectSoundPerf(&world_);
+}
+
+// A month is one of a year, and a month of another year another.
+TEST_P(PerfTest, MonthsOfTwoYearsAreTwo) {
+  PerfOptions options = Quick(world_.seams());
+  options.horizon = hours(24 * 365 * 20);
+  Perf perf(world_.client, world_.database, options);
+  const Date july_2012 = ToDate({2012, 7, 15, 0, 0, 0});
+  const Date july_2013 = ToDate({2013, 7, 18, 0, 0, 0});
+  ASSERT_TRUE(
+      perf.InsertMany(
+              {{"h", july_2012, "p", 1}, {"h", july_2013, "p", 2}, {"g", july_2013, "p", 4}})
+          .ok());
+  auto months = perf.Aggregate({.host = true, .month = true}, Date{0}, world_.clock.Now());
+  ASSERT_EQ(months->size(), 3u);
+  EXPECT_EQ(months->at(0).host + months->at(0).month, "g201307");
+  EXPECT_EQ(months->at(1).host + months->at(1).month, "h201207");
+  EXPECT_EQ(months->at(2).host + months->at(2).month, "h201307");
+}
+
+TEST_P(PerfTest, ConcernsThatAreNotMetAreSaid) {
+  Perf perf = PerfOf(&world_);
+  const Document two = Doc("w", 2, "j", true, "wtimeout", 1);  // there is one member
+  auto report = perf.Insert({"h", world_.clock.Now(), "p", 1}, two);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(Is(report->confirmation, Error::kAppliedButNotConfirmed));
+  EXPECT_EQ(Samples(&world_), 1);
+  for (int i = 0; i < 2; ++i) {
+    auto keyed = perf.Insert({"h", world_.clock.Now(), "p", 1}, two, "k");
+    EXPECT_TRUE(Is(keyed.status(), Error::kAppliedButNotConfirmed)) << keyed.status().ToString();
+    EXPECT_EQ(Samples(&world_), 2);
+  }
+  EXPECT_EQ(perf.InsertMany({}, Doc("w", 1))->inserted, 0);
+}
+
+// No query would see them, no roll-up sum them.
+TEST_P(PerfTest, WhatHasNoDayOrValueIsRefused) {
+  Perf perf = PerfOf(&world_);
+  const Date last = ToDate({9999, 12, 31, 23, 59, 59});
+  const PerfSample good{"h", last, "p", 1};
+  EXPECT_TRUE(Is(perf.InsertMany({good, {"h", Date{last.millis + 1000}, "p", 1}}).status(),
+                 Error::kBadTimestamp));
+  EXPECT_TRUE(
+      Is(perf.InsertMany({good, {"h", last, "p", std::nan("")}}).status(), Error::kBadNumber));
+  EXPECT_EQ(Samples(&world_), 0);
+  ASSERT_TRUE(perf.Insert(good).ok());
+  EXPECT_TRUE(perf.Latest("h").ok());
+  folder_.Write("a.csv", Lines(&world_, 30) +
+                             "id,ip,h,p,1369221223384000000,1\n"
+                             "id,ip,h,p,1369221223384,inf\n");
+  EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
+  EXPECT_EQ(FileCount(&world_, "rejected"), 2);
+  EXPECT_EQ(FileCount(&world_, "inserted"), 30);
+  ExpectSoundPerf(&world_);
+}
+
+// Its value counts as it is once the file has settled. What a writer adds to it later is rejected.
+TEST_P(PerfTest, ALastLineWithoutItsEndCounts) {
+  Perf perf(world_.client, world_.database,
+            {.settle = milliseconds(0), .max_rejected = 1, .seams = world_.seams()});
+  folder_.Write("processed", "a file where the folder should be");
+  std::string lines = Lines(&world_, 3);
+  folder_.Write("a.csv", lines.substr(0, lines.size() - 2));
+  ASSERT_TRUE(perf.ScanFolder(folder_.path(), ".csv").ok());
+  EXPECT_EQ(FileCount(&world_, "inserted"), 3);
+  folder_.Write("a.csv", lines.substr(lines.size() - 2) + Lines(&world_, 2, 3));
+  ASSERT_TRUE(perf.ScanFolder(folder_.path(), ".csv").ok());
+  EXPECT_EQ(FileCount(&world_, "inserted"), 5);
+  EXPECT_EQ(FileCount(&world_, "rejected"), 1);
+  EXPECT_EQ(Samples(&world_), 5);
+  ExpectSoundPerf(&world_);
+}
+
+// The sample comes when its day was summed; the next roll-up sums the day again and dies.
+TEST_P(PerfTest, ALateSampleReachesItsMonth) {
+  const Date time{BucketStart(world_.clock.Now(), Level::kDay).millis};
+  ASSERT_TRUE(PerfOf(&world_).Insert({"h", time, "p", 1}).ok());
+  TestFaults faults;
+  faults.at = 2;  // the catalog, then the sample
+  faults.before = [&] {
+    world_.clock.Advance(minutes(10));
+    ASSERT_TRUE(PerfOf(&world_).Rollup().ok());
+  };
+  Perf late(world_.client, world_.database, Quick(world_.seams(nullptr, &faults)));
+  ASSERT_TRUE(late.Insert({"h", time, "p", 2}).ok());
+  TestCrash crash;
+  crash.at = "perf.rollup.c2";
+  Perf dying(world_.client, world_.database, Quick(world_.seams(&crash)));
+  EXPECT_TRUE(Is(dying.Rollup().status(), Error::kCrashed));
+  ExpectSoundPerf(&world_);
+  ASSERT_TRUE(PerfOf(&world_).Rollup().ok());
+  const Date month = BucketStart(time, Level::kMonth);
+  EXPECT_EQ(PerfOf(&world_).Monthly("h", "p", month, world_.clock.Now())->at(0).count, 2);
+  ExpectSoundPerf(&world_);
+}
+
+// All days together may take longer than a lease.
+TEST_P(PerfTest, ARollupRenewsItsLease) {
+  const int64_t day = BucketStart(world_.clock.Now(), Level::kDay).millis;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(PerfOf(&world_).Insert({"h", Date{day - i * kDay}, "p", 1}).ok());
+  }
+  class Slow : public CrashHook {
+   public:
+    explicit Slow(World* world) : world_(world) {}
+    bool After(std::string_view point) override {
+      if (point.starts_with("perf.rollup.") && point < "perf.rollup.c6") {
+        PerfOptions options = Quick(world_->seams());
+        options.worker = "other";
+        EXPECT_EQ(Perf(world_->client, world_->database, options).Rollup()->skipped, 1) << point;
+        world_->clock.Advance(minutes(4));
+      }
+      return true;
+    }
+
+   private:
+    World* world_;
+  } slow(&world_);
+  auto report = Perf(world_.client, world_.database, Quick(world_.seams(&slow))).Rollup();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->examined, 4);
 }
 
 TEST_P(PerfTest, ManySchedulersImportEachLineOnce) {

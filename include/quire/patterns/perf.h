@@ -4,10 +4,10 @@
 // parameter and time, summed by day and month.
 //
 //   patterns::Perf perf(client, "monitoring", {.worker = host_name});
-//   perf.ScanFolder("/var/spool/perf", ".csv");            // every minute, by any number of
-//   workers perf.Rollup();                                         // every hour auto day =
-//   perf.ByHost("db7", from, to, {.limit = 1000}); auto sums = perf.Aggregate({.host = true, .day =
-//   true}, from, to);
+//   perf.ScanFolder("/var/spool/perf", ".csv");   // every minute, on any number of machines
+//   perf.Rollup();                                // every hour
+//   auto day = perf.ByHost("db7", from, to, {.limit = 1000});
+//   auto sums = perf.Aggregate({.host = true, .day = true}, from, to);
 #pragma once
 
 #include <chrono>
@@ -82,8 +82,8 @@ struct PerfOptions {
 // Documents: perf_YYYYMMDD, by the day of the sample, {_id, Host, GeneratedOn, ParameterName,
 // Value, Ip, Node, ing, ssk}; perf_catalog {_id: day, count, min, max, changed, token};
 // import_files {_id, path, prefix, size, size_at, state, offset, line, lines, inserted, duplicates,
-// rejected, owner, until, claim, errors}; perf_daily {_id: {h, p, d}, count, sum, min, max, sumsq,
-// ts, token} and perf_monthly {_id: {h, p, m}, ...}; jobs (see lease.h); idempotency. Safe for
+// rejected, owner, until, claim, errors, error}; perf_daily and perf_monthly {_id: {h, p, d:
+// start}, count, sum, min, max, sumsq, ts, token}; jobs (see lease.h); idempotency. Safe for
 // concurrent use.
 class Perf {
  public:
@@ -100,7 +100,8 @@ class Perf {
 
   // `concern` is MongoDB's write concern: {w: 0}, {w: 1}, {j: true, w: 2}... With {w: 0} no error
   // is seen and nothing is counted. With a key samples are stored once: a repeat of a call that did
-  // not end counts as duplicates what the first try has stored. Error: IdempotencyKeyReuse.
+  // not end counts as duplicates what the first try has stored. Errors: BadTimestamp (after the
+  // year 9999), BadNumber (not finite): nothing is stored; IdempotencyKeyReuse.
   Result<PerfInsertReport> Insert(const PerfSample& sample, const bson::Document& concern = {},
                                   const CallKey& key = std::nullopt) const;
   Result<PerfInsertReport> InsertMany(const std::vector<PerfSample>& samples,
@@ -141,8 +142,9 @@ class Perf {
   Result<JobReport> Rollup() const;
 
   // What is wrong, a line each: samples of another day, counters that do not add up, roll-ups (of
-  // days that still exist and got nothing since) that differ from their samples. A day of which a
-  // delayed write (tombstone_retention) may have been the last is left to the next roll-up.
+  // days that still exist and got nothing since, and their months) that differ from their samples.
+  // A day of which a delayed write (tombstone_retention) may have been the last is left to the next
+  // roll-up.
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
@@ -158,8 +160,7 @@ class Perf {
   Status Prepare(const Day& day) const;
   Result<PerfInsertReport> StoreAll(const std::vector<bson::Document>& samples,
                                     const bson::Document& concern) const;
-  Result<PerfInsertReport> StoreDay(const Day& day,
-                                    const std::vector<const bson::Document*>& samples,
+  Result<PerfInsertReport> StoreDay(const Day& day, const std::vector<bson::Document>& samples,
                                     const bson::Document& concern) const;
   bson::Document Shaped(const bson::Document& sample, const bson::Value& id) const;
   Result<Page> Query(const bson::Document& equality, bson::Date from, bson::Date to,
@@ -170,11 +171,15 @@ class Perf {
   Result<PerfInsertReport> InsertOnce(const std::vector<PerfSample>& samples,
                                       const bson::Document& concern, const Claim& claim) const;
   Result<std::vector<std::string>> Dirty(const bson::Value& last_run) const;
-  Status SumDay(const Day& day, int64_t token, JobReport* report) const;
+  // How many samples the sums are of.
+  Result<int64_t> SumDay(const Day& day, int64_t token, JobReport* report) const;
   Status SumMonth(const std::string& month, int64_t token, JobReport* report) const;
   Status Replace(const char* collection, const bson::Document& sum, int64_t token) const;
   Result<bool> ScanFile(const std::string& path) const;
   Result<bson::Document> Register(const std::string& path, int64_t size) const;
+  Result<bool> CheckDay(const Day& day, const bson::Value& last_run,
+                        std::vector<std::string>* wrong) const;
+  Status CheckMonth(const std::string& month, std::vector<std::string>* wrong) const;
   Status ImportClaimed(const std::string& path, const bson::Document& claimed) const;
   Status Finish(const std::string& path, const bson::Document& file) const;
 
