@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/inbox_storage.h"
+#include "patterns/walk.h"
 #include "quire/patterns/names.h"
 
 namespace quire::patterns {
@@ -217,10 +218,9 @@ Result<JobReport> Buckets::PurgeRemoved(bson::Date before, int64_t batch) const 
 
 Result<std::vector<std::string>> Buckets::CheckInvariants() const {
   ASSIGN_OR_RETURN(std::vector<std::string> wrong, OutboxStorage::CheckInvariants());
-  ASSIGN_OR_RETURN(auto buckets, store_.Find(kBuckets, Doc()));
   std::set<std::pair<std::string, std::string>> delivered;
   std::set<std::pair<std::string, int64_t>> numbers;
-  for (const Document& bucket : buckets) {
+  auto check = [&](const Document& bucket) {
     const std::string owner(TextAt(bucket, "owner"));
     for (const bson::Element& element : bucket["messages"].AsArray()) {
       bson::View message = element.value().AsDocument();
@@ -236,7 +236,9 @@ Result<std::vector<std::string>> Buckets::CheckInvariants() const {
         wrong.push_back("number " + std::to_string(number) + " twice to " + owner);
       }
     }
-  }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kBuckets, check));
   return wrong;
 }
 

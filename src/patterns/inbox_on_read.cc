@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/inbox_storage.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -142,22 +143,22 @@ Result<JobReport> OnRead::Purge(bson::Date before, int64_t batch) const {
 
 Result<std::vector<std::string>> OnRead::CheckInvariants() const {
   std::vector<std::string> wrong;
-  ASSIGN_OR_RETURN(auto messages, store_.Find(kInbox, Doc()));
-  for (const Document& message : messages) {
+  RETURN_IF_ERROR(Walk(store_, kInbox, [&](const Document& message) {
     std::set<std::string_view> distinct;
     for (const bson::Element& recipient : message["to"].AsArray()) {
       if (!distinct.insert(recipient.value().AsString()).second) {
         wrong.push_back("a recipient twice in " + bson::ToJson(message["_id"]));
       }
     }
-  }
-  ASSIGN_OR_RETURN(auto flags, store_.Find(kFlags, Doc()));
-  for (const Document& flag : flags) {
+    return Status::Ok();
+  }));
+  RETURN_IF_ERROR(Walk(store_, kFlags, [&](const Document& flag) -> Status {
     ASSIGN_OR_RETURN(auto message, store_.FindOne(kInbox, Doc("_id", flag["msg"])));
     if (message && !Holds((*message)["to"], flag["user"])) {
-      wrong.push_back("a flag of no recipient " + bson::ToJson(flag.view()));
+      wrong.push_back("a flag of no recipient " + bson::ToJson(flag["msg"]));
     }
-  }
+    return Status::Ok();
+  }));
   return wrong;
 }
 

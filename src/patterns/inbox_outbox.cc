@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/inbox_storage.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -90,8 +91,10 @@ Result<JobReport> OutboxStorage::Purge(bson::Date before, int64_t batch) const {
 
 Result<std::vector<std::string>> OutboxStorage::CheckInvariants() const {
   std::vector<std::string> wrong;
-  ASSIGN_OR_RETURN(auto records, store_.Find(kOutbox, Doc("state", "done")));
-  for (const Document& record : records) {
+  auto check = [&](const Document& record) -> Status {
+    if (TextAt(record, "state") != "done") {
+      return Status::Ok();
+    }
     for (const bson::Element& recipient : record["to"].AsArray()) {
       const std::string_view name = recipient.value().AsString();
       ASSIGN_OR_RETURN(bool delivered, Delivered(record, name));
@@ -100,7 +103,9 @@ Result<std::vector<std::string>> OutboxStorage::CheckInvariants() const {
                         std::string(name));
       }
     }
-  }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(Walk(store_, kOutbox, check));
   return wrong;
 }
 

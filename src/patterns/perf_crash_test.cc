@@ -85,7 +85,7 @@ TEST_P(PerfCrashTest, EveryOperationAtEveryPoint) {
     test.setup = [&](World* world) {
       ASSERT_TRUE(PerfOf(world).CreateIndexes().ok());
       folder_.Clear();
-      folder_.Write("a.csv", Lines(world, 7, 0, 360) + "junk,\n");  // two days, three batches
+      folder_.Write("a.csv", CsvLines(world, 7, 0, 360) + "junk,\n");  // two days, three batches
       operation.before(world);
     };
     test.operation = [&](World* world, const Seams& seams) {

@@ -50,7 +50,7 @@ TEST_P(PerfTest, ALineBecomesASampleOfItsDay) {
 }
 
 TEST_P(PerfTest, ResumesAfterTheLastRecordedBatch) {
-  folder_.Write("a.csv", Lines(&world_, 1000));
+  folder_.Write("a.csv", CsvLines(&world_, 1000));
   // The second batch is stored, but its client dies before it is recorded.
   class SecondBatch : public CrashHook {
    public:
@@ -63,7 +63,7 @@ TEST_P(PerfTest, ResumesAfterTheLastRecordedBatch) {
   } second;
   Perf first(world_.client, world_.database, Quick(world_.seams(&second)));
   EXPECT_TRUE(Is(first.ScanFolder(folder_.path(), ".csv").status(), Error::kCrashed));
-  EXPECT_EQ(FileCount(&world_, "offset"), static_cast<int64_t>(Lines(&world_, 300).size()));
+  EXPECT_EQ(FileCount(&world_, "offset"), static_cast<int64_t>(CsvLines(&world_, 300).size()));
   Perf other(
       world_.client, world_.database,
       {.settle = milliseconds(0), .batch_lines = 300, .worker = "other", .seams = world_.seams()});
@@ -89,27 +89,28 @@ TEST_P(PerfTest, FilesGrowRepeatFailAndCannotBeMoved) {
   fs::remove(folder_.path() + "/empty.csv");
 
   folder_.Write("processed", "a file where the folder should be");
-  folder_.Write("a.csv", Lines(&world_, 5) + "\n\r\n");
+  folder_.Write("a.csv", CsvLines(&world_, 5) + "\n\r\n");
   EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
   EXPECT_TRUE(folder_.Has("a.csv"));
   EXPECT_EQ(FileState(&world_), "done");
-  folder_.Write("a.csv", Lines(&world_, 5, 5));  // it grows: only the rest is read
+  folder_.Write("a.csv", CsvLines(&world_, 5, 5));  // it grows: only the rest is read
   EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
   EXPECT_EQ(FileCount(&world_, "inserted"), 10);
   EXPECT_EQ(FileCount(&world_, "duplicates"), 0);
   fs::remove(folder_.path() + "/processed");
   EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);  // only moved
   EXPECT_TRUE(folder_.Has("processed/a.csv"));
-  folder_.Write("a.csv", Lines(&world_, 5) + "\n\r\n" + Lines(&world_, 5, 5));  // it comes again
+  folder_.Write("a.csv",
+                CsvLines(&world_, 5) + "\n\r\n" + CsvLines(&world_, 5, 5));  // it comes again
   EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
   EXPECT_EQ(Samples(&world_), 10);
-  folder_.Write("a.csv", Lines(&world_, 3, 500));  // another under the same name
+  folder_.Write("a.csv", CsvLines(&world_, 3, 500));  // another under the same name
   EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
   EXPECT_EQ(Samples(&world_), 13);
   EXPECT_EQ(*world_.store.Count("import_files", Doc()), 2);
 
   folder_.Write("bad.csv",
-                Lines(&world_, 2, 100) + "junk\nid,ip,h,p,1,2\n" + Lines(&world_, 1, 200));
+                CsvLines(&world_, 2, 100) + "junk\nid,ip,h,p,1,2\n" + CsvLines(&world_, 1, 200));
   EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
   EXPECT_TRUE(folder_.Has("failed/bad.csv"));
   std::ifstream report(folder_.path() + "/failed/bad.csv.err");
@@ -122,16 +123,16 @@ TEST_P(PerfTest, FilesGrowRepeatFailAndCannotBeMoved) {
   EXPECT_EQ(line.substr(0, 21), "line 4: BadTimestamp:");
   EXPECT_EQ(Samples(&world_), 16);
 
-  folder_.Write("long.csv", std::string(200'000, 'x') + "\n" + Lines(&world_, 20, 300) + "h");
+  folder_.Write("long.csv", std::string(200'000, 'x') + "\n" + CsvLines(&world_, 20, 300) + "h");
   EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
   EXPECT_EQ(Samples(&world_), 36);
   ExpectSoundPerf(&world_);
 
   Perf patient(world_.client, world_.database, {.seams = world_.seams()});
-  folder_.Write("slow.csv", Lines(&world_, 1, 900));
+  folder_.Write("slow.csv", CsvLines(&world_, 1, 900));
   EXPECT_EQ(patient.ScanFolder(folder_.path(), ".csv")->skipped, 1);
   world_.clock.Advance(std::chrono::seconds(20));
-  folder_.Write("slow.csv", Lines(&world_, 1, 901));
+  folder_.Write("slow.csv", CsvLines(&world_, 1, 901));
   EXPECT_EQ(patient.ScanFolder(folder_.path(), ".csv")->skipped, 1);
   world_.clock.Advance(std::chrono::seconds(20));
   EXPECT_EQ(patient.ScanFolder(folder_.path(), ".csv")->skipped, 1);
@@ -306,7 +307,7 @@ TEST_P(PerfTest, WhatHasNoDayOrValueIsRefused) {
   EXPECT_EQ(Samples(&world_), 0);
   ASSERT_TRUE(perf.Insert(good).ok());
   EXPECT_TRUE(perf.Latest("h").ok());
-  folder_.Write("a.csv", Lines(&world_, 30) +
+  folder_.Write("a.csv", CsvLines(&world_, 30) +
                              "id,ip,h,p,1369221223384000000,1\n"
                              "id,ip,h,p,1369221223384,inf\n");
   EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
@@ -320,11 +321,11 @@ TEST_P(PerfTest, ALastLineWithoutItsEndCounts) {
   Perf perf(world_.client, world_.database,
             {.settle = milliseconds(0), .max_rejected = 1, .seams = world_.seams()});
   folder_.Write("processed", "a file where the folder should be");
-  std::string lines = Lines(&world_, 3);
+  std::string lines = CsvLines(&world_, 3);
   folder_.Write("a.csv", lines.substr(0, lines.size() - 2));
   ASSERT_TRUE(perf.ScanFolder(folder_.path(), ".csv").ok());
   EXPECT_EQ(FileCount(&world_, "inserted"), 3);
-  folder_.Write("a.csv", lines.substr(lines.size() - 2) + Lines(&world_, 2, 3));
+  folder_.Write("a.csv", lines.substr(lines.size() - 2) + CsvLines(&world_, 2, 3));
   ASSERT_TRUE(perf.ScanFolder(folder_.path(), ".csv").ok());
   EXPECT_EQ(FileCount(&world_, "inserted"), 5);
   EXPECT_EQ(FileCount(&world_, "rejected"), 1);
@@ -384,7 +385,7 @@ TEST_P(PerfTest, ARollupRenewsItsLease) {
 
 TEST_P(PerfTest, ManySchedulersImportEachLineOnce) {
   for (int i = 0; i < 6; ++i) {
-    folder_.Write("f" + std::to_string(i) + ".csv", Lines(&world_, 120, i * 120));
+    folder_.Write("f" + std::to_string(i) + ".csv", CsvLines(&world_, 120, i * 120));
   }
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -447,7 +448,7 @@ TEST_P(PerfTest, QueriesUseTheIndexes) {
   }
   ASSERT_TRUE(perf.Latest("h7").ok());
   ASSERT_TRUE(perf.Aggregate({.host = true}, from, to).ok());
-  folder_.Write("a.csv", Lines(&world_, 20));
+  folder_.Write("a.csv", CsvLines(&world_, 20));
   ASSERT_TRUE(perf.ScanFolder(folder_.path(), ".csv").ok());
   world_.clock.Advance(minutes(5));
   ASSERT_TRUE(perf.Rollup().ok());

@@ -49,7 +49,7 @@ inline Perf PerfOf(World* world) {
 }
 
 // `n` lines, a minute apart, from the clock's day on.
-inline std::string Lines(World* world, int n, int first = 0, int step_minutes = 1) {
+inline std::string CsvLines(World* world, int n, int first = 0, int step_minutes = 1) {
   std::string text;
   for (int i = first; i < first + n; ++i) {
     const int64_t at = BucketStart(world->clock.Now(), Level::kDay).millis - 2 * kDay +
