@@ -192,7 +192,10 @@ Status Inventory::Add(std::string_view cart, const CartItem& item, const Claim& 
     return MakeError(Error::kCartInactive, cart);
   }
   if (const int64_t has = LineQuantity(*found, item.sku); has > 0) {
-    return Increase({cart, item.sku, has + item.quantity}, has, claim);
+    int64_t sum = 0;
+    return __builtin_add_overflow(has, item.quantity, &sum)
+               ? MakeError(Error::kInadequateInventory, item.sku)
+               : Increase({cart, item.sku, sum}, has, claim);
   }
   auto push = [&](const Store& store) -> Status {
     const Document line =

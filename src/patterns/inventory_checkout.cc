@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
 #include <utility>
 
 #include "base/try.h"
@@ -12,11 +13,16 @@ using bson::Document;
 
 constexpr int kAttempts = 10;
 
-int64_t AmountOf(const Document& cart) {
+// Nothing when it is more than a number holds.
+std::optional<int64_t> AmountOf(const Document& cart) {
   int64_t amount = 0;
   for (const bson::Element& item : cart["items"].AsArray()) {
-    amount +=
-        IntegerAt(item.value().AsDocument(), "qty") * IntegerAt(item.value().AsDocument(), "price");
+    const bson::View line = item.value().AsDocument();
+    int64_t price = 0;
+    if (__builtin_mul_overflow(IntegerAt(line, "qty"), IntegerAt(line, "price"), &price) ||
+        __builtin_add_overflow(amount, price, &amount)) {
+      return std::nullopt;
+    }
   }
   return amount;
 }
@@ -106,7 +112,11 @@ Status Inventory::PinLine(const Store& store, const Line& line, const std::strin
 
 Status Inventory::Pay(const Document& cart) const {
   const std::string pay_key(TextAt(cart, "pay_key"));
-  switch (options_.gateway->Charge(pay_key, AmountOf(cart))) {
+  const std::optional<int64_t> amount = AmountOf(cart);
+  if (!amount) {
+    return GiveUp(cart, MakeError(Error::kInvalidPrice, TextAt(cart, "_id")));
+  }
+  switch (options_.gateway->Charge(pay_key, *amount)) {
     case PaymentGateway::Charged::kUnknown:
       return MakeError(Error::kPaymentPending, TextAt(cart, "_id"));
     case PaymentGateway::Charged::kDeclined:

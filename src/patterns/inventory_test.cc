@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -140,6 +141,33 @@ TEST_P(InventoryTest, CheckoutCatchesALineWithoutStock) {
     ASSERT_TRUE(inventory.Checkout(shop.cart).ok());
     ExpectStock(&world, shop);
     ExpectSettled(&world, &shop);
+  }
+}
+
+// Numbers that a product or a sum of them would not hold.
+TEST_P(InventoryTest, SumsThatAreTooLargeAreRefused) {
+  for (Backend backend : kBackends) {
+    World world(GetParam());
+    Shop shop;
+    OpenShop(&world, &shop);
+    Inventory inventory = shop.At(&world, backend);
+    const std::string cart = *inventory.NewCart();
+    EXPECT_EQ(ErrorName(inventory.AddItem(
+                  cart, {.sku = "x", .quantity = 3, .price = std::numeric_limits<int64_t>::max()})),
+              "InvalidQuantity");
+    ASSERT_TRUE(
+        inventory
+            .AddItem(cart,
+                     {.sku = "x", .quantity = 1, .price = std::numeric_limits<int64_t>::max()})
+            .ok());
+    EXPECT_EQ(ErrorName(inventory.AddItem(
+                  cart, {.sku = "x", .quantity = std::numeric_limits<int64_t>::max(), .price = 1})),
+              "InadequateInventory");
+    ASSERT_TRUE(inventory.SetQuantity(cart, "x", 1, 2).ok());
+    EXPECT_EQ(ErrorName(inventory.Checkout(cart)), "InvalidPrice");
+    EXPECT_EQ(inventory.GetCart(cart)->status, "active");
+    EXPECT_TRUE(shop.gateway.charged.empty());
+    ExpectStock(&world, shop);
   }
 }
 

@@ -101,8 +101,9 @@ class Inventory {
   Status SetQuantity(std::string_view cart, std::string_view sku, int64_t old_quantity,
                      int64_t quantity, const CallKey& key = std::nullopt) const;
 
-  // Pays for all of it. Errors: CartInactive, EmptyCart, LineUnavailable, PaymentFailed: the cart
-  // is as it was; PaymentPending: not known yet, Recover will find out.
+  // Pays for all of it. Errors: CartInactive, EmptyCart, LineUnavailable, PaymentFailed,
+  // InvalidPrice (the sum is more than a number holds): the cart is as it was; PaymentPending: not
+  // known yet, Recover will find out.
   Status Checkout(std::string_view cart, const CallKey& key = std::nullopt) const;
 
   // The jobs. skipped is 1, and nothing was done, while another worker is at it.
