@@ -113,6 +113,8 @@ const std::vector<IndexSpec>& Social::Indexes() {
       {kSocialPosts, R"({"fanout.state": 1, "fanout.ts": 1, "_id": 1})"},
       {kSocialPosts, R"({"by.id": 1, "ts": -1})"},
       {kSocialPosts, R"({"dirty": 1})", false, -1, R"({"sparse": true})"},
+      {kSocialPosts, R"({"deleted": 1, "_id": 1})", false, -1,
+       R"({"partialFilterExpression": {"deleted": true}})"},
       Idempotency::Index()};
   return kIndexes;
 }
