@@ -371,6 +371,8 @@ TEST_P(CatalogTest, ReadsMayComeFromSecondaries) {
     EXPECT_TRUE(catalog.Text("title", Words::kAny, {.read = {from}}).ok());
   }
   EXPECT_TRUE(ToFields({}).empty());
+  const Document secondary = ToFields({ReadFrom::kSecondary});  // never the primary
+  EXPECT_EQ(TextAt(secondary, "$readPreference.mode"), "secondary");
   const Document nearest = ToFields({ReadFrom::kNearest, 120});
   EXPECT_EQ(TextAt(nearest, "$readPreference.mode"), "nearest");
   EXPECT_EQ(IntegerAt(nearest, "$readPreference.maxStalenessSeconds"), 120);
