@@ -18,8 +18,8 @@ class LinksCrashTest : public BothPlaces {};
 struct Operation {
   const char* name;
   std::function<Status(const Links&, const CallKey&)> run;
-  Names authors_of_q;  // once it is done
-  Names books_of_a;
+  LinkIds authors_of_q;  // once it is done
+  LinkIds books_of_a;
 };
 const Operation kOperations[] = {
     {"add owner",
@@ -64,10 +64,10 @@ TEST_P(LinksCrashTest, SurvivesEveryCrashAndLateWrite) {
           SweepAll(world);
         };
         test.always = [&](World* world) {
-          const Names authors = AuthorsOf(world, "q");
-          EXPECT_TRUE(authors == (Names{"a", "b"}) || authors == row.authors_of_q);
-          const Names books = BooksOf(world, "a");
-          EXPECT_TRUE(books == (Names{"p", "q"}) || books == row.books_of_a);
+          const LinkIds authors = AuthorsOf(world, "q");
+          EXPECT_TRUE(authors == (LinkIds{"a", "b"}) || authors == row.authors_of_q);
+          const LinkIds books = BooksOf(world, "a");
+          EXPECT_TRUE(books == (LinkIds{"p", "q"}) || books == row.books_of_a);
         };
         test.settled = [&](World* world) { ExpectNothingWrong(Shelf(world)->CheckInvariants()); };
         test.done = [&](World* world) {
@@ -101,7 +101,7 @@ TEST_P(LinksCrashTest, TheSweeperAtEveryPoint) {
     SweepAll(world);
   };
   test.always = [](World* world) {
-    EXPECT_EQ(AuthorsOf(world, "p"), Names());
+    EXPECT_EQ(AuthorsOf(world, "p"), LinkIds());
     EXPECT_TRUE(Is(Shelf(world)->OwnersOf("a").status(), Error::kNotFound));
   };
   test.settled = [](World* world) {
@@ -123,8 +123,8 @@ TEST_P(LinksCrashTest, ALateLinkToADeletedTargetIsSwept) {
     EXPECT_EQ(Shelf(&world_)->Sweep()->changed, 0);
   };
   EXPECT_TRUE(Shelf(&world_, world_.seams(nullptr, &faults))->Link("q", "c").ok());
-  EXPECT_EQ(AuthorsOf(&world_, "q"), (Names{"a", "b"}));
-  EXPECT_EQ(*Shelf(&world_)->CheckInvariants(), Names{"a link to nothing: q"});
+  EXPECT_EQ(AuthorsOf(&world_, "q"), (LinkIds{"a", "b"}));
+  EXPECT_EQ(*Shelf(&world_)->CheckInvariants(), LinkIds{"a link to nothing: q"});
   world_.clock.Advance(hours(2));  // forgets the target, too: the last look
   EXPECT_EQ(Shelf(&world_)->Sweep()->changed, 2);
   ExpectNothingWrong(Shelf(&world_)->CheckInvariants());
@@ -137,7 +137,7 @@ TEST_P(LinksCrashTest, WhatWasTakenBackStaysSo) {
     const char* name;
     std::function<Status(const Links&)> call;
     std::function<Status(const Links&)> undo;
-    Names authors_of_q;
+    LinkIds authors_of_q;
   } kRows[] = {
       {"link",
        [](auto& links) { return links.Link("q", "c", "k"); },
@@ -228,7 +228,7 @@ class RandomLinks : public RandomWorkload {
     std::set<std::pair<std::string, std::string>> from_authors;
     for (size_t i = 0; i < kBooks; ++i) {
       const std::string book = "b" + std::to_string(i);
-      const Names authors = AuthorsOf(world, book);
+      const LinkIds authors = AuthorsOf(world, book);
       EXPECT_LE(authors.size(), 4u);
       for (const std::string& author : authors) {
         from_books.emplace(book, author);

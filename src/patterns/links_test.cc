@@ -22,23 +22,23 @@ TEST_P(LinksTest, LinksAreSeenFromBothSides) {
   FillShelf(&world_);
   EXPECT_TRUE(shelf->MissingIndexes()->empty());
   EXPECT_EQ(shelf->ShardKeys().size(), 3u);
-  EXPECT_EQ(AuthorsOf(&world_, "q"), (Names{"a", "b"}));
-  EXPECT_EQ(BooksOf(&world_, "a"), (Names{"p", "q"}));
-  EXPECT_EQ(BooksOf(&world_, "c"), Names());
+  EXPECT_EQ(AuthorsOf(&world_, "q"), (LinkIds{"a", "b"}));
+  EXPECT_EQ(BooksOf(&world_, "a"), (LinkIds{"p", "q"}));
+  EXPECT_EQ(BooksOf(&world_, "c"), LinkIds());
   EXPECT_EQ(bson::ToJson(shelf->OwnersOf("b")->documents.at(0).view()),
             R"({"_id":"q","title":"Tq"})");
   const Document author = *shelf->GetTarget("a");
   EXPECT_EQ(TextAt(author, "name"), "Na");
   ASSERT_TRUE(shelf->Link("p", "a").ok());  // again
-  EXPECT_EQ(AuthorsOf(&world_, "p"), Names{"a"});
+  EXPECT_EQ(AuthorsOf(&world_, "p"), LinkIds{"a"});
   ASSERT_TRUE(shelf->Unlink("p", "a").ok());
   ASSERT_TRUE(shelf->Unlink("p", "a").ok());  // again
-  EXPECT_EQ(BooksOf(&world_, "a"), Names{"q"});
+  EXPECT_EQ(BooksOf(&world_, "a"), LinkIds{"q"});
   ASSERT_TRUE(shelf->DeleteOwner("q").ok());
-  EXPECT_EQ(BooksOf(&world_, "a"), Names());
+  EXPECT_EQ(BooksOf(&world_, "a"), LinkIds());
   ASSERT_TRUE(shelf->Link("p", "b").ok());
   ASSERT_TRUE(shelf->DeleteTarget("b").ok());
-  EXPECT_EQ(AuthorsOf(&world_, "p"), Names());
+  EXPECT_EQ(AuthorsOf(&world_, "p"), LinkIds());
   // On one side only, and ids alone.
   for (const Document& target : world_.All("authors")) {
     EXPECT_FALSE(target.view().Has("author_ids"));
@@ -98,7 +98,7 @@ TEST_P(LinksTest, AnOwnerHasSoManyLinksAndNoMore) {
 TEST_P(LinksTest, PagesFollowEachOther) {
   Shelf shelf(&world_);
   ASSERT_TRUE(shelf->CreateIndexes().ok());
-  Names books;
+  LinkIds books;
   for (const char* author : {"a", "b", "c", "d"}) {
     ASSERT_TRUE(shelf->AddTarget(author, Doc()).ok());
   }
@@ -113,11 +113,11 @@ TEST_P(LinksTest, PagesFollowEachOther) {
   crash.at = "links.delete_target.c1";
   EXPECT_TRUE(Is(Shelf(&world_, world_.seams(&crash))->DeleteTarget("b"), Error::kCrashed));
   auto all = [](int64_t limit, const std::function<Result<Page>(const PageRequest&)>& list) {
-    Names ids;
+    LinkIds ids;
     PageRequest request{.limit = limit};
     do {
       auto page = list(request);
-      const Names more = IdsOf(page);
+      const LinkIds more = IdsOf(page);
       EXPECT_LE(static_cast<int64_t>(more.size()), limit);
       ids.insert(ids.end(), more.begin(), more.end());
       request.after = page->next;
@@ -127,7 +127,7 @@ TEST_P(LinksTest, PagesFollowEachOther) {
   for (int64_t limit : {1, 2, 3, 4, 7, 8}) {
     EXPECT_EQ(all(limit, [&](auto& page) { return shelf->OwnersOf("c", page); }), books) << limit;
     EXPECT_EQ(all(limit, [&](auto& page) { return shelf->TargetsOf("book3", page); }),
-              (Names{"a", "c", "d"}))
+              (LinkIds{"a", "c", "d"}))
         << limit;
   }
 }
@@ -206,7 +206,7 @@ TEST_P(LinksTest, ChecksNoticeWhatIsWrong) {
   for (const auto& row : kRows) {
     const World::Snapshot before = world_.Take();
     ASSERT_TRUE(world_.store.UpdateOne("books", Doc("_id", "q"), row.update).ok());
-    EXPECT_EQ(*Shelf(&world_)->CheckInvariants(), Names{row.line});
+    EXPECT_EQ(*Shelf(&world_)->CheckInvariants(), LinkIds{row.line});
     world_.Restore(before);
   }
   for (const char* author : {"1", "2", "3"}) {
@@ -215,7 +215,7 @@ TEST_P(LinksTest, ChecksNoticeWhatIsWrong) {
         world_.store.UpdateOne("books", Doc("_id", "q"), Doc("$push", Doc("author_ids", author)))
             .ok());
   }
-  EXPECT_EQ(*Shelf(&world_)->CheckInvariants(), Names{"too many links: q"});
+  EXPECT_EQ(*Shelf(&world_)->CheckInvariants(), LinkIds{"too many links: q"});
 }
 
 QUIRE_IN_BOTH_PLACES(LinksTest);

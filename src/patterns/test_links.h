@@ -12,7 +12,7 @@
 
 namespace quire::patterns {
 
-using Names = std::vector<std::string>;
+using LinkIds = std::vector<std::string>;
 
 inline constexpr Backend kLinkBackends[] = {Backend::kCompensating, Backend::kTransactional};
 
@@ -31,9 +31,9 @@ struct Shelf {
   Links links;
 };
 
-inline Names IdsOf(const Result<Page>& page) {
+inline LinkIds IdsOf(const Result<Page>& page) {
   EXPECT_TRUE(page.ok()) << page.status().ToString();
-  Names ids;
+  LinkIds ids;
   for (const bson::Document& document :
        page.ok() ? page->documents : std::vector<bson::Document>()) {
     ids.emplace_back(TextAt(document, "_id"));
@@ -41,10 +41,10 @@ inline Names IdsOf(const Result<Page>& page) {
   return ids;
 }
 
-inline Names AuthorsOf(World* world, std::string_view book) {
+inline LinkIds AuthorsOf(World* world, std::string_view book) {
   return IdsOf(Shelf(world)->TargetsOf(book));
 }
-inline Names BooksOf(World* world, std::string_view author) {
+inline LinkIds BooksOf(World* world, std::string_view author) {
   return IdsOf(Shelf(world)->OwnersOf(author));
 }
 

@@ -5,8 +5,8 @@
 //
 //   patterns::Links links(client, "shop", {.owners = "books", .targets = "authors"});
 //   links.CreateIndexes();
-//   links.AddTarget("knuth", Doc of {"name": "Donald Knuth"});
-//   links.AddOwner("taocp", Doc of {"title": "The Art of Computer Programming"});
+//   links.AddTarget("knuth", *bson::Document::FromJson(R"({"name": "Donald Knuth"})"));
+//   links.AddOwner("taocp", *bson::Document::FromJson(R"({"volumes": 7})"));
 //   links.Link("taocp", "knuth");
 //   auto books = links.OwnersOf("knuth", {.limit = 20});
 #pragma once
