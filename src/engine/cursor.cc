@@ -208,7 +208,7 @@ std::vector<std::shared_ptr<Cursor>> CursorTable::PinIdle(std::chrono::milliseco
   std::vector<std::shared_ptr<Cursor>> found;
   std::lock_guard lock(mutex_);
   for (auto& [id, cursor] : cursors_) {
-    *room -= std::min(*room, cursor->ahead_bytes_);
+    *room -= std::min(*room, cursor->ahead_bytes_.load());
     if (!cursor->pinned_ && !cursor->tailable && cursor->last_use_ < oldest &&
         cursor->returned > 0 && !cursor->finished_ && cursor->ahead_error_.ok() &&
         cursor->ahead_bytes_ < kAheadEach && !cursor->txn_number &&
@@ -227,9 +227,9 @@ void CursorTable::ReleaseSnapshots(std::chrono::milliseconds idle) {
   OpContext op;
   op.SetDeadline(std::chrono::steady_clock::now() + kTime);
   for (const std::shared_ptr<Cursor>& cursor : PinIdle(idle, &op, &room)) {
-    const size_t before = cursor->ahead_bytes_;
+    const size_t before = cursor->ahead_bytes_.load();
     cursor->TakeAhead(op, std::min(kAheadEach, before + room));
-    room -= std::min(room, cursor->ahead_bytes_ - before);
+    room -= std::min(room, cursor->ahead_bytes_.load() - before);
     std::lock_guard lock(mutex_);
     cursor->pinned_ = cursor->taking_ahead_ = false;
     cursor->user_ = nullptr;

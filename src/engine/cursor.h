@@ -92,10 +92,10 @@ class Cursor {
   bool taking_ahead_ = false;  // pinned for TakeAhead; protected by the table's mutex
   bson::Document stash_;       // a row that did not fit
   bool has_stash_ = false;
-  std::deque<bson::Document> ahead_;  // rows taken ahead
-  size_t ahead_bytes_ = 0;
-  Status ahead_error_;     // met after them
-  bool finished_ = false;  // the source has no more
+  std::deque<bson::Document> ahead_;     // rows taken ahead
+  std::atomic<size_t> ahead_bytes_ = 0;  // of them; changed by who has it pinned, read by all
+  Status ahead_error_;                   // met after them
+  bool finished_ = false;                // the source has no more
 };
 
 // Safe for concurrent use.
