@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <thread>
+
 #include "command/harness_test.h"
 
 namespace quire::command {
@@ -30,6 +33,24 @@ TEST(Clustered, ExpiresByItsIds) {
   node.engine().RunTtlPass();
   EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":2,"ok":1.0})");
   EXPECT_EQ(node.Code(R"({"collMod": "c", "expireAfterSeconds": "off"})"), 0);
+}
+
+TEST(Ttl, CollectionsComeAndGoDuringAPass) {
+  Node node;
+  std::atomic<bool> done = false;
+  std::thread changes([&] {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_EQ(node.Code(R"({"createIndexes": "c", "indexes": [
+          {"key": {"at": 1}, "name": "at", "expireAfterSeconds": 0}]})"),
+                0);
+      EXPECT_EQ(node.Code(R"({"drop": "c"})"), 0);
+    }
+    done = true;
+  });
+  while (!done) {
+    node.engine().RunTtlPass();
+  }
+  changes.join();
 }
 
 TEST(Create, ChecksItsOptions) {

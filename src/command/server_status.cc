@@ -90,8 +90,7 @@ void AppendCatalogStats(Invocation& i) {
   int32_t collections = 0;
   int32_t capped = 0;
   int32_t views = 0;
-  auto snapshot = i.engine.catalog().snapshot();
-  for (const auto& [name, collection] : snapshot->collections) {
+  for (const store::CollectionPtr& collection : i.engine.catalog().snapshot()->All()) {
     if (collection->is_view()) {
       ++views;
     } else {

@@ -66,7 +66,7 @@ Status RunValidateMetadata(Invocation& i) {
   }
   bool check = api.version == "1" && api.strict;
   i.reply().BeginArray("apiVersionErrors");
-  for (const auto& [ns, info] : i.engine.catalog().snapshot()->collections) {
+  for (const store::CollectionPtr& info : i.engine.catalog().snapshot()->All()) {
     if (!check || info->is_view() || (asked.database && *asked.database != info->database) ||
         (asked.collection && *asked.collection != info->name)) {
       continue;
@@ -77,7 +77,7 @@ Status RunValidateMetadata(Invocation& i) {
       }
       i.reply()
           .PushDocument()
-          .Append("ns", ns)
+          .Append("ns", info->ns())
           .Append("code", kAPIStrictError)
           .Append("codeName", ErrorName(kAPIStrictError))
           .Append("errmsg",

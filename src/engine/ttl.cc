@@ -41,7 +41,7 @@ int64_t ExpireIndex(Engine& engine, const store::CollectionInfo& collection,
 }  // namespace
 
 void Engine::RunTtlPass() {
-  for (const auto& [ns, collection] : catalog_->snapshot()->collections) {
+  for (const store::CollectionPtr& collection : catalog_->snapshot()->All()) {
     if (bson::Value seconds = collection->options["expireAfterSeconds"];
         collection->clustered && seconds.is_number()) {
       metrics.ttl_deleted += ExpireIndex(*this, *collection, *collection->indexes.front(),

@@ -82,15 +82,24 @@ const IndexInfo* CollectionInfo::FindIndex(std::string_view index_name) const {
 }
 
 CollectionPtr CatalogSnapshot::Find(std::string_view ns) const {
-  auto it = collections.find(ns);
-  return it == collections.end() ? nullptr : it->second;
+  auto it = collections_.find(ns);
+  return it == collections_.end() ? nullptr : it->second;
+}
+
+std::vector<CollectionPtr> CatalogSnapshot::All() const {
+  std::vector<CollectionPtr> all;
+  all.reserve(collections_.size());
+  for (const auto& [ns, info] : collections_) {
+    all.push_back(info);
+  }
+  return all;
 }
 
 std::vector<CollectionPtr> CatalogSnapshot::InDatabase(std::string_view database) const {
   std::string prefix = std::string(database) + ".";
   std::vector<CollectionPtr> found;
-  for (auto it = collections.lower_bound(prefix);
-       it != collections.end() && it->first.starts_with(prefix); ++it) {
+  for (auto it = collections_.lower_bound(prefix);
+       it != collections_.end() && it->first.starts_with(prefix); ++it) {
     found.push_back(it->second);
   }
   return found;
@@ -98,7 +107,7 @@ std::vector<CollectionPtr> CatalogSnapshot::InDatabase(std::string_view database
 
 std::vector<std::string> CatalogSnapshot::Databases() const {
   std::vector<std::string> names;
-  for (const auto& [ns, info] : collections) {
+  for (const auto& [ns, info] : collections_) {
     if (std::find(names.begin(), names.end(), info->database) == names.end()) {
       names.push_back(info->database);
     }
@@ -363,11 +372,11 @@ void Catalog::Publish(const std::vector<std::string>& removed,
   auto next = std::make_shared<CatalogSnapshot>(*old);
   next->version = old->version + 1;
   for (const std::string& ns : removed) {
-    next->collections.erase(ns);
+    next->collections_.erase(ns);
   }
   for (const auto& info : added) {
     info->version = next->version;
-    next->collections[info->ns()] = info;
+    next->collections_[info->ns()] = info;
   }
   std::unique_lock lock(snapshot_mutex_);
   snapshot_ = std::move(next);

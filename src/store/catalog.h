@@ -135,13 +135,18 @@ using CollectionPtr = std::shared_ptr<const CollectionInfo>;
 
 // Everything there is at one moment. Immutable.
 struct CatalogSnapshot {
-  std::map<std::string, CollectionPtr, std::less<>> collections;  // by namespace
   uint64_t version = 0;
 
   // Null when there is none.
   CollectionPtr Find(std::string_view ns) const;
+  // Ordered by namespace; they outlive the snapshot.
+  std::vector<CollectionPtr> All() const;
   std::vector<CollectionPtr> InDatabase(std::string_view database) const;
   std::vector<std::string> Databases() const;
+
+ private:
+  friend class Catalog;
+  std::map<std::string, CollectionPtr, std::less<>> collections_;  // by namespace
 };
 
 // An index to be made: its spec as stored, already validated and normalised.
