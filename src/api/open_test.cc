@@ -260,6 +260,20 @@ TEST_P(OpenTest, LargeBatchesTakeOptions) {
   EXPECT_FALSE(refused.ok()) << refused.status().ToString();
 }
 
+TEST_P(OpenTest, TooLargeDocumentsAreRefused) {
+  Collection c = Coll("c");
+  constexpr int kObjectTooLarge = 10334;
+  auto document = [](int id, size_t size) {
+    bson::Builder b;
+    return b.Append("_id", id).Append("x", std::string(size, 'x')).Finish();
+  };
+  const bson::Document huge = document(1, 17 << 20);
+  EXPECT_EQ(c.InsertOne(huge).status().code(), kObjectTooLarge);
+  EXPECT_EQ(c.InsertMany({huge}).status().code(), kObjectTooLarge);
+  EXPECT_TRUE(c.InsertMany({document(2, (16 << 20) - 32)}).ok());
+  EXPECT_EQ(*c.Count(), 1);
+}
+
 TEST_P(OpenTest, ManyCursorsStayOpenSideBySide) {
   Collection c = Coll("c");
   std::vector<bson::Document> documents(300);

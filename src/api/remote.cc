@@ -10,6 +10,7 @@
 
 #include "api/door.h"
 #include "base/error_codes.h"
+#include "bson/validate.h"
 
 namespace quire::api {
 
@@ -67,16 +68,19 @@ bson::Document PlainCommand(const request::Request& request, bool drop_read_conc
 }
 
 // Whether the documents of an insert are too many for its body, and all else it says can be said
-// to the driver's bulk insert, which sends them beside the body.
+// to the driver's bulk insert, which sends them beside the body. One that is too large for any
+// collection is left to the server to refuse.
 bool IsBulkInsert(const request::Request& request) {
   if (request.body.front().name() != "insert" || request.sequences.size() != 1) {
     return false;
   }
   size_t bytes = 0;
+  bool too_large = false;
   for (bson::View document : request.sequences[0].documents) {
     bytes += document.bytes().size() + sizeof("100000") + 1;  // with its name in an array
+    too_large = too_large || document.bytes().size() > bson::kMaxDocumentSize;
   }
-  if (bytes <= kMaxBodyBytes) {
+  if (bytes <= kMaxBodyBytes || too_large) {
     return false;
   }
   for (const bson::Element& field : request.body) {
