@@ -38,10 +38,24 @@ TEST(Crc32c, IsThatOfTheDefinitionForEveryLengthAndAlignment) {
   }
 }
 
+TEST(Crc32c, OfTwoPartsIsThatOfTheWhole) {
+  const std::string bytes(100'000, 'q');
+  for (size_t second : {0, 1, 2, 3, 4, 5, 7, 1300, 32'761, 65'536, 99'999}) {
+    const size_t first = bytes.size() - second;
+    const uint32_t whole = BitByBit(0, bytes);
+    EXPECT_EQ(rocksdb::crc32c::Crc32cCombine(BitByBit(0, bytes.substr(0, first)),
+                                             BitByBit(0, bytes.substr(first)), second),
+              whole)
+        << second;
+  }
+}
+
 #if defined(__x86_64__)
-TEST(Crc32c, TheFunctionOfTheLibraryIsOurs) {
+TEST(Crc32c, TheFunctionsOfTheLibraryAreOurs) {
   EXPECT_EQ(dlsym(RTLD_DEFAULT, "_ZN7rocksdb6crc32c6ExtendEjPKcm"),
             reinterpret_cast<void*>(&rocksdb::crc32c::Extend));
+  EXPECT_EQ(dlsym(RTLD_DEFAULT, "_ZN7rocksdb6crc32c13Crc32cCombineEjjm"),
+            reinterpret_cast<void*>(&rocksdb::crc32c::Crc32cCombine));
 }
 #endif
 
