@@ -17,7 +17,7 @@ namespace {
 
 using bson::Document;
 
-constexpr char kHandOver[] = "game.hand_over";
+constexpr char kSystem[] = "game";
 
 // Unless there is one.
 Status OpenAccount(const Store& store, std::string_view id) {
@@ -52,8 +52,15 @@ std::map<std::string, const GameItem*> ItemIndex(const std::vector<GameItem>& in
 Game::Game(const Client& client, std::string_view database, GameOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
-      saga_(store_, {kHandOver, kGameRecords, PlanHandOver}),
-      calls_(store_, "game") {}
+      saga_(store_, {.system = kSystem,
+                     .name = "game.hand_over",
+                     .records = kGameRecords,
+                     .plan = PlanHandOver,
+                     .max_time = options_.max_time,
+                     .tombstone_retention = options_.tombstone_retention,
+                     .worker = options_.worker,
+                     .lease = options_.lease}),
+      calls_(store_, kSystem) {}
 
 const std::vector<IndexSpec>& Game::Indexes() {
   static const std::vector<IndexSpec> kIndexes = {
@@ -279,25 +286,6 @@ Status Game::FinishMove(std::string_view character, bson::View moving) const {
                         .status());
   }
   return store_.seams().After("game.move.c5");
-}
-
-Result<JobReport> Game::Cleanup() const {
-  return RunLeased(Lease(store_, "game.cleanup", options_.worker, options_.lease),
-                   [&] { return saga_.Cleanup(options_.max_time); });
-}
-
-Result<JobReport> Game::Purge() const {
-  ASSIGN_OR_RETURN(JobReport report,
-                   RepeatLeased(Lease(store_, "game.purge", options_.worker, options_.lease),
-                                [&](JobReport* sum) -> Result<bool> {
-                                  ASSIGN_OR_RETURN(JobReport some,
-                                                   saga_.Purge(options_.tombstone_retention));
-                                  *sum += some;
-                                  return some.changed > 0;
-                                }));
-  ASSIGN_OR_RETURN(JobReport keys,
-                   calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
-  return report += keys;
 }
 
 Result<JobReport> Game::ResumeMoves() const {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/saga.h"
 
+#include <set>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -41,6 +43,47 @@ Status Outcome(const Document& record) {
   Error error = ErrorOfName(name);
   return MakeError(error == Error{} ? Error::kTransactionExpired : error, "rolled back");
 }
+
+// The records of a filter by `ts`, each once: one that stays as it is does not come again. Several
+// may have one `ts`, and ids of any types: those of the last one are remembered.
+class OldestFirst {
+ public:
+  OldestFirst(Store store, std::string collection, Document filter)
+      : store_(std::move(store)), collection_(std::move(collection)), filter_(std::move(filter)) {}
+
+  // Up to `batch`.
+  Result<std::vector<Document>> Next(int64_t batch) {
+    const Document filter = last_.value().missing()
+                                ? filter_
+                                : Doc("$and", List(filter_, Doc("ts", Doc("$gte", last_))));
+    const int64_t limit = batch + static_cast<int64_t>(seen_.size());
+    ASSIGN_OR_RETURN(auto found,
+                     store_.Find(collection_, filter, {.sort = Doc("ts", 1), .limit = limit}));
+    more_ = static_cast<int64_t>(found.size()) == limit;
+    std::vector<Document> fresh;
+    for (Document& record : found) {
+      if (!record["ts"].BinaryEquals(last_.value())) {
+        last_ = OwnedValue(record["ts"]);
+        seen_.clear();
+      }
+      if (seen_.insert(std::string(Doc("_id", record["_id"]).bytes())).second) {
+        fresh.push_back(std::move(record));
+      }
+    }
+    return fresh;
+  }
+
+  // Whether there may be more of them.
+  bool more() const { return more_; }
+
+ private:
+  Store store_;
+  std::string collection_;
+  Document filter_;
+  bool more_ = true;
+  OwnedValue last_;             // the `ts` of the last one
+  std::set<std::string> seen_;  // _ids of those with that `ts`
+};
 
 }  // namespace
 
@@ -283,63 +326,81 @@ Status Saga::ApplyAll(const Store& inside, const Document& record, Status* refus
   return inside.seams().After(options_.name + "_transact", 1);
 }
 
-Result<JobReport> Saga::Cleanup(std::chrono::milliseconds max_time, int64_t batch) const {
-  JobReport report;
-  auto each = [&](const Document& filter, const auto& work) -> Status {
-    ASSIGN_OR_RETURN(auto records,
-                     store_.Find(options_.records, filter, {.sort = Doc("ts", 1), .limit = batch}));
-    for (const Document& record : records) {
-      report.examined += 1;
-      Status status = work(record);
-      if (Is(status, Error::kCrashed)) {
-        return status;
+// What a job does with the records of one kind; how many of them it changed.
+struct Saga::Chore {
+  Document filter;
+  std::function<Result<int64_t>(const Document&)> work;
+};
+
+Result<JobReport> Saga::RunJob(const std::string& job, const std::vector<Chore>& chores) const {
+  size_t next = 0;
+  OldestFirst records(store_, options_.records, chores[next].filter);
+  auto work_on_batch = [&](JobReport* report) -> Result<bool> {
+    for (int64_t room = options_.batch; room > 0;) {
+      ASSIGN_OR_RETURN(auto batch, records.Next(room));
+      for (const Document& record : batch) {
+        RETURN_IF_ERROR(report->Count(chores[next].work(record)));
       }
-      (status.ok() ? report.changed : report.errors) += 1;
+      room -= static_cast<int64_t>(batch.size());
+      if (!records.more()) {
+        if (++next == chores.size()) {
+          return false;
+        }
+        records = OldestFirst(store_, options_.records, chores[next].filter);
+      }
     }
-    return Status::Ok();
+    return true;
   };
-  auto expire = [&](const Document& record) -> Status {
-    RETURN_IF_ERROR(
-        store_
-            .UpdateOne(options_.records, Doc("_id", record["_id"], "state", "new"),
-                       Doc("$set", Doc("state", "rollback", "error", "TransactionExpired")))
-            .status());
-    return store_.seams().After(options_.name + "_rollback", 1);
-  };
-  const Document overdue = Doc("state", "new", "ts", Doc("$lt", store_.Ago(max_time)));
-  RETURN_IF_ERROR(each(Doc("state", "commit"),
-                       [&](const Document& record) { return Retire(record).status(); }));
-  RETURN_IF_ERROR(each(overdue, expire));
-  RETURN_IF_ERROR(
-      each(Doc("state", "rollback"), [&](const Document& record) { return Rollback(record); }));
-  return report;
+  return RepeatLeased(Lease(store_, options_.system + "." + job, options_.worker, options_.lease),
+                      work_on_batch);
 }
 
-Result<JobReport> Saga::Purge(std::chrono::milliseconds retention, int64_t batch) const {
-  JobReport report;
+Result<JobReport> Saga::Cleanup() const {
+  auto one = [](const Status& done) { return done.ok() ? Result<int64_t>(1) : done; };
+  const Document overdue = Doc("state", "new", "ts", Doc("$lt", store_.Ago(options_.max_time)));
+  return RunJob("cleanup", {{Doc("state", "commit"),
+                             [&](const Document& record) { return one(Retire(record).status()); }},
+                            {overdue, [&](const Document& record) { return one(Expire(record)); }},
+                            {Doc("state", "rollback"),
+                             [&](const Document& record) { return one(Rollback(record)); }}});
+}
+
+Status Saga::Expire(const Document& record) const {
+  RETURN_IF_ERROR(
+      store_
+          .UpdateOne(options_.records, Doc("_id", record["_id"], "state", "new"),
+                     Doc("$set", Doc("state", "rollback", "error", "TransactionExpired")))
+          .status());
+  return store_.seams().After(options_.name + "_rollback", 1);
+}
+
+// `ts` is indexed and never later than `ended`, which decides.
+Result<JobReport> Saga::Purge(const Idempotency& calls) const {
+  const Document old = Doc("$lt", store_.Ago(options_.tombstone_retention));
+  std::vector<Chore> chores;
   for (const char* state : {"rolled_back", "done"}) {
-    // `ts` is indexed and never later than `ended`, which decides.
-    const bson::Date before = store_.Ago(retention);
-    ASSIGN_OR_RETURN(auto records, store_.Find(options_.records,
-                                               Doc("state", state, "ts", Doc("$lt", before),
-                                                   "ended", Doc("$lt", before)),
-                                               {.sort = Doc("ts", 1), .limit = batch}));
-    for (const Document& record : records) {
-      report.examined += 1;
-      OwnedValue id = IdOf(record);
-      int step = 0;
-      for (const Participant& part : options_.plan(record)) {
-        RETURN_IF_ERROR(
-            store_.UpdateOne(part.collection, Doc("_id", part.id), Doc("$pull", Doc("voided", id)))
-                .status());
-        RETURN_IF_ERROR(store_.seams().After(options_.name + "_purge", ++step));
-      }
-      ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(options_.records, Doc("_id", id)));
-      RETURN_IF_ERROR(store_.seams().After(options_.name + "_purge", ++step));
-      report.changed += deleted;
-    }
+    chores.push_back({Doc("state", state, "ts", old, "ended", old),
+                      [&](const Document& record) { return Forget(record); }});
   }
-  return report;
+  ASSIGN_OR_RETURN(JobReport report, RunJob("purge", chores));
+  ASSIGN_OR_RETURN(JobReport keys,
+                   calls.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
+  return report += keys;
+}
+
+Result<int64_t> Saga::Forget(const Document& record) const {
+  const OwnedValue id = IdOf(record);
+  const std::string point = options_.name + "_purge";
+  int step = 0;
+  for (const Participant& part : options_.plan(record)) {
+    RETURN_IF_ERROR(
+        store_.UpdateOne(part.collection, Doc("_id", part.id), Doc("$pull", Doc("voided", id)))
+            .status());
+    RETURN_IF_ERROR(store_.seams().After(point, ++step));
+  }
+  ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(options_.records, Doc("_id", id)));
+  RETURN_IF_ERROR(store_.seams().After(point, ++step));
+  return deleted;
 }
 
 }  // namespace quire::patterns

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/transfers.h"
 
+#include <map>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/walk.h"
-#include "quire/patterns/lease.h"
 
 namespace quire::patterns {
 
@@ -14,10 +14,11 @@ namespace {
 
 using bson::Document;
 
+constexpr char kSystem[] = "transfers";
 constexpr char kAccounts[] = "accounts";
 constexpr char kTransactions[] = "transactions";
-constexpr char kTransfer[] = "transfers.transfer";
-constexpr char kTransact[] = "transfers.transact";
+constexpr char kCommitted[] = "commit";
+constexpr const char* kOnTheirWay[] = {"new", kCommitted, "rollback"};  // states
 
 std::vector<Participant> PlanTransfer(bson::View record) {
   const int64_t amount = IntegerAt(record, "amt");
@@ -48,26 +49,20 @@ TransferRecord RecordOf(const Document& document) {
           std::string(TextAt(document, "dst")), std::string(TextAt(document, "error"))};
 }
 
-// What an ended record tells the caller that repeats it.
-Result<Document> OutcomeOf(Document record, const Document& fields) {
-  for (const char* field : {"amt", "src", "dst"}) {
-    if (!record[field].BinaryEquals(fields[field])) {
-      return MakeError(Error::kIdempotencyKeyReuse, "the key belongs to another transfer");
-    }
-  }
-  if (std::string_view error = TextAt(record, "error"); !error.empty()) {
-    return MakeError(ErrorOfName(error), "rolled back");
-  }
-  return record;
-}
-
 }  // namespace
 
 Transfers::Transfers(const Client& client, std::string_view database, TransfersOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
-      saga_(store_, {kTransfer, kTransactions, PlanTransfer}),
-      calls_(store_, "transfers") {}
+      saga_(store_, {.system = kSystem,
+                     .name = "transfers.transfer",
+                     .records = kTransactions,
+                     .plan = PlanTransfer,
+                     .max_time = options_.max_time,
+                     .tombstone_retention = options_.tombstone_retention,
+                     .worker = options_.worker,
+                     .lease = options_.lease}),
+      calls_(store_, kSystem) {}
 
 const std::vector<IndexSpec>& Transfers::Indexes() {
   static const std::vector<IndexSpec> kIndexes = {{kTransactions, R"({"state": 1, "ts": 1})"},
@@ -103,72 +98,16 @@ Result<TransferRecord> Transfers::Transfer(int64_t amount, std::string_view sour
   if (source == destination) {
     return MakeError(Error::kSameAccount, source);
   }
+  if (key && key->empty()) {
+    return MakeError(Error::kInvalidName, "an idempotency key is not empty");
+  }
   const bson::ObjectId made = store_.seams().ids->Next();
   const bson::Value id = key ? bson::Value(std::string_view(*key)) : bson::Value(made);
   const Document fields = Doc("_id", id, "amt", amount, "src", source, "dst", destination);
   ASSIGN_OR_RETURN(Document record, options_.backend == Backend::kCompensating
                                         ? saga_.Run(fields)
-                                        : RunTransaction(fields));
+                                        : saga_.RunInTransaction(fields));
   return RecordOf(record);
-}
-
-// A refused transfer is recorded too, so that repeating its key finds the same refusal.
-Result<Document> Transfers::RunTransaction(const Document& fields) const {
-  Document by_id = Doc("_id", fields["_id"]);
-  ASSIGN_OR_RETURN(auto before, store_.FindOne(kTransactions, by_id));
-  if (before) {
-    return OutcomeOf(*std::move(before), fields);
-  }
-  Status refusal;
-  Status status = store_.Transact([&](const Store& inside) {
-    refusal = Status::Ok();
-    return Move(inside, fields, &refusal);
-  });
-  if (!IsDuplicateKey(status)) {
-    RETURN_IF_ERROR(status);
-    RETURN_IF_ERROR(store_.seams().After(kTransact, 4));
-    RETURN_IF_ERROR(refusal);
-  }
-  ASSIGN_OR_RETURN(auto after, store_.FindOne(kTransactions, by_id));
-  if (!after) {
-    return MakeError(Error::kTransactionExpired, "its record was purged");
-  }
-  return OutcomeOf(*std::move(after), fields);
-}
-
-Status Transfers::Move(const Store& inside, const Document& fields, Status* refusal) const {
-  const std::vector<Participant> parts = PlanTransfer(fields);
-  for (const Participant& part : parts) {
-    ASSIGN_OR_RETURN(auto account, inside.FindOne(kAccounts, Doc("_id", part.id)));
-    const bool source = &part == parts.data();
-    if (!account) {
-      *refusal = MakeError(part.absent, bson::ToJson(part.id.value()));
-    } else if (source && IntegerAt(*account, "balance") < IntegerAt(fields, "amt")) {
-      *refusal = MakeError(part.refused, bson::ToJson(part.id.value()));
-    }
-    if (!refusal->ok()) {
-      break;
-    }
-  }
-  int step = 0;
-  for (size_t i = 0; refusal->ok() && i < parts.size(); ++i) {
-    const Document& update = i == 0 ? parts[i].prepare : parts[i].retire;
-    bson::Builder filter;
-    filter.Append("_id", parts[i].id.value()).AppendFields(parts[i].guard);
-    ASSIGN_OR_RETURN(int64_t matched, inside.UpdateOne(kAccounts, filter.Finish(), update));
-    if (matched == 0) {
-      return MakeError(Error::kContention, "the account changed");
-    }
-    RETURN_IF_ERROR(inside.seams().After(kTransact, ++step));
-  }
-  bson::Builder record;
-  record.AppendFields(fields).Append("state", refusal->ok() ? "done" : "rolled_back");
-  record.Append("ts", inside.Now()).Append("ended", inside.Now());
-  if (!refusal->ok()) {
-    record.Append("error", ErrorName(*refusal));
-  }
-  RETURN_IF_ERROR(inside.Insert(kTransactions, record.Finish()));
-  return inside.seams().After(kTransact, 3);
 }
 
 Result<TransferRecord> Transfers::GetStatus(const bson::Value& id) const {
@@ -198,23 +137,30 @@ Result<Balance> Transfers::GetBalance(std::string_view id) const {
   return result;
 }
 
-Result<JobReport> Transfers::Cleanup() const {
-  return RunLeased(Lease(store_, "transfers.cleanup", options_.worker, options_.lease),
-                   [&] { return saga_.Cleanup(options_.max_time); });
-}
-
-Result<JobReport> Transfers::Purge() const {
-  ASSIGN_OR_RETURN(JobReport report,
-                   RepeatLeased(Lease(store_, "transfers.purge", options_.worker, options_.lease),
-                                [&](JobReport* sum) -> Result<bool> {
-                                  ASSIGN_OR_RETURN(JobReport some,
-                                                   saga_.Purge(options_.tombstone_retention));
-                                  *sum += some;
-                                  return some.changed > 0;
-                                }));
-  ASSIGN_OR_RETURN(JobReport keys,
-                   calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
-  return report += keys;
+Result<int64_t> Transfers::GetTotal() const {
+  int64_t total = 0;
+  auto add_up = [&](const Store& inside) -> Status {
+    total = 0;
+    std::map<std::string_view, const Document*> by_id;
+    ASSIGN_OR_RETURN(auto accounts, inside.Find(kAccounts, Doc()));
+    for (const Document& account : accounts) {
+      total += IntegerAt(account, "balance");
+      by_id[TextAt(account, "_id")] = &account;
+    }
+    for (const char* state : kOnTheirWay) {
+      const char* holder = state == kCommitted ? "dst" : "src";
+      ASSIGN_OR_RETURN(auto records, inside.Find(kTransactions, Doc("state", state)));
+      for (const Document& record : records) {
+        auto account = by_id.find(TextAt(record, holder));
+        if (account != by_id.end() && Holds((*account->second)["txns"], record["_id"])) {
+          total += IntegerAt(record, "amt");
+        }
+      }
+    }
+    return Status::Ok();
+  };
+  RETURN_IF_ERROR(store_.Transact(add_up));
+  return total;
 }
 
 Result<std::vector<std::string>> Transfers::CheckInvariants() const {
@@ -230,7 +176,7 @@ Result<std::vector<std::string>> Transfers::CheckInvariants() const {
     return Status::Ok();
   };
   RETURN_IF_ERROR(Walk(store_, kAccounts, check));
-  for (const char* state : {"new", "commit", "rollback"}) {
+  for (const char* state : kOnTheirWay) {
     ASSIGN_OR_RETURN(auto open, store_.Find(kTransactions, Doc("state", state)));
     for (const Document& transfer : open) {
       wrong.push_back("has not ended: " + bson::ToJson(transfer["_id"]));

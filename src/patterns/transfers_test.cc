@@ -58,6 +58,103 @@ TEST_P(TransfersTest, MovesMoneyOrSaysWhyNot) {
   ExpectAllEnded(&world_);
 }
 
+// The documents after each step of moving 60 from 100, and what the jobs make of them.
+TEST_P(TransfersTest, EveryStepIsAsDescribed) {
+  struct {
+    int step;
+    const char* state;
+    int64_t a, b;  // balances
+    const char *a_txns, *b_txns;
+    int64_t pending;
+  } const kRows[] = {{1, "new", 100, 0, "", "", 0},    {2, "new", 40, 0, "k", "", 60},
+                     {3, "new", 40, 0, "k", "k", 60},  {4, "commit", 40, 0, "k", "k", 0},
+                     {5, "commit", 40, 0, "", "k", 0}, {6, "commit", 40, 60, "", "", 0},
+                     {7, "done", 40, 60, "", "", 0}};
+  auto account = [](const char* id, int64_t balance, const char* txn, bool voided) {
+    return Doc("_id", id, "balance", balance, "txns", *txn != 0 ? List(txn) : List(), "voided",
+               voided ? List("k") : List());
+  };
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.step);
+    World world(GetParam());
+    OpenTwo(&world);
+    TestCrash crash;
+    crash.at = "transfers.transfer.c" + std::to_string(row.step);
+    Transfers client = BankOf(&world, Backend::kCompensating, world.seams(&crash));
+    EXPECT_TRUE(Is(client.Transfer(60, "a", "b", "k").status(), Error::kCrashed));
+    EXPECT_EQ(world.All("accounts").at(0).bytes(), account("a", row.a, row.a_txns, false).bytes());
+    EXPECT_EQ(world.All("accounts").at(1).bytes(), account("b", row.b, row.b_txns, false).bytes());
+    const bson::Date start = world.clock.Now();
+    const bson::Value ended_at = row.step == 7 ? bson::Value(start) : bson::Value();
+    EXPECT_EQ(world.All("transactions").at(0).bytes(),
+              Doc("_id", "k", "amt", int64_t{60}, "src", "a", "dst", "b", "state", row.state, "ts",
+                  start, "ended", ended_at)
+                  .bytes());
+    EXPECT_EQ(BankOf(&world).GetBalance("a")->pending_out, row.pending);
+    EXPECT_EQ(*BankOf(&world).GetTotal(), 100);
+
+    SettleBank(&world);
+    const bool undone = row.step <= 3;
+    EXPECT_EQ(world.All("accounts").at(0).bytes(),
+              account("a", undone ? 100 : 40, "", undone).bytes());
+    EXPECT_EQ(world.All("accounts").at(1).bytes(),
+              account("b", undone ? 0 : 60, "", undone).bytes());
+    auto ended = BankOf(&world).GetStatus(bson::Value("k"));
+    EXPECT_EQ(ended->state, undone ? "rolled_back" : "done");
+    EXPECT_EQ(ended->error, undone ? "TransactionExpired" : "");
+    EXPECT_EQ(*BankOf(&world).GetTotal(), 100);
+  }
+}
+
+// Who was paused until the jobs have decided learns what they have decided.
+TEST_P(TransfersTest, LateClientsLearnTheOutcome) {
+  for (int step = 1; step <= 7; ++step) {
+    World world(GetParam());
+    OpenTwo(&world);
+    TestCrash crash;
+    crash.at = "transfers.transfer.c" + std::to_string(step);
+    crash.action = [&] {
+      SettleBank(&world);
+      return true;
+    };
+    auto moved = BankOf(&world, Backend::kCompensating, world.seams(&crash)).Transfer(60, "a", "b");
+    EXPECT_EQ(ErrorName(moved.status()), step <= 3 ? "TransactionExpired" : "OK") << step;
+    EXPECT_EQ(BalanceOf(&world, "a"), step <= 3 ? 100 : 40) << step;
+    ExpectAllEnded(&world);
+  }
+}
+
+TEST_P(TransfersTest, NothingIsUndoneBeforeItsTime) {
+  OpenTwo(&world_);
+  TestCrash crash;
+  crash.at = "transfers.transfer.c2";
+  (void)BankOf(&world_, Backend::kCompensating, world_.seams(&crash)).Transfer(60, "a", "b");
+  world_.clock.Advance(minutes(1));
+  EXPECT_EQ(BankOf(&world_).Cleanup()->changed, 0);
+  EXPECT_EQ(BalanceOf(&world_, "a"), 40);
+  world_.clock.Advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(BankOf(&world_).Cleanup()->changed, 2);
+  EXPECT_EQ(BalanceOf(&world_, "a"), 100);
+}
+
+// What one back end has begun, or ended, the other goes on with.
+TEST_P(TransfersTest, BackEndsSideBySide) {
+  for (int step = 1; step <= 7; ++step) {
+    World world(GetParam());
+    OpenTwo(&world);
+    TestCrash crash;
+    crash.at = "transfers.transfer.c" + std::to_string(step);
+    (void)BankOf(&world, Backend::kCompensating, world.seams(&crash)).Transfer(60, "a", "b", "k");
+    for (Backend backend : {Backend::kTransactional, Backend::kCompensating}) {
+      auto moved = BankOf(&world, backend).Transfer(60, "a", "b", "k");
+      ASSERT_TRUE(moved.ok()) << step << moved.status().ToString();
+      EXPECT_EQ(moved->state, "done") << step;
+      EXPECT_EQ(BalanceOf(&world, "b"), 60) << step;
+    }
+    ExpectAllEnded(&world);
+  }
+}
+
 TEST_P(TransfersTest, AKeyHasOneOutcome) {
   for (Backend backend : kBackends) {
     World world(GetParam());
@@ -73,7 +170,11 @@ TEST_P(TransfersTest, AKeyHasOneOutcome) {
     EXPECT_TRUE(Is(bank.Transfer(60, "a", "b", "poor").status(), Error::kInsufficientFunds));
     EXPECT_TRUE(Is(bank.Transfer(61, "a", "b", "k").status(), Error::kIdempotencyKeyReuse));
     EXPECT_TRUE(Is(bank.Transfer(60, "b", "a", "k").status(), Error::kIdempotencyKeyReuse));
+    EXPECT_TRUE(Is(bank.Transfer(60, "a", "c", "k").status(), Error::kIdempotencyKeyReuse));
+    EXPECT_TRUE(Is(bank.Transfer(60, "c", "b", "k").status(), Error::kIdempotencyKeyReuse));
+    EXPECT_TRUE(Is(bank.Transfer(60, "a", "b", "").status(), Error::kInvalidName));
     ExpectConserved(&world, 100);
+    EXPECT_EQ(world.All("transactions").size(), 3u);  // two keys, and one without
   }
 }
 
@@ -120,7 +221,9 @@ TEST_P(TransfersTest, PurgeForgetsWithTheTombstones) {
   ASSERT_TRUE(bank.Transfer(10, "a", "b").ok());
   ASSERT_FALSE(bank.Transfer(500, "a", "b").ok());
   EXPECT_EQ(bank.Purge()->changed, 0);
-  world_.clock.Advance(hours(25));
+  world_.clock.Advance(hours(24));
+  EXPECT_EQ(bank.Purge()->changed, 0);
+  world_.clock.Advance(std::chrono::milliseconds(1));
   EXPECT_EQ(bank.Purge()->changed, 2);
   EXPECT_TRUE(world_.All("transactions").empty());
   for (const Document& account : world_.All("accounts")) {
@@ -156,6 +259,13 @@ TEST_P(TransfersTest, ManyClientsAndCleanersConserveMoney) {
       for (int i = 0; i < 20; ++i) {
         world.clock.Advance(std::chrono::seconds(30));
         EXPECT_TRUE(BankOf(&world).Cleanup().ok());
+      }
+    });
+    threads.emplace_back([&world] {
+      for (int i = 0; i < 20; ++i) {
+        auto total = BankOf(&world).GetTotal();
+        ASSERT_TRUE(total.ok()) << total.status().ToString();
+        EXPECT_EQ(*total, kAccounts * 100);
       }
     });
     for (std::thread& thread : threads) {
@@ -222,6 +332,47 @@ TEST_P(TransfersTest, OrdersKeepTheirTotal) {
   }
   EXPECT_EQ(order.total, sum);
   EXPECT_EQ(order.items.size(), 5u);
+}
+
+// Takes the article out of the order before each write that needs it there, and puts it back before
+// each that needs it away.
+class Meddler : public FaultHook {
+ public:
+  explicit Meddler(World* world) : world_(world) {}
+  Fault BeforeWrite() override {
+    const Document article = Doc("sku", "x", "qty", int64_t{1}, "price", int64_t{5});
+    const Document change = ++writes % 2 == 1 ? Doc("$pull", Doc("items", Doc("sku", "x")))
+                                              : Doc("$push", Doc("items", article));
+    EXPECT_EQ(*world_->store.UpdateOne("orders", Doc("_id", "o"), change), 1);
+    return Fault::kNone;
+  }
+  int writes = 0;
+
+ private:
+  World* world_;
+};
+
+TEST_P(TransfersTest, AnOrderThatKeepsChangingIsLeft) {
+  Orders orders(world_.client, world_.database, world_.seams());
+  ASSERT_TRUE(orders.Create("o").ok());
+  ASSERT_TRUE(orders.Add("o", "x", 5, 1).ok());
+  Meddler meddler(&world_);
+  Orders unlucky(world_.client, world_.database, world_.seams(nullptr, &meddler));
+  EXPECT_TRUE(Is(unlucky.Add("o", "x", 5, 1), Error::kContention));
+  EXPECT_EQ(meddler.writes, 10);  // five times two
+  EXPECT_EQ(orders.Get("o")->total, 5);
+  ExpectNothingWrong(orders.CheckInvariants());
+}
+
+TEST_P(TransfersTest, AFullOrderRefuses) {
+  Orders orders(world_.client, world_.database, world_.seams());
+  ASSERT_TRUE(orders.Create("o").ok());
+  const std::string large(6 << 20, 's');
+  ASSERT_TRUE(orders.Add("o", large + "1", 5, 1).ok());
+  ASSERT_TRUE(orders.Add("o", large + "2", 5, 1).ok());
+  EXPECT_TRUE(Is(orders.Add("o", large + "3", 5, 1), Error::kDocumentTooLarge));
+  EXPECT_EQ(orders.Get("o")->total, 10);
+  ExpectNothingWrong(orders.CheckInvariants());
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, TransfersTest, ::testing::Values(Place::kEmbedded, Place::kServed),

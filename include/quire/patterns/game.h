@@ -187,9 +187,9 @@ class Game {
 
   // The jobs. skipped is 1 (Purge: above 0) while another worker is at it.
   // Finishes or undoes what crashed clients left of hand-overs.
-  Result<JobReport> Cleanup() const;
+  Result<JobReport> Cleanup() const { return saga_.Cleanup(); }
   // Forgets ended hand-overs and keys after the retention.
-  Result<JobReport> Purge() const;
+  Result<JobReport> Purge() const { return saga_.Purge(calls_); }
   // Finishes moves.
   Result<JobReport> ResumeMoves() const;
   // Sets a room's list of players, a cache, from the characters. Whether it changed.

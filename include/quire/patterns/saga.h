@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "quire/patterns/error.h"
+#include "quire/patterns/idempotency.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -34,10 +35,18 @@ struct Participant {
 };
 
 struct SagaOptions {
+  std::string system;   // "transfers": the jobs are transfers.cleanup and transfers.purge
   std::string name;     // of the operation in crash points: "transfers.transfer"
   std::string records;  // the collection of the records
   // The participants of a record, always the same ones in the same order.
   std::function<std::vector<Participant>(bson::View record)> plan;
+  // A record that is not committed by then may be undone by Cleanup.
+  std::chrono::milliseconds max_time = std::chrono::minutes(1);
+  // How long ended records and their tombstones are kept: longer than any write may be delayed.
+  std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
+  std::string worker = "worker";  // a name of its own for every process that runs the jobs
+  std::chrono::milliseconds lease = std::chrono::minutes(5);
+  int64_t batch = 1000;  // records a job works on between two renewals of its lease. REQUIRES: > 0
 };
 
 // Safe for concurrent use.
@@ -56,16 +65,19 @@ class Saga {
   // used side by side.
   Result<bson::Document> RunInTransaction(const bson::Document& fields) const;
 
-  // Finishes what was committed, undoes what was not within `max_time` of its start, and goes on
-  // with what was being undone: the oldest, up to `batch` of each. Any number may run at once.
-  Result<JobReport> Cleanup(std::chrono::milliseconds max_time, int64_t batch = 1000) const;
-
-  // Forgets records that ended `retention` ago, up to `batch` of each outcome. No write of theirs
-  // may still be on its way.
-  Result<JobReport> Purge(std::chrono::milliseconds retention, int64_t batch = 1000) const;
+  // The jobs. Each looks at every record of its kind once, the oldest first: one that fails counts
+  // as an error and does not keep the job from the others. skipped is 1, and nothing was done,
+  // while another worker is at it. Error: LeaseLost.
+  // Finishes what was committed, undoes what was not within max_time of its start, and goes on with
+  // what was being undone. Harmless even when several run at once.
+  Result<JobReport> Cleanup() const;
+  // Forgets records that ended tombstone_retention ago, and the keys of the system's other calls
+  // after that time. No write of theirs may still be on its way.
+  Result<JobReport> Purge(const Idempotency& calls) const;
 
  private:
   enum class Prepared { kYes, kDecided };
+  struct Chore;
   Result<bson::Document> Attempt(const bson::Document& record) const;
   Result<bson::Document> Continue(const bson::Document& fields) const;
   Result<bson::Document> Conclude(const bson::OwnedValue& id) const;
@@ -76,6 +88,9 @@ class Saga {
   Status Rollback(const bson::Document& record) const;
   Status ApplyAll(const Store& inside, const bson::Document& record, Status* refusal) const;
   Status RollbackPart(const bson::OwnedValue& record_id, const Participant& part) const;
+  Status Expire(const bson::Document& record) const;
+  Result<int64_t> Forget(const bson::Document& record) const;
+  Result<JobReport> RunJob(const std::string& job, const std::vector<Chore>& chores) const;
   Status After(int step) const { return store_.seams().After(options_.name, step); }
 
   Store store_;

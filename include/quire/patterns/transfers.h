@@ -61,13 +61,13 @@ class Transfers {
     return store_.MissingIndexes(Indexes());
   }
 
-  // Errors: InvalidAmount (negative), DuplicateKey.
+  // REQUIRES: all balances together are below 2^63. Errors: InvalidAmount (negative), DuplicateKey.
   Status OpenAccount(std::string_view id, int64_t balance, const CallKey& key = std::nullopt) const;
 
   // Moves `amount`. With a key, repeating the call returns the first call's outcome.
   // Errors: InvalidAmount, SameAccount, UnknownAccount, InsufficientFunds, TransactionExpired,
-  // IdempotencyKeyReuse: no money moved. After any other error the outcome is open until the call
-  // is repeated with its key, or Cleanup has decided.
+  // InvalidName (an empty key), IdempotencyKeyReuse: no money moved. After any other error the
+  // outcome is open until the call is repeated with its key, or Cleanup has decided.
   Result<TransferRecord> Transfer(int64_t amount, std::string_view source,
                                   std::string_view destination,
                                   const std::optional<std::string>& key = std::nullopt) const;
@@ -77,20 +77,21 @@ class Transfers {
   // Error: UnknownAccount.
   Result<Balance> GetBalance(std::string_view id) const;
 
-  // The jobs. skipped is 1, and nothing was done, while another worker is at it.
+  // All money, in accounts and on its way between them, as of one instant: no transfer changes it.
+  // Reads every account in one transaction.
+  Result<int64_t> GetTotal() const;
+
+  // The jobs. skipped is 1 (Purge: above 0) while another worker is at it.
   // Finishes or undoes what crashed clients left behind.
-  Result<JobReport> Cleanup() const;
+  Result<JobReport> Cleanup() const { return saga_.Cleanup(); }
   // Forgets ended transfers and keys after the retention.
-  Result<JobReport> Purge() const;
+  Result<JobReport> Purge() const { return saga_.Purge(calls_); }
 
   // What is wrong, a line each, once nothing is under way and Cleanup has run: accounts below 0, or
   // with something of transfers that have ended; transfers that have not ended.
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  Result<bson::Document> RunTransaction(const bson::Document& fields) const;
-  Status Move(const Store& inside, const bson::Document& fields, Status* refusal) const;
-
   TransfersOptions options_;
   Store store_;
   Saga saga_;
