@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files in a folder, imported line by line: each line once, whoever crashes.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -24,6 +28,7 @@ using bson::Document;
 constexpr int64_t kPrefixBytes = 4096;
 constexpr size_t kMaxLineBytes = 64 << 10;
 constexpr int32_t kKeptErrors = 100;
+constexpr int kMaxSameNames = 100'000;
 
 std::string ReadPrefix(const std::string& path, int64_t length) {
   std::string prefix(static_cast<size_t>(length), '\0');
@@ -54,6 +59,24 @@ int64_t ReadLine(std::istream* file, std::string* line) {
     line->pop_back();
   }
   return bytes;
+}
+
+// An empty file of that name in the folder, or of "name.1.csv", "name.2.csv"... when an earlier one
+// has it; an empty path when none can be made. Who moves a file there overwrites nothing else.
+fs::path ReserveName(const fs::path& folder, const fs::path& name) {
+  for (int i = 0; i < kMaxSameNames; ++i) {
+    const std::string number = i == 0 ? "" : "." + std::to_string(i);
+    const fs::path path = folder / (name.stem().string() + number + name.extension().string());
+    const int made = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (made >= 0) {
+      close(made);
+      return path;
+    }
+    if (errno != EEXIST) {
+      break;
+    }
+  }
+  return {};
 }
 
 void WriteErrors(const fs::path& path, const Document& file) {
@@ -234,13 +257,20 @@ Status Perf::ImportClaimed(const std::string& path, const Document& claimed) con
 Status Perf::Finish(const std::string& path, const Document& file) const {
   const bool failed = TextAt(file, "state") == "failed";
   const fs::path from(path);
-  const fs::path to = from.parent_path() / (failed ? "failed" : "processed");
+  const fs::path folder = from.parent_path() / (failed ? "failed" : "processed");
   std::error_code error;
-  fs::create_directories(to, error);
-  if (failed && !error) {
-    WriteErrors(to / (from.filename().string() + ".err"), file);
+  fs::create_directories(folder, error);
+  if (const fs::path to = ReserveName(folder, from.filename()); !to.empty()) {
+    const fs::path report = to.string() + ".err";
+    if (failed) {
+      WriteErrors(report, file);
+    }
+    fs::rename(from, to, error);
+    if (error) {  // another was faster, or it cannot be moved
+      fs::remove(to, error);
+      fs::remove(report, error);
+    }
   }
-  fs::rename(from, to / from.filename(), error);
   return store_.seams().After("perf.import.c6");
 }
 

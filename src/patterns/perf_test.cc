@@ -80,6 +80,33 @@ TEST_P(PerfTest, ResumesAfterTheLastRecordedBatch) {
   ExpectSoundPerf(&world_);
 }
 
+// Files of one name, one after the other: all of them are kept.
+TEST_P(PerfTest, AMovedFileReplacesNone) {
+  Perf perf = PerfOf(&world_);
+  auto text_of = [&](const std::string& name) {
+    std::ifstream file(folder_.path() + "/" + name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const char* const kMoved[] = {"processed/a.csv", "processed/a.1.csv", "processed/a.2.csv"};
+  const char* const kFailed[] = {"failed/b", "failed/b.1"};
+  for (int i = 0; i < 3; ++i) {
+    folder_.Write("a.csv", CsvLines(&world_, 2, 10 * i));
+    EXPECT_EQ(perf.ScanFolder(folder_.path(), ".csv")->changed, 1);
+  }
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(text_of(kMoved[i]), CsvLines(&world_, 2, 10 * i));
+  }
+  for (int i = 0; i < 2; ++i) {
+    folder_.Write("b", "nonsense " + std::to_string(i));
+    EXPECT_EQ(perf.ScanFolder(folder_.path(), "b")->changed, 1);
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(text_of(kFailed[i]), "nonsense " + std::to_string(i));
+    EXPECT_EQ(text_of(kFailed[i] + std::string(".err")).substr(0, 26),
+              "1 of 1 lines rejected\nline");
+  }
+}
+
 TEST_P(PerfTest, FilesGrowRepeatFailAndCannotBeMoved) {
   Perf perf = PerfOf(&world_);
   EXPECT_TRUE(Is(perf.ScanFolder(folder_.path() + "/none", "").status(), Error::kNotFound));

@@ -131,8 +131,9 @@ class Perf {
                                                 bson::Date to) const;
 
   // Imports the files of a folder whose names end with `suffix` and that did not change for
-  // `settle`, and moves them to processed/ or, with a report, to failed/ beside them. changed
-  // counts files; skipped those that others import or that still change.
+  // `settle`, and moves them to processed/ or, with a report, to failed/ beside them: under a name
+  // that no file there has. changed counts files; skipped those that others import or that still
+  // change.
   Result<JobReport> ScanFolder(const std::string& folder, std::string_view suffix) const;
 
   // Drops the days before the horizon, and keys after tombstone_retention.
