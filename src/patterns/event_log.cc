@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/try.h"
@@ -47,27 +46,6 @@ bson::Date TimeOf(bson::View event) {
 
 bool Unacknowledged(const Document& concern) {
   return concern.view().Has("w") && concern["w"].is_number() && IntegerAt(concern, "w") == 0;
-}
-
-// After the document at (time, id) within [from, to).
-Document Interval(const Document& equality, bson::Date from, bson::Date to, bson::View after) {
-  bson::Builder filter;
-  filter.AppendFields(equality);
-  const bson::Date start = after.empty() ? from : after["time"].AsDate();
-  if (start.millis != kEver.millis || to.millis != kNever.millis) {
-    filter.BeginDocument("time");
-    if (start.millis != kEver.millis) {
-      filter.Append("$gte", start);
-    }
-    if (to.millis != kNever.millis) {
-      filter.Append("$lt", to);
-    }
-    filter.End();
-  }
-  if (!after.empty()) {
-    Put(&filter, "$or", List(Doc("time", Doc("$gt", start)), Doc("_id", Doc("$gt", after["_id"]))));
-  }
-  return filter.Finish();
 }
 
 }  // namespace
@@ -295,125 +273,23 @@ Result<ImportReport> EventLog::Import(std::string_view source, std::istream* str
   return report;
 }
 
-Result<Page> EventLog::Query(const Document& equality, bson::Date from, bson::Date to,
-                             const PageRequest& page) const {
-  Document after;
-  if (!page.after.empty()) {
-    ASSIGN_OR_RETURN(after, DecodePageEnd(page.after, {"time", "_id"}));
-    if (after["time"].type() != bson::Type::kDate) {
-      return MakeError(Error::kBadCursor, page.after);
-    }
-  }
-  if (options_.retention == Retention::kTtl) {  // the background deletes late
-    from.millis = std::max(from.millis, store_.Ago(options_.horizon).millis + 1);
-  }
-  Page result;
-  const bson::Date start = after.empty() ? from : after["time"].AsDate();
-  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(start, to));
-  if (options_.retention == Retention::kRenamedCollections) {
-    from.millis = std::max(from.millis, store_.Ago(options_.horizon).millis + 1);
-    ASSIGN_OR_RETURN(result.documents,
-                     Merged(units, Interval(equality, from, to, after), page.limit));
-    units.clear();
-  }
-  for (const Unit& unit : units) {
-    const int64_t room = page.limit - static_cast<int64_t>(result.documents.size());
-    if (room <= 0) {
-      break;
-    }
-    ASSIGN_OR_RETURN(auto found,
-                     units_->In(unit).Find(unit.collection, Interval(equality, from, to, after),
-                                           {.sort = Doc("time", 1, "_id", 1), .limit = room}));
-    std::move(found.begin(), found.end(), std::back_inserter(result.documents));
-  }
-  if (static_cast<int64_t>(result.documents.size()) == page.limit && page.limit > 0) {
-    const Document& last = result.documents.back();
-    result.next = EncodePageEnd(Doc("time", last["time"], "_id", last["_id"]));
-  }
-  auto twice = std::unique(
-      result.documents.begin(), result.documents.end(),
-      [](const Document& a, const Document& b) { return a["_id"].BinaryEquals(b["_id"]); });
-  result.documents.erase(twice, result.documents.end());
-  return result;
-}
-
-// The units' times overlap.
-Result<std::vector<Document>> EventLog::Merged(const std::vector<Unit>& units,
-                                               const Document& filter, int64_t limit) const {
-  const Document sort = Doc("time", 1, "_id", 1);
-  if (limit <= 0) {
-    return std::vector<Document>();
-  }
-  if (units.size() == 1) {
-    return store_.Find(units[0].collection, filter, {.sort = sort, .limit = limit});
-  }
-  const Pipeline of_one = {Doc("$match", filter), Doc("$sort", sort), Doc("$limit", limit)};
-  Pipeline pipeline = of_one;
-  for (size_t i = 1; i < units.size(); ++i) {
-    pipeline.push_back(
-        Doc("$unionWith", Doc("coll", units[i].collection, "pipeline", ListOf(of_one))));
-  }
-  pipeline.push_back(Doc("$sort", sort));
-  pipeline.push_back(Doc("$limit", limit));
-  return store_.Aggregate(units[0].collection, pipeline);
-}
-
-Result<Page> EventLog::ByPath(std::string_view path, const PageRequest& page) const {
-  return Query(Doc("path", path), kEver, kNever, page);
-}
-
-Result<Page> EventLog::ByTime(bson::Date from, bson::Date to, const PageRequest& page) const {
-  return Query(Doc(), from, to, page);
-}
-
-Result<Page> EventLog::ByHost(std::string_view host, bson::Date from, bson::Date to,
-                              const PageRequest& page) const {
-  return Query(Doc("host", host), from, to, page);
-}
-
-Result<std::vector<DailyHits>> EventLog::CountByDayAndPath(bson::Date from, bson::Date to) const {
-  const Pipeline pipeline = {
-      Doc("$match", Doc("time", Doc("$gte", from, "$lt", to))),
-      Doc("$project", Doc("_id", 0, "path", 1, "time", 1)),
-      Doc("$group", Doc("_id",
-                        Doc("path", "$path", "y", Doc("$year", "$time"), "m",
-                            Doc("$month", "$time"), "d", Doc("$dayOfMonth", "$time")),
-                        "hits", Doc("$sum", int64_t{1}))),
-      Doc("$sort", Doc("_id", 1))};
-  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(from, to));
-  std::map<std::tuple<std::string, int64_t, int64_t, int64_t>, int64_t> sums;
-  for (const Unit& unit : units) {
-    ASSIGN_OR_RETURN(auto groups, units_->In(unit).Aggregate(unit.collection, pipeline));
-    for (const Document& group : groups) {
-      sums[{std::string(TextAt(group, "_id.path")), IntegerAt(group, "_id.y"),
-            IntegerAt(group, "_id.m"), IntegerAt(group, "_id.d")}] += IntegerAt(group, "hits");
-    }
-  }
-  std::vector<DailyHits> hits;
-  for (const auto& [key, sum] : sums) {
-    const auto& [path, year, month, day] = key;
-    hits.push_back({path, static_cast<int32_t>(year), static_cast<int32_t>(month),
-                    static_cast<int32_t>(day), sum});
-  }
-  return hits;
-}
-
 Result<JobReport> EventLog::Rotate() const { return units_->Rotate(); }
 
 Result<JobReport> EventLog::DropExpired() const {
+  auto drop = [&](const Unit& unit) -> Result<int64_t> {
+    if (!units_->Droppable(unit)) {
+      return 0;
+    }
+    RETURN_IF_ERROR(units_->Drop(unit));
+    RETURN_IF_ERROR(store_.seams().After("event_log.drop.c1"));
+    return 1;
+  };
   return RunLeased(Lease(store_, "event_log.drop", options_.worker, options_.lease),
                    [&]() -> Result<JobReport> {
                      JobReport report;
                      ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
                      for (const Unit& unit : units) {
-                       report.examined += 1;
-                       if (!units_->Droppable(unit)) {
-                         report.skipped += 1;
-                         continue;
-                       }
-                       RETURN_IF_ERROR(units_->Drop(unit));
-                       RETURN_IF_ERROR(store_.seams().After("event_log.drop.c1"));
-                       report.changed += 1;
+                       RETURN_IF_ERROR(report.Count(drop(unit)));
                      }
                      return report;
                    });

@@ -131,11 +131,14 @@ std::optional<bson::Date> ApacheTime(std::string_view text) {
     return std::nullopt;
   }
   const size_t month = kMonths.find(text.substr(3, 3));
-  auto part = [&](size_t at, size_t size) { return NumberOf<int32_t>(text.substr(at, size)); };
+  auto part = [&](size_t at, size_t size) {
+    const std::string_view digits = text.substr(at, size);
+    return digits.front() == '-' ? std::nullopt : NumberOf<int32_t>(digits);
+  };
   auto day = part(0, 2), year = part(7, 4), hour = part(12, 2), minute = part(15, 2),
        second = part(18, 2), zone_hours = part(22, 2), zone_minutes = part(24, 2);
   if (month == std::string_view::npos || month % 3 != 0 || !day || !year || !hour || !minute ||
-      !second || !zone_hours || !zone_minutes || *zone_hours < 0 || *zone_minutes < 0) {
+      !second || !zone_hours || !zone_minutes || *zone_hours > 23 || *zone_minutes > 59) {
     return std::nullopt;
   }
   CivilTime civil{*year, static_cast<int32_t>(month / 3) + 1, *day, *hour, *minute, *second};
@@ -231,6 +234,7 @@ Result<bson::Document> ParseApacheLine(std::string_view line) {
     ASSIGN_OR_RETURN(std::string_view word, scanner.Word());
     AppendText(&out, name, word);
   }
+  scanner.SkipSpaces();
   const size_t time_column = scanner.column();
   ASSIGN_OR_RETURN(std::string_view time_text, scanner.Bracketed());
   std::optional<bson::Date> time = ApacheTime(time_text);
@@ -248,7 +252,7 @@ Result<bson::Document> ParseApacheLine(std::string_view line) {
   out.Append("status", *code);
   ASSIGN_OR_RETURN(std::string_view size, scanner.Word());
   std::optional<int64_t> bytes = NumberOf<int64_t>(size);
-  if (!bytes && size != "-") {
+  if (size != "-" && (!bytes || *bytes < 0)) {
     return ErrorAt(Error::kBadStatus, scanner.column() - size.size());
   }
   bytes ? out.Append("response_size", *bytes) : out.AppendNull("response_size");

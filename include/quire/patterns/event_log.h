@@ -58,7 +58,8 @@ struct InsertReport {
   int64_t inserted = 0;
   int64_t dropped_late = 0;  // older than the horizon: not stored
   std::vector<InsertError> errors;
-  // AppliedButNotConfirmed when a write concern was not met in time; a retry uses the same _ids.
+  // AppliedButNotConfirmed when a write concern was not met in time; a retry uses the same _ids,
+  // which the caller has given.
   Status confirmation;
 };
 
@@ -154,6 +155,9 @@ class EventLog {
               const bson::Document& concern, InsertReport* report) const;
   Result<Page> Query(const bson::Document& equality, bson::Date from, bson::Date to,
                      const PageRequest& page) const;
+  bson::Date Oldest() const;
+  Status Read(const std::vector<Unit>& units, const bson::Document& filter, int64_t limit,
+              std::vector<bson::Document>* documents) const;
   Result<std::vector<bson::Document>> Merged(const std::vector<Unit>& units,
                                              const bson::Document& filter, int64_t limit) const;
   // Takes the events out of the batch that an archive has.
