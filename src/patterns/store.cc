@@ -80,12 +80,15 @@ bool SameTexts(bson::View weights, const bson::Document& keys) {
   return texts == weights.Count();
 }
 
-// Whether a listed index has the same fields in the same order and directions, and is unique when
-// that is asked.
-bool Serves(bson::View listed, const bson::Document& keys, bool unique) {
+// Whether a listed index has the same fields in the same order and directions, is unique when that
+// is asked, and lets documents expire when they should.
+bool Serves(bson::View listed, const bson::Document& keys, const IndexSpec& wanted) {
   bson::Value found = listed["key"];
-  if (!found.is_document() ||
-      (unique && !(listed["unique"].type() == bson::Type::kBool && listed["unique"].AsBool()))) {
+  const bool unique = listed["unique"].type() == bson::Type::kBool && listed["unique"].AsBool();
+  const bson::Value expiry = listed["expireAfterSeconds"];
+  const int64_t expires = expiry.is_number() ? IntegerOf(expiry) : -1;
+  if (!found.is_document() || (wanted.unique && !unique) ||
+      (wanted.expire_after_seconds >= 0 && expires != wanted.expire_after_seconds)) {
     return false;
   }
   if (bson::Value weights = listed["weights"]; weights.is_document()) {
@@ -297,7 +300,7 @@ Result<std::vector<std::string>> Store::MissingIndexes(
       return listed.status();
     }
     while (listed.ok() && listed->Next()) {
-      found = found || Serves(listed->current(), keys, index.unique);
+      found = found || Serves(listed->current(), keys, index);
     }
     if (!found) {
       missing.push_back(IndexTitle(index));

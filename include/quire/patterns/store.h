@@ -85,7 +85,8 @@ class Store {
   Status Transact(const std::function<Status(const Store&)>& body) const;
 
   Status CreateIndexes(const std::vector<IndexSpec>& indexes) const;
-  // "collection {keys}" of each that does not exist (or is not unique and should be).
+  // "collection {keys}" of each that does not exist (or is not unique and should be, or lets
+  // documents expire at another age).
   Result<std::vector<std::string>> MissingIndexes(const std::vector<IndexSpec>& indexes) const;
 
  private:
