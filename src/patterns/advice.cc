@@ -17,7 +17,9 @@ constexpr Rule kRules[] = {
      "the children grow without a limit, and a document has one of 16 MiB"},
     {[](const ModelFacts& f) { return f.max_children > f.embed_limit; }, ModelChoice::kReference,
      "there are more children than one document should hold"},
-    {[](const ModelFacts& f) { return f.max_children * f.child_bytes > f.embed_bytes; },
+    {[](const ModelFacts& f) {
+       return f.child_bytes > 0 && f.max_children > f.embed_bytes / f.child_bytes;
+     },
      ModelChoice::kReference, "the children together are too large to travel with every read"},
     {[](const ModelFacts& f) { return f.queried_alone; }, ModelChoice::kReference,
      "children are looked for on their own in several ways"},

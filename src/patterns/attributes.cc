@@ -112,6 +112,12 @@ std::vector<IndexSpec> AttributeCatalog::Indexes() const {
   return indexes;
 }
 
+const std::vector<ShardKeySpec>& AttributeCatalog::ShardKeys() {
+  static const std::vector<ShardKeySpec> kKeys = {{kProducts, R"({"_id": "hashed"})"},
+                                                  Idempotency::ShardKey()};
+  return kKeys;
+}
+
 Status AttributeCatalog::Put(std::string_view id, const Attributes& attributes,
                              const CallKey& key) const {
   ASSIGN_OR_RETURN(OwnedValue properties, EncodeAttributes(attributes, encoding_));
@@ -139,33 +145,37 @@ Result<Attributes> AttributeCatalog::Get(std::string_view id) const {
   return DecodeAttributes((*found)["properties"], encoding_);
 }
 
+// The one value, and not the element of an array or what has no value: as pairs compare.
 Result<Document> AttributeCatalog::EqualityFilter(std::string_view name,
                                                   const bson::Value& value) const {
   ASSIGN_OR_RETURN(std::string field, EncodeName(name));
+  const Document element = Doc("$elemMatch", Doc("$eq", value));
   switch (encoding_) {
     case AttributeEncoding::kPairs:
       return Doc("properties", List(name, value));
     case AttributeEncoding::kKeyValue:
-      return Doc("properties", Doc("$elemMatch", Doc("k", name, "v", value)));
+      return Doc("properties",
+                 Doc("$elemMatch", Doc("k", name, "v", Doc("$eq", value, "$not", element))));
     case AttributeEncoding::kDocument:
       break;
   }
-  return Doc("properties." + field, value);
+  return Doc("properties." + field, Doc("$eq", value, "$exists", true, "$not", element));
 }
 
 Result<Document> AttributeCatalog::RangeFilter(std::string_view name, const bson::Value& lo,
                                                const bson::Value& hi) const {
   ASSIGN_OR_RETURN(std::string field, EncodeName(name));
+  const Document range = Doc("$gte", lo, "$lt", hi, "$not", Doc("$type", "array"));
   switch (encoding_) {
     case AttributeEncoding::kPairs:
       return Doc("properties",
                  Doc("$elemMatch", Doc("$gte", List(name, lo), "$lt", List(name, hi))));
     case AttributeEncoding::kKeyValue:
-      return Doc("properties", Doc("$elemMatch", Doc("k", name, "v", Doc("$gte", lo, "$lt", hi))));
+      return Doc("properties", Doc("$elemMatch", Doc("k", name, "v", range)));
     case AttributeEncoding::kDocument:
       break;
   }
-  return Doc("properties." + field, Doc("$gte", lo, "$lt", hi));
+  return Doc("properties." + field, range);
 }
 
 Result<std::vector<std::string>> AttributeCatalog::Ids(const Result<Document>& filter) const {

@@ -64,6 +64,29 @@ TEST_P(AttributesTest, EncodingsAnswerAlike) {
   }
 }
 
+// Values that MongoDB's dotted paths would find elsewhere, too: in arrays, and where there is none.
+TEST_P(AttributesTest, EncodingsAnswerAlikeForEveryValue) {
+  const Document values =
+      Doc("null", Value::Null(), "one", 1, "list", List(1, 2), "lists", List(List(1, 2), 3),
+          "document", Doc("$gt", 0), "text", "1", "empty", List());
+  for (AttributeEncoding encoding : kEncodings) {
+    World world(GetParam());
+    AttributeCatalog catalog(world.client, world.database, encoding, {"x"}, world.seams());
+    ASSERT_TRUE(catalog.CreateIndexes().ok());
+    for (const bson::Element& value : values.view()) {
+      ASSERT_TRUE(catalog.Put(value.name(), {{"x", OwnedValue(value.value())}}).ok());
+    }
+    ASSERT_TRUE(catalog.Put("none", {{"y", OwnedValue(Value(1))}}).ok());
+    for (const bson::Element& value : values.view()) {
+      auto found = catalog.FindByAttribute("x", value.value());
+      ASSERT_TRUE(found.ok()) << found.status().ToString();
+      EXPECT_EQ(*found, std::vector<std::string>{std::string(value.name())})
+          << static_cast<int>(encoding);
+    }
+    EXPECT_EQ(*catalog.FindByRange("x", Value(0), Value(9)), std::vector<std::string>{"one"});
+  }
+}
+
 TEST_P(AttributesTest, PutIsDoneOrNot) {
   for (AttributeEncoding encoding : kEncodings) {
     auto catalog = [&](World* world, const Seams& seams) {
@@ -162,15 +185,17 @@ TEST(FieldNamesTest, RandomDocumentsRoundTrip) {
   auto names = FieldNames::Make({{"aa", "b"}, {"b", "c"}, {"x", "aa"}});
   ASSERT_TRUE(names.ok());
   std::mt19937 random(3);
-  const char* const kNames[] = {"aa", "b", "c", "x", "~b", "~", "aa.b", "$b", "~~c.x"};
+  const char* const kNames[] = {"aa", "b", "c", "x", "~b", "~", "aa.b", "$b", "~~c.x", "$rename"};
   for (int i = 0; i < 500; ++i) {
     bson::Builder out;
     int open = 0;
     for (int field = 0; field < 12; ++field) {
       const char* name = kNames[random() % std::size(kNames)];
       if (random() % 3 == 0) {
-        out.BeginDocument(name);
+        random() % 2 == 0 ? out.BeginDocument(name) : out.BeginArray(name);
         ++open;
+      } else if (random() % 3 == 0) {
+        out.Append(name, kNames[random() % std::size(kNames)]);
       } else if (open > 0 && random() % 3 == 0) {
         out.End();
         --open;
@@ -193,6 +218,7 @@ TEST(FieldNamesTest, IsInjectiveAndVersioned) {
   EXPECT_TRUE(Is(FieldNames::Make({{"a", "x"}, {"a", "y"}}).status(), Error::kNameClash));
   for (const char* bad : {"", "a.b", "$a", "~a", "12"}) {
     EXPECT_TRUE(Is(FieldNames::Make({{"a", bad}}).status(), Error::kInvalidName)) << bad;
+    EXPECT_TRUE(Is(FieldNames::Make({{bad, "a"}}).status(), Error::kInvalidName)) << bad;
   }
   auto names = FieldNames::Make({{"name", "n"}});
   ASSERT_TRUE(names.ok());

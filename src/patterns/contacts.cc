@@ -258,45 +258,60 @@ Result<JobReport> Contacts::SweepOrphans(std::chrono::milliseconds grace) const 
   if (embedded()) {
     return JobReport{};
   }
-  auto sweep = [&](const Document& number, JobReport* report) -> Status {
-    report->examined += 1;
-    if (number["at"].AsDate().millis >= store_.Ago(grace).millis) {
-      report->skipped += 1;
-      return Status::Ok();
+  auto sweep = [&](const Document& number) -> Result<int64_t> {
+    if (number["at"].AsDate() >= store_.Ago(grace)) {
+      return 0;
     }
     Status alive = RequireContact(TextAt(number, "contact_id"));
     if (!Is(alive, Error::kNotFound)) {
-      return alive;
+      return alive.ok() ? Result<int64_t>(0) : alive;
     }
-    ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(kNumbers, Doc("_id", number["_id"])));
-    report->changed += deleted;
-    return store_.seams().After("contacts.sweep_orphans.c1");
+    const Document it = Doc("_id", number["_id"], "contact_id", number["contact_id"]);
+    ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteOne(kNumbers, it));
+    RETURN_IF_ERROR(store_.seams().After("contacts.sweep_orphans.c1"));
+    return deleted;
   };
-  return SweepLeased(store_,
-                     Lease(store_, "contacts.sweep_orphans", options_.worker, options_.lease),
-                     {.collection = kNumbers, .batch = kSweepBatch, .projection = {}}, sweep);
+  return SweepLeased(
+      store_, Lease(store_, "contacts.sweep_orphans", options_.worker, options_.lease),
+      {.collection = kNumbers, .batch = kSweepBatch, .projection = {}},
+      [&](const Document& number, JobReport* report) { return report->Count(sweep(number)); });
+}
+
+// Whether there is more. What was removed may have been added again since it was read.
+Result<bool> Contacts::ForgetRemoved(const char* collection, JobReport* report) const {
+  const Document old = Doc("$lt", store_.Ago(options_.tombstone_retention));
+  ASSIGN_OR_RETURN(auto removed, store_.Find(collection, Doc("removed", old),
+                                             {.projection = Doc("_id", 1), .limit = kSweepBatch}));
+  const auto examined = static_cast<int64_t>(removed.size());
+  if (examined > 0) {
+    std::vector<bson::OwnedValue> ids;
+    for (const Document& one : removed) {
+      ids.emplace_back(one["_id"]);
+    }
+    ASSIGN_OR_RETURN(
+        int64_t deleted,
+        store_.DeleteMany(collection, Doc("_id", Doc("$in", ListOf(ids)), "removed", old)));
+    *report += JobReport{.examined = examined, .changed = deleted, .skipped = examined - deleted};
+  }
+  return examined == kSweepBatch;
 }
 
 Result<JobReport> Contacts::PurgeKeys() const {
-  const Document old = Doc("removed", Doc("$lt", store_.Ago(options_.tombstone_retention)));
-  auto forget_removed = [&]() -> Result<JobReport> {
-    JobReport report;
-    int step = 1;
-    for (const char* collection : {kContacts, kNumbers}) {
-      ASSIGN_OR_RETURN(int64_t deleted, store_.DeleteMany(collection, old));
-      RETURN_IF_ERROR(store_.seams().After("contacts.purge_keys", ++step));
-      report += JobReport{.examined = deleted, .changed = deleted};
-      if (embedded()) {
-        break;
-      }
+  auto forget = [&](JobReport* report) -> Result<bool> {
+    ASSIGN_OR_RETURN(bool more, ForgetRemoved(kContacts, report));
+    RETURN_IF_ERROR(store_.seams().After("contacts.purge_keys.c2"));
+    if (!embedded()) {
+      ASSIGN_OR_RETURN(bool more_numbers, ForgetRemoved(kNumbers, report));
+      RETURN_IF_ERROR(store_.seams().After("contacts.purge_keys.c3"));
+      more = more || more_numbers;
     }
-    return report;
+    return more;
   };
   ASSIGN_OR_RETURN(JobReport keys,
                    calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
   ASSIGN_OR_RETURN(
       JobReport report,
-      RunLeased(Lease(store_, "contacts.purge", options_.worker, options_.lease), forget_removed));
+      RepeatLeased(Lease(store_, "contacts.purge", options_.worker, options_.lease), forget));
   return report += keys;
 }
 

@@ -73,6 +73,70 @@ TEST_P(ContactsTest, KeepsZeroesAndNumbers) {
   }
 }
 
+class QueryCounter : public QueryHook {
+ public:
+  void Asks(const Document& /*query*/) override { ++asked; }
+  int asked = 0;
+};
+
+TEST_P(ContactsTest, DocumentsAndReadsAreAsDescribed) {
+  for (const Design& design : kDesigns) {
+    World world(GetParam());
+    Contacts book = BookOf(&world, design);
+    ASSERT_TRUE(book.CreateIndexes().ok());
+    ASSERT_TRUE(book.Create("3", "Jenny", "01209").ok());
+    ASSERT_TRUE(book.AddNumber("3", "867-5309").ok() && book.AddNumber("3", "555-1212").ok());
+    const bool embedded = design.model == ContactModel::kEmbedded;
+    const Document contact = Doc("_id", "3", "name", "Jenny", "zip_code", "01209");
+    const Document whole = Doc("_id", "3", "name", "Jenny", "zip_code", "01209", "numbers",
+                               List("867-5309", "555-1212"));
+    EXPECT_EQ(world.All("contacts").at(0).bytes(), (embedded ? whole : contact).bytes());
+    const std::vector<Document> numbers = world.All("numbers");
+    ASSERT_EQ(numbers.size(), embedded ? 0u : 2u);
+    for (const Document& number : numbers) {
+      EXPECT_EQ(number.bytes(), Doc("_id", number["_id"].AsObjectId(), "contact_id", "3", "number",
+                                    TextAt(number, "number"), "at", world.clock.Now())
+                                    .bytes());
+    }
+    QueryCounter counter;
+    Seams seams = world.seams();
+    seams.queries = &counter;
+    EXPECT_TRUE(BookOf(&world, design, seams).Get("3").ok());
+    EXPECT_EQ(counter.asked, embedded ? 1 : 2);
+  }
+}
+
+TEST_P(ContactsTest, AFullContactRefuses) {
+  World world(GetParam());
+  Contacts book = BookOf(&world, kDesigns[0]);
+  ASSERT_TRUE(book.Create("1", "a", "0").ok());
+  const std::string large(6 << 20, '5');
+  ASSERT_TRUE(book.AddNumber("1", large + "1").ok() && book.AddNumber("1", large + "2").ok());
+  EXPECT_TRUE(Is(book.AddNumber("1", large + "3"), Error::kDocumentTooLarge));
+  EXPECT_EQ(book.Get("1")->numbers.size(), 2u);
+}
+
+TEST_P(ContactsTest, WhatWasRemovedIsForgottenInBatches) {
+  World world(GetParam());
+  Contacts book = BookOf(&world, kDesigns[1]);
+  ASSERT_TRUE(book.CreateIndexes().ok());
+  std::vector<Document> removed;
+  for (int i = 0; i < 1001; ++i) {
+    removed.push_back(Doc("_id", std::to_string(i), "contact_id", std::to_string(i), "number", "n",
+                          "removed", world.clock.Now()));
+  }
+  for (const char* collection : {"contacts", "numbers"}) {
+    ASSERT_TRUE(world.client.GetDatabase(world.database)
+                    .GetCollection(collection)
+                    .InsertMany(removed)
+                    .ok());
+  }
+  world.clock.Advance(std::chrono::hours(24));
+  EXPECT_EQ(book.PurgeKeys()->changed, 0);
+  world.clock.Advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(book.PurgeKeys()->changed, 2002);
+}
+
 // The same random history on each design gives the same answers.
 TEST_P(ContactsTest, ModelsAgree) {
   std::vector<std::string> answers;
@@ -353,6 +417,15 @@ TEST(AdviseTest, FollowsTheRules) {
       {"at the limit", {.max_children = 1000}, ModelChoice::kEmbed},
       {"above the limit", {.max_children = 1001}, ModelChoice::kReference},
       {"large", {.max_children = 11, .child_bytes = 100'000}, ModelChoice::kReference},
+      {"1 MiB", {.max_children = 16, .child_bytes = 65'536}, ModelChoice::kEmbed},
+      {"above 1 MiB", {.max_children = 16, .child_bytes = 65'537}, ModelChoice::kReference},
+      {"without end", {.max_children = INT64_MAX, .child_bytes = 1000}, ModelChoice::kReference},
+      {"atomic, queried alone",
+       {.max_children = 5, .queried_alone = true, .changed_atomically = true},
+       ModelChoice::kReference},
+      {"atomic, many to many",
+       {.max_children = 5, .changed_atomically = true, .parents_per_child = 3},
+       ModelChoice::kEmbed},
       {"queried alone", {.max_children = 5, .queried_alone = true}, ModelChoice::kReference},
       {"atomic", {.max_children = 5, .changed_atomically = true}, ModelChoice::kEmbed},
       {"many to many", {.max_children = 5, .parents_per_child = 3}, ModelChoice::kEmbedIds},

@@ -13,7 +13,8 @@ constexpr char kEscape = '~';
 
 Status CheckName(std::string_view name) {
   if (name.empty() || name.find_first_of(std::string_view(".\0", 2)) != std::string_view::npos ||
-      name.front() == '$' || name.front() == kEscape) {
+      name.front() == '$' || name.front() == kEscape ||
+      name.find_first_not_of("0123456789") == std::string_view::npos) {
     return MakeError(Error::kInvalidName, name);
   }
   return Status::Ok();
@@ -76,9 +77,6 @@ Status FieldNames::Add(const Pairs& pairs) {
   for (const auto& [from, to] : pairs) {
     RETURN_IF_ERROR(CheckName(from));
     RETURN_IF_ERROR(CheckName(to));
-    if (to.find_first_not_of("0123456789") == std::string::npos) {
-      return MakeError(Error::kInvalidName, to);
-    }
     if (!short_.emplace(from, to).second || !long_.emplace(to, from).second) {
       return MakeError(Error::kNameClash, from + " as " + to);
     }

@@ -97,4 +97,16 @@ Result<MigrationState> Migrations::GetState(std::string_view name) const {
   return MigrationState{std::string(TextAt(*found, "state")), IntegerAt(*found, "done")};
 }
 
+Result<std::vector<std::string>> Migrations::CheckInvariants() const {
+  std::vector<std::string> wrong;
+  for (const auto& [name, migration] : defined_) {
+    ASSIGN_OR_RETURN(MigrationState state, GetState(name));
+    ASSIGN_OR_RETURN(auto left, NextIds(migration, bson::Value()));
+    if (state.state == "complete" && !left.empty()) {
+      wrong.push_back("complete, but not for " + bson::ToJson(left[0]["_id"]) + ": " + name);
+    }
+  }
+  return wrong;
+}
+
 }  // namespace quire::patterns

@@ -54,18 +54,40 @@ class MigrationsTest : public ::testing::TestWithParam<Place> {
 };
 
 TEST_P(MigrationsTest, GoesInBatches) {
-  InsertNodes(&world_, 0, 25, false);
-  Migrations migrations = MigrationsOf(&world_, 10, world_.seams());
+  InsertNodes(&world_, 0, 250, false);
+  Migrations migrations = MigrationsOf(&world_, Migration().batch, world_.seams());
   EXPECT_EQ(migrations.GetState(kName)->state, "pending");
-  for (int64_t expected : {10, 10, 5}) {
+  const bson::Date started = world_.clock.Now();
+  for (int64_t expected : {100, 100, 50}) {
     EXPECT_EQ(*migrations.Step(kName), expected);
     EXPECT_EQ(migrations.GetState(kName)->state, "running");
+    world_.clock.Advance(std::chrono::minutes(1));
   }
   EXPECT_EQ(*migrations.Step(kName), 0);
   EXPECT_EQ(migrations.GetState(kName)->state, "complete");
-  EXPECT_EQ(migrations.GetState(kName)->done, 25);
+  EXPECT_EQ(migrations.GetState(kName)->done, 250);
+  const Document progress =
+      Doc("_id", kName, "batch", 100, "done", int64_t{250}, "started", started, "state", "complete",
+          "last_id", 249, "finished", world_.clock.Now());
+  EXPECT_EQ(world_.All("migrations").at(0).bytes(), progress.bytes())
+      << bson::ToJson(world_.All("migrations").at(0).view());
   EXPECT_EQ(*migrations.Step(kName), 0);
   EXPECT_TRUE(Is(migrations.Step("other").status(), Error::kUnknownMigration));
+}
+
+// Between the reading of the ids and their update.
+TEST_P(MigrationsTest, AValueWrittenMeanwhileStays) {
+  InsertNodes(&world_, 0, 3, false);
+  TestCrash pause;
+  pause.at = "migrations.step.c1";
+  pause.action = [&] {
+    EXPECT_TRUE(
+        world_.store.UpdateOne("nodes", Doc("_id", 1), Doc("$set", Doc("short", "own"))).ok());
+    return true;
+  };
+  EXPECT_EQ(*MigrationsOf(&world_, 10, world_.seams(&pause)).Step(kName), 2);
+  EXPECT_EQ(*world_.store.Count("nodes", Doc("_id", 1, "short", "own")), 1);
+  EXPECT_EQ(*world_.store.Count("nodes", Doc("short", "default")), 2);
 }
 
 TEST_P(MigrationsTest, CatchesWhatOldWritersInsertBehindIt) {
@@ -190,6 +212,7 @@ TEST_P(MigrationsTest, NodesAreCheckedAndFilled) {
   ASSERT_TRUE(found.ok());
   ASSERT_EQ(found->size(), 2u);
   EXPECT_EQ(TextAt((*found)[0], "short"), "default");
+  EXPECT_EQ((*found)[1]["schema_version"].type(), bson::Type::kInt32);
   EXPECT_EQ(IntegerAt((*found)[1], "schema_version"), 3);
   auto loaded = nodes.Load((*found)[0]["_id"]);
   ASSERT_TRUE(loaded.ok());

@@ -113,7 +113,12 @@ TEST_P(ProfiledCallsTest, Contacts) {
         EXPECT_TRUE(book.AddNumber("3", "m").ok());
         EXPECT_TRUE(book.RemoveNumber("3", "m").ok());
         EXPECT_TRUE(book.Delete("3").ok());
+        EXPECT_TRUE(book.AddNumber("4", "m", "add").ok());
+        EXPECT_TRUE(book.RemoveNumber("4", "m", "remove").ok());
+        EXPECT_TRUE(book.Delete("4", "delete").ok());
         EXPECT_TRUE(book.SweepOrphans(minutes(5)).ok());
+        world.clock.Advance(hours(25));
+        EXPECT_TRUE(book.PurgeKeys().ok());
       };
       EXPECT_GE(ExpectIndexed(&world, calls), 5);
     }

@@ -37,6 +37,7 @@ class AttributeCatalog {
                    std::vector<std::string> known = {}, const Seams& seams = {});
 
   std::vector<IndexSpec> Indexes() const;
+  static const std::vector<ShardKeySpec>& ShardKeys();
   Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
   Result<std::vector<std::string>> MissingIndexes() const {
     return store_.MissingIndexes(Indexes());
@@ -48,7 +49,9 @@ class AttributeCatalog {
   // Error: NotFound.
   Result<Attributes> Get(std::string_view id) const;
 
-  // The ids of the products with that attribute equal to `value`, or in [lo, hi), sorted.
+  // The ids of the products with that attribute equal to `value`, or in [lo, hi), sorted. An array
+  // equals only an array, and is in no range of values that are none. REQUIRES: lo and hi are of
+  // one type.
   Result<std::vector<std::string>> FindByAttribute(std::string_view name,
                                                    const bson::Value& value) const;
   Result<std::vector<std::string>> FindByRange(std::string_view name, const bson::Value& lo,

@@ -86,6 +86,7 @@ class Contacts {
                         const Claim& claim) const;
   Status AddReferenced(std::string_view id, std::string_view number, const Claim& claim) const;
   Status RemoveReferenced(std::string_view id, std::string_view number, const Claim& claim) const;
+  Result<bool> ForgetRemoved(const char* collection, JobReport* report) const;
   Status DeleteSteps(const Store& store, std::string_view id, const Claim& claim) const;
 
   ContactsOptions options_;

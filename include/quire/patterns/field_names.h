@@ -21,7 +21,7 @@ class FieldNames {
   using Pairs = std::vector<std::pair<std::string, std::string>>;  // long name, short name
 
   // Errors: NameClash (a name twice on one side), InvalidName (empty, with a dot, a NUL, a `$` or
-  // `~` in front, or a short name of digits only, which would look like an array's index).
+  // `~` in front, or of digits only, which would look like an array's index).
   static Result<FieldNames> Make(const Pairs& pairs);
   // The same and more, as the next version. Errors as above.
   Result<FieldNames> Extend(const Pairs& more) const;

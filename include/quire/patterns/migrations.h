@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "quire/patterns/error.h"
 #include "quire/patterns/store.h"
@@ -43,6 +44,10 @@ class Migrations {
   Result<int64_t> Step(std::string_view name) const;
   // Error: UnknownMigration.
   Result<MigrationState> GetState(std::string_view name) const;
+
+  // What is wrong, a line each: migrations that are complete though documents still look as before,
+  // which an old writer has inserted since.
+  Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
   Result<const Migration*> Defined(std::string_view name) const;
