@@ -17,6 +17,7 @@
 #include "quire/patterns/catalog.h"
 #include "quire/patterns/contacts.h"
 #include "quire/patterns/event_log.h"
+#include "quire/patterns/migrations.h"
 #include "quire/patterns/nodes.h"
 #include "quire/patterns/orders.h"
 #include "quire/patterns/reports.h"
@@ -70,6 +71,19 @@ TEST_P(InvariantsTest, Nodes) {
   // Of an older version: what it lacks is for a migration.
   breaking.Update("nodes", Doc("_id", 1),
                   Doc("$unset", Doc("width", 1), "$set", Doc("schema_version", 1)), {});
+}
+
+TEST_P(InvariantsTest, Migrations) {
+  Migrations migrations(world_.client, world_.database, world_.seams());
+  migrations.Define("m",
+                    {"nodes", Doc("short", Doc("$exists", false)), Doc("$set", Doc("short", ""))});
+  ASSERT_TRUE(world_.store.Insert("nodes", Doc("_id", 1)).ok());
+  EXPECT_TRUE(migrations.CheckInvariants()->empty());  // it has not begun
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(migrations.Step("m").ok());
+  }
+  Breaking breaking(&world_, migrations);
+  breaking.Insert("nodes", Doc("_id", 2), {"complete, but not for 2: m"});
 }
 
 TEST_P(InvariantsTest, Attributes) {
@@ -152,6 +166,20 @@ TEST_P(InvariantsTest, Reports) {
       breaking.Update("stats.monthly", Doc("_id", "200010/s/p"), Doc("$inc", Doc("daily.9", 1)),
                       {"daily.9 of 200010/s/p"});
     }
+  }
+}
+
+TEST_P(InvariantsTest, StripedReports) {
+  Reports reports(world_.client, world_.database, {.stripes = 2, .seams = world_.seams()});
+  const Date at = ToDate({2000, 10, 10, 23, 59, 30});
+  for (const char* batch : {"a", "b", "c"}) {
+    ASSERT_TRUE(reports.LogBatch(batch, world_.clock.Now(), {{at, "s", "/p#7", 2}}).ok());
+  }
+  Breaking breaking(&world_, reports);
+  for (const char* stripe : {"#0", "#1"}) {
+    const std::string month = std::string("200010/s/p#7") + stripe;
+    breaking.Update("stats.monthly", Doc("_id", month), Doc("$inc", Doc("daily.9", 1)),
+                    {"daily.9 of " + month});
   }
 }
 

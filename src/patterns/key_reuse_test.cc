@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A key stands for one call of content management, comments, ads or the social network with all its
-// arguments: with any other argument, and for any other call, it is refused.
+// A key stands for one call of the toolkit, orders, content management, comments, ads or the social
+// network with all its arguments: with any other argument, and for any other call, it is refused.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,6 +12,11 @@
 #include "patterns/test_cms.h"
 #include "patterns/test_comments.h"
 #include "patterns/test_social.h"
+#include "quire/patterns/attributes.h"
+#include "quire/patterns/contacts.h"
+#include "quire/patterns/nodes.h"
+#include "quire/patterns/orders.h"
+#include "quire/patterns/transfers.h"
 
 namespace quire::patterns {
 namespace {
@@ -44,6 +49,73 @@ void ExpectKeyStandsForOne(World* world, const std::vector<Call>& calls) {
 }
 
 class KeyReuseTest : public BothPlaces {};
+
+TEST_P(KeyReuseTest, Contacts) {
+  for (ContactModel model : {ContactModel::kEmbedded, ContactModel::kReferenced}) {
+    World world(GetParam());
+    const Contacts book(world.client, world.database, {.model = model, .seams = world.seams()});
+    ASSERT_TRUE(book.CreateIndexes().ok());
+    ASSERT_TRUE(book.Create("1", "a", "0").ok());
+    ExpectKeyStandsForOne(&world, {{"create",
+                                    [&] { return book.Create("2", "b", "0", kKey); },
+                                    {[&] { return book.Create("3", "b", "0", kKey); },
+                                     [&] { return book.Create("2", "c", "0", kKey); },
+                                     [&] { return book.Create("2", "b", "1", kKey); }}},
+                                   {"add",
+                                    [&] { return book.AddNumber("1", "n", kKey); },
+                                    {[&] { return book.AddNumber("2", "n", kKey); },
+                                     [&] { return book.AddNumber("1", "m", kKey); }}},
+                                   {"remove",
+                                    [&] { return book.RemoveNumber("1", "n", kKey); },
+                                    {[&] { return book.RemoveNumber("2", "n", kKey); },
+                                     [&] { return book.RemoveNumber("1", "m", kKey); }}},
+                                   {"delete", [&] { return book.Delete("1", kKey); }, {[&] {
+                                      return book.Delete("2", kKey);
+                                    }}}});
+  }
+}
+
+TEST_P(KeyReuseTest, AttributesNodesAccountsAndOrders) {
+  const AttributeCatalog catalog(world_.client, world_.database, AttributeEncoding::kKeyValue, {},
+                                 world_.seams());
+  auto put = [&](const char* id, const char* name, int value) -> std::function<Status()> {
+    return [=, &catalog] {
+      return catalog.Put(id, {{name, bson::OwnedValue(bson::Value(value))}}, kKey);
+    };
+  };
+  ExpectKeyStandsForOne(
+      &world_, {{"put", put("p", "a", 1), {put("q", "a", 1), put("p", "b", 1), put("p", "a", 2)}},
+                {"other", put("o", "a", 1), {}}});
+  Nodes nodes(world_.client, world_.database, world_.seams());
+  nodes.Register("page", {});
+  auto insert = [&](const char* url, const char* title) -> std::function<Status()> {
+    return [=, &nodes] {
+      return nodes.Insert(Doc("type", "page", "url", url, "title", title), kKey).status();
+    };
+  };
+  ExpectKeyStandsForOne(&world_, {{"insert", insert("/a", "A"), {insert("/b", "A")}},
+                                  {"other", insert("/a", "B"), {}}});
+  const Transfers bank(world_.client, world_.database, {.seams = world_.seams()});
+  auto open = [&](const char* id, int64_t balance) -> std::function<Status()> {
+    return [=, &bank] { return bank.OpenAccount(id, balance, kKey); };
+  };
+  ExpectKeyStandsForOne(&world_,
+                        {{"open", open("a", 1), {open("b", 1)}}, {"other", open("a", 2), {}}});
+  const Orders orders(world_.client, world_.database, world_.seams());
+  ASSERT_TRUE(orders.Create("o").ok());
+  auto add = [&](const char* order, const char* sku, int64_t price,
+                 int64_t quantity) -> std::function<Status()> {
+    return [=, &orders] { return orders.Add(order, sku, price, quantity, kKey); };
+  };
+  ExpectKeyStandsForOne(
+      &world_,
+      {{"create", [&] { return orders.Create("p", kKey); }, {[&] {
+          return orders.Create("q", kKey);
+        }}},
+       {"add",
+        add("o", "s", 1, 2),
+        {add("p", "s", 1, 2), add("o", "t", 1, 2), add("o", "s", 2, 2), add("o", "s", 1, 1)}}});
+}
 
 TEST_P(KeyReuseTest, Cms) {
   const Cms cms = CmsOf(&world_);

@@ -45,6 +45,14 @@ void AddCounts(bson::View document, const std::string& prefix, Counts* counts) {
   }
 }
 
+// The filter and one condition more.
+template <typename Condition>
+Document With(const Document& filter, std::string_view field, const Condition& condition) {
+  bson::Builder out;
+  out.AppendFields(filter).Append(field, condition);
+  return out.Finish();
+}
+
 int64_t DaysBetween(Date from, Date to) { return (to.millis - from.millis) / 86'400'000; }
 
 // FNV-1a: the same stripe for a batch in every process.
@@ -62,7 +70,7 @@ uint64_t HashOf(std::string_view text) {
 struct Reports::Target {
   std::string_view collection;
   std::string id;
-  Document metadata;  // as the dotted equalities of a filter
+  Document it;  // its _id and, as dotted equalities, its metadata: a router knows its shard
 
   bool operator<(const Target& other) const {
     return std::tie(collection, id) < std::tie(other.collection, other.id);
@@ -92,8 +100,8 @@ Reports::Target Reports::TargetOf(Date time, std::string_view site, std::string_
     id += "#" + std::to_string(stripe);
   }
   const Date date = BucketStart(time, monthly ? Level::kMonth : Level::kDay);
-  return {monthly ? kMonthly : kDaily, std::move(id),
-          Doc("metadata.site", site, "metadata.page", page, "metadata.date", date)};
+  Document it = Doc("_id", id, "metadata.site", site, "metadata.page", page, "metadata.date", date);
+  return {monthly ? kMonthly : kDaily, std::move(id), std::move(it)};
 }
 
 std::string Reports::MinuteSlot(const CivilTime& at) const {
@@ -117,19 +125,17 @@ std::map<std::string, int64_t> Reports::DailyCounts(const Hit& hit) const {
 // with this batch.
 Status Reports::Add(const Target& target, const std::map<std::string, int64_t>& counts,
                     std::string_view batch) const {
-  bson::Builder filter;
-  filter.Append("_id", target.id).AppendFields(target.metadata);
   bson::Builder increments;
   for (const auto& [path, count] : counts) {
     increments.Append(path, count);
   }
   Document update = Doc("$inc", increments.Finish());
+  Document guarded = target.it;
   if (!batch.empty()) {
-    filter.Append("batches", Doc("$ne", batch));
+    guarded = With(target.it, "batches", Doc("$ne", batch));
     update = MergeUpdates(
         update, Doc("$push", Doc("batches", Doc("$each", List(batch), "$slice", -kKeptBatches))));
   }
-  const Document guarded = filter.Finish();
   for (int i = 0; i < kAttempts; ++i) {
     Status status = store_.UpdateOne(target.collection, guarded, update, true).status();
     if (!IsDuplicateKey(status)) {
@@ -137,7 +143,7 @@ Status Reports::Add(const Target& target, const std::map<std::string, int64_t>& 
     }
     if (!batch.empty()) {
       ASSIGN_OR_RETURN(auto found,
-                       store_.FindOne(target.collection, Doc("_id", target.id, "batches", batch),
+                       store_.FindOne(target.collection, With(target.it, "batches", batch),
                                       {.projection = Doc("_id", 1)}));
       if (found) {
         return Status::Ok();
@@ -225,11 +231,9 @@ Status Reports::Preallocate(Date day, std::string_view site, std::string_view pa
         continue;
       }
       const Target target = TargetOf(day, site, page, monthly, stripe);
-      bson::Builder filter;
-      filter.Append("_id", target.id).AppendFields(target.metadata);
       const Date start = BucketStart(day, monthly ? Level::kMonth : Level::kDay);
       Status status = store_
-                          .UpdateOne(target.collection, filter.Finish(),
+                          .UpdateOne(target.collection, target.it,
                                      Doc("$setOnInsert", Zeros(monthly, start)), true)
                           .status();
       if (!IsDuplicateKey(status)) {
@@ -277,7 +281,7 @@ Result<Document> Reports::MonthFromDays(Date start, std::string_view site, std::
   for (Date day = start; day.millis < NextBucket(start, Level::kMonth).millis;
        day = NextBucket(day, Level::kDay)) {
     const Target target = TargetOf(day, site, page, false, stripe);
-    ASSIGN_OR_RETURN(auto found, store_.FindOne(kDaily, Doc("_id", target.id)));
+    ASSIGN_OR_RETURN(auto found, store_.FindOne(kDaily, target.it));
     int64_t sum = 0;
     for (int hour = 0; found && hour < 24; ++hour) {
       sum += IntegerAt(*found, "hourly." + std::to_string(hour));
@@ -305,15 +309,15 @@ Status Reports::RebuildMonth(Date month, std::string_view site, std::string_view
     const Target target = TargetOf(start, site, page, true, stripe);
     bool written = false;
     for (int i = 0; i < kAttempts && !written; ++i) {
-      ASSIGN_OR_RETURN(auto before, store_.FindOne(kMonthly, Doc("_id", target.id)));
+      ASSIGN_OR_RETURN(auto before, store_.FindOne(kMonthly, target.it));
       ASSIGN_OR_RETURN(Document update, MonthFromDays(start, site, page, stripe));
-      bson::Builder filter;
-      filter.Append("_id", target.id).AppendFields(target.metadata);
+      Document unchanged = target.it;
       for (const char* field : {"daily", "batches"}) {
         const bson::Value value = before ? (*before)[field] : bson::Value();
-        Put(&filter, field, value.missing() ? Doc("$exists", false) : Doc("$eq", value));
+        unchanged =
+            With(unchanged, field, value.missing() ? Doc("$exists", false) : Doc("$eq", value));
       }
-      Result<int64_t> matched = store_.UpdateOne(kMonthly, filter.Finish(), update, !before);
+      Result<int64_t> matched = store_.UpdateOne(kMonthly, unchanged, update, !before);
       if (!IsDuplicateKey(matched.status())) {
         RETURN_IF_ERROR(matched.status());
         written = *matched == 1;

@@ -64,17 +64,130 @@ TEST_P(ReportsTest, DocumentsAreAsDescribed) {
     ASSERT_TRUE(daily.ok() && *daily);
     const std::string text = bson::ToJson((*daily)->view());
     EXPECT_NE(text.find(kMinutes[static_cast<int>(layout)]), std::string::npos) << text;
-    EXPECT_EQ(IntegerAt(**daily, "hourly.23"), 1);
-    EXPECT_EQ(At(**daily, "metadata.date").AsDate().millis, ToDate({2000, 10, 10, 0, 0, 0}).millis);
-    EXPECT_EQ((*daily)->view().Has("daily"), layout != ReportLayout::kSplit);
+    const int64_t one = 1;
+    const bool split = layout == ReportLayout::kSplit;
+    auto about = [](const Date& date) {
+      return Doc("date", date, "page", "/apache_pb.gif", "site", "site-1");
+    };
+    const Document day = Doc("metadata", about(ToDate({2000, 10, 10, 0, 0, 0})), "hourly",
+                             Doc("23", one), "daily", one);
+    const Document month =
+        Doc("metadata", about(ToDate({2000, 10, 1, 0, 0, 0})), "daily", Doc("10", one));
+    for (const char* field : {"metadata", "hourly", "daily"}) {
+      const bool absent = split && field == std::string("daily");
+      EXPECT_TRUE((**daily)[field].BinaryEquals(absent ? bson::Value() : day[field])) << field;
+    }
     auto monthly = world.store.FindOne("stats.monthly", Doc("_id", "200010/site-1/apache_pb.gif"));
-    ASSERT_EQ(monthly->has_value(), layout == ReportLayout::kSplit);
-    EXPECT_TRUE(!*monthly || IntegerAt(**monthly, "daily.10") == 1);
-    auto half_hours = reports.Series("site-1", "/apache_pb.gif", ToDate({2000, 10, 10, 23, 30, 0}),
-                                     ToDate({2000, 10, 11, 0, 30, 0}), Level::kMinute);
-    EXPECT_EQ(half_hours->size(), 60u);
-    EXPECT_EQ((*half_hours)[29].hits, 1);
+    ASSERT_EQ(monthly->has_value(), split);
+    for (const char* field : {"metadata", "daily"}) {
+      EXPECT_TRUE(!split || (**monthly)[field].BinaryEquals(month[field])) << field;
+    }
   }
+}
+
+// The filter of the last query.
+class LastQuery : public QueryHook {
+ public:
+  void Asks(const Document& query) override { filter = Document(query["filter"].AsDocument()); }
+  Document filter;
+};
+
+TEST_P(ReportsTest, AnHourAtMidnightReadsTwoDocuments) {
+  for (ReportLayout layout : kLayouts) {
+    World world(GetParam());
+    LastQuery last;
+    Seams seams = world.seams();
+    seams.queries = &last;
+    Reports reports = ReportsOf(&world, layout, seams);
+    const Date from = ToDate({2000, 10, 10, 23, 30, 0});
+    const Date to = ToDate({2000, 10, 11, 0, 30, 0});
+    for (int64_t at : {from.millis - kDay, from.millis - 1, from.millis, to.millis - 1, to.millis,
+                       to.millis + kDay}) {
+      ASSERT_TRUE(reports.LogHit({Date{at}, "s", "/p", 1}).ok());
+    }
+    auto points = reports.Series("s", "/p", from, to, Level::kMinute);
+    ASSERT_EQ(points->size(), 60u);
+    EXPECT_EQ(*world.store.Count("stats.daily", last.filter), 2);
+    for (size_t i = 0; i < 60; ++i) {
+      EXPECT_EQ((*points)[i].start.millis, from.millis + static_cast<int64_t>(i) * 60'000);
+      EXPECT_EQ((*points)[i].hits, i == 0 || i == 59 ? 1 : 0) << i;
+    }
+  }
+}
+
+TEST_P(ReportsTest, MonthsHaveTheirDays) {
+  for (ReportLayout layout : kLayouts) {
+    World world(GetParam());
+    Reports reports = ReportsOf(&world, layout);
+    ASSERT_TRUE(reports.LogHit({ToDate({2024, 2, 29, 23, 59, 59}), "s", "/p", 3}).ok());
+    auto days = reports.Series("s", "/p", ToDate({2023, 2, 1, 0, 0, 0}),
+                               ToDate({2024, 3, 1, 0, 0, 0}), Level::kDay);
+    EXPECT_EQ(days->size(), 28u + 366u);  // from a February that has no 29th to one that has
+    EXPECT_EQ(days->back().hits, 3);
+    EXPECT_EQ(Sum(*days), 3);
+  }
+}
+
+TEST_P(ReportsTest, PreallocatedDocumentsHaveEverySlot) {
+  for (ReportLayout layout : kLayouts) {
+    World world(GetParam());
+    Reports reports = ReportsOf(&world, layout);
+    ASSERT_TRUE(reports.Preallocate(ToDate({2024, 2, 10, 5, 0, 0}), "s", "/p").ok());
+    auto daily = world.store.FindOne("stats.daily", Doc("_id", "20240210/s/p"));
+    ASSERT_TRUE(daily.ok() && *daily);
+    EXPECT_EQ(At(**daily, "hourly").AsDocument().Count(), 24u);
+    const bson::View minutes = At(**daily, "minute").AsDocument();
+    EXPECT_EQ(minutes.Count(), layout == ReportLayout::kFlat ? 1440u : 24u);
+    EXPECT_TRUE(layout == ReportLayout::kFlat || minutes["23"].AsDocument().Count() == 60u);
+    const std::string before(world.All("stats.daily").at(0).bytes());
+    ASSERT_TRUE(reports.Preallocate(ToDate({2024, 2, 10, 6, 0, 0}), "s", "/p").ok());
+    EXPECT_EQ(world.All("stats.daily").at(0).bytes(), before);
+    EXPECT_EQ(world.All("stats.monthly").size(), layout == ReportLayout::kSplit ? 1u : 0u);
+    EXPECT_EQ(Sum(*reports.Series("s", "/p", ToDate({2024, 2, 1, 0, 0, 0}),
+                                  ToDate({2024, 3, 1, 0, 0, 0}), Level::kHour)),
+              0);
+  }
+}
+
+// One write per document, whatever the number of its hits.
+TEST_P(ReportsTest, BatchesAreSummedFirst) {
+  for (ReportLayout layout : kLayouts) {
+    World world(GetParam());
+    std::vector<Hit> hits;
+    for (int i = 0; i < 20; ++i) {
+      hits.push_back({ToDate({2024, 1, 1 + i % 2, i, 0, 0}), "s", "/p", 1});
+    }
+    TestFaults writes;
+    Reports reports = ReportsOf(&world, layout, world.seams(nullptr, &writes));
+    ASSERT_TRUE(reports.LogBatch("b", world.clock.Now(), hits).ok());
+    EXPECT_EQ(writes.writes, layout == ReportLayout::kSplit ? 3 : 2);
+    EXPECT_EQ(Sum(*reports.Series("s", "/p", ToDate({2024, 1, 1, 0, 0, 0}),
+                                  ToDate({2024, 1, 3, 0, 0, 0}), Level::kDay)),
+              20);
+  }
+}
+
+TEST_P(ReportsTest, TheLastThousandBatchesAreKept) {
+  World world(GetParam());
+  Reports reports = ReportsOf(&world, ReportLayout::kFlat);
+  const Hit hit{ToDate({2024, 1, 1, 0, 0, 0}), "s", "/p", 1};
+  ASSERT_TRUE(reports.LogBatch("first", world.clock.Now(), {hit}).ok());
+  std::vector<std::string> others;
+  for (int i = 0; i < 999; ++i) {
+    others.push_back("b" + std::to_string(i));
+  }
+  ASSERT_TRUE(world.store
+                  .UpdateOne("stats.daily", Doc("_id", "20240101/s/p"),
+                             Doc("$push", Doc("batches", Doc("$each", ListOf(others)))))
+                  .ok());
+  ASSERT_TRUE(reports.LogBatch("first", world.clock.Now(), {hit}).ok());  // a repeat
+  EXPECT_EQ(IntegerAt(world.All("stats.daily").at(0), "daily"), 1);
+  ASSERT_TRUE(reports.LogBatch("last", world.clock.Now(), {hit}).ok());
+  const Document day = world.All("stats.daily").at(0);
+  EXPECT_EQ(IntegerAt(day, "daily"), 2);
+  EXPECT_EQ(day["batches"].AsArray().Count(), 1000u);
+  EXPECT_FALSE(Holds(day["batches"], bson::Value("first")));
+  EXPECT_TRUE(Holds(day["batches"], bson::Value("last")));
 }
 
 TEST_P(ReportsTest, LayoutsGiveEqualSeries) {
@@ -295,8 +408,10 @@ TEST_P(ReportsTest, NamesBatchesAndIndexes) {
   EXPECT_TRUE(Is(reports.LogHit({now, "", "/p", 1}), Error::kInvalidName));
   EXPECT_TRUE(Is(reports.LogHit({now, "a", "p", 1}), Error::kInvalidName));
   EXPECT_TRUE(Is(reports.LogBatch("", now, {}), Error::kInvalidName));
-  EXPECT_TRUE(Is(reports.LogBatch("b", Date{now.millis - 2 * kHour}, {{now, "a", "/p", 1}}),
+  EXPECT_TRUE(Is(reports.LogBatch("b", Date{now.millis - kHour - 1}, {{now, "a", "/p", 1}}),
                  Error::kStaleBatch));
+  EXPECT_TRUE(world.All("stats.daily").empty());
+  EXPECT_TRUE(reports.LogBatch("b", Date{now.millis - kHour}, {{now, "b", "/p", 1}}).ok());
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(reports.LogHit({Date{now.millis - i * kDay}, "a", "/p", 1}).ok());
   }

@@ -25,7 +25,8 @@ struct ReportsOptions {
   ReportLayout layout = ReportLayout::kSplit;
   // Of one page; above 0, hits make the next day's document beforehand with that chance.
   int64_t expected_hits_per_day = 0;
-  // Documents a page's day is spread over, for one very busy page.
+  // Documents a page's day is spread over, for one very busy page. Like the layout the same for all
+  // that write to the database.
   int32_t stripes = 1;
   // How old a batch may be: within it no document gets more than 1000 batches.
   std::chrono::milliseconds batch_retention = std::chrono::hours(1);
