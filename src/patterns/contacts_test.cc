@@ -247,6 +247,26 @@ TEST_P(ContactsTest, YoungOrphansAreLeft) {
   EXPECT_EQ(book.SweepOrphans(minutes(5))->changed, 1);
 }
 
+TEST_P(ContactsTest, OneFailureDoesNotStopTheSweeper) {
+  World world(GetParam());
+  Contacts book = BookOf(&world, kDesigns[1]);
+  ASSERT_TRUE(book.CreateIndexes().ok());
+  for (const char* id : {"1", "2", "3"}) {
+    ASSERT_TRUE(book.Create(id, "a", "0").ok());
+    ASSERT_TRUE(book.AddNumber(id, "n").ok());
+    ASSERT_TRUE(world.store.DeleteOne("contacts", Doc("_id", id)).ok());
+  }
+  world.clock.Advance(minutes(6));
+  TestFaults faults;
+  faults.at = 2;  // the first is that of the lease
+  faults.fault = FaultHook::Fault::kFailBefore;
+  auto report = BookOf(&world, kDesigns[1], world.seams(nullptr, &faults)).SweepOrphans(minutes(5));
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->errors, 1);
+  EXPECT_EQ(report->changed, 2);
+  EXPECT_EQ(world.All("numbers").size(), 1u);
+}
+
 TEST_P(ContactsTest, ManyThreadsAddAndRemove) {
   for (const Design& design : kDesigns) {
     World world(GetParam());
