@@ -66,7 +66,7 @@ int64_t ReadLine(std::istream* file, std::string* line) {
 fs::path ReserveName(const fs::path& folder, const fs::path& name) {
   for (int i = 0; i < kMaxSameNames; ++i) {
     const std::string number = i == 0 ? "" : "." + std::to_string(i);
-    const fs::path path = folder / (name.stem().string() + number + name.extension().string());
+    fs::path path = folder / (name.stem().string() + number + name.extension().string());
     const int made = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (made >= 0) {
       close(made);
