@@ -240,25 +240,11 @@ Status AdNetwork::Count(std::string_view campaign, std::string_view zone, std::s
     increments.Append(base + "conversions", counts.conversions);
   }
   const Document sums = increments.Finish();
-  auto count = [&](const Claim& claim) -> Result<Document> {
-    for (int i = 0; i < kAttempts; ++i) {
-      Status status = store_
-                          .UpdateOne(kAdStats, Unmarked(Doc("_id", campaign), claim),
-                                     Marking(Doc("$inc", sums), claim), true)
-                          .status();
-      if (!IsDuplicateKey(status)) {
-        RETURN_IF_ERROR(status);
-        RETURN_IF_ERROR(store_.seams().After("ads.count.c1"));
-        return Document();
-      }
-      ASSIGN_OR_RETURN(auto stats, store_.FindOne(kAdStats, Doc("_id", campaign)));
-      if (stats && Marked(*stats, claim)) {
-        return Document();
-      }
-    }
-    return MakeError(Error::kContention, campaign);
+  auto count = [&](const Claim& claim) -> Status {
+    RETURN_IF_ERROR(UpsertOnce(store_, kAdStats, campaign, Doc("$inc", sums), claim));
+    return store_.seams().After("ads.count.c1");
   };
-  return calls_.Once("ads.count", key, Doc("campaign", campaign, "sums", sums), count).status();
+  return calls_.DoOnce("ads.count", key, Doc("campaign", campaign, "sums", sums), count);
 }
 
 Result<std::map<std::string, AdCounts>> AdNetwork::Counts(std::string_view campaign,

@@ -78,10 +78,6 @@ class CommentArray : public CommentStorage {
                                         Doc("$project", Doc("n", Doc("$size", "$comments")))}));
     return counted.empty() ? 0 : IntegerAt(counted.front(), "n");
   }
-  Result<bool> Recount(std::string_view) const override { return false; }  // nothing is cached
-  Result<std::vector<std::string>> CheckDocuments(std::string_view) const override {
-    return std::vector<std::string>();
-  }
 
  private:
   Store store_;

@@ -103,10 +103,6 @@ class CommentDocuments : public CommentStorage {
   Result<int64_t> Count(std::string_view discussion) const override {
     return store_.Count(kComments, Doc("discussion_id", discussion));
   }
-  Result<bool> Recount(std::string_view) const override { return false; }  // nothing is cached
-  Result<std::vector<std::string>> CheckDocuments(std::string_view) const override {
-    return std::vector<std::string>();
-  }
 
  private:
   Store store_;

@@ -53,10 +53,12 @@ class CommentStorage {
   virtual Result<DiscussionPage> Threaded(std::string_view discussion, const std::string& top,
                                           const PageRequest& page) const = 0;
   virtual Result<int64_t> Count(std::string_view discussion) const = 0;
-  // Computes what is cached of the discussion anew: whether it was another.
-  virtual Result<bool> Recount(std::string_view discussion) const = 0;
-  // What is wrong with the documents of this design.
-  virtual Result<std::vector<std::string>> CheckDocuments(std::string_view discussion) const = 0;
+  // Computes what is cached of the discussion anew: whether it was another. Most cache nothing.
+  virtual Result<bool> Recount(std::string_view /*discussion*/) const { return false; }
+  // What is wrong with the documents of this design; nothing can be unless it says so.
+  virtual Result<std::vector<std::string>> CheckDocuments(std::string_view /*discussion*/) const {
+    return std::vector<std::string>();
+  }
 };
 
 std::unique_ptr<CommentStorage> MakeCommentDocuments(const Store& store);

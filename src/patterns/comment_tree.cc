@@ -178,7 +178,6 @@ class CommentTree : public CommentStorage {
                                                 {.projection = Doc("count", 1)}));
     return found ? IntegerAt(*found, "count") : 0;
   }
-  Result<bool> Recount(std::string_view) const override { return false; }  // always right
 
   // Every comment lies in what its slug says it replies to.
   Result<std::vector<std::string>> CheckDocuments(std::string_view discussion) const override {

@@ -78,13 +78,7 @@ bson::Date EventLog::Oldest() const {
 
 Result<Page> EventLog::Query(const Document& equality, bson::Date from, bson::Date to,
                              const PageRequest& page) const {
-  Document after;
-  if (!page.after.empty()) {
-    ASSIGN_OR_RETURN(after, DecodePageEnd(page.after, {"time", "_id"}));
-    if (after["time"].type() != bson::Type::kDate) {
-      return MakeError(Error::kBadCursor, page.after);
-    }
-  }
+  ASSIGN_OR_RETURN(const Document after, DecodeTimedPageEnd(page.after));
   from = std::max(from, Oldest());
   ASSIGN_OR_RETURN(const std::vector<Unit> units,
                    units_->Existing(after.empty() ? from : after["time"].AsDate(), to));

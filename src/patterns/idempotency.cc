@@ -16,6 +16,7 @@ using bson::Document;
 constexpr char kCalls[] = "idempotency";
 constexpr int32_t kKeptMarks = 100;
 constexpr int64_t kPurgeBatch = 500;
+constexpr int kAttempts = 10;
 
 // What a finished call told its first caller.
 Result<Document> OutcomeOf(const Document& call) {
@@ -167,6 +168,24 @@ Document Marking(const Document& update, const Claim& claim) {
 
 bool Marked(bson::View document, const Claim& claim) {
   return claim.keyed && Holds(document["marks"], bson::Value(claim.id));
+}
+
+// The upsert of a document that is marked meets its _id; so does one of two that make it.
+Status UpsertOnce(const Store& store, std::string_view collection, std::string_view id,
+                  const Document& update, const Claim& claim) {
+  const Document by_id = Doc("_id", id);
+  for (int i = 0; i < kAttempts; ++i) {
+    Status status =
+        store.UpdateOne(collection, Unmarked(by_id, claim), Marking(update, claim), true).status();
+    if (!IsDuplicateKey(status)) {
+      return status;
+    }
+    ASSIGN_OR_RETURN(auto found, store.FindOne(collection, by_id));
+    if (found && Marked(*found, claim)) {
+      return Status::Ok();
+    }
+  }
+  return MakeError(Error::kContention, id);
 }
 
 Status InsertOnce(const Store& store, std::string_view collection, const Document& document,

@@ -63,25 +63,11 @@ Status Inventory::Restock(std::string_view sku, int64_t quantity, const CallKey&
   }
   const Document update =
       Doc("$inc", Doc("qty", quantity), "$setOnInsert", Doc("carted", List(), "sold", int64_t{0}));
-  return calls_.DoOnce(
-      "inventory.restock", key, Doc("sku", sku, "qty", quantity),
-      [&](const Claim& claim) -> Status {
-        for (int i = 0; i < 5; ++i) {
-          Status status = store_
-                              .UpdateOne(kProduct, Unmarked(Doc("_id", sku), claim),
-                                         Marking(update, claim), true)
-                              .status();
-          if (!IsDuplicateKey(status)) {
-            RETURN_IF_ERROR(status);
-            return store_.seams().After("inventory.restock.c1");
-          }
-          ASSIGN_OR_RETURN(auto product, store_.FindOne(kProduct, Doc("_id", sku)));
-          if (product && Marked(*product, claim)) {
-            return Status::Ok();
-          }
-        }
-        return MakeError(Error::kContention, sku);
-      });
+  return calls_.DoOnce("inventory.restock", key, Doc("sku", sku, "qty", quantity),
+                       [&](const Claim& claim) -> Status {
+                         RETURN_IF_ERROR(UpsertOnce(store_, kProduct, sku, update, claim));
+                         return store_.seams().After("inventory.restock.c1");
+                       });
 }
 
 Status Inventory::WriteOff(std::string_view sku, int64_t quantity, const CallKey& key) const {

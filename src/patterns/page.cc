@@ -90,6 +90,15 @@ Result<bson::Document> DecodePageEnd(std::string_view text,
   return next == names.size() ? std::move(key) : MakeError(Error::kBadCursor, text);
 }
 
+Result<bson::Document> DecodeTimedPageEnd(std::string_view text) {
+  if (text.empty()) {
+    return bson::Document();
+  }
+  Result<bson::Document> key = DecodePageEnd(text, {"time", "_id"});
+  return key.ok() && (*key)["time"].type() != bson::Type::kDate ? MakeError(Error::kBadCursor, text)
+                                                                : key;
+}
+
 Result<int64_t> PlaceIn(const bson::Document& key, std::string_view name, int64_t first) {
   const bson::Value place = key[name];
   const bool whole = place.type() == bson::Type::kInt32 || place.type() == bson::Type::kInt64;

@@ -267,13 +267,7 @@ Result<PerfInsertReport> Perf::StoreDay(const Day& day, const std::vector<Docume
 
 Result<Page> Perf::Query(const Document& equality, Date from, Date to,
                          const PageRequest& page) const {
-  Document after;
-  if (!page.after.empty()) {
-    ASSIGN_OR_RETURN(after, DecodePageEnd(page.after, {"time", "_id"}));
-    if (after["time"].type() != bson::Type::kDate) {
-      return MakeError(Error::kBadCursor, page.after);
-    }
-  }
+  ASSIGN_OR_RETURN(const Document after, DecodeTimedPageEnd(page.after));
   const Date start = after.empty() ? from : std::max(from, after["time"].AsDate());
   bson::Builder filter;
   filter.AppendFields(equality).Append("GeneratedOn", Doc("$gte", start, "$lt", to));

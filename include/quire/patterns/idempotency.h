@@ -72,6 +72,11 @@ bson::Document Unmarked(const bson::Document& filter, const Claim& claim);
 bson::Document Marking(const bson::Document& update, const Claim& claim);
 bool Marked(bson::View document, const Claim& claim);
 
+// Changes the document of that _id, or makes it, once for all holders of the claim. Error:
+// Contention.
+Status UpsertOnce(const Store& store, std::string_view collection, std::string_view id,
+                  const bson::Document& update, const Claim& claim);
+
 // Inserts a document, which has an _id of the caller's choice, with the claim's id in `call` (not
 // without a key): all holders of the claim may. Error: DuplicateKey (of another call's).
 Status InsertOnce(const Store& store, std::string_view collection, const bson::Document& document,

@@ -27,6 +27,9 @@ std::string EncodePageEnd(const bson::Document& key);
 // It again. Error: BadCursor when the text is not one, or its fields are not `names` in order.
 Result<bson::Document> DecodePageEnd(std::string_view text,
                                      const std::vector<std::string_view>& names);
+// The same for lists by time: {time, _id}, or nothing when `text` is empty. Error: BadCursor, also
+// when the time is no date.
+Result<bson::Document> DecodeTimedPageEnd(std::string_view text);
 // The place in a list that `key` has under `name`. Error: BadCursor when it is no whole number or
 // lies before `first`.
 Result<int64_t> PlaceIn(const bson::Document& key, std::string_view name, int64_t first);
