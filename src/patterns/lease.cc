@@ -51,10 +51,8 @@ Status Lease::Release() {
       .status();
 }
 
-namespace {
-
-Result<JobReport> Hold(Lease* lease,
-                       const std::function<Result<JobReport>(const Document& state)>& job) {
+Result<JobReport> HoldLease(Lease* lease,
+                            const std::function<Result<JobReport>(const Document& state)>& job) {
   ASSIGN_OR_RETURN(auto state, lease->Acquire());
   if (!state) {
     return JobReport{.skipped = 1};
@@ -67,14 +65,12 @@ Result<JobReport> Hold(Lease* lease,
   return report;
 }
 
-}  // namespace
-
 Result<JobReport> RunLeased(Lease lease, const std::function<Result<JobReport>()>& job) {
-  return Hold(&lease, [&](const Document&) { return job(); });
+  return HoldLease(&lease, [&](const Document&) { return job(); });
 }
 
 Result<JobReport> RepeatLeased(Lease lease, const std::function<Result<bool>(JobReport*)>& batch) {
-  return Hold(&lease, [&](const Document& state) -> Result<JobReport> {
+  return HoldLease(&lease, [&](const Document& state) -> Result<JobReport> {
     JobReport report;
     for (;;) {
       ASSIGN_OR_RETURN(bool more, batch(&report));
@@ -106,7 +102,7 @@ Result<JobReport> SweepLeased(const Store& store, Lease lease, const Sweep& swee
       RETURN_IF_ERROR(lease.Save(Doc("after", after)));
     }
   };
-  return Hold(&lease, [&](const Document& state) -> Result<JobReport> {
+  return HoldLease(&lease, [&](const Document& state) -> Result<JobReport> {
     const bson::OwnedValue stopped(state["after"]);
     RETURN_IF_ERROR(visit_range(stopped, {}));
     if (!stopped.value().missing()) {

@@ -155,13 +155,13 @@ Result<std::vector<std::string>> Perf::Dirty(const bson::Value& last_run) const 
 // count.
 Result<JobReport> Perf::Rollup() const {
   Lease lease(store_, kJob, options_.worker, options_.lease);
-  ASSIGN_OR_RETURN(auto state, lease.Acquire());
-  if (!state) {
-    return JobReport{.skipped = 1};
-  }
+  return HoldLease(&lease, [&](const Document& state) { return RollupHeld(&lease, state); });
+}
+
+Result<JobReport> Perf::RollupHeld(Lease* lease, const Document& state) const {
   RETURN_IF_ERROR(store_.seams().After("perf.rollup.c1"));
   const Date cutoff = store_.Ago(options_.delay);
-  ASSIGN_OR_RETURN(auto dirty, Dirty((*state)["last_run"]));
+  ASSIGN_OR_RETURN(auto dirty, Dirty(state["last_run"]));
   JobReport report;
   std::map<std::string, int64_t> counts;
   std::set<std::string> months;
@@ -169,23 +169,22 @@ Result<JobReport> Perf::Rollup() const {
   for (const std::string& day : dirty) {
     report.examined += 1;
     months.insert(day.substr(0, 6));
-    ASSIGN_OR_RETURN(counts[day], SumDay(DayOf(StartOf(day)), lease.token(), &report));
+    ASSIGN_OR_RETURN(counts[day], SumDay(DayOf(StartOf(day)), lease->token(), &report));
     RETURN_IF_ERROR(store_.seams().After("perf.rollup", ++step));
-    RETURN_IF_ERROR(lease.Save(*state));
+    RETURN_IF_ERROR(lease->Save(state));
   }
   for (const std::string& month : months) {
-    RETURN_IF_ERROR(SumMonth(month, lease.token(), &report));
+    RETURN_IF_ERROR(SumMonth(month, lease->token(), &report));
     RETURN_IF_ERROR(store_.seams().After("perf.rollup", ++step));
   }
   for (const auto& [day, count] : counts) {
-    const Document not_later = Doc("_id", day, "token", Doc("$not", Doc("$gt", lease.token())));
-    const Document summed = Doc("$set", Doc("count", count, "token", lease.token()));
+    const Document not_later = Doc("_id", day, "token", Doc("$not", Doc("$gt", lease->token())));
+    const Document summed = Doc("$set", Doc("count", count, "token", lease->token()));
     RETURN_IF_ERROR(store_.UpdateOne(kPerfCatalog, not_later, summed).status());
     RETURN_IF_ERROR(store_.seams().After("perf.rollup", ++step));
   }
-  RETURN_IF_ERROR(lease.Save(Doc("last_run", cutoff)));
+  RETURN_IF_ERROR(lease->Save(Doc("last_run", cutoff)));
   RETURN_IF_ERROR(store_.seams().After("perf.rollup", ++step));
-  RETURN_IF_ERROR(lease.Release());
   return report;
 }
 

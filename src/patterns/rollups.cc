@@ -6,7 +6,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
-#include "quire/patterns/lease.h"
+#include "patterns/walk.h"
 
 namespace quire::patterns {
 
@@ -71,10 +71,23 @@ Date DateOr(const bson::Value& value, Date other) {
 // Of the job's state: up to when it has seen what was ingested, and before when hours are closed.
 Date LastRun(const Document& state) { return DateOr(state["last_run"], Date{INT64_MIN}); }
 Date ClosedBefore(const Document& state) { return DateOr(state["closed_before"], Date{INT64_MIN}); }
-// Without a date that no driver can read while nothing is closed.
-Document JobState(Date last_run, Date closed) {
-  return Doc("last_run", last_run, "closed_before",
-             closed.millis == INT64_MIN ? bson::Value() : bson::Value(closed));
+// Without a date that no driver can read while there is none.
+bson::Value Stored(Date date) {
+  return date.millis == INT64_MIN ? bson::Value() : bson::Value(date);
+}
+
+// Whether an interval is what its inputs sum up to.
+bool SameSums(const Document& sum, const Document& interval) {
+  const int64_t count = IntegerAt(interval, "value.count");
+  return IntegerAt(sum, "count") == count &&
+         DoubleAt(sum, "total") == DoubleAt(interval, "value.total") &&
+         DoubleAt(sum, "min") == DoubleAt(interval, "value.min") &&
+         DoubleAt(sum, "max") == DoubleAt(interval, "value.max") &&
+         DoubleAt(interval, "value.mean") == DoubleAt(sum, "total") / static_cast<double>(count);
+}
+
+std::string LineOf(const Row& row, const std::string& user, Date start) {
+  return std::string(row.collection) + " of " + user + ", " + bson::ToJson(bson::Value(start));
 }
 
 }  // namespace
@@ -92,6 +105,7 @@ const std::vector<IndexSpec>& Rollups::Indexes() {
                                       Idempotency::Index()};
     for (const Row& row : kRows) {
       indexes.push_back({row.collection, R"({"_id.u": 1, "_id.d": 1})"});
+      indexes.push_back({row.collection, R"({"_id.d": 1})"});
     }
     return indexes;
   }();
@@ -135,7 +149,7 @@ Status Rollups::Record(const RollupEvent& event, const CallKey& key) const {
 Result<int64_t> Rollups::ReserveIds(std::string_view sequence, int64_t k,
                                     const CallKey& key) const {
   auto reserve = [&](const Claim&) -> Result<Document> {
-    for (;;) {
+    for (int i = 0; i < kAttempts; ++i) {
       auto taken =
           store_.FindAndUpdate(kSequences, Doc("_id", sequence), Doc("$inc", Doc("inc", k)), true);
       if (IsDuplicateKey(taken.status())) {  // another made it first
@@ -145,6 +159,7 @@ Result<int64_t> Rollups::ReserveIds(std::string_view sequence, int64_t k,
       RETURN_IF_ERROR(store_.seams().After("rollups.reserve_ids.c1"));
       return Doc("first", IntegerAt(**taken, "inc") - k);
     }
+    return MakeError(Error::kContention, sequence);
   };
   ASSIGN_OR_RETURN(Document block, calls_.Once("rollups.reserve_ids", key,
                                                Doc("sequence", sequence, "k", k), reserve));
@@ -206,7 +221,7 @@ Status Rollups::Recompute(const std::string& user, Date start, Level level, int6
   return matched == 1 ? Status::Ok() : MakeError(Error::kLeaseLost, "a later turn wrote it");
 }
 
-Result<JobReport> Rollups::Cascade(const Dirty& hours, int64_t token,
+Result<JobReport> Rollups::Cascade(const Turn& turn, const Dirty& hours,
                                    const Closing& closing) const {
   JobReport report;
   int step = 1;
@@ -214,15 +229,18 @@ Result<JobReport> Rollups::Cascade(const Dirty& hours, int64_t token,
     const Dirty dirty = Raised(hours, row.level);
     for (const auto& [user, start] : dirty) {
       report.examined += 1;
-      if (row.level == Level::kHour && start < closing.closed.millis) {
+      if (report.examined % options_.batch == 0) {
+        RETURN_IF_ERROR(Save(turn));
+      }
+      if (row.level == Level::kHour && start < turn.closed.millis) {
         report.skipped += 1;
         continue;
       }
-      const Date known = start < closing.closing.millis ? closing.known : Date{INT64_MAX};
-      RETURN_IF_ERROR(Recompute(user, Date{start}, row.level, token, known));
+      const Date known = start < closing.before.millis ? closing.known : Date{INT64_MAX};
+      RETURN_IF_ERROR(Recompute(user, Date{start}, row.level, turn.lease->token(), known));
       report.changed += 1;
     }
-    RETURN_IF_ERROR(store_.seams().After("rollups.run", ++step));
+    RETURN_IF_ERROR(store_.seams().After(turn.operation, ++step));
   }
   return report;
 }
@@ -298,70 +316,95 @@ Status Rollups::AddToHour(const Document& late, int64_t token) const {
   return MakeError(Error::kContention, "the hour keeps changing");
 }
 
-Result<JobReport> Rollups::Run() const {
+Result<JobReport> Rollups::TakeTurn(std::string_view operation,
+                                    const std::function<Result<JobReport>(Turn*)>& job) const {
   Lease lease(store_, kJob, options_.worker, options_.lease);
-  ASSIGN_OR_RETURN(auto state, lease.Acquire());
-  if (!state) {
-    return JobReport{.skipped = 1};
-  }
-  RETURN_IF_ERROR(store_.seams().After("rollups.run.c1"));
+  return HoldLease(&lease, [&](const Document& state) -> Result<JobReport> {
+    RETURN_IF_ERROR(store_.seams().After(operation, 1));
+    Turn turn{operation, &lease, LastRun(state), ClosedBefore(state)};
+    return job(&turn);
+  });
+}
+
+// Keeps the lease, too.
+Status Rollups::Save(const Turn& turn) {
+  return turn.lease->Save(
+      Doc("last_run", Stored(turn.last_run), "closed_before", Stored(turn.closed)));
+}
+
+// Where a batch that begins at `from` ends: events ingested in the same millisecond are in one.
+Result<Date> Rollups::BatchEnd(Date from, Date to) const {
+  ASSIGN_OR_RETURN(auto next, store_.Find(kEvents, Doc("ing", Doc("$gte", from, "$lt", to)),
+                                          {.projection = Doc("ing", 1),
+                                           .sort = Doc("ing", 1),
+                                           .skip = options_.batch,
+                                           .limit = 1}));
+  return next.empty() ? to : std::max(next[0]["ing"].AsDate(), Date{from.millis + 1});
+}
+
+Result<JobReport> Rollups::CatchUp(Turn* turn) const {
+  JobReport report;
   const Date cutoff = store_.Ago(options_.delay);
-  const Date closed = ClosedBefore(*state);
-  const Document window = Doc("$gte", LastRun(*state), "$lt", cutoff);
-  ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ing", window)));
-  ASSIGN_OR_RETURN(auto late, store_.Find(kEvents, Doc("ing", window, "ts", Doc("$lt", closed))));
-  for (const Document& event : late) {
-    RETURN_IF_ERROR(AddLate(event, lease.token()));
+  while (turn->last_run < cutoff) {
+    ASSIGN_OR_RETURN(const Date end, BatchEnd(turn->last_run, cutoff));
+    const Document window = Doc("$gte", turn->last_run, "$lt", end);
+    ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ing", window)));
+    ASSIGN_OR_RETURN(auto late,
+                     store_.Find(kEvents, Doc("ing", window, "ts", Doc("$lt", turn->closed))));
+    for (const Document& event : late) {
+      RETURN_IF_ERROR(AddLate(event, turn->lease->token()));
+    }
+    ASSIGN_OR_RETURN(JobReport batch, Cascade(*turn, hours, {}));
+    report += batch;
+    turn->last_run = end;
+    RETURN_IF_ERROR(Save(*turn));
+    RETURN_IF_ERROR(store_.seams().After(turn->operation, 7));
   }
-  ASSIGN_OR_RETURN(JobReport report, Cascade(hours, lease.token(), {.closed = closed}));
-  RETURN_IF_ERROR(lease.Save(JobState(cutoff, closed)));
-  RETURN_IF_ERROR(store_.seams().After("rollups.run.c7"));
-  RETURN_IF_ERROR(lease.Release());
-  RETURN_IF_ERROR(store_.seams().After("rollups.run.c8"));
   return report;
+}
+
+Result<JobReport> Rollups::Run() const {
+  return TakeTurn("rollups.run", [&](Turn* turn) { return CatchUp(turn); });
 }
 
 // What is younger than the delay comes to a later run as late: the hours that close must be without
 // it.
 Result<JobReport> Rollups::Close(Date before) const {
-  Lease lease(store_, kJob, options_.worker, options_.lease);
-  ASSIGN_OR_RETURN(auto state, lease.Acquire());
-  if (!state) {
-    return JobReport{.skipped = 1};
+  return TakeTurn("rollups.close", [&](Turn* turn) -> Result<JobReport> {
+    ASSIGN_OR_RETURN(JobReport report, CatchUp(turn));
+    const Date closing = std::max(turn->closed, BucketStart(before, Level::kHour));
+    ASSIGN_OR_RETURN(Dirty young, DirtyHours(Doc("ing", Doc("$gte", turn->last_run))));
+    ASSIGN_OR_RETURN(JobReport closed,
+                     Cascade(*turn, young, {.before = closing, .known = turn->last_run}));
+    turn->closed = closing;
+    RETURN_IF_ERROR(Save(*turn));
+    RETURN_IF_ERROR(store_.seams().After(turn->operation, 8));
+    return report += closed;
+  });
+}
+
+// The first hour of everything stored that overlaps [from, to): as dirty, it makes its interval so
+// at every level.
+Status Rollups::AddStored(Date from, Date to, Dirty* hours) const {
+  for (const Row& row : kRows) {
+    const Date first = BucketStart(from, row.level, options_.week);
+    ASSIGN_OR_RETURN(auto stored,
+                     store_.Find(row.collection, Doc("_id.d", Doc("$gte", first, "$lt", to)),
+                                 {.projection = Doc("_id", 1)}));
+    for (const Document& one : stored) {
+      hours->emplace(TextAt(one, "_id.u"), At(one, "_id.d").AsDate().millis);
+    }
   }
-  const Date cutoff = store_.Ago(options_.delay);
-  const Date closed = ClosedBefore(*state);
-  const Date closing = std::max(closed, BucketStart(before, Level::kHour));
-  const Date last = LastRun(*state);
-  ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ing", Doc("$gte", last))));
-  ASSIGN_OR_RETURN(auto late, store_.Find(kEvents, Doc("ing", Doc("$gte", last, "$lt", cutoff),
-                                                       "ts", Doc("$lt", closed))));
-  for (const Document& event : late) {
-    RETURN_IF_ERROR(AddLate(event, lease.token()));
-  }
-  ASSIGN_OR_RETURN(
-      JobReport report,
-      Cascade(hours, lease.token(), {.closed = closed, .closing = closing, .known = cutoff}));
-  RETURN_IF_ERROR(lease.Save(JobState(cutoff, closing)));
-  RETURN_IF_ERROR(store_.seams().After("rollups.close.c1"));
-  RETURN_IF_ERROR(lease.Release());
-  RETURN_IF_ERROR(store_.seams().After("rollups.close.c2"));
-  return report;
+  return Status::Ok();
 }
 
 Result<JobReport> Rollups::Repair(Date from, Date to) const {
-  Lease lease(store_, kJob, options_.worker, options_.lease);
-  ASSIGN_OR_RETURN(auto state, lease.Acquire());
-  if (!state) {
-    return JobReport{.skipped = 1};
-  }
-  const Date first = BucketStart(from, Level::kHour);
-  ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ts", Doc("$gte", first, "$lt", to))));
-  ASSIGN_OR_RETURN(JobReport report,
-                   Cascade(hours, lease.token(), {.closed = ClosedBefore(*state)}));
-  RETURN_IF_ERROR(lease.Release());
-  RETURN_IF_ERROR(store_.seams().After("rollups.repair.c1"));
-  return report;
+  return TakeTurn("rollups.repair", [&](Turn* turn) -> Result<JobReport> {
+    const Date first = BucketStart(from, Level::kHour);
+    ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ts", Doc("$gte", first, "$lt", to))));
+    RETURN_IF_ERROR(AddStored(from, to, &hours));
+    return Cascade(*turn, hours, {});
+  });
 }
 
 Result<std::vector<RollupValue>> Rollups::Query(std::string_view user, Level level, Date from,
@@ -380,28 +423,34 @@ Result<std::vector<RollupValue>> Rollups::Query(std::string_view user, Level lev
 }
 
 Result<std::vector<std::string>> Rollups::CheckInvariants() const {
-  std::vector<std::string> wrong;
   ASSIGN_OR_RETURN(auto job, store_.FindOne("jobs", Doc("_id", kJob)));
-  const bson::Value state = job ? (*job)["state"] : bson::Value();
-  const Date closed =
-      state.is_document() ? ClosedBefore(Document(state.AsDocument())) : Date{INT64_MIN};
+  const bson::Value kept = job ? (*job)["state"] : bson::Value();
+  const Document state = kept.is_document() ? Document(kept.AsDocument()) : Document();
+  const Date closed = ClosedBefore(state);
+  std::vector<std::string> wrong;
+  ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ing", Doc("$lt", LastRun(state)))));
   for (const Row& row : kRows) {
-    ASSIGN_OR_RETURN(auto stored, store_.Find(row.collection, Doc(), {.sort = Doc("_id", 1)}));
-    for (const Document& interval : stored) {
+    const bool raw = row.level == Level::kHour;
+    Dirty missing = Raised(hours, row.level);
+    auto check = [&](const Document& interval) -> Status {
       const std::string user(TextAt(interval, "_id.u"));
       const Date start = At(interval, "_id.d").AsDate();
-      if (row.level == Level::kHour && start.millis < closed.millis) {
-        continue;  // its events may be gone
+      missing.erase({user, start.millis});
+      if (raw) {
+        hours.emplace(user, start.millis);
+      }
+      if (raw && start < closed) {
+        return Status::Ok();  // its events may be gone
       }
       ASSIGN_OR_RETURN(auto sum, SumUp(user, start, row.level, Date{INT64_MAX}));
-      const bool same = sum && IntegerAt(*sum, "count") == IntegerAt(interval, "value.count") &&
-                        DoubleAt(*sum, "total") == DoubleAt(interval, "value.total") &&
-                        DoubleAt(*sum, "min") == DoubleAt(interval, "value.min") &&
-                        DoubleAt(*sum, "max") == DoubleAt(interval, "value.max");
-      if (!same) {
-        wrong.push_back(std::string(row.collection) + " of " + user + ", " +
-                        bson::ToJson(At(interval, "_id.d")));
+      if (!sum || !SameSums(*sum, interval)) {
+        wrong.push_back(LineOf(row, user, start));
       }
+      return Status::Ok();
+    };
+    RETURN_IF_ERROR(Walk(store_, row.collection, check));
+    for (const auto& [user, start] : missing) {
+      wrong.push_back(LineOf(row, user, Date{start}));
     }
   }
   return wrong;

@@ -3,87 +3,26 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <map>
 #include <mutex>
-#include <random>
 #include <set>
 #include <shared_mutex>
 #include <thread>
 
-#include "patterns/random_crash.h"
-#include "patterns/test_world.h"
-#include "quire/patterns/lease.h"
+#include "patterns/test_rollups.h"
 
 namespace quire::patterns {
 namespace {
 
 using bson::Date;
 using bson::Document;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 
-constexpr Level kLevels[] = {Level::kHour, Level::kDay, Level::kWeek, Level::kMonth, Level::kYear};
-constexpr Date kFrom{0};
-constexpr Date kTo{4'000'000'000'000};
-
-Rollups RollupsOf(World* world, const Seams& seams, const std::string& worker = "jobs") {
-  return Rollups(world->client, world->database, {.worker = worker, .seams = seams});
-}
-Rollups RollupsOf(World* world) { return RollupsOf(world, world->seams()); }
-
-std::vector<RollupEvent> RandomEvents(int n, unsigned seed) {
-  std::mt19937 random(seed);
-  const int64_t start = ToDate({2023, 12, 30, 0, 0, 0}).millis;
-  std::vector<RollupEvent> events;
-  for (int i = 0; i < n; ++i) {
-    events.push_back({"u" + std::to_string(random() % 2),
-                      Date{start + static_cast<int64_t>(random() % 20) * 10'800'000},
-                      static_cast<double>(random() % 100)});
-  }
-  return events;
-}
-
-// Every level against direct sums of the raw events.
-void ExpectExact(World* world) {
-  auto events = world->store.Find("events", Doc());
-  ASSERT_TRUE(events.ok());
-  for (Level level : kLevels) {
-    std::map<std::pair<std::string, int64_t>, std::pair<double, int64_t>> expected;
-    for (const Document& event : *events) {
-      auto& sum = expected[{std::string(TextAt(event, "userid")),
-                            BucketStart(event["ts"].AsDate(), level).millis}];
-      sum.first += event["length"].AsDouble();
-      sum.second += 1;
-    }
-    std::map<std::pair<std::string, int64_t>, std::pair<double, int64_t>> found;
-    for (const char* user : {"u0", "u1", "rick"}) {
-      auto values = RollupsOf(world).Query(user, level, kFrom, kTo);
-      ASSERT_TRUE(values.ok()) << values.status().ToString();
-      for (const RollupValue& value : *values) {
-        found[{user, value.start.millis}] = {value.total, value.count};
-        EXPECT_DOUBLE_EQ(value.mean, value.total / static_cast<double>(value.count));
-        EXPECT_LE(value.min, value.mean);
-        EXPECT_GE(value.max, value.mean);
-      }
-    }
-    EXPECT_EQ(found, expected) << static_cast<int>(level);
-  }
-}
-
-void RecordAll(World* world, const std::vector<RollupEvent>& events) {
-  for (const RollupEvent& event : events) {
-    ASSERT_TRUE(RollupsOf(world).Record(event).ok());
-  }
-}
-
-class RollupsTest : public ::testing::TestWithParam<Place> {
- protected:
-  World world_{GetParam()};
-};
+class RollupsTest : public BothPlaces {};
 
 TEST_P(RollupsTest, LevelsOfOneEvent) {
   Rollups rollups = RollupsOf(&world_);
-  EXPECT_EQ(rollups.MissingIndexes()->size(), 9u);
+  EXPECT_EQ(rollups.MissingIndexes()->size(), Rollups::Indexes().size());
   ASSERT_TRUE(rollups.CreateIndexes().ok());
   ASSERT_TRUE(rollups.Record({"rick", ToDate({2010, 10, 10, 14, 17, 22}), 95}).ok());
   EXPECT_EQ(rollups.Run()->changed, 0);  // too young
@@ -131,97 +70,146 @@ TEST_P(RollupsTest, LateAndRepeatedRunsStayExact) {
   ExpectExact(&world_);
 }
 
-// Events that a run has seen and others that it has not.
-void RecordMore(World* world) {
-  ASSERT_TRUE(RollupsOf(world).CreateIndexes().ok());
-  RecordAll(world, RandomEvents(3, 1));
-  world->clock.Advance(minutes(2));
-  ASSERT_TRUE(RollupsOf(world).Run().ok());
-  RecordAll(world, RandomEvents(2, 2));
-  world->clock.Advance(minutes(2));
-}
-
-void RunAfterLease(World* world) {
-  world->clock.Advance(minutes(10));
-  auto report = RollupsOf(world).Run();
-  EXPECT_TRUE(report.ok() && report->skipped == 0) << report.status().ToString();
-}
-
-TEST_P(RollupsTest, SurvivesEveryCrash) {
-  CrashCase test;
-  test.once = RecordMore;
-  test.operation = [](World* world, const Seams& seams) {
-    return RollupsOf(world, seams, "crashing").Run().status();
-  };
-  test.settle = RunAfterLease;
-  test.always = [](World*) {};
-  test.settled = ExpectExact;
-  EXPECT_GE(RunCrashCase(GetParam(), test), 30);
-}
-
-// The other jobs and writes, each over events that a run has not seen yet.
-TEST_P(RollupsTest, EveryOtherOperationSurvivesEveryCrash) {
-  const Date all = ToDate({2024, 2, 1, 0, 0, 0});
-  const RollupEvent one{"u0", ToDate({2023, 12, 30, 5, 0, 0}), 9};
-  const struct {
-    const char* name;
-    std::function<Status(const Rollups&)> run;
-    bool keyed;
-  } kOperations[] = {
-      {"close", [&](auto& rollups) { return rollups.Close(all).status(); }, false},
-      {"repair", [&](auto& rollups) { return rollups.Repair(kFrom, kTo).status(); }, false},
-      {"record", [&](auto& rollups) { return rollups.Record(one); }, false},
-      {"record keyed", [&](auto& rollups) { return rollups.Record(one, "k"); }, true},
-      {"reserve", [&](auto& rollups) { return rollups.ReserveIds("s", 3).status(); }, false},
-  };
-  for (const auto& row : kOperations) {
-    SCOPED_TRACE(row.name);
-    CrashCase test;
-    test.once = RecordMore;
-    test.operation = [&](World* world, const Seams& seams) {
-      Status first = row.run(RollupsOf(world, seams, "crashing"));
-      if (row.keyed) {
-        EXPECT_TRUE(row.run(RollupsOf(world)).ok());
-        EXPECT_EQ(*world->store.Count("events", Doc("_id", "k")), 1);
-      }
-      return first;
-    };
-    test.settle = RunAfterLease;
-    test.always = [](World* world) {
-      EXPECT_EQ(*world->store.Count("my_sequence", Doc("inc", Doc("$nin", List(3)))), 0);
-    };
-    // An event whose insert was delayed beyond the delay is found by the next repair.
-    test.settled = [](World* world) {
-      ASSERT_TRUE(RollupsOf(world).Repair(kFrom, kTo).ok());
-      ExpectExact(world);
-    };
-    EXPECT_GE(RunCrashCase(GetParam(), test), 6);
+TEST_P(RollupsTest, DocumentsHaveTheirFields) {
+  Rollups rollups = RollupsOf(&world_);
+  const Date now = world_.clock.Now();
+  const Date time = ToDate({2010, 10, 10, 14, 17, 22});
+  ASSERT_TRUE(rollups.Record({"rick", time, 29}).ok());
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_TRUE(rollups.Record({"rick", Date{time.millis + i}, 25}).ok());
   }
-  EXPECT_TRUE(RollupsOf(&world_).Record(one, "k").ok());
-  EXPECT_TRUE(RollupsOf(&world_).Record(one, "k").ok());
-  EXPECT_TRUE(Is(RollupsOf(&world_).Record({"u1", one.time, 9}, "k"), Error::kIdempotencyKeyReuse));
+  const Document event = **world_.store.FindOne("events", Doc("length", 29.0));
+  EXPECT_EQ(JsonOf(event), JsonOf(Doc("_id", event["_id"], "userid", "rick", "ts", time, "length",
+                                      29.0, "ing", now)));
+  world_.clock.Advance(minutes(2));
+  const Date ran = world_.clock.Now();
+  ASSERT_TRUE(rollups.Run().ok());
+  const char* const kCollections[] = {"stats.hourly", "stats.daily", "stats.weekly",
+                                      "stats.monthly", "stats.yearly"};
+  for (size_t i = 0; i < std::size(kLevels); ++i) {
+    const Document id = Doc("u", "rick", "d", BucketStart(time, kLevels[i]));
+    const Document value = Doc("total", 254.0, "count", int64_t{10}, "mean", 25.4, "min", 25.0,
+                               "max", 29.0, "ts", ran);
+    EXPECT_EQ(JsonOf(world_.All(kCollections[i]).at(0)),
+              JsonOf(Doc("_id", id, "token", int64_t{1}, "value", value)));
+  }
+  auto state = [&] {
+    const Document job = world_.All("jobs").at(0);
+    return Document(job["state"].AsDocument());
+  };
+  EXPECT_EQ(JsonOf(state()), JsonOf(Doc("last_run", Date{ran.millis - 60'000})));
+  const Date closed = ToDate({2010, 10, 11, 0, 0, 0});
+  ASSERT_TRUE(rollups.Close(Date{closed.millis + 7}).ok());
+  const Document closing = state();
+  EXPECT_EQ(closing["closed_before"].AsDate(), closed);
+  ASSERT_TRUE(rollups.Record({"rick", time, 5}, "late").ok());
+  world_.clock.Advance(minutes(2));
+  ASSERT_TRUE(rollups.Run().ok());
+  EXPECT_EQ(JsonOf(world_.All("agg_late").at(0)),
+            JsonOf(Doc("_id", "late", "u", "rick", "d", BucketStart(time, Level::kHour), "length",
+                       5.0, "applied", true)));
+  EXPECT_EQ(rollups.Query("rick", Level::kYear, kFrom, kTo)->front().min, 5.0);
+  ASSERT_EQ(*rollups.ReserveIds("s", 3), 0);
+  EXPECT_EQ(JsonOf(world_.All("my_sequence").at(0)), JsonOf(Doc("_id", "s", "inc", int64_t{3})));
 }
 
-// A worker is paused before each of its writes while events arrive and another worker runs.
-TEST_P(RollupsTest, APausedWorkerDoesNotPutBackOldSums) {
-  for (int write = 1; write <= 8; ++write) {
-    World world(GetParam());
-    ASSERT_TRUE(RollupsOf(&world).CreateIndexes().ok());
-    RecordAll(&world, {{"u0", ToDate({2024, 1, 1, 10, 0, 0}), 5}});
-    world.clock.Advance(minutes(2));
-    TestFaults faults;
-    faults.at = write;
-    faults.before = [&] {
-      RecordAll(&world, {{"u0", ToDate({2024, 1, 1, 10, 30, 0}), 7}});
-      world.clock.Advance(minutes(10));
-      EXPECT_EQ(RollupsOf(&world).Run()->skipped, 0);
-    };
-    auto report = RollupsOf(&world, world.seams(nullptr, &faults), "slow").Run();
-    EXPECT_TRUE(report.ok() || Is(report.status(), Error::kLeaseLost))
-        << report.status().ToString();
-    ASSERT_GE(faults.writes, write);
-    ExpectExact(&world);
+TEST_P(RollupsTest, IntervalsAreHalfOpen) {
+  Rollups rollups = RollupsOf(&world_);
+  const Date hour = ToDate({2024, 1, 1, 10, 0, 0});
+  const Date next{hour.millis + 3'600'000};
+  ASSERT_TRUE(rollups.Record({"rick", hour, 1}).ok());
+  world_.clock.Advance(minutes(1));
+  EXPECT_EQ(rollups.Run()->changed, 0);  // ingested when the window ends
+  ASSERT_TRUE(rollups.Record({"rick", next, 1}).ok());
+  world_.clock.Advance(milliseconds(1));
+  EXPECT_EQ(rollups.Run()->changed, 5);
+  world_.clock.Advance(minutes(2));
+  EXPECT_EQ(rollups.Run()->changed, 5);
+  EXPECT_EQ(rollups.Query("rick", Level::kHour, hour, next)->size(), 1u);
+  EXPECT_EQ(rollups.Query("rick", Level::kHour, Date{hour.millis + 1}, next)->size(), 0u);
+  EXPECT_EQ(rollups.Query("rick", Level::kHour, hour, Date{next.millis + 1})->size(), 2u);
+  ExpectExact(&world_);
+}
+
+TEST_P(RollupsTest, WeeksMayStartOnMonday) {
+  Rollups rollups(world_.client, world_.database,
+                  {.week = WeekStart::kMonday, .seams = world_.seams()});
+  for (int day : {4, 10, 11}) {  // Monday, Sunday, Monday
+    ASSERT_TRUE(rollups.Record({"rick", ToDate({2010, 10, day, 14, 17, 22}), 1}).ok());
   }
+  world_.clock.Advance(minutes(2));
+  ASSERT_TRUE(rollups.Run().ok());
+  auto weeks = rollups.Query("rick", Level::kWeek, kFrom, kTo);
+  ASSERT_EQ(weeks->size(), 2u);
+  EXPECT_EQ(weeks->at(0).start, ToDate({2010, 10, 4, 0, 0, 0}));
+  EXPECT_EQ(weeks->at(0).count, 2);
+  EXPECT_EQ(weeks->at(1).start, ToDate({2010, 10, 11, 0, 0, 0}));
+}
+
+// Five events of one moment and some of others: what a batch has done is not done again.
+TEST_P(RollupsTest, RunsGoOnAfterTheirLastBatch) {
+  auto in_batches = [&](const Seams& seams) {
+    return Rollups(world_.client, world_.database, {.batch = 2, .worker = "w", .seams = seams});
+  };
+  ASSERT_TRUE(RollupsOf(&world_).CreateIndexes().ok());
+  for (int i = 0; i < 10; ++i) {
+    RecordAll(&world_, {{"u" + std::to_string(i), ToDate({2024, 1, 1, i, 0, 0}), 1}});
+    world_.clock.Advance(milliseconds(i < 3 || i > 6 ? 1 : 0));
+  }
+  world_.clock.Advance(minutes(2));
+  TestCrash crash;
+  crash.at = "rollups.run.c7";
+  EXPECT_TRUE(Is(in_batches(world_.seams(&crash)).Run().status(), Error::kCrashed));
+  EXPECT_EQ(*world_.store.Count("stats.yearly", Doc()), 2);
+  EXPECT_EQ(in_batches(world_.seams()).Run()->changed, 5 * 8);
+  EXPECT_EQ(in_batches(world_.seams()).Run()->examined, 0);
+  ExpectExact(&world_);
+}
+
+// Time passes with every write, and others wait for the lease to end.
+TEST_P(RollupsTest, LongJobsKeepTheirLease) {
+  ASSERT_TRUE(RollupsOf(&world_).CreateIndexes().ok());
+  RecordAll(&world_, RandomEvents(12, 3));
+  world_.clock.Advance(minutes(2));
+  class SlowWrites : public FaultHook {
+   public:
+    explicit SlowWrites(World* world) : world_(world) {}
+    Fault BeforeWrite() override {
+      world_->clock.Advance(minutes(1));
+      auto other = RollupsOf(world_, world_->seams(), "other").Run();
+      EXPECT_TRUE(writes++ == 0 || other->skipped == 1) << writes;
+      return Fault::kNone;
+    }
+    int writes = 0;
+
+   private:
+    World* world_;
+  } slow(&world_);
+  Rollups rollups(world_.client, world_.database,
+                  {.batch = 2, .worker = "slow", .seams = world_.seams(nullptr, &slow)});
+  ASSERT_TRUE(rollups.Repair(kFrom, kTo).ok());
+  EXPECT_GT(slow.writes, 10);
+  ExpectExact(&world_);
+}
+
+// Also where no events are (any more), and where there should be nothing.
+TEST_P(RollupsTest, RepairLooksAtEverythingStored) {
+  Rollups rollups = RollupsOf(&world_);
+  ASSERT_TRUE(rollups.CreateIndexes().ok());
+  const std::vector<RollupEvent> events = RandomEvents(12, 4);
+  RecordAll(&world_, events);
+  world_.clock.Advance(minutes(2));
+  ASSERT_TRUE(rollups.Close(ToDate({2024, 2, 1, 0, 0, 0})).ok());
+  ASSERT_TRUE(world_.store.DeleteMany("events", Doc()).ok());
+  ASSERT_TRUE(world_.store.DeleteMany("stats.daily", Doc()).ok());
+  const Document value = Doc("total", 1.0, "count", int64_t{1});
+  for (const char* collection : {"stats.daily", "stats.weekly", "stats.monthly", "stats.yearly"}) {
+    const Document id = Doc("u", "rick", "d", ToDate({2023, 1, 1, 0, 0, 0}));
+    ASSERT_TRUE(
+        world_.store.Insert(collection, Doc("_id", id, "value", value, "token", int64_t{0})).ok());
+  }
+  ASSERT_TRUE(rollups.Repair(ToDate({2023, 1, 1, 12, 0, 0}), kTo).ok());
+  ExpectSums(&world_, events);
 }
 
 // The clock stands while an event is on its way: none becomes visible later than the delay.
@@ -277,67 +265,6 @@ TEST_P(RollupsTest, ReservedIdsAreDisjoint) {
   EXPECT_EQ(*firsts.rbegin(), 39 * 3);
 }
 
-// Levels of the closed hours against all events there ever were, though the raw ones are gone.
-TEST_P(RollupsTest, ClosedHoursTakeLateEventsOnce) {
-  const std::vector<RollupEvent> events = RandomEvents(7, 5);
-  const Date all_closed = ToDate({2024, 2, 1, 0, 0, 0});
-  std::map<std::string, std::pair<double, int64_t>> sums;
-  for (const RollupEvent& event : events) {
-    sums[event.user].first += event.length;
-    sums[event.user].second += 1;
-  }
-  auto expect = [&](World* world, bool exact) {
-    for (const auto& [user, sum] : sums) {
-      for (Level level : kLevels) {
-        double total = 0;
-        int64_t count = 0;
-        const auto values = *RollupsOf(world).Query(user, level, kFrom, kTo);
-        for (const RollupValue& value : values) {
-          EXPECT_EQ(value.mean, value.total / static_cast<double>(value.count));
-          total += value.total;
-          count += value.count;
-        }
-        EXPECT_TRUE(exact ? count == sum.second && total == sum.first : count <= sum.second)
-            << static_cast<int>(level) << " " << count << " of " << sum.second;
-      }
-    }
-  };
-  auto settle = [](World* world) {
-    world->clock.Advance(minutes(10));
-    for (int i = 0; i < 2; ++i) {
-      ASSERT_TRUE(RollupsOf(world).Run().ok());
-    }
-  };
-  CrashCase test;
-  test.once = [&](World* world) {
-    Rollups rollups = RollupsOf(world);
-    ASSERT_TRUE(rollups.CreateIndexes().ok());
-    for (size_t i = 0; i < 5; ++i) {
-      ASSERT_TRUE(rollups.Record(events[i]).ok());
-      world->clock.Advance(std::chrono::seconds(i < 4 ? 60 : 5));  // some are young at the close
-    }
-    ASSERT_TRUE(rollups.Run().ok());
-    const Date cutoff{world->clock.Now().millis - 60'000};
-    ASSERT_EQ(rollups.Close(all_closed)->skipped, 0);
-    ASSERT_TRUE(world->store.DeleteMany("events", Doc("ing", Doc("$lt", cutoff))).ok());
-    for (size_t i = 5; i < events.size(); ++i) {
-      ASSERT_TRUE(rollups.Record(events[i]).ok());
-    }
-    world->clock.Advance(minutes(2));
-  };
-  test.operation = [&](World* world, const Seams& seams) {
-    return RollupsOf(world, seams, "other").Run().status();
-  };
-  test.settle = settle;
-  test.always = [&](World* world) { expect(world, false); };
-  test.settled = [&](World* world) {
-    expect(world, true);
-    EXPECT_EQ(*world->store.Count("agg_late", Doc("applied", false)), 0);
-    EXPECT_EQ(*world->store.Count("stats.hourly", Doc("late_ids.0", Doc("$exists", true))), 0);
-  };
-  EXPECT_GE(RunCrashCase(GetParam(), test), 30);
-}
-
 TEST_P(RollupsTest, NoCollectionScans) {
   ASSERT_TRUE(RollupsOf(&world_).CreateIndexes().ok());
   RecordAll(&world_, RandomEvents(20, 5));
@@ -357,101 +284,7 @@ TEST_P(RollupsTest, NoCollectionScans) {
   }
 }
 
-// Workers that crash and are paused beyond their lease; hours are closed and their events removed.
-class RandomRollups : public RandomWorkload {
- public:
-  void Setup(World* world) override { ASSERT_TRUE(RollupsOf(world).CreateIndexes().ok()); }
-
-  Status Step(World* world, const Seams& seams, Chance* chance) override {
-    const std::string worker = "w" + std::to_string(++workers_);
-    Rollups rollups = RollupsOf(world, seams, worker);
-    switch (chance->Below(8)) {
-      case 0:
-      case 1:
-      case 2: {
-        chance->Note("record");
-        RollupEvent event = RandomEvents(1, static_cast<unsigned>(chance->Below(1000)))[0];
-        events_.push_back(event);
-        return RollupsOf(world).Record(event);  // none becomes visible later than the delay
-      }
-      case 3:
-        chance->Note(worker + " repairs");
-        return rollups.Repair(kFrom, kTo).status();
-      case 4:
-        if (chance->OneIn(3)) {
-          const Date before{ToDate({2023, 12, 30, 0, 0, 0}).millis +
-                            chance->Below(20) * 10'800'000};
-          chance->Note(worker + " closes");
-          return rollups.Close(before).status();
-        }
-        [[fallthrough]];
-      default:
-        chance->Note(worker + " runs");
-        world->clock.Advance(std::chrono::seconds(chance->Below(150)));
-        return rollups.Run().status();
-    }
-  }
-
-  void Settle(World* world) override {
-    world->clock.Advance(minutes(10));  // past every lease
-    auto report = RollupsOf(world, world->seams(), "settle" + std::to_string(++workers_)).Run();
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    EXPECT_TRUE(report->skipped == 0 || report->examined > 0);  // closed hours are skipped
-  }
-
-  void ExpectAlways(World* world) override {
-    int64_t count = 0;
-    const std::vector<Document> hours = *world->store.Find("stats.hourly", Doc());
-    for (const Document& hour : hours) {
-      count += IntegerAt(hour, "value.count");
-    }
-    EXPECT_LE(count, static_cast<int64_t>(events_.size()));
-  }
-
-  // Every level against direct sums of all events there ever were.
-  void ExpectSettled(World* world) override {
-    using Sums = std::map<std::pair<std::string, int64_t>, std::pair<double, int64_t>>;
-    for (Level level : kLevels) {
-      Sums expected;
-      for (const RollupEvent& event : events_) {
-        auto& sum = expected[{event.user, BucketStart(event.time, level).millis}];
-        sum.first += event.length;
-        sum.second += 1;
-      }
-      Sums found;
-      for (const char* user : {"u0", "u1"}) {
-        const std::vector<RollupValue> values = *RollupsOf(world).Query(user, level, kFrom, kTo);
-        for (const RollupValue& value : values) {
-          found[{user, value.start.millis}] = {value.total, value.count};
-        }
-      }
-      EXPECT_EQ(found, expected) << static_cast<int>(level);
-    }
-  }
-
-  // What is closed and known does without its raw events.
-  void Rest(World* world) override {
-    Settle(world);
-    auto job = world->store.FindOne("jobs", Doc("_id", "rollups"));
-    ASSERT_TRUE(job.ok() && *job);
-    const bson::Value closed = At(**job, "state.closed_before");
-    const bson::Value known = At(**job, "state.last_run");
-    if (closed.type() == bson::Type::kDate) {
-      EXPECT_TRUE(
-          world->store.DeleteMany("events", Doc("ts", Doc("$lt", closed), "ing", Doc("$lt", known)))
-              .ok());
-    }
-  }
-
- private:
-  std::vector<RollupEvent> events_;
-  int workers_ = 0;
-};
-
-const RandomSystem kRandom("Rollups", [](Chance*) { return std::make_unique<RandomRollups>(); });
-
-INSTANTIATE_TEST_SUITE_P(Places, RollupsTest, ::testing::Values(Place::kEmbedded, Place::kServed),
-                         [](const auto& place) { return PlaceName(place.param); });
+QUIRE_IN_BOTH_PLACES(RollupsTest);
 
 }  // namespace
 }  // namespace quire::patterns

@@ -32,6 +32,11 @@ inline std::vector<bool> KeyedAt(Place place) {
 // For calls whose repeat succeeds.
 inline void ExpectOk(const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); }
 
+// Every field of a document and its type.
+inline std::string JsonOf(const bson::Document& document) {
+  return bson::ToCanonicalJson(document);
+}
+
 // What a system's CheckInvariants found: nothing.
 inline void ExpectNothingWrong(const Result<std::vector<std::string>>& wrong) {
   ASSERT_TRUE(wrong.ok()) << wrong.status().ToString();

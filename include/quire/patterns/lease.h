@@ -44,8 +44,12 @@ class Lease {
   int64_t token_ = 0;
 };
 
-// Runs a job while holding its lease, and releases it. skipped is 1, and nothing was run, when
-// another worker holds it.
+// Runs a job, given the state that the turn before has left, while holding its lease, and releases
+// it. skipped is 1, and nothing was run, when another worker holds it.
+Result<JobReport> HoldLease(
+    Lease* lease, const std::function<Result<JobReport>(const bson::Document& state)>& job);
+
+// For a job that keeps no state.
 Result<JobReport> RunLeased(Lease lease, const std::function<Result<JobReport>()>& job);
 
 // Runs `batch` again and again while holding the lease, which is renewed after each, until one says

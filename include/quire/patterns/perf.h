@@ -22,6 +22,7 @@
 #include "quire/patterns/error.h"
 #include "quire/patterns/idempotency.h"
 #include "quire/patterns/index_advice.h"
+#include "quire/patterns/lease.h"
 #include "quire/patterns/page.h"
 #include "quire/patterns/store.h"
 
@@ -171,6 +172,7 @@ class Perf {
                                       bson::Date from, bson::Date to) const;
   Result<PerfInsertReport> InsertOnce(const std::vector<PerfSample>& samples,
                                       const bson::Document& concern, const Claim& claim) const;
+  Result<JobReport> RollupHeld(Lease* lease, const bson::Document& state) const;
   Result<std::vector<std::string>> Dirty(const bson::Value& last_run) const;
   // How many samples the sums are of.
   Result<int64_t> SumDay(const Day& day, int64_t token, JobReport* report) const;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/error.h"
 #include "quire/patterns/idempotency.h"
+#include "quire/patterns/lease.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -21,6 +23,9 @@ struct RollupsOptions {
   // Events younger than this (by ingestion) wait for the next run: longer than any commit takes.
   std::chrono::milliseconds delay = std::chrono::seconds(60);
   std::chrono::milliseconds lease = std::chrono::minutes(5);
+  // A run saves how far it is after so many events, about, and every job renews its lease after so
+  // many intervals. REQUIRES: > 0
+  int64_t batch = 10'000;
   WeekStart week = WeekStart::kSunday;
   std::string worker = "worker";  // a name of its own for every worker
   Seams seams = {};
@@ -73,8 +78,9 @@ class Rollups {
     return calls_.Purge({retention, options_.worker, options_.lease});
   }
 
-  // Rolls up what was recorded since the last run, up to `delay` ago. Does nothing while another
-  // worker holds the job (skipped is 1). Error: LeaseLost.
+  // Rolls up what was recorded since the last run, up to `delay` ago, in batches: a run that is
+  // broken off goes on where the last one ended. Does nothing while another worker holds the job
+  // (skipped is 1). Error: LeaseLost.
   Result<JobReport> Run() const;
 
   // From now on the hours before `before` (of the hour it is in) are not computed anew: their raw
@@ -82,7 +88,8 @@ class Rollups {
   // Hours never open again. Errors and skips as Run.
   Result<JobReport> Close(bson::Date before) const;
 
-  // Computes every level of [from, to) anew, also what a run has missed. Errors and skips as Run.
+  // Computes every interval of [from, to) that has events, or is stored, anew at every level: also
+  // what a run has missed or something else has written. Errors and skips as Run.
   Result<JobReport> Repair(bson::Date from, bson::Date to) const;
 
   // In the order of time; intervals without events are left out. REQUIRES: level is not kMinute.
@@ -90,19 +97,31 @@ class Rollups {
                                          bson::Date to) const;
 
   // What is wrong, a line each, once a run has seen all that was recorded: hours that are still
-  // computed and differ from their events, and other intervals that differ from those they are
-  // made of.
+  // computed and differ from their events, other intervals that differ from those they are made of,
+  // and those that are missing.
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
   using Dirty = std::set<std::pair<std::string, int64_t>>;  // user, start of the interval
-  // Which hours are not computed anew any more, or are just being closed with the events known.
+  // Hours before `before` are computed from the events that were ingested before `known` alone.
   struct Closing {
-    bson::Date closed{INT64_MIN};
-    bson::Date closing{INT64_MIN};
-    bson::Date known{INT64_MAX};  // ingested before
+    bson::Date before{INT64_MIN};
+    bson::Date known{INT64_MAX};
   };
-  Result<JobReport> Cascade(const Dirty& hours, int64_t token, const Closing& closing) const;
+  // A worker's time with the lease, in one of the jobs.
+  struct Turn {
+    std::string_view operation;  // of its crash points
+    Lease* lease;
+    bson::Date last_run;  // what was ingested before is rolled up
+    bson::Date closed;    // hours before are
+  };
+  Result<JobReport> TakeTurn(std::string_view operation,
+                             const std::function<Result<JobReport>(Turn*)>& job) const;
+  static Status Save(const Turn& turn);
+  Result<JobReport> CatchUp(Turn* turn) const;
+  Result<bson::Date> BatchEnd(bson::Date from, bson::Date to) const;
+  Status AddStored(bson::Date from, bson::Date to, Dirty* hours) const;
+  Result<JobReport> Cascade(const Turn& turn, const Dirty& hours, const Closing& closing) const;
   Dirty Raised(const Dirty& below, Level level) const;
   Result<std::optional<bson::Document>> SumUp(const std::string& user, bson::Date start,
                                               Level level, bson::Date known) const;
