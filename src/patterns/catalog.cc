@@ -43,11 +43,11 @@ std::vector<IndexSpec> Catalog::Indexes() const {
       {kProducts, R"({"type": 1, "pricing.retail": 1, "_id": 1})"},
       {.collection = kProducts,
        .keys = R"({"title": "text", "details.artist": "text", "details.title": "text",
-                   "details.actor": "text", "details.director": "text", "details.genre": "text",
-                   "description": "text"})",
+                   "details.actor": "text", "details.director": "text", "details.writer": "text",
+                   "details.genre": "text", "details.tracks": "text", "description": "text"})",
        .options = R"({"weights": {"title": 10, "details.artist": 3, "details.title": 3,
-                      "details.actor": 3, "details.director": 3, "details.genre": 3,
-                      "description": 1}})"},
+                      "details.actor": 3, "details.director": 3, "details.writer": 3,
+                      "details.genre": 3, "details.tracks": 3, "description": 1}})"},
       Idempotency::Index(),
   };
   if (options_.sku_registry) {
@@ -92,8 +92,12 @@ Result<Document> Catalog::Insert(const Product& product, const Claim& claim) con
   document.Append("rev", int64_t{1});
   Status inserted = store_.Insert(kProducts, document.Finish());
   if (IsDuplicateKey(inserted)) {
-    ASSIGN_OR_RETURN(auto mine, store_.FindOne(kProducts, Doc("_id", claim.id)));
+    ASSIGN_OR_RETURN(auto mine,
+                     store_.FindOne(kProducts, Doc("_id", claim.id, "sku", product.sku)));
     inserted = mine ? Status::Ok() : MakeError(Error::kDuplicateSku, product.sku);
+  }
+  if (options_.sku_registry && IsFinal(inserted)) {
+    RETURN_IF_ERROR(Release(product.sku, claim));
   }
   RETURN_IF_ERROR(inserted);
   RETURN_IF_ERROR(store_.seams().After("catalog.put.c2"));
@@ -113,6 +117,13 @@ Status Catalog::Reserve(const std::string& sku, const Claim& claim) const {
   return mine ? Status::Ok() : MakeError(Error::kDuplicateSku, sku);
 }
 
+// A product that was refused leaves its sku to others.
+Status Catalog::Release(const std::string& sku, const Claim& claim) const {
+  RETURN_IF_ERROR(
+      store_.DeleteOne(kSkus, Doc("_id", sku, "product", claim.id, "used", false)).status());
+  return store_.seams().After("catalog.put.c5");
+}
+
 // A put that was paused until its sku was freed takes its product back.
 Status Catalog::Confirm(const std::string& sku, const Claim& claim) const {
   ASSIGN_OR_RETURN(int64_t kept, store_.UpdateOne(kSkus, Doc("_id", sku, "product", claim.id),
@@ -120,18 +131,25 @@ Status Catalog::Confirm(const std::string& sku, const Claim& claim) const {
   if (kept == 1) {
     return store_.seams().After("catalog.put.c3");
   }
-  RETURN_IF_ERROR(store_.DeleteOne(kProducts, Doc("_id", claim.id)).status());
+  RETURN_IF_ERROR(store_.DeleteOne(kProducts, Doc("_id", claim.id, "sku", sku)).status());
   RETURN_IF_ERROR(store_.seams().After("catalog.put.c4"));
   return MakeError(Error::kContention, sku + " was freed meanwhile");
 }
 
 Result<Document> Catalog::Change(const Product& product, int64_t expected,
                                  const Claim& claim) const {
+  Document seen = Doc("sku", product.sku, "rev", expected);
+  if (options_.sku_registry) {  // an update of one document names the whole shard key
+    ASSIGN_OR_RETURN(auto now, store_.FindOne(kProducts, BySku(product.sku)));
+    if (!now) {
+      return MakeError(Error::kNotFound, product.sku);
+    }
+    seen = Doc("_id", (*now)["_id"], "type", (*now)["type"], "primary_genre",
+               (*now)["primary_genre"], "sku", product.sku, "rev", expected);
+  }
   const Document update = Doc("$set", ProductFields(product), "$inc", Doc("rev", int64_t{1}));
-  ASSIGN_OR_RETURN(
-      int64_t matched,
-      store_.UpdateOne(kProducts, Unmarked(Doc("sku", product.sku, "rev", expected), claim),
-                       Marking(update, claim)));
+  ASSIGN_OR_RETURN(int64_t matched,
+                   store_.UpdateOne(kProducts, Unmarked(seen, claim), Marking(update, claim)));
   if (matched == 0) {
     ASSIGN_OR_RETURN(auto found, store_.FindOne(kProducts, BySku(product.sku)));
     if (!found) {
@@ -161,10 +179,9 @@ Result<JobReport> Catalog::SweepSkus() const {
     ASSIGN_OR_RETURN(auto rows, store_.Find(kSkus, old, {.limit = kSweepBatch}));
     int64_t swept = 0;
     for (const Document& row : rows) {
-      report->examined += 1;
-      ASSIGN_OR_RETURN(bool changed, SweepSku(row));
-      (changed ? report->changed : report->skipped) += 1;
-      swept += changed ? 1 : 0;
+      const Result<int64_t> changed = SweepSku(row);
+      RETURN_IF_ERROR(report->Count(changed));
+      swept += changed.ok() ? *changed : 0;
     }
     return swept > 0 && static_cast<int64_t>(rows.size()) == kSweepBatch;
   };
@@ -173,14 +190,14 @@ Result<JobReport> Catalog::SweepSkus() const {
 }
 
 // Between the look and the deletion the product may have come: then the sku is kept for it again.
-Result<bool> Catalog::SweepSku(const Document& row) const {
+Result<int64_t> Catalog::SweepSku(const Document& row) const {
   const Document same = Doc("_id", row["_id"], "product", row["product"], "used", false);
   const Document product = Doc("_id", row["product"]);
   ASSIGN_OR_RETURN(auto carried, store_.FindOne(kProducts, product));
   if (carried) {
     ASSIGN_OR_RETURN(int64_t used, store_.UpdateOne(kSkus, same, Doc("$set", Doc("used", true))));
     RETURN_IF_ERROR(store_.seams().After("catalog.sweep_skus.c1"));
-    return used == 1;
+    return used;
   }
   ASSIGN_OR_RETURN(int64_t freed, store_.DeleteOne(kSkus, same));
   RETURN_IF_ERROR(store_.seams().After("catalog.sweep_skus.c2"));
@@ -192,7 +209,7 @@ Result<bool> Catalog::SweepSku(const Document& row) const {
     }
     RETURN_IF_ERROR(store_.seams().After("catalog.sweep_skus.c3"));
   }
-  return freed == 1;
+  return freed;
 }
 
 Result<std::vector<std::string>> Catalog::CheckInvariants() const {

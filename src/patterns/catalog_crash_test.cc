@@ -6,24 +6,13 @@
 #include <string>
 
 #include "patterns/random_crash.h"
-#include "quire/patterns/catalog.h"
+#include "patterns/test_catalog.h"
 
 namespace quire::patterns {
 namespace {
 
 using bson::Document;
 using std::chrono::hours;
-
-Catalog CatalogOf(World* world, bool registry, const Seams& seams) {
-  return Catalog(world->client, world->database, {.sku_registry = registry, .seams = seams});
-}
-Catalog CatalogOf(World* world, bool registry) {
-  return CatalogOf(world, registry, world->seams());
-}
-
-Product Album(const std::string& sku, int64_t list = 1200) {
-  return {.sku = sku, .type = kAlbum, .title = "Title", .list = list, .retail = 1100};
-}
 
 class CatalogCrashTest : public ::testing::TestWithParam<Place> {};
 

@@ -164,8 +164,10 @@ class Catalog {
   Result<bson::Document> Insert(const Product& product, const Claim& claim) const;
   Result<bson::Document> Change(const Product& product, int64_t expected, const Claim& claim) const;
   Status Reserve(const std::string& sku, const Claim& claim) const;
+  Status Release(const std::string& sku, const Claim& claim) const;
   Status Confirm(const std::string& sku, const Claim& claim) const;
-  Result<bool> SweepSku(const bson::Document& row) const;
+  // How many rows it changed.
+  Result<int64_t> SweepSku(const bson::Document& row) const;
   Result<ProductPage> Search(const bson::Document& filter, const bson::Document& sort,
                              const SearchOptions& options) const;
   Result<ProductPage> NewestBy(std::string_view type, std::string_view field,
