@@ -231,7 +231,7 @@ Status Categories::Change(std::string_view operation, const Document& change,
       }
     }
     return options_.backend == Backend::kTransactional ? ChangeTransacted(change, claim)
-                                                       : ChangeLocked(change, claim);
+                                                       : ChangeLocked(change, claim).status();
   });
 }
 
@@ -242,7 +242,7 @@ Result<bool> Categories::Done(const Document& change, const Claim& claim) const 
   return !open && node && Marked(*node, claim);
 }
 
-Status Categories::ChangeLocked(const Document& change, const Claim& claim) const {
+Result<JobReport> Categories::ChangeLocked(const Document& change, const Claim& claim) const {
   bson::Builder op;
   op.AppendFields(change).Append("call", claim.id).Append("keyed", claim.keyed);
   op.Append("at", store_.Now());
@@ -261,7 +261,7 @@ Status Categories::ChangeLocked(const Document& change, const Claim& claim) cons
 
 // From the check on. An answer (done, or refused) frees the tree; anything else leaves the change
 // to Recover.
-Status Categories::CarryOut(const Document& lock) const {
+Result<JobReport> Categories::CarryOut(const Document& lock) const {
   const Document op(lock["op"].AsDocument());
   const Claim claim{op["call"].AsObjectId(), op["keyed"].AsBool()};
   CategoryTree tree(store_, options_.max_depth, IntegerAt(lock, "rev"), claim);
@@ -275,7 +275,8 @@ Status Categories::CarryOut(const Document& lock) const {
                                  Doc("$set", Doc("op", bson::Value::Null())))
                       .status());
   RETURN_IF_ERROR(store_.seams().After("categories." + std::string(TextAt(op, "kind")), 5));
-  return status;
+  RETURN_IF_ERROR(status);
+  return tree.report();
 }
 
 // The revision of the lock counts here too: two moves that read what the other writes would not
@@ -351,41 +352,22 @@ Result<Page> Categories::DescendantsByPath(std::string_view collection, std::str
 }
 
 Result<JobReport> Categories::Recover() const {
-  JobReport report;
-  ASSIGN_OR_RETURN(auto lock,
-                   store_.FindOne(kLock, Doc("_id", kCategories, "op.at",
-                                             Doc("$lt", store_.Ago(options_.max_time)))));
-  if (!lock) {
+  const Document old = Doc("_id", kCategories, "op.at", Doc("$lt", store_.Ago(options_.max_time)));
+  auto carry_out = [&]() -> Result<JobReport> {
+    JobReport report;
+    ASSIGN_OR_RETURN(auto lock, store_.FindOne(kLock, old));
+    if (lock) {
+      const Status status = CarryOut(*lock).status();
+      const bool answered = status.ok() || IsFinal(status);
+      RETURN_IF_ERROR(report.Count(answered ? Result<int64_t>(1) : status));
+    }
     return report;
-  }
-  report.examined = 1;
-  Status status = CarryOut(*lock);
-  if (Is(status, Error::kCrashed)) {
-    return status;
-  }
-  (status.ok() || IsFinal(status) ? report.changed : report.errors) += 1;
-  return report;
+  };
+  return RunLeased(Lease(store_, "categories.recover", options_.worker, options_.lease), carry_out);
 }
 
 Result<JobReport> Categories::RebuildAll() const {
-  const Claim claim{store_.seams().ids->Next()};
-  const Document op =
-      Doc("kind", "rebuild_all", "call", claim.id, "keyed", false, "at", store_.Now());
-  auto taken = store_.FindAndUpdate(
-      kLock, LockFilter(), Doc("$set", Doc("op", op), "$inc", Doc("rev", int64_t{1})), true);
-  if (IsDuplicateKey(taken.status())) {
-    return MakeError(Error::kTreeBusy, "another change is on its way");
-  }
-  RETURN_IF_ERROR(taken.status());
-  RETURN_IF_ERROR(store_.seams().After("categories.rebuild_lock.c1"));
-  CategoryTree tree(store_, options_.max_depth, IntegerAt(**taken, "rev"), claim);
-  RETURN_IF_ERROR(tree.Apply(op));
-  RETURN_IF_ERROR(store_
-                      .UpdateOne(kLock, Doc("_id", kCategories, "rev", (**taken)["rev"]),
-                                 Doc("$set", Doc("op", bson::Value::Null())))
-                      .status());
-  RETURN_IF_ERROR(store_.seams().After("categories.rebuild_lock.c2"));
-  return tree.report();
+  return ChangeLocked(Doc("kind", "rebuild_all"), {store_.seams().ids->Next()});
 }
 
 Result<JobReport> Categories::Purge() const {
@@ -414,6 +396,9 @@ Result<std::vector<std::string>> Categories::CheckInvariants() const {
       Category category = CategoryOf(node);
       if (!slugs.insert(category.slug).second) {
         wrong.push_back("a slug twice: " + category.slug);
+      }
+      if (node.view().Has("closing")) {
+        wrong.push_back("not removed to the end: " + category.slug);
       }
       depths[category.id.ToHex()] = static_cast<int32_t>(IntegerAt(node, "depth"));
       tree.emplace(category.id.ToHex(), std::move(category));

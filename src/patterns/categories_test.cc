@@ -66,6 +66,7 @@ TEST_P(CategoriesTest, TheTreeChangesAsAsked) {
     EXPECT_EQ(Crumbs(tree.Get("modal-jazz")), "BeBop > Modal");
     ExpectTree(&world);
     ExpectBreadcrumbs(&world);
+    EXPECT_EQ(tree.Purge()->changed, 0);  // late additions must find them
     world.clock.Advance(hours(25));
     EXPECT_EQ(tree.Purge()->changed, 2);
     EXPECT_EQ(tree.Purge()->changed, 0);
@@ -201,6 +202,134 @@ TEST_P(CategoriesTest, RebuildRepairsAnything) {
   ExpectTree(&world_);
   ExpectBreadcrumbs(&world_);
   EXPECT_EQ(tree.RebuildAll()->changed, 0);
+}
+
+TEST_P(CategoriesTest, DocumentsHaveTheirFields) {
+  const Jazz jazz = MakeJazz(&world_);
+  auto stored = [&](const CategoryId& id) {
+    return JsonOf(**world_.store.FindOne("categories", Doc("_id", id)));
+  };
+  const Document ragtime = Doc("_id", jazz.ragtime, "slug", "ragtime", "name", "Ragtime");
+  const Document bop = Doc("_id", jazz.bop, "slug", "bop", "name", "Bop");
+  EXPECT_EQ(stored(jazz.ragtime),
+            JsonOf(Doc("_id", jazz.ragtime, "slug", "ragtime", "name", "Ragtime", "parent",
+                       bson::Value::Null(), "ancestors", List(), "depth", 0, "rev", int64_t{1},
+                       "fence", int64_t{0})));
+  EXPECT_EQ(stored(jazz.modal),
+            JsonOf(Doc("_id", jazz.modal, "slug", "modal-jazz", "name", "Modal Jazz", "parent",
+                       jazz.bop, "ancestors", List(bop, ragtime), "depth", 2, "rev", int64_t{1},
+                       "fence", int64_t{0})));
+  TestCrash crash;
+  crash.at = "categories.move.c1";
+  EXPECT_TRUE(
+      Is(TreeOf(&world_, Backend::kCompensating, world_.seams(&crash)).Move(jazz.bop, jazz.swing),
+         Error::kCrashed));
+  const Document lock = world_.All("tree_lock").at(0);
+  EXPECT_EQ(JsonOf(lock),
+            JsonOf(Doc("_id", "categories", "op",
+                       Doc("kind", "move", "id", jazz.bop, "parent", jazz.swing, "call",
+                           At(lock, "op.call"), "keyed", false, "at", world_.clock.Now()),
+                       "rev", int64_t{1})));
+  SettleTree(&world_);
+  const Document modal = **world_.store.FindOne("categories", Doc("_id", jazz.modal));
+  EXPECT_EQ(IntegerAt(modal, "depth"), 3);
+  EXPECT_EQ(modal["depth"].type(), bson::Type::kInt32);
+  EXPECT_GT(IntegerAt(modal, "rev"), 1);
+}
+
+// A change is on its way, from its first step to its last: others are refused and change nothing,
+// additions and readers go on.
+TEST_P(CategoriesTest, OneChangeAtATime) {
+  using Change = std::function<Status(const Categories&, const Jazz&)>;
+  const struct {
+    Change change;
+    std::vector<std::string> points;
+  } kCases[] = {
+      {[](auto& t, auto& j) { return t.Move(j.bop, j.swing); },
+       {"categories.move.c1", "categories.move.c2", "categories.move.c3", "categories.rebuild.c1",
+        "categories.rebuild.c2", "categories.move.c4"}},
+      {[](auto& t, auto& j) { return t.Rename(j.bop, "B", "b"); },
+       {"categories.rename.c1", "categories.rename.c2", "categories.rename.c3"}},
+      {[](auto& t, auto& j) { return t.Remove(j.bop, true); },
+       {"categories.remove.c1", "categories.remove.c2", "categories.rebuild.c1",
+        "categories.remove.c3", "categories.remove.c4"}},
+  };
+  for (const auto& row : kCases) {
+    for (const std::string& point : row.points) {
+      SCOPED_TRACE(point);
+      World world(GetParam());
+      const Jazz jazz = MakeJazz(&world);
+      TestCrash crash;
+      crash.at = point;
+      crash.action = [&] {
+        for (Backend backend : kBackends) {
+          const Categories other = TreeOf(&world, backend);
+          EXPECT_EQ(ErrorName(other.Move(jazz.swing, {})), "TreeBusy");
+          EXPECT_EQ(ErrorName(other.Rename(jazz.swing, "S", "s")), "TreeBusy");
+          EXPECT_EQ(ErrorName(other.Remove(jazz.swing)), "TreeBusy");
+          EXPECT_EQ(ErrorName(other.RebuildAll().status()), "TreeBusy");
+        }
+        EXPECT_TRUE(TreeOf(&world).Add("Cool", "cool", jazz.swing).ok());
+        EXPECT_EQ(TreeOf(&world).Recover()->examined, 0);  // not yet
+        ExpectKnownAncestors(&world);
+        return true;
+      };
+      EXPECT_TRUE(
+          row.change(TreeOf(&world, Backend::kCompensating, world.seams(&crash)), jazz).ok());
+      EXPECT_TRUE(crash.fired);
+      EXPECT_EQ(Crumbs(TreeOf(&world).Get("swing")), "Ragtime > Swing");
+      ExpectTree(&world);
+      ExpectBreadcrumbs(&world);
+    }
+  }
+}
+
+// Two moves, each below the other: the second is checked when the first is done.
+TEST_P(CategoriesTest, OppositeMovesMakeNoRing) {
+  for (Backend backend : kBackends) {
+    World world(GetParam());
+    const Jazz jazz = MakeJazz(&world);
+    TestFaults faults;
+    faults.at = 1;
+    faults.before = [&] { EXPECT_TRUE(TreeOf(&world, backend).Move(jazz.bop, jazz.swing).ok()); };
+    EXPECT_EQ(
+        ErrorName(
+            TreeOf(&world, backend, world.seams(nullptr, &faults)).Move(jazz.swing, jazz.modal)),
+        "CycleError");
+    ExpectTree(&world);
+    ExpectBreadcrumbs(&world);
+  }
+}
+
+// A category that says it is being removed, and nobody removes it.
+TEST_P(CategoriesTest, ARemovalLeftBehindIsGivenUp) {
+  const Jazz jazz = MakeJazz(&world_);
+  ASSERT_TRUE(
+      world_.store.UpdateOne("categories", Doc("_id", jazz.bop), Doc("$set", Doc("closing", true)))
+          .ok());
+  Categories tree = TreeOf(&world_);
+  EXPECT_EQ(ErrorName(tree.Add("Cool", "cool", jazz.bop).status()), "TreeBusy");
+  EXPECT_EQ(tree.RebuildAll()->changed, 1);
+  EXPECT_TRUE(tree.Add("Cool", "cool", jazz.bop).ok());
+  ExpectNothingWrong(tree.CheckInvariants());
+}
+
+// It is closing, and a later change has written it, before it becomes a tombstone.
+TEST_P(CategoriesTest, ALateRemovalThatComesToNothingSaysSo) {
+  const Jazz jazz = MakeJazz(&world_);
+  TestCrash crash;
+  crash.at = "categories.remove.c3";
+  crash.action = [&] {
+    EXPECT_TRUE(world_.store
+                    .UpdateOne("categories", Doc("_id", jazz.swing),
+                               Doc("$set", Doc("fence", int64_t{9}), "$unset", Doc("closing", 1)))
+                    .ok());
+    return true;
+  };
+  EXPECT_EQ(
+      ErrorName(TreeOf(&world_, Backend::kCompensating, world_.seams(&crash)).Remove(jazz.swing)),
+      "Contention");
+  EXPECT_TRUE(TreeOf(&world_).Get("swing").ok());
 }
 
 TEST_P(CategoriesTest, ManyEditorsKeepATree) {

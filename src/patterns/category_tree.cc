@@ -21,6 +21,9 @@ Document SummaryOf(const Document& node) {
   return Doc("_id", node["_id"], "slug", node["slug"], "name", node["name"]);
 }
 
+Status LaterChange() {
+  return MakeError(Error::kContention, "a later change has written the category");
+}
 Status NotFound(const bson::Value& id) { return MakeError(Error::kNotFound, bson::ToJson(id)); }
 
 }  // namespace
@@ -120,7 +123,7 @@ Status CategoryTree::Move(const Document& change) {
                                        "$inc", Doc("rev", int64_t{1})),
                                    claim_)));
   if (!moved) {
-    return MakeError(Error::kContention, "a later change has written the category");
+    return LaterChange();
   }
   RETURN_IF_ERROR(After("categories.move", 3));
   RETURN_IF_ERROR(Rebuild(*moved));
@@ -168,7 +171,7 @@ Status CategoryTree::Rename(const Document& change) {
   }
   RETURN_IF_ERROR(renamed.status());
   if (*renamed == 0) {
-    return MakeError(Error::kContention, "a later change has written the category");
+    return LaterChange();
   }
   RETURN_IF_ERROR(After("categories.rename", 2));
   const Document copies =
@@ -189,7 +192,7 @@ Status CategoryTree::Remove(const Document& change) {
                    store_.FindAndUpdate(kCategories, Mine(id),
                                         Doc("$set", Doc("closing", true, "fence", token_))));
   if (!closing) {
-    return MakeError(Error::kContention, "a later change has written the category");
+    return LaterChange();
   }
   RETURN_IF_ERROR(After("categories.remove", 2));
   const bson::Value keep = change["keep_children"];
@@ -206,11 +209,13 @@ Status CategoryTree::Remove(const Document& change) {
   const Document tombstone =
       Doc("gone", true, "at", store_.Now(), "slug", "~" + id.AsObjectId().ToHex(), "parent", "gone",
           "ancestors", List(), "depth", 0, "fence", token_);
-  RETURN_IF_ERROR(
-      store_
-          .UpdateOne(kCategories, Mine(id),
-                     Marking(Doc("$set", tombstone, "$unset", Doc("closing", true)), claim_))
-          .status());
+  ASSIGN_OR_RETURN(
+      int64_t removed,
+      store_.UpdateOne(kCategories, Mine(id),
+                       Marking(Doc("$set", tombstone, "$unset", Doc("closing", true)), claim_)));
+  if (removed == 0) {
+    return LaterChange();
+  }
   return After("categories.remove", 4);
 }
 
@@ -229,7 +234,8 @@ Status CategoryTree::MoveChildrenUp(const Document& node) {
 }
 
 // From the whole tree in memory: it is small. What hangs below nothing goes to the nearest of its
-// old ancestors that exists; a ring is opened at its first.
+// old ancestors that exists; a ring is opened at its first. Nobody is removing anything: what says
+// so was left behind.
 Status CategoryTree::RebuildAll() {
   ASSIGN_OR_RETURN(auto nodes, store_.Find(kCategories, Doc("gone", Doc("$exists", false)),
                                            {.sort = Doc("_id", 1)}));
@@ -272,7 +278,7 @@ Status CategoryTree::RebuildAll() {
       node_now.Append("_id", old["_id"]).Append("slug", old["slug"]).Append("name", old["name"]);
       placed.emplace(at, node_now.AppendFields(place).Finish());
       report_.examined += 1;
-      bool same = true;
+      bool same = !old.view().Has("closing");
       for (const bson::Element& field : place.view()) {
         same = same && field.value().BinaryEquals(old[field.name()]);
       }
@@ -281,10 +287,10 @@ Status CategoryTree::RebuildAll() {
       }
       bson::Builder fields;
       fields.AppendFields(place).Append("fence", token_);
-      ASSIGN_OR_RETURN(
-          int64_t written,
-          store_.UpdateOne(kCategories, Mine(old["_id"], Doc("rev", old["rev"])),
-                           Doc("$set", fields.Finish(), "$inc", Doc("rev", int64_t{1}))));
+      ASSIGN_OR_RETURN(int64_t written,
+                       store_.UpdateOne(kCategories, Mine(old["_id"], Doc("rev", old["rev"])),
+                                        Doc("$set", fields.Finish(), "$inc", Doc("rev", int64_t{1}),
+                                            "$unset", Doc("closing", true))));
       (written == 1 ? report_.changed : report_.skipped) += 1;
       RETURN_IF_ERROR(After("categories.rebuild_all", static_cast<int>(report_.changed)));
     }

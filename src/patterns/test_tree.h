@@ -50,6 +50,17 @@ inline void ExpectTree(World* world) {
   }
 }
 
+// No breadcrumb has a category that does not exist.
+inline void ExpectKnownAncestors(World* world) {
+  const TreeNodes nodes = AllNodes(world);
+  for (const auto& [id, node] : nodes) {
+    for (const bson::Element& ancestor : node["ancestors"].AsArray()) {
+      EXPECT_TRUE(nodes.contains(bson::ToJson(ancestor.value().AsDocument()["_id"])))
+          << bson::ToJson(node.view());
+    }
+  }
+}
+
 // The breadcrumbs say what the parent links say.
 inline void ExpectBreadcrumbs(World* world) {
   const TreeNodes nodes = AllNodes(world);

@@ -104,24 +104,26 @@ class Categories {
   Result<Page> DescendantsByPath(std::string_view collection, std::string_view path,
                                  const PageRequest& page = {}) const;
 
-  // Carries out the change that a crashed client left behind.
+  // Carries out the change that a crashed client left behind. skipped is 1 while another worker
+  // does.
   Result<JobReport> Recover() const;
   // Computes every breadcrumb anew from the parent links and writes those that differ; what has
-  // lost its parent goes to its nearest ancestor that exists. Error: TreeBusy.
+  // lost its parent goes to its nearest ancestor that exists, and a removal that was left behind is
+  // given up. Error: TreeBusy.
   Result<JobReport> RebuildAll() const;
   // Forgets removed categories, and outcomes of keys, after the retention. skipped is 1 while
   // another worker does.
   Result<JobReport> Purge() const;
 
   // What is wrong, a line each, once nothing is under way: breadcrumbs and depths that are not what
-  // the parent links say, parents that do not exist, cycles, slugs twice.
+  // the parent links say, parents that do not exist, cycles, slugs twice, removals left behind.
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
   Status Change(std::string_view operation, const bson::Document& change, const CallKey& key) const;
-  Status ChangeLocked(const bson::Document& change, const Claim& claim) const;
   Status ChangeTransacted(const bson::Document& change, const Claim& claim) const;
-  Status CarryOut(const bson::Document& lock) const;
+  Result<JobReport> ChangeLocked(const bson::Document& change, const Claim& claim) const;
+  Result<JobReport> CarryOut(const bson::Document& lock) const;
   Result<bool> Done(const bson::Document& change, const Claim& claim) const;
   Result<bson::Document> ReadParent(const Store& store, const CategoryId& parent) const;
   Status Insert(const Store& store, const bson::Document& fields,
