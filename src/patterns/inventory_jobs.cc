@@ -13,55 +13,55 @@ namespace {
 
 using bson::Document;
 
-constexpr int64_t kBatch = 1000;
-
 Document Old(std::string_view status, bson::Date before) {
   return Doc("status", status, "settled", false, "last_modified", Doc("$lt", before));
 }
 
-// Counts one piece of work; only a crash ends the job.
-Status Count(const Status& status, bool changed, JobReport* report) {
-  report->examined += 1;
-  if (Is(status, Error::kCrashed)) {
-    return status;
-  }
-  (!status.ok() && !IsFinal(status) ? report->errors
-   : changed                        ? report->changed
-                                    : report->skipped) += 1;
-  return Status::Ok();
+// What a cart was brought to an end with: an answer that refuses is one, too.
+Result<int64_t> Ended(const Status& status) {
+  return status.ok() || IsFinal(status) ? Result<int64_t>(1) : status;
 }
 
 }  // namespace
 
 Result<JobReport> Inventory::Expire() const {
-  return RunLeased(JobLease("inventory.expire"), [&] { return ExpireBatch(); });
+  return RepeatLeased(JobLease("inventory.expire"),
+                      [&](JobReport* report) { return ExpireBatch(report); });
 }
 
 Result<JobReport> Inventory::Recover() const {
-  return RunLeased(JobLease("inventory.recover"), [&] { return RecoverBatch(); });
+  return RepeatLeased(JobLease("inventory.recover"),
+                      [&](JobReport* report) { return RecoverBatch(report); });
 }
 
 Result<JobReport> Inventory::Cleanup() const {
-  return RunLeased(JobLease("inventory.cleanup"), [&] { return CleanupBatch(); });
+  return RepeatLeased(JobLease("inventory.cleanup"),
+                      [&](JobReport* report) { return CleanupBatch(report); });
 }
 
 Lease Inventory::JobLease(const char* job) const {
   return Lease(store_, job, options_.worker, options_.lease);
 }
 
-Result<JobReport> Inventory::ExpireBatch() const {
-  JobReport report;
+Result<bool> Inventory::ExpireBatch(JobReport* report) const {
   RETURN_IF_ERROR(store_
                       .UpdateMany(kCart, Old("active", store_.Ago(options_.cart_timeout)),
                                   Doc("$set", Doc("status", "expiring")))
                       .status());
   RETURN_IF_ERROR(store_.seams().After("inventory.expire.c1"));
-  ASSIGN_OR_RETURN(auto carts, store_.Find(kCart, Doc("status", "expiring", "settled", false),
-                                           {.limit = kBatch}));
+  return EndCarts(Doc("status", "expiring", "settled", false), report,
+                  [&](const Document& cart) { return ExpireCart(cart); });
+}
+
+// Whether there may be more: not when none of them came to an end.
+Result<bool> Inventory::EndCarts(const Document& filter, JobReport* report,
+                                 const std::function<Status(const Document&)>& end) const {
+  ASSIGN_OR_RETURN(auto carts, store_.Find(kCart, filter, {.limit = options_.batch}));
+  const int64_t before = report->changed;
   for (const Document& cart : carts) {
-    RETURN_IF_ERROR(Count(ExpireCart(cart), true, &report));
+    RETURN_IF_ERROR(report->Count(Ended(end(cart))));
   }
-  return report;
+  return static_cast<int64_t>(carts.size()) == options_.batch && report->changed > before;
 }
 
 // What the products hold counts, not what the cart says.
@@ -82,41 +82,41 @@ Status Inventory::ExpireCart(const Document& cart) const {
   return store_.seams().After("inventory.expire", ++step);
 }
 
-Result<JobReport> Inventory::RecoverBatch() const {
-  JobReport report;
+Result<bool> Inventory::RecoverBatch(JobReport* report) const {
   const bson::Date before = store_.Ago(options_.max_time);
-  ASSIGN_OR_RETURN(auto pending, store_.Find(kCart, Old("pending", before), {.limit = kBatch}));
-  for (const Document& cart : pending) {
-    const Status expired = MakeError(Error::kPaymentFailed, "it took too long");
-    RETURN_IF_ERROR(Count(GiveUp(cart, expired), true, &report));
-  }
-  ASSIGN_OR_RETURN(auto complete, store_.Find(kCart, Old("complete", before), {.limit = kBatch}));
-  for (const Document& cart : complete) {
-    RETURN_IF_ERROR(Count(Settle(store_, cart), true, &report));
-  }
-  return report;
+  const Status expired = MakeError(Error::kPaymentFailed, "it took too long");
+  ASSIGN_OR_RETURN(bool pending,
+                   EndCarts(Old("pending", before), report,
+                            [&](const Document& cart) { return GiveUp(cart, expired); }));
+  ASSIGN_OR_RETURN(bool complete,
+                   EndCarts(Old("complete", before), report,
+                            [&](const Document& cart) { return Settle(store_, cart); }));
+  return pending || complete;
 }
 
-Result<JobReport> Inventory::CleanupBatch() const {
-  JobReport report;
+Result<bool> Inventory::CleanupBatch(JobReport* report) const {
   const bson::Date before = store_.Ago(options_.max_time);
-  ASSIGN_OR_RETURN(auto products,
-                   store_.Find(kProduct, Doc("carted.ts", Doc("$lt", before)), {.limit = kBatch}));
+  ASSIGN_OR_RETURN(auto products, store_.Find(kProduct, Doc("carted.ts", Doc("$lt", before)),
+                                              {.limit = options_.batch}));
+  bool written = false;
   for (const Document& product : products) {
     for (const Entry& entry : Entry::All(product)) {
-      if (entry.at < before) {
-        Result<bool> changed = Reconcile(product, entry);
-        RETURN_IF_ERROR(Count(changed.status(), changed.ok() && *changed, &report));
-        RETURN_IF_ERROR(
-            store_.seams().After("inventory.cleanup", static_cast<int>(report.examined)));
+      if (entry.at >= before) {
+        continue;
       }
+      const Result<Reconciled> done = Reconcile(product, entry);
+      RETURN_IF_ERROR(report->Count(done.ok() ? Result<int64_t>(*done == Reconciled::kMoved ? 1 : 0)
+                                              : done.status()));
+      RETURN_IF_ERROR(
+          store_.seams().After("inventory.cleanup", static_cast<int>(report->examined)));
+      written = written || (done.ok() && *done != Reconciled::kLeft);
     }
   }
-  return report;
+  return static_cast<int64_t>(products.size()) == options_.batch && written;
 }
 
-// Whether stock moved. A reservation that agrees with its cart is looked at again later.
-Result<bool> Inventory::Reconcile(const Document& product, const Entry& entry) const {
+Result<Inventory::Reconciled> Inventory::Reconcile(const Document& product,
+                                                   const Entry& entry) const {
   const std::string_view sku = TextAt(product, "_id");
   ASSIGN_OR_RETURN(auto cart, store_.FindOne(kCart, Doc("_id", entry.cart)));
   if (!entry.pin.empty()) {
@@ -124,26 +124,29 @@ Result<bool> Inventory::Reconcile(const Document& product, const Entry& entry) c
   }
   const std::string_view status = cart ? TextAt(*cart, "status") : "";
   if (status == "pending") {
-    return false;
+    return Reconciled::kLeft;
   }
   const int64_t line = status == "active" ? LineQuantity(*cart, sku) : 0;
   ASSIGN_OR_RETURN(bool written, Resize(sku, entry, line));
-  return written && line != entry.quantity;
+  if (!written) {
+    return Reconciled::kLeft;
+  }
+  return line == entry.quantity ? Reconciled::kRefreshed : Reconciled::kMoved;
 }
 
-Result<bool> Inventory::ReconcilePinned(std::string_view sku, const Entry& entry,
-                                        const std::optional<Document>& cart) const {
+Result<Inventory::Reconciled> Inventory::ReconcilePinned(
+    std::string_view sku, const Entry& entry, const std::optional<Document>& cart) const {
   const bool same = cart && TextAt(*cart, "pay_key") == entry.pin;
   if (same && TextAt(*cart, "status") == "complete") {
     RETURN_IF_ERROR(Settle(store_, *cart));
-    return true;
+    return Reconciled::kMoved;
   }
-  if (same && TextAt(*cart, "status") == "pending") {
-    return false;
+  if ((same && TextAt(*cart, "status") == "pending") ||
+      options_.gateway->Cancel(entry.pin) != PaymentGateway::Cancelled::kCancelled) {
+    return Reconciled::kLeft;
   }
-  return options_.gateway->Cancel(entry.pin) == PaymentGateway::Cancelled::kCancelled
-             ? Unpin(store_, sku, entry.cart, entry.pin)
-             : Result<bool>(false);
+  ASSIGN_OR_RETURN(bool unpinned, Unpin(store_, sku, entry.cart, entry.pin));
+  return unpinned ? Reconciled::kMoved : Reconciled::kLeft;
 }
 
 // Gives the reservation another size, if it is still as it was read (and there is enough stock to
@@ -202,10 +205,14 @@ Result<std::vector<std::string>> Inventory::CheckInvariants() const {
     if (IntegerAt(product, "sold") != sold[sku]) {
       wrong.push_back("not what the carts say is sold: " + sku);
     }
+    sold.erase(sku);
     return Status::Ok();
   };
   RETURN_IF_ERROR(Walk(store_, kCart, read_cart));
   RETURN_IF_ERROR(Walk(store_, kProduct, check_product));
+  for (const auto& [sku, quantity] : sold) {
+    wrong.push_back("sold, and not there: " + sku);
+  }
   return wrong;
 }
 

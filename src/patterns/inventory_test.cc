@@ -195,6 +195,124 @@ TEST_P(InventoryTest, KeysGiveTheFirstOutcome) {
   }
 }
 
+TEST_P(InventoryTest, DocumentsHaveTheirFields) {
+  Inventory inventory = shop_.At(&world_);
+  ASSERT_TRUE(inventory.Restock("x", 10).ok());
+  const std::string cart = *inventory.NewCart();
+  EXPECT_EQ(cart.find_first_not_of("0123456789abcdef"), std::string::npos);
+  const bson::Date now = world_.clock.Now();
+  const Document details = Doc("color", "red");
+  ASSERT_TRUE(inventory.AddItem(cart, {"x", 2, 7, details}).ok());
+  auto product = [&] { return world_.All("product").at(0); };
+  auto reserved = [&] {
+    const Document found = product();
+    return Document(found["carted"].AsArray()["0"].AsDocument());
+  };
+  const Document added = reserved();
+  const Document entry = Doc("cart_id", cart, "qty", int64_t{2}, "ts", now, "pin",
+                             bson::Value::Null(), "call", added["call"]);
+  EXPECT_EQ(JsonOf(product()),
+            JsonOf(Doc("_id", "x", "carted", List(entry), "qty", int64_t{8}, "sold", int64_t{0})));
+  const Document item = Doc("sku", "x", "qty", int64_t{2}, "price", int64_t{7}, "details", details);
+  EXPECT_EQ(JsonOf(world_.All("cart").at(0)),
+            JsonOf(Doc("_id", cart, "status", "active", "last_modified", now, "pay_key",
+                       bson::Value::Null(), "items", List(item), "settled", false)));
+  world_.clock.Advance(minutes(1));
+  shop_.gateway.answer = PaymentGateway::Charged::kUnknown;
+  EXPECT_EQ(ErrorName(inventory.Checkout(cart)), "PaymentPending");
+  const Document pending = world_.All("cart").at(0);
+  EXPECT_EQ(TextAt(pending, "status"), "pending");
+  EXPECT_EQ(pending["last_modified"].AsDate(), world_.clock.Now());
+  EXPECT_TRUE(shop_.gateway.charged.contains(std::string(TextAt(pending, "pay_key"))));
+  const Document pinned = reserved();
+  EXPECT_EQ(TextAt(pinned, "pin"), TextAt(pending, "pay_key"));
+  EXPECT_EQ(pinned["ts"].AsDate(), world_.clock.Now());
+  world_.clock.Advance(minutes(6));
+  ASSERT_TRUE(inventory.Recover().ok());
+  EXPECT_EQ(TextAt(world_.All("cart").at(0), "status"), "complete");
+  EXPECT_EQ(JsonOf(product()),
+            JsonOf(Doc("_id", "x", "carted", List(), "qty", int64_t{8}, "sold", int64_t{2})));
+}
+
+TEST_P(InventoryTest, NothingLeavesCompleteOrExpired) {
+  for (Backend backend : kBackends) {
+    World world(GetParam());
+    Shop shop;
+    OpenShop(&world, &shop);
+    Inventory inventory = shop.At(&world, backend);
+    const std::string paid = *inventory.NewCart();
+    ASSERT_TRUE(inventory.AddItem(paid, {.sku = "x", .price = 1}).ok());
+    ASSERT_TRUE(inventory.Checkout(paid).ok());
+    world.clock.Advance(minutes(31));
+    RunJobs(&world, &shop);
+    const struct {
+      std::string cart;
+      const char* status;
+    } kCarts[] = {{paid, "complete"}, {shop.cart, "expired"}};
+    for (const auto& [cart, status] : kCarts) {
+      EXPECT_EQ(ErrorName(inventory.AddItem(cart, {.sku = "x"})), "CartInactive");
+      EXPECT_EQ(ErrorName(inventory.SetQuantity(cart, "x", 1, 2)), "CartInactive");
+      EXPECT_EQ(ErrorName(inventory.SetQuantity(cart, "x", 1, 0)), "CartInactive");
+      EXPECT_EQ(ErrorName(inventory.Checkout(cart)), "CartInactive");
+      world.clock.Advance(minutes(31));
+      RunJobs(&world, &shop);
+      EXPECT_EQ(inventory.GetCart(cart)->status, status);
+    }
+    ExpectStock(&world, shop);
+    ExpectSettled(&world, &shop);
+  }
+}
+
+TEST_P(InventoryTest, WhatIsTooLargeChangesNothing) {
+  for (Backend backend : kBackends) {
+    World world(GetParam());
+    Shop shop;
+    OpenShop(&world, &shop);
+    ASSERT_TRUE(shop.At(&world).Restock("z", 1).ok());
+    const Document details = Doc("text", std::string(17'000'000, 'x'));
+    EXPECT_EQ(ErrorName(shop.At(&world, backend).AddItem(shop.cart, {"z", 1, 1, details})),
+              "DocumentTooLarge");
+    EXPECT_EQ(shop.At(&world).GetStock("z")->available, 1);
+    EXPECT_EQ(shop.At(&world).GetCart(shop.cart)->items.size(), 2u);
+  }
+}
+
+// The bank does not say whether a payment was cancelled: it stays open until it does.
+TEST_P(InventoryTest, AnUnknownCancellationIsAskedForAgain) {
+  OpenShop(&world_, &shop_);
+  Inventory inventory = shop_.At(&world_);
+  shop_.gateway.answer = PaymentGateway::Charged::kDeclined;
+  shop_.gateway.reachable = false;
+  EXPECT_EQ(ErrorName(inventory.Checkout(shop_.cart)), "PaymentPending");
+  world_.clock.Advance(minutes(6));
+  EXPECT_EQ(inventory.Recover()->errors, 1);
+  EXPECT_EQ(inventory.GetCart(shop_.cart)->status, "pending");
+  shop_.gateway.reachable = true;
+  EXPECT_EQ(inventory.Recover()->changed, 1);
+  EXPECT_EQ(inventory.GetCart(shop_.cart)->status, "active");
+  ExpectStock(&world_, shop_);
+  ExpectSettled(&world_, &shop_);
+}
+
+// All of them may be the first.
+TEST_P(InventoryTest, ManyDeliveriesOfANewArticle) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 10; ++i) {
+        const std::string key = std::to_string(t) + "-" + std::to_string(i);
+        EXPECT_TRUE(shop_.At(&world_).Restock("n" + std::to_string(i), 2, key).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(shop_.At(&world_).GetStock("n" + std::to_string(i))->available, 8);
+  }
+}
+
 TEST_P(InventoryTest, ManyShoppersAndJobs) {
   for (Backend backend : kBackends) {
     World world(GetParam());
@@ -231,6 +349,7 @@ TEST_P(InventoryTest, ManyShoppersAndJobs) {
         EXPECT_TRUE(jobs.Expire().ok());
         EXPECT_TRUE(jobs.Recover().ok());
         EXPECT_TRUE(jobs.Cleanup().ok());
+        ExpectStock(&world, shop);
       }
     });
     for (std::thread& thread : threads) {

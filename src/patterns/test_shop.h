@@ -29,6 +29,9 @@ class TestGateway : public PaymentGateway {
   }
   Cancelled Cancel(const std::string& key) override {
     std::lock_guard lock(mutex);
+    if (!reachable) {
+      return Cancelled::kUnknown;
+    }
     if (charged.contains(key)) {
       return Cancelled::kAlreadyCharged;
     }
@@ -38,6 +41,7 @@ class TestGateway : public PaymentGateway {
 
   std::mutex mutex;
   Charged answer = Charged::kCharged;
+  bool reachable = true;  // for cancellations
   std::map<std::string, int64_t> charged;
   std::set<std::string> cancelled;
 };
@@ -64,9 +68,9 @@ struct Shop {
   std::map<std::string, std::vector<int64_t>> open;
   std::string cart;
 
-  Inventory At(World* world, Backend backend, const Seams& seams) {
+  Inventory At(World* world, Backend backend, const Seams& seams, int64_t batch = 1000) {
     return Inventory(world->client, world->database,
-                     {.backend = backend, .gateway = &gateway, .seams = seams});
+                     {.backend = backend, .gateway = &gateway, .batch = batch, .seams = seams});
   }
   Inventory At(World* world, Backend backend = Backend::kCompensating) {
     return At(world, backend, world->seams());

@@ -44,6 +44,8 @@ struct InventoryOptions {
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);  // of keys
   std::string worker = "worker";  // a name of its own for every process that runs the jobs
   std::chrono::milliseconds lease = std::chrono::minutes(5);
+  // So many carts or products are read by a job at a time. REQUIRES: > 0
+  int64_t batch = 1000;
   Seams seams = {};
 };
 
@@ -120,16 +122,19 @@ class Inventory {
 
   // What is wrong, a line each, once nothing is under way and the jobs have run: stock below 0,
   // several reservations of one cart, reservations without a cart that can use them, carts paid for
-  // whose articles are not booked as sold, and the other way round.
+  // whose articles are not booked as sold or not there, and articles sold to no cart.
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
   struct Line;
   struct Entry;
   Lease JobLease(const char* job) const;
-  Result<JobReport> ExpireBatch() const;
-  Result<JobReport> RecoverBatch() const;
-  Result<JobReport> CleanupBatch() const;
+  // These say whether there may be more to do.
+  Result<bool> ExpireBatch(JobReport* report) const;
+  Result<bool> RecoverBatch(JobReport* report) const;
+  Result<bool> CleanupBatch(JobReport* report) const;
+  Result<bool> EndCarts(const bson::Document& filter, JobReport* report,
+                        const std::function<Status(const bson::Document&)>& end) const;
   // Runs the steps in a transaction, or as they are and `undo` after an answer that refuses.
   Status Steps(const std::function<Status(const Store&)>& steps,
                const std::function<Status()>& undo) const;
@@ -155,9 +160,11 @@ class Inventory {
   Status GiveUp(const bson::Document& cart, const Status& why) const;
 
   Status ExpireCart(const bson::Document& cart) const;
-  Result<bool> Reconcile(const bson::Document& product, const Entry& entry) const;
-  Result<bool> ReconcilePinned(std::string_view sku, const Entry& entry,
-                               const std::optional<bson::Document>& cart) const;
+  // What a reservation that was looked at is: as it was, good for some more time, or another.
+  enum class Reconciled { kLeft, kRefreshed, kMoved };
+  Result<Reconciled> Reconcile(const bson::Document& product, const Entry& entry) const;
+  Result<Reconciled> ReconcilePinned(std::string_view sku, const Entry& entry,
+                                     const std::optional<bson::Document>& cart) const;
   Result<bool> Resize(std::string_view sku, const Entry& entry, int64_t quantity) const;
   Result<bool> Unpin(const Store& store, std::string_view sku, std::string_view cart,
                      std::string_view pay_key) const;
