@@ -202,6 +202,12 @@ TEST_P(InvariantsTest, Rollups) {
                   {wrong("daily", "2010-10-10T00:00:00Z"), wrong("weekly", "2010-10-10T00:00:00Z"),
                    wrong("monthly", "2010-10-01T00:00:00Z")});
   breaking.Delete("events", Doc("length", 10.0), {wrong("hourly", "2010-10-10T14:00:00Z")});
+  breaking.Delete(
+      "stats.hourly", Doc(),
+      {wrong("hourly", "2010-10-10T14:00:00Z"), wrong("daily", "2010-10-10T00:00:00Z")});
+  breaking.Delete("stats.yearly", Doc(), {wrong("yearly", "2010-01-01T00:00:00Z")});
+  breaking.Update("stats.weekly", Doc(), Doc("$inc", Doc("value.mean", 1.0)),
+                  {wrong("weekly", "2010-10-10T00:00:00Z")});
   ASSERT_TRUE(rollups.Close(ToDate({2010, 10, 11, 0, 0, 0})).ok());
   breaking.Delete("events", Doc("length", 10.0), {});  // closed
 }
@@ -246,6 +252,8 @@ TEST_P(InvariantsTest, Categories) {
   breaking.Update("categories", bop, Doc("$pop", Doc("ancestors", 1)), below);
   breaking.Update("categories", bop, Doc("$inc", Doc("depth", 1)), below);
   breaking.Update("categories", bop, Doc("$set", Doc("parent", jazz.ragtime)), below);
+  breaking.Update("categories", bop, Doc("$set", Doc("closing", true)),
+                  {"not removed to the end: bop"});
   breaking.Update("categories", bop, Doc("$set", Doc("parent", jazz.modal)), below);  // removed
   breaking.Update("tree_lock", Doc("_id", "categories"), Doc("$set", Doc("op", Doc("kind", "x"))),
                   {"a change of the tree has not ended"});
@@ -272,6 +280,7 @@ TEST_P(InvariantsTest, Inventory) {
   breaking.Update("cart", Doc("_id", open), Doc("$set", Doc("status", "expired")),
                   {"reserved for no cart that can use it: x"});
   breaking.Delete("cart", Doc("_id", open), {"reserved for no cart that can use it: x"});
+  breaking.Delete("product", it, {"sold, and not there: x"});
   const Document product = **world_.store.FindOne("product", it);
   const Value entry = product["carted"].AsArray()["0"];
   breaking.Update("product", it, Doc("$push", Doc("carted", entry)),

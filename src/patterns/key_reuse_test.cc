@@ -11,6 +11,7 @@
 #include "patterns/test_ads.h"
 #include "patterns/test_cms.h"
 #include "patterns/test_comments.h"
+#include "patterns/test_keys.h"
 #include "patterns/test_social.h"
 #include "quire/patterns/attributes.h"
 #include "quire/patterns/contacts.h"
@@ -23,30 +24,6 @@ namespace {
 
 using bson::Date;
 using bson::ObjectId;
-
-constexpr char kKey[] = "key";
-
-struct Call {
-  const char* name;
-  std::function<Status()> first;
-  std::vector<std::function<Status()>> others;  // one argument of the first is another
-};
-
-// Each call in a world that forgets the keys of the one before, whatever it answers.
-void ExpectKeyStandsForOne(World* world, const std::vector<Call>& calls) {
-  for (size_t i = 0; i < calls.size(); ++i) {
-    SCOPED_TRACE(calls[i].name);
-    ASSERT_TRUE(world->store.DeleteMany("idempotency", Doc()).ok());
-    const Status first = calls[i].first();
-    for (size_t other = 0; other < calls[i].others.size(); ++other) {
-      Status reused = calls[i].others[other]();
-      EXPECT_TRUE(Is(reused, Error::kIdempotencyKeyReuse)) << other << " " << reused.ToString();
-    }
-    Status reused = calls[(i + 1) % calls.size()].first();
-    EXPECT_TRUE(Is(reused, Error::kIdempotencyKeyReuse)) << reused.ToString();
-    EXPECT_EQ(calls[i].first().code(), first.code());
-  }
-}
 
 class KeyReuseTest : public BothPlaces {};
 

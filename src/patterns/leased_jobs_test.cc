@@ -66,6 +66,8 @@ const Job kJobs[] = {
      }},
     {"catalog.purge_keys", [](World* world) { return Products(world).PurgeKeys(); }},
     {"catalog.sweep_skus", [](World* world) { return Products(world).SweepSkus(); }},
+    {"categories.recover",
+     [](World* world) { return Of<Categories>(world, CategoriesOptions{}).Recover(); }},
     {"categories.purge",
      [](World* world) { return Of<Categories>(world, CategoriesOptions{}).Purge(); }},
     {"categories.purge_keys",
@@ -100,6 +102,13 @@ const Job kJobs[] = {
      }},
     {"perf.retention", [](World* world) { return Monitoring(world).DropExpired(); }},
     {"perf.rollup", [](World* world) { return Monitoring(world).Rollup(); }},
+    {"rollups", [](World* world) { return Of<Rollups>(world, RollupsOptions{}).Run(); }},
+    {"rollups",
+     [](World* world) {
+       return Of<Rollups>(world, RollupsOptions{}).Repair(bson::Date{0}, world->clock.Now());
+     }},
+    {"rollups",
+     [](World* world) { return Of<Rollups>(world, RollupsOptions{}).Close(bson::Date{0}); }},
     {"rollups.purge_keys",
      [](World* world) { return Of<Rollups>(world, RollupsOptions{}).PurgeKeys(); }},
     {"transfers.cleanup", [](World* world) { return Bank(world).Cleanup(); }},

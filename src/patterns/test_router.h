@@ -20,10 +20,16 @@ inline bson::Document KeysOf(std::string_view json) {
   return *keys;
 }
 
-// Whether a filter names one value, or several, of the field.
+// Whether a filter names one value, or several, of the field, or of the document that it is in.
 inline bool Names(bson::View filter, std::string_view field) {
   if (bson::Value value = filter[field]; !value.missing()) {
     return !value.is_document() || value.AsDocument().Has("$in");
+  }
+  if (const size_t dot = field.find('.'); dot != std::string_view::npos) {
+    const bson::Value outer = filter[field.substr(0, dot)];
+    if (outer.is_document() && Names(outer.AsDocument(), field.substr(dot + 1))) {
+      return true;
+    }
   }
   bson::Value all = filter["$and"];
   for (const bson::Element& one : all.is_array() ? all.AsArray() : bson::View()) {
