@@ -8,6 +8,7 @@
 
 #include "base/try.h"
 #include "patterns/game_documents.h"
+#include "patterns/walk.h"
 #include "quire/patterns/lease.h"
 #include "quire/patterns/names.h"
 
@@ -289,19 +290,21 @@ Status Game::FinishMove(std::string_view character, bson::View moving) const {
 }
 
 Result<JobReport> Game::ResumeMoves() const {
-  return RunLeased(
-      Lease(store_, "game.resume_moves", options_.worker, options_.lease),
-      [&]() -> Result<JobReport> {
-        JobReport report;
-        const Document late = Doc("moving.ts", Doc("$lt", store_.Ago(options_.grace)));
-        ASSIGN_OR_RETURN(auto movers, store_.Find(kCharacters, late, {.limit = 1000}));
-        for (const Document& mover : movers) {
-          report.examined += 1;
-          RETURN_IF_ERROR(FinishMove(TextAt(mover, "_id"), mover["moving"].AsDocument()));
-          report.changed += 1;
-        }
-        return report;
-      });
+  constexpr int64_t kBatch = 1000;
+  const Document late = Doc("moving.ts", Doc("$lt", store_.Ago(options_.grace)));
+  OldestFirst movers(store_, kCharacters, late, "moving.ts");
+  auto finish = [&](const Document& mover) -> Result<int64_t> {
+    RETURN_IF_ERROR(FinishMove(TextAt(mover, "_id"), mover["moving"].AsDocument()));
+    return 1;
+  };
+  return RepeatLeased(Lease(store_, "game.resume_moves", options_.worker, options_.lease),
+                      [&](JobReport* report) -> Result<bool> {
+                        ASSIGN_OR_RETURN(auto batch, movers.Next(kBatch));
+                        for (const Document& mover : batch) {
+                          RETURN_IF_ERROR(report->Count(finish(mover)));
+                        }
+                        return movers.more();
+                      });
 }
 
 // The list is read before the characters, and written only while it is as it was: who leaves in

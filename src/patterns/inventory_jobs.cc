@@ -13,8 +13,10 @@ namespace {
 
 using bson::Document;
 
+constexpr char kModified[] = "last_modified";
+
 Document Old(std::string_view status, bson::Date before) {
-  return Doc("status", status, "settled", false, "last_modified", Doc("$lt", before));
+  return Doc("status", status, "settled", false, kModified, Doc("$lt", before));
 }
 
 // What a cart was brought to an end with: an answer that refuses is one, too.
@@ -25,13 +27,31 @@ Result<int64_t> Ended(const Status& status) {
 }  // namespace
 
 Result<JobReport> Inventory::Expire() const {
-  return RepeatLeased(JobLease("inventory.expire"),
-                      [&](JobReport* report) { return ExpireBatch(report); });
+  OldestFirst expiring(store_, kCart, Doc("status", "expiring", "settled", false), kModified);
+  return RepeatLeased(JobLease("inventory.expire"), [&](JobReport* report) -> Result<bool> {
+    RETURN_IF_ERROR(store_
+                        .UpdateMany(kCart, Old("active", store_.Ago(options_.cart_timeout)),
+                                    Doc("$set", Doc("status", "expiring")))
+                        .status());
+    RETURN_IF_ERROR(store_.seams().After("inventory.expire.c1"));
+    return EndCarts(&expiring, report, [&](const Document& cart) { return ExpireCart(cart); });
+  });
 }
 
 Result<JobReport> Inventory::Recover() const {
-  return RepeatLeased(JobLease("inventory.recover"),
-                      [&](JobReport* report) { return RecoverBatch(report); });
+  const bson::Date before = store_.Ago(options_.max_time);
+  OldestFirst pending(store_, kCart, Old("pending", before), kModified);
+  OldestFirst complete(store_, kCart, Old("complete", before), kModified);
+  const Status expired = MakeError(Error::kPaymentFailed, "it took too long");
+  return RepeatLeased(JobLease("inventory.recover"), [&](JobReport* report) -> Result<bool> {
+    if (pending.more()) {
+      RETURN_IF_ERROR(EndCarts(&pending, report, [&](const Document& cart) {
+                        return GiveUp(cart, expired);
+                      }).status());
+      return true;
+    }
+    return EndCarts(&complete, report, [&](const Document& cart) { return Settle(store_, cart); });
+  });
 }
 
 Result<JobReport> Inventory::Cleanup() const {
@@ -43,25 +63,14 @@ Lease Inventory::JobLease(const char* job) const {
   return Lease(store_, job, options_.worker, options_.lease);
 }
 
-Result<bool> Inventory::ExpireBatch(JobReport* report) const {
-  RETURN_IF_ERROR(store_
-                      .UpdateMany(kCart, Old("active", store_.Ago(options_.cart_timeout)),
-                                  Doc("$set", Doc("status", "expiring")))
-                      .status());
-  RETURN_IF_ERROR(store_.seams().After("inventory.expire.c1"));
-  return EndCarts(Doc("status", "expiring", "settled", false), report,
-                  [&](const Document& cart) { return ExpireCart(cart); });
-}
-
-// Whether there may be more: not when none of them came to an end.
-Result<bool> Inventory::EndCarts(const Document& filter, JobReport* report,
+// Whether there may be more.
+Result<bool> Inventory::EndCarts(OldestFirst* carts, JobReport* report,
                                  const std::function<Status(const Document&)>& end) const {
-  ASSIGN_OR_RETURN(auto carts, store_.Find(kCart, filter, {.limit = options_.batch}));
-  const int64_t before = report->changed;
-  for (const Document& cart : carts) {
+  ASSIGN_OR_RETURN(auto batch, carts->Next(options_.batch));
+  for (const Document& cart : batch) {
     RETURN_IF_ERROR(report->Count(Ended(end(cart))));
   }
-  return static_cast<int64_t>(carts.size()) == options_.batch && report->changed > before;
+  return carts->more();
 }
 
 // What the products hold counts, not what the cart says.
@@ -80,18 +89,6 @@ Status Inventory::ExpireCart(const Document& cart) const {
                                  Doc("$set", Doc("status", "expired")))
                       .status());
   return store_.seams().After("inventory.expire", ++step);
-}
-
-Result<bool> Inventory::RecoverBatch(JobReport* report) const {
-  const bson::Date before = store_.Ago(options_.max_time);
-  const Status expired = MakeError(Error::kPaymentFailed, "it took too long");
-  ASSIGN_OR_RETURN(bool pending,
-                   EndCarts(Old("pending", before), report,
-                            [&](const Document& cart) { return GiveUp(cart, expired); }));
-  ASSIGN_OR_RETURN(bool complete,
-                   EndCarts(Old("complete", before), report,
-                            [&](const Document& cart) { return Settle(store_, cart); }));
-  return pending || complete;
 }
 
 Result<bool> Inventory::CleanupBatch(JobReport* report) const {

@@ -231,7 +231,8 @@ TEST_P(InventoryJobsTest, OneFailureDoesNotStopTheOthers) {
   TestFaults faults;
   faults.at = 3;  // after the lease, and the carts that expire
   faults.fault = FaultHook::Fault::kFailBefore;
-  auto report = shop_.At(&world_, Backend::kCompensating, world_.seams(nullptr, &faults)).Expire();
+  const Seams failing = world_.seams(nullptr, &faults);
+  auto report = shop_.At(&world_, Backend::kCompensating, failing, /*batch=*/1).Expire();
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_EQ(report->errors, 1);
   EXPECT_EQ(report->changed, 2);

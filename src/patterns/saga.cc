@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/saga.h"
 
-#include <set>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/walk.h"
 #include "quire/patterns/lease.h"
 
 namespace quire::patterns {
@@ -43,47 +43,6 @@ Status Outcome(const Document& record) {
   Error error = ErrorOfName(name);
   return MakeError(error == Error{} ? Error::kTransactionExpired : error, "rolled back");
 }
-
-// The records of a filter by `ts`, each once: one that stays as it is does not come again. Several
-// may have one `ts`, and ids of any types: those of the last one are remembered.
-class OldestFirst {
- public:
-  OldestFirst(Store store, std::string collection, Document filter)
-      : store_(std::move(store)), collection_(std::move(collection)), filter_(std::move(filter)) {}
-
-  // Up to `batch`.
-  Result<std::vector<Document>> Next(int64_t batch) {
-    const Document filter = last_.value().missing()
-                                ? filter_
-                                : Doc("$and", List(filter_, Doc("ts", Doc("$gte", last_))));
-    const int64_t limit = batch + static_cast<int64_t>(seen_.size());
-    ASSIGN_OR_RETURN(auto found,
-                     store_.Find(collection_, filter, {.sort = Doc("ts", 1), .limit = limit}));
-    more_ = static_cast<int64_t>(found.size()) == limit;
-    std::vector<Document> fresh;
-    for (Document& record : found) {
-      if (!record["ts"].BinaryEquals(last_.value())) {
-        last_ = OwnedValue(record["ts"]);
-        seen_.clear();
-      }
-      if (seen_.insert(std::string(Doc("_id", record["_id"]).bytes())).second) {
-        fresh.push_back(std::move(record));
-      }
-    }
-    return fresh;
-  }
-
-  // Whether there may be more of them.
-  bool more() const { return more_; }
-
- private:
-  Store store_;
-  std::string collection_;
-  Document filter_;
-  bool more_ = true;
-  OwnedValue last_;             // the `ts` of the last one
-  std::set<std::string> seen_;  // _ids of those with that `ts`
-};
 
 }  // namespace
 
@@ -334,7 +293,7 @@ struct Saga::Chore {
 
 Result<JobReport> Saga::RunJob(const std::string& job, const std::vector<Chore>& chores) const {
   size_t next = 0;
-  OldestFirst records(store_, options_.records, chores[next].filter);
+  OldestFirst records(store_, options_.records, chores[next].filter, "ts");
   auto work_on_batch = [&](JobReport* report) -> Result<bool> {
     for (int64_t room = options_.batch; room > 0;) {
       ASSIGN_OR_RETURN(auto batch, records.Next(room));
@@ -346,7 +305,7 @@ Result<JobReport> Saga::RunJob(const std::string& job, const std::vector<Chore>&
         if (++next == chores.size()) {
           return false;
         }
-        records = OldestFirst(store_, options_.records, chores[next].filter);
+        records = OldestFirst(store_, options_.records, chores[next].filter, "ts");
       }
     }
     return true;

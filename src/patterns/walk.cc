@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "patterns/walk.h"
 
+#include <utility>
+
 #include "base/try.h"
 #include "patterns/doc.h"
 
@@ -39,6 +41,32 @@ Status Walk(const Store& store, std::string_view collection,
     }
     return Status::Ok();
   });
+}
+
+OldestFirst::OldestFirst(Store store, std::string_view collection, bson::Document filter,
+                         std::string_view time)
+    : store_(std::move(store)), collection_(collection), filter_(std::move(filter)), time_(time) {}
+
+Result<std::vector<bson::Document>> OldestFirst::Next(int64_t batch) {
+  const bson::Document filter = last_.value().missing()
+                                    ? filter_
+                                    : Doc("$and", List(filter_, Doc(time_, Doc("$gte", last_))));
+  const int64_t limit = batch + static_cast<int64_t>(seen_.size());
+  ASSIGN_OR_RETURN(auto found,
+                   store_.Find(collection_, filter, {.sort = Doc(time_, 1), .limit = limit}));
+  more_ = static_cast<int64_t>(found.size()) == limit;
+  std::vector<bson::Document> fresh;
+  for (bson::Document& document : found) {
+    const bson::Value time = At(document, time_);
+    if (!time.BinaryEquals(last_.value())) {
+      last_ = bson::OwnedValue(time);
+      seen_.clear();
+    }
+    if (seen_.insert(std::string(Doc("_id", document["_id"]).bytes())).second) {
+      fresh.push_back(std::move(document));
+    }
+  }
+  return fresh;
 }
 
 }  // namespace quire::patterns

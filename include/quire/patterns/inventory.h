@@ -24,6 +24,8 @@
 
 namespace quire::patterns {
 
+class OldestFirst;  // of src/patterns/walk.h
+
 // Who takes the money. A key stands for one payment: charging it again changes nothing, and once
 // it was cancelled charging it is declined. Safe for concurrent use.
 class PaymentGateway {
@@ -130,10 +132,8 @@ class Inventory {
   struct Entry;
   Lease JobLease(const char* job) const;
   // These say whether there may be more to do.
-  Result<bool> ExpireBatch(JobReport* report) const;
-  Result<bool> RecoverBatch(JobReport* report) const;
   Result<bool> CleanupBatch(JobReport* report) const;
-  Result<bool> EndCarts(const bson::Document& filter, JobReport* report,
+  Result<bool> EndCarts(OldestFirst* carts, JobReport* report,
                         const std::function<Status(const bson::Document&)>& end) const;
   // Runs the steps in a transaction, or as they are and `undo` after an answer that refuses.
   Status Steps(const std::function<Status(const Store&)>& steps,
