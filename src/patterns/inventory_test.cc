@@ -269,7 +269,7 @@ TEST_P(InventoryTest, WhatIsTooLargeChangesNothing) {
     Shop shop;
     OpenShop(&world, &shop);
     ASSERT_TRUE(shop.At(&world).Restock("z", 1).ok());
-    const Document details = Doc("text", std::string(17'000'000, 'x'));
+    const Document details = Doc("text", std::string(17 << 20, 'x'));
     EXPECT_EQ(ErrorName(shop.At(&world, backend).AddItem(shop.cart, {"z", 1, 1, details})),
               "DocumentTooLarge");
     EXPECT_EQ(shop.At(&world).GetStock("z")->available, 1);

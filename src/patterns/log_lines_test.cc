@@ -146,8 +146,8 @@ TEST(PageTest, CursorsComeBackOrAreRefused) {
   EXPECT_TRUE(Is(DecodePageEnd(text, {"_id", "time"}).status(), Error::kBadCursor));
   EXPECT_TRUE(Is(DecodePageEnd(text, {"time"}).status(), Error::kBadCursor));
   EXPECT_TRUE(Is(DecodePageEnd(text, {"time", "_id", "x"}).status(), Error::kBadCursor));
-  for (std::string bad : {std::string(""), std::string("x"), std::string("!!!!!!!!!!!!"),
-                          text.substr(1), text.substr(0, text.size() - 3), text + text}) {
+  for (const std::string& bad : {std::string(""), std::string("x"), std::string("!!!!!!!!!!!!"),
+                                 text.substr(1), text.substr(0, text.size() - 3), text + text}) {
     EXPECT_TRUE(Is(DecodePageEnd(bad, {"time", "_id"}).status(), Error::kBadCursor)) << bad;
   }
 }
