@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <thread>
+#include <vector>
+
 #include "command/harness_test.h"
 
 namespace quire::command {
@@ -14,7 +17,7 @@ class Session {
     first_ = true;
   }
   bson::Document Run(std::string_view json, std::string_view database = "test") {
-    bson::Document reply = node_.Run(Fields(json), database);
+    bson::Document reply = node_.RunAs(client_, Fields(json), database);
     first_ = false;
     return reply;
   }
@@ -37,6 +40,7 @@ class Session {
   }
 
   Node& node_;
+  request::Client client_;
   char id_;
   int number_ = 0;
   bool first_ = false;
@@ -98,6 +102,34 @@ TEST(Transaction, TwoCannotCreateTheSame) {
   EXPECT_EQ(refused["code"].AsInt32(), 112);
   EXPECT_EQ(bson::ToJson(refused["errorLabels"]), R"(["TransientTransactionError"])");
   EXPECT_EQ(one.Commit(), 0);
+}
+
+TEST(Transaction, WhoCreatesItSecondMayTryAgain) {
+  Node node;
+  auto create_all = [&](char id) {
+    Session session(&node, id);
+    for (int i = 0; i < 300; ++i) {
+      const std::string insert =
+          R"({"insert": "made)" + std::to_string(i) + R"(", "documents": [{}])";
+      for (bool done = false; !done;) {
+        session.Start();
+        bson::Document reply = session.Run(insert);
+        done = reply["ok"].AsDouble() == 1 && session.Commit() == 0;
+        if (!done) {
+          ASSERT_EQ(bson::ToJson(reply["errorLabels"]), R"(["TransientTransactionError"])")
+              << bson::ToJson(reply);
+        }
+      }
+    }
+  };
+  std::vector<std::thread> clients;
+  for (char id : {'A', 'B', 'C'}) {
+    clients.emplace_back(create_all, id);
+  }
+  for (std::thread& client : clients) {
+    client.join();
+  }
+  EXPECT_EQ(node.Json(R"({"count": "made299"})"), R"({"n":3,"ok":1.0})");
 }
 
 TEST(Transaction, ACommitIsAnsweredAgainByTheStore) {

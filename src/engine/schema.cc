@@ -97,7 +97,7 @@ Status CreateImplicitly(const Operation& operation, const std::string& ns) {
   RETURN_IF_ERROR(CheckNewName(ns));
   bson::Document id_index = IdIndexSpec(nullptr, bson::Value());
   Status made = Create(operation, database, name, bson::View(), id_index);
-  return made.code() == kNamespaceExists && !operation.in_transaction ? Status::Ok() : made;
+  return made.code() == kNamespaceExists ? Status::Ok() : made;
 }
 
 namespace {
