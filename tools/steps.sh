@@ -3,13 +3,30 @@
 # For ./test: `step NAME COMMAND...` runs a command with its output in a log, shows that it is alive,
 # shows the log's end when it fails, and goes on; `summary` prints one line per step, then
 # `N passed, N failed` over all of them. A log's last line of that form gives a step's counts;
-# a step without one counts as one test.
+# a step without one counts as one test. `ahead NAME COMMAND...` starts what a later `step NAME` waits for.
 
 step_logs=$(mktemp -d)
-trap 'rm -rf "$step_logs"' EXIT
+declare -A step_ahead=()  # the processes started ahead, by the names of their steps
 step_lines=()
 total_passed=0
 total_failed=0
+
+finish_steps() {
+  local pid
+  for pid in "${step_ahead[@]}"; do
+    kill -- "-$pid" 2>/dev/null
+  done
+  rm -rf "$step_logs"
+}
+trap finish_steps EXIT
+
+# Takes what the steps meanwhile leave of the processors. In a group of its own, to be ended whole.
+ahead() {
+  local name=$1
+  shift
+  setsid nice "$@" >"$step_logs/$name" 2>&1 </dev/null &
+  step_ahead[$name]=$!
+}
 
 # Prints the log's latest line: in place on a terminal, every half minute otherwise.
 show_progress() {
@@ -30,10 +47,14 @@ show_progress() {
 step() {
   local name=$1 log="$step_logs/$1" started=$SECONDS code=0 passed failed counts verdict=ok
   shift
-  "$@" >"$log" 2>&1 </dev/null &
-  local pid=$!
+  local pid=${step_ahead[$name]:-}
+  if [ -z "$pid" ]; then
+    "$@" >"$log" 2>&1 </dev/null &
+    pid=$!
+  fi
   show_progress "$name" "$log" "$started" "$pid"
   wait "$pid" || code=$?
+  unset "step_ahead[$name]"
 
   counts=$(grep -aE '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1 || true)
   passed=${counts%% passed*}
