@@ -5,14 +5,12 @@
 - A folder of src/ includes only the folders its row names (and what those may include).
 - A library outside the project is included only where its row allows.
 - No file over 800 lines, an SPDX line first, no file or folder named util, common, misc, helpers.
-- Every public header compiles alone, the others behind those that the build precompiles (left out
-  with --fast, and where the build shows it).
+- Every header compiles alone (left out with --fast, and where the build shows it).
 """
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from sources import ROOT, cpp_files
@@ -128,31 +126,11 @@ def check_file(path):
     yield from check_includes(path, text)
 
 
-COMPILE = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Wno-ignored-attributes", "-Iinclude", "-Isrc",
-           "-Itests", *FLAGS]
-
-
-def precompile(folder):
-    """Precompiled headers, in the folder, of what cmake/precompiled.cmake names; their paths."""
-    with open(os.path.join(ROOT, "cmake/precompiled.cmake"), encoding="utf-8") as file:
-        headers = re.findall(r"<[a-z_/]+(?:\.h)?>", file.read())
-    paths = []
-    for name, part in (("standard.h", [h for h in headers if "/" not in h]), ("test.h", headers)):
-        paths.append(os.path.join(folder, name))
-        with open(paths[-1], "w", encoding="utf-8") as file:
-            file.writelines(f"#include {header}\n" for header in part)
-        subprocess.run([*COMPILE, "-x", "c++-header", paths[-1]], cwd=ROOT, check=True)
-    return paths
-
-
-def check_header(path, standard, test):
-    """Compiles the header, a public one alone; only its syntax and names, no code."""
-    before = []
-    if not path.startswith("include/"):
-        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-            before = ["-include", test if "<gtest/" in file.read() else standard]
+def check_header(path):
+    """Compiles the header alone; only its syntax and names, no code."""
     compiled = subprocess.run(
-        [*COMPILE, "-fsyntax-only", "-x", "c++", *before, "-include", path, "/dev/null"],
+        ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-ignored-attributes",
+         "-Iinclude", "-Isrc", "-Itests", *FLAGS, "-x", "c++", "-include", path, "/dev/null"],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if compiled.returncode != 0:
         yield f"{path}: does not compile alone\n{compiled.stdout}"
@@ -173,9 +151,8 @@ def main():
     problems = [p for path in files for p in check_file(path)]
     if "--fast" not in sys.argv[1:]:
         headers = [p for p in files if p.endswith(".h") and not compiled_first(p)]
-        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-            precompiled = precompile(folder)
-            for found in pool.map(lambda p: list(check_header(p, *precompiled)), headers):
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for found in pool.map(lambda p: list(check_header(p)), headers):
                 problems += found
     for problem in problems:
         print(problem)
