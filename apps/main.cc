@@ -2,7 +2,6 @@
 //
 // The tool `quire`: one subcommand per job.
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,9 +58,13 @@ void PrintHelp(FILE* out) {
 
 }  // namespace
 
+// In the place of libmongoc's own, which would write to stderr: it is called before main, too, when
+// the library is loaded and a process of the same id has left its counters in shared memory.
+extern "C" void mongoc_log_default_handler(int /*level*/, const char* /*domain*/,
+                                           const char* /*message*/, void* /*user_data*/);
+extern "C" void mongoc_log_default_handler(int, const char*, const char*, void*) {}
+
 int main(int argc, char** argv) {
-  // libmongoc's counters are for its own tool; without shared memory it would complain.
-  setenv("MONGOC_DISABLE_SHM", "1", 0);
   std::vector<std::string> all(argv, argv + argc);
   std::string_view program = all.empty() ? "quire" : std::string_view(all[0]);
   program.remove_prefix(program.rfind('/') == std::string_view::npos ? 0 : program.rfind('/') + 1);

@@ -412,8 +412,8 @@ class Remote : public request::Handler {
 Result<std::unique_ptr<request::Handler>> MakeRemote(const std::string& uri) {
   static std::once_flag once;
   std::call_once(once, [] {
+    mongoc_log_set_handler(nullptr, nullptr);  // a library prints nothing, mongoc_init included
     mongoc_init();
-    mongoc_log_set_handler(nullptr, nullptr);  // a library prints nothing
   });
   bson_error_t error{};
   std::unique_ptr<mongoc_uri_t, decltype(&mongoc_uri_destroy)> parsed(

@@ -177,8 +177,8 @@ class Run {
 }  // namespace quire::crash
 
 int main(int argc, char** argv) {
-  mongoc_init();
   mongoc_log_set_handler(nullptr, nullptr);
+  mongoc_init();
   setvbuf(stdout, nullptr, _IOLBF, 0);
   quire::crash::Options options = quire::crash::ParseOptions(argc, argv);
   printf("seed %llu\n", static_cast<unsigned long long>(options.seed));

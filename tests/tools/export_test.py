@@ -2,13 +2,14 @@
 """quire export: formats, queries, files that appear whole, and the way back through import."""
 import json
 import os
+import subprocess
 
 import bson
 import pymongo
 
 import counted
 from server import Server
-from tool import ToolTest
+from tool import QUIRE, ToolTest
 
 EVERY_TYPE = [
     {"_id": {"$oid": "5f0000000000000000000001"}, "d": {"$numberDouble": "-0.0"},
@@ -78,6 +79,14 @@ class Export(ToolTest):
         _, err = self.quire("export", *self.place(), "-c", "t", "--json")
         summary = json.loads(err)
         self.assertEqual([summary["ok"], summary["documents"], summary["bytes"]], [True, 3, 30])
+
+    def test_a_library_has_nothing_to_say(self):
+        """As if a process of the same id had been killed: libmongoc's name for its counters is taken."""
+        taken = 'touch /dev/shm/mongoc-$$ && exec "$@"'
+        tool = subprocess.Popen(["sh", "-c", taken, "sh", QUIRE, "--version"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(os.remove, f"/dev/shm/mongoc-{tool.pid}")
+        self.assertEqual(tool.communicate()[1], b"")
 
     def test_wrong_command_lines(self):
         for arguments, message in (
