@@ -175,15 +175,13 @@ Result<JobReport> Catalog::SweepSkus() const {
   }
   const Document old =
       Doc("used", false, "at", Doc("$lt", store_.Ago(options_.tombstone_retention)));
+  OldestFirst unused(store_, kSkus, old, "at");
   auto sweep_batch = [&](JobReport* report) -> Result<bool> {
-    ASSIGN_OR_RETURN(auto rows, store_.Find(kSkus, old, {.limit = kSweepBatch}));
-    int64_t swept = 0;
+    ASSIGN_OR_RETURN(auto rows, unused.Next(kSweepBatch));
     for (const Document& row : rows) {
-      const Result<int64_t> changed = SweepSku(row);
-      RETURN_IF_ERROR(report->Count(changed));
-      swept += changed.ok() ? *changed : 0;
+      RETURN_IF_ERROR(report->Count(SweepSku(row)));
     }
-    return swept > 0 && static_cast<int64_t>(rows.size()) == kSweepBatch;
+    return unused.more();
   };
   return RepeatLeased(Lease(store_, "catalog.sweep_skus", options_.worker, options_.lease),
                       sweep_batch);

@@ -286,6 +286,25 @@ TEST_P(EventLogTest, RotationDropsWholeUnits) {
   }
 }
 
+// The oldest of several units cannot be dropped just now.
+TEST_P(EventLogTest, OneUnitThatStaysDoesNotKeepTheOthers) {
+  for (Retention retention : {Retention::kDailyCollections, Retention::kMonthlyDatabases}) {
+    World world(GetParam());
+    ASSERT_EQ(LogOf(&world, retention).InsertMany(EventsOf(&world, 60))->inserted, 60);
+    world.clock.Advance(hours(24 * 400));
+    TestFaults faults;
+    faults.at = 2;  // after the lease
+    faults.fault = FaultHook::Fault::kFailBefore;
+    auto dropped = LogOf(&world, retention, world.seams(nullptr, &faults)).DropExpired();
+    ASSERT_TRUE(dropped.ok()) << dropped.status().ToString();
+    EXPECT_EQ(dropped->errors, 1);
+    EXPECT_EQ(dropped->changed, dropped->examined - 1);
+    EXPECT_GT(dropped->changed, 0);
+    EXPECT_EQ(LogOf(&world, retention).DropExpired()->changed, 1);
+    DropMonths(&world);
+  }
+}
+
 TEST_P(EventLogTest, CappedKeepsTheNewest) {
   World world(GetParam());
   EventLog log(world.client, world.database,

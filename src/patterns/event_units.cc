@@ -171,14 +171,12 @@ Status EventLog::Units::Drop(const Unit& unit) {
     std::lock_guard lock(mutex_);
     prepared_.erase(unit);
   }
-  Database database = client_.GetDatabase(unit.database);
-  if (renamed()) {
-    RETURN_IF_ERROR(database.GetCollection(unit.collection).Drop());
-    return ForgetDropped();
+  const Store store = In(unit);
+  if (options_.retention == Retention::kMonthlyDatabases) {
+    return store.DropDatabase();
   }
-  return options_.retention == Retention::kMonthlyDatabases
-             ? database.Drop()
-             : database.GetCollection(unit.collection).Drop();
+  RETURN_IF_ERROR(store.Drop(unit.collection));
+  return renamed() ? ForgetDropped() : Status::Ok();
 }
 
 }  // namespace quire::patterns

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -54,9 +55,23 @@ Result<JobReport> Inventory::Recover() const {
   });
 }
 
+// One cursor for all batches: what stays as it is does not come again.
 Result<JobReport> Inventory::Cleanup() const {
-  return RepeatLeased(JobLease("inventory.cleanup"),
-                      [&](JobReport* report) { return CleanupBatch(report); });
+  const bson::Date before = store_.Ago(options_.max_time);
+  std::optional<Cursor> due;
+  return RepeatLeased(JobLease("inventory.cleanup"), [&](JobReport* report) -> Result<bool> {
+    if (!due) {
+      ASSIGN_OR_RETURN(due, store_.Open(kProduct, Doc("carted.ts", Doc("$lt", before))));
+    }
+    for (int64_t i = 0; i < options_.batch; ++i) {
+      if (!due->Next()) {
+        RETURN_IF_ERROR(due->status());
+        return false;
+      }
+      RETURN_IF_ERROR(CleanUpProduct(Document(due->current()), before, report));
+    }
+    return true;
+  });
 }
 
 Lease Inventory::JobLease(const char* job) const {
@@ -91,29 +106,20 @@ Status Inventory::ExpireCart(const Document& cart) const {
   return store_.seams().After("inventory.expire", ++step);
 }
 
-Result<bool> Inventory::CleanupBatch(JobReport* report) const {
-  const bson::Date before = store_.Ago(options_.max_time);
-  ASSIGN_OR_RETURN(auto products, store_.Find(kProduct, Doc("carted.ts", Doc("$lt", before)),
-                                              {.limit = options_.batch}));
-  bool written = false;
-  for (const Document& product : products) {
-    for (const Entry& entry : Entry::All(product)) {
-      if (entry.at >= before) {
-        continue;
-      }
-      const Result<Reconciled> done = Reconcile(product, entry);
-      RETURN_IF_ERROR(report->Count(done.ok() ? Result<int64_t>(*done == Reconciled::kMoved ? 1 : 0)
-                                              : done.status()));
+Status Inventory::CleanUpProduct(const Document& product, bson::Date before,
+                                 JobReport* report) const {
+  for (const Entry& entry : Entry::All(product)) {
+    if (entry.at < before) {
+      RETURN_IF_ERROR(report->Count(Reconcile(product, entry)));
       RETURN_IF_ERROR(
           store_.seams().After("inventory.cleanup", static_cast<int>(report->examined)));
-      written = written || (done.ok() && *done != Reconciled::kLeft);
     }
   }
-  return static_cast<int64_t>(products.size()) == options_.batch && written;
+  return Status::Ok();
 }
 
-Result<Inventory::Reconciled> Inventory::Reconcile(const Document& product,
-                                                   const Entry& entry) const {
+// What agrees is dated anew: it is looked at again in a while.
+Result<int64_t> Inventory::Reconcile(const Document& product, const Entry& entry) const {
   const std::string_view sku = TextAt(product, "_id");
   ASSIGN_OR_RETURN(auto cart, store_.FindOne(kCart, Doc("_id", entry.cart)));
   if (!entry.pin.empty()) {
@@ -121,29 +127,26 @@ Result<Inventory::Reconciled> Inventory::Reconcile(const Document& product,
   }
   const std::string_view status = cart ? TextAt(*cart, "status") : "";
   if (status == "pending") {
-    return Reconciled::kLeft;
+    return 0;
   }
   const int64_t line = status == "active" ? LineQuantity(*cart, sku) : 0;
   ASSIGN_OR_RETURN(bool written, Resize(sku, entry, line));
-  if (!written) {
-    return Reconciled::kLeft;
-  }
-  return line == entry.quantity ? Reconciled::kRefreshed : Reconciled::kMoved;
+  return written && line != entry.quantity ? 1 : 0;
 }
 
-Result<Inventory::Reconciled> Inventory::ReconcilePinned(
-    std::string_view sku, const Entry& entry, const std::optional<Document>& cart) const {
+Result<int64_t> Inventory::ReconcilePinned(std::string_view sku, const Entry& entry,
+                                           const std::optional<Document>& cart) const {
   const bool same = cart && TextAt(*cart, "pay_key") == entry.pin;
   if (same && TextAt(*cart, "status") == "complete") {
     RETURN_IF_ERROR(Settle(store_, *cart));
-    return Reconciled::kMoved;
+    return 1;
   }
   if ((same && TextAt(*cart, "status") == "pending") ||
       options_.gateway->Cancel(entry.pin) != PaymentGateway::Cancelled::kCancelled) {
-    return Reconciled::kLeft;
+    return 0;
   }
   ASSIGN_OR_RETURN(bool unpinned, Unpin(store_, sku, entry.cart, entry.pin));
-  return unpinned ? Reconciled::kMoved : Reconciled::kLeft;
+  return unpinned ? 1 : 0;
 }
 
 // Gives the reservation another size, if it is still as it was read (and there is enough stock to

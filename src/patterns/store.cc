@@ -141,15 +141,20 @@ Result<std::optional<bson::Document>> Store::FindOne(std::string_view collection
 Result<std::vector<bson::Document>> Store::Find(std::string_view collection,
                                                 const bson::Document& filter,
                                                 FindOptions options) const {
-  options.session = session_;
-  Ask(collection, filter, options);
-  ASSIGN_OR_RETURN(Cursor cursor, In(collection).Find(filter, options));
+  ASSIGN_OR_RETURN(Cursor cursor, Open(collection, filter, options));
   std::vector<bson::Document> found;
   while (cursor.Next()) {
     found.emplace_back(cursor.current());
   }
   RETURN_IF_ERROR(cursor.status());
   return found;
+}
+
+Result<Cursor> Store::Open(std::string_view collection, const bson::Document& filter,
+                           FindOptions options) const {
+  options.session = session_;
+  Ask(collection, filter, options);
+  return In(collection).Find(filter, options);
 }
 
 Result<std::vector<bson::Document>> Store::Aggregate(std::string_view collection,
@@ -249,6 +254,14 @@ Result<int64_t> Store::DeleteOne(std::string_view collection, const bson::Docume
 Result<int64_t> Store::DeleteMany(std::string_view collection, const bson::Document& filter) const {
   Ask(collection, filter, {});
   return Send([&] { return In(collection).DeleteMany(filter, {.session = session_}); });
+}
+
+Status Store::Drop(std::string_view collection) const {
+  return Send([&] { return In(collection).Drop(); });
+}
+
+Status Store::DropDatabase() const {
+  return Send([&] { return Database(database_).Drop(); });
 }
 
 Status Store::Transact(const std::function<Status(const Store&)>& body) const {

@@ -131,8 +131,7 @@ class Inventory {
   struct Line;
   struct Entry;
   Lease JobLease(const char* job) const;
-  // These say whether there may be more to do.
-  Result<bool> CleanupBatch(JobReport* report) const;
+  // Whether there may be more to do.
   Result<bool> EndCarts(OldestFirst* carts, JobReport* report,
                         const std::function<Status(const bson::Document&)>& end) const;
   // Runs the steps in a transaction, or as they are and `undo` after an answer that refuses.
@@ -160,11 +159,11 @@ class Inventory {
   Status GiveUp(const bson::Document& cart, const Status& why) const;
 
   Status ExpireCart(const bson::Document& cart) const;
-  // What a reservation that was looked at is: as it was, good for some more time, or another.
-  enum class Reconciled { kLeft, kRefreshed, kMoved };
-  Result<Reconciled> Reconcile(const bson::Document& product, const Entry& entry) const;
-  Result<Reconciled> ReconcilePinned(std::string_view sku, const Entry& entry,
-                                     const std::optional<bson::Document>& cart) const;
+  Status CleanUpProduct(const bson::Document& product, bson::Date before, JobReport* report) const;
+  // How many reservations are another now.
+  Result<int64_t> Reconcile(const bson::Document& product, const Entry& entry) const;
+  Result<int64_t> ReconcilePinned(std::string_view sku, const Entry& entry,
+                                  const std::optional<bson::Document>& cart) const;
   Result<bool> Resize(std::string_view sku, const Entry& entry, int64_t quantity) const;
   Result<bool> Unpin(const Store& store, std::string_view sku, std::string_view cart,
                      std::string_view pay_key) const;

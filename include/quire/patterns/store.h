@@ -50,6 +50,9 @@ class Store {
   Result<std::vector<bson::Document>> Find(std::string_view collection,
                                            const bson::Document& filter,
                                            FindOptions options = {}) const;
+  // The same, one after the other: each once, as it was when the cursor came to it.
+  Result<Cursor> Open(std::string_view collection, const bson::Document& filter,
+                      FindOptions options = {}) const;
   Result<std::vector<bson::Document>> Aggregate(std::string_view collection,
                                                 const Pipeline& pipeline,
                                                 const bson::Document& extra = {}) const;
@@ -78,6 +81,10 @@ class Store {
                                                       bool upsert = false) const;
   Result<int64_t> DeleteOne(std::string_view collection, const bson::Document& filter) const;
   Result<int64_t> DeleteMany(std::string_view collection, const bson::Document& filter) const;
+
+  // A collection, or the database, and all that is in it; Ok when there is none.
+  Status Drop(std::string_view collection) const;
+  Status DropDatabase() const;
 
   // Runs `body` with a store whose calls belong to one transaction (snapshot reads, majority
   // write), again and again while the server asks for it: `body` has no other effects. The commit
