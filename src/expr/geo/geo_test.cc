@@ -85,6 +85,9 @@ TEST(Geo, Errors) {
       {R"({"l": {"$near": [0, 0], "$minDistance": "x"}})", 16893},
       {R"({"l": {"$near": {"$geometry": {"type": "Point", "coordinates": [0, 0]}}, "$maxDistance": 1}})",
        2},
+      {R"({"l": {"$near": {"type": "Point", "coordinates": [0, 0]}, "$maxDistance": "x"}})", 16895},
+      {R"({"l": {"$near": {"type": "LineString", "coordinates": [[0, 0], [1, 1]]}}})", 2},
+      {R"({"l": {"$near": {"type": "Point", "coordinates": [0, 100]}}})", 2},
       {R"({"$or": [{"l": {"$near": [0, 0]}}]})", 0},
       {R"({"$nor": [{"l": {"$near": [0, 0]}}]})", 2},
       {R"({"l": {"$maxDistance": 1}})", 2},
@@ -111,6 +114,18 @@ TEST(Geo, DistancesAndUnits) {
       distance(R"({"a": {"$near": {"$geometry": {"type": "Point", "coordinates": [0, 0]}}}})",
                R"({"a": {"type": "Point", "coordinates": [1, 0]}})"),
       111319, 1);
+  for (
+      const char* bare :
+      {R"({"a": {"$near": {"type": "Point", "coordinates": [0, 0]}}})",
+       R"({"a": {"$nearSphere": {"type": "Point", "coordinates": [0, 0]}}})",
+       R"({"a": {"$near": {"coordinates": [0, 0]}, "$minDistance": 2, "$maxDistance": 200000}})"}) {
+    EXPECT_NEAR(distance(bare, R"({"a": {"type": "Point", "coordinates": [1, 0]}})"), 111319, 1)
+        << bare;
+  }
+  EXPECT_EQ(distance(R"({"a": {"$near": {"type": "Point", "coordinates": [0, 0]},
+                               "$maxDistance": 50}})",
+                     R"({"a": {"type": "Point", "coordinates": [1, 0]}})"),
+            -1);
   EXPECT_NEAR(distance(R"({"a": {"$nearSphere": [0, 0]}})", R"({"a": [1, 0]})"), 0.0174533, 1e-6);
   EXPECT_NEAR(distance(R"({"a": {"$near": [0, 0]}})", R"({"a": [[30, 40], [3, 4]]})"), 5, 1e-9);
   EXPECT_EQ(distance(R"({"a": {"$near": [0, 0]}})", R"({"b": 1})"), -1);

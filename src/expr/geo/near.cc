@@ -48,8 +48,8 @@ Status ReadDistances(bson::View document, bool legacy, Near* near) {
   return Status::Ok();
 }
 
-Status ReadGeometry(bson::View operand, Near* near) {
-  bson::Value geometry = operand["$geometry"];
+// Sets the centre to the GeoJSON point `geometry`, whose type may be left out.
+Status ReadGeoJsonPoint(const bson::Value& geometry, Near* near) {
   if (!geometry.is_document()) {
     return Bad("$near requires geojson point, given " + bson::ToJson(geometry));
   }
@@ -59,24 +59,33 @@ Status ReadGeometry(bson::View operand, Near* near) {
   if (!parsed->point() || !parsed->spherical()) {
     return Bad("$near requires geojson point, given " + bson::ToJson(geometry));
   }
+  near->center = *parsed->point();
+  near->geojson = true;
+  near->sphere = true;
+  return Status::Ok();
+}
+
+// {$geometry: <point>, $minDistance, $maxDistance}
+Status ReadGeometry(bson::View operand, Near* near) {
+  RETURN_IF_ERROR(ReadGeoJsonPoint(operand["$geometry"], near));
   for (const bson::Element& element : operand) {
     if (element.name() != "$geometry" && element.name() != "$minDistance" &&
         element.name() != "$maxDistance") {
       return Bad("invalid argument in geo near query: " + std::string(element.name()));
     }
   }
-  near->center = *parsed->point();
-  near->geojson = true;
-  near->sphere = true;
   return ReadDistances(operand, /*legacy=*/false, near);
 }
 
-// [x, y] or [x, y, maxDistance], or the same as a document.
+// [x, y] or [x, y, maxDistance], or the same as a document; or a GeoJSON point.
 Status ReadLegacy(std::string_view name, const bson::Value& operand, bson::View siblings,
                   Near* near) {
   std::optional<FlatPoint> point = LegacyPoint(operand);
   if (!point) {
-    return Bad("invalid point in geo near query $geometry argument: " + bson::ToJson(operand));
+    if (!operand.is_document() || !ReadGeoJsonPoint(operand, near).ok()) {
+      return Bad("invalid point in geo near query $geometry argument: " + bson::ToJson(operand));
+    }
+    return ReadDistances(siblings, /*legacy=*/true, near);
   }
   near->center = *point;
   near->sphere = name == "$nearSphere";

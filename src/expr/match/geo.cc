@@ -91,13 +91,14 @@ Result<NodePtr> ParseNear(std::string_view path, const bson::Element& element, b
                   "using $geoWithin instead.");
   }
   ASSIGN_OR_RETURN(geo::Near near, geo::ParseNear(element.name(), element.value(), operators));
+  bool has_geometry = element.value().AsDocument().Has("$geometry");
   for (const bson::Element& sibling : operators) {
     bool distance = sibling.name() == "$minDistance" || sibling.name() == "$maxDistance";
     if (!distance && sibling.name() != element.name()) {
       return Status(IsNear(sibling.name()) ? kBadValue : 34413,
                     "invalid argument in geo near query: " + std::string(sibling.name()));
     }
-    if (near.geojson && distance) {
+    if (has_geometry && distance) {
       return Status(kBadValue,
                     "geo near accepts just one argument when querying for a GeoJSON point. Extra "
                     "field found: " +
