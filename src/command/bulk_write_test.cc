@@ -36,6 +36,36 @@ TEST(BulkWrite, AnErrorStopsAnOrderedBatchOnly) {
   EXPECT_EQ(run("false"), std::pair(2, 1));
 }
 
+TEST(BulkWrite, ItsCursorGoesOnInTheTransaction) {
+  Node node;
+  const std::string transaction =
+      R"("lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "04"}}},
+      "txnNumber": {"$numberLong": "1"}, "autocommit": false)";
+  auto start = [&](std::string_view collection, std::string_view first) {
+    bson::Document reply = node.Run(
+        R"({"bulkWrite": 1, "nsInfo": [{"ns": "a.)" + std::string(collection) +
+            R"("}], "cursor": {"batchSize": 1}, "ops": [{"insert": 0, "document": {"_id": 1}},
+            {"insert": 0, "document": {"_id": 2}}], )" +
+            std::string(first) + transaction + "}",
+        "admin");
+    EXPECT_EQ(reply["nInserted"].AsInt32(), 2) << bson::ToJson(reply);
+    return std::to_string(reply["cursor"].AsDocument()["id"].AsInt64());
+  };
+  std::string cursor = start("x", R"("startTransaction": true, )");
+  bson::Document more = node.Run(R"({"getMore": {"$numberLong": ")" + cursor +
+                                     R"("}, "collection": "$cmd.bulkWrite", )" + transaction + "}",
+                                 "admin");
+  EXPECT_EQ(bson::ToJson(more["cursor"].AsDocument()["nextBatch"]),
+            R"([{"ok":1.0,"idx":1,"n":1}])");
+  std::string killed =
+      node.Json(R"({"killCursors": "$cmd.bulkWrite", "cursors": [{"$numberLong": ")" +
+                    start("y", "") + R"("}], )" + transaction + "}",
+                "admin");
+  EXPECT_NE(killed.find(R"("cursorsNotFound":[])"), std::string::npos) << killed;
+  EXPECT_EQ(node.Code(R"({"commitTransaction": 1, )" + transaction + "}", "admin"), 0);
+  EXPECT_EQ(node.Json(R"({"count": "x"})", "a"), R"({"n":2,"ok":1.0})");
+}
+
 TEST(BulkWrite, AViewRefusesEveryInsertOfAnUnorderedBatch) {
   Node node;
   node.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");

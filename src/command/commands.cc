@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <mutex>
 
 #include "base/error_codes.h"
@@ -79,6 +80,13 @@ Status Labelled(const Status& status, const request::Call& call, bool in_transac
   return status;
 }
 
+// What a transaction runs on the admin database: its end, and bulkWrite with its cursor.
+bool RunsOnAdminInTransaction(std::string_view command) {
+  static constexpr std::string_view kNames[] = {"commitTransaction", "abortTransaction",
+                                                "bulkWrite", "getMore", "killCursors"};
+  return std::find(std::begin(kNames), std::end(kNames), command) != std::end(kNames);
+}
+
 Status CheckTransactionUse(const request::Call& call) {
   if (call.generic.start_transaction &&
       (call.command.name == "getMore" || call.command.name == "killCursors")) {
@@ -109,8 +117,7 @@ Status CheckTransactionUse(const request::Call& call) {
   }
   if (generic.in_transaction() &&
       (call.database == "config" || call.database == "local" ||
-       (call.database == "admin" && call.command.name != "commitTransaction" &&
-        call.command.name != "abortTransaction" && call.command.name != "bulkWrite"))) {
+       (call.database == "admin" && !RunsOnAdminInTransaction(call.command.name)))) {
     return {kOperationNotSupportedInTransaction, "Cannot perform data operations on the '" +
                                                      std::string(call.database) +
                                                      "' database in a transaction"};

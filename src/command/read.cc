@@ -304,6 +304,9 @@ Status AppendDocuments(Invocation& i, std::string ns, std::vector<bson::Document
   auto cursor = std::make_shared<engine::Cursor>();
   cursor->ns = std::move(ns);
   cursor->lsid = i.call.generic.lsid;
+  if (i.call.generic.in_transaction()) {
+    cursor->txn_number = i.call.generic.txn_number;
+  }
   auto count = static_cast<int64_t>(documents.size());
   cursor->source = std::make_unique<ListSource>(std::move(documents));
   int64_t wanted = batch_size.value_or(INT64_MAX);
