@@ -36,7 +36,9 @@ class Watcher {
                     database_);
       if (reply["ok"].AsDouble() != 1) {
         id_ = 0;
-        return "error " + std::to_string(reply["code"].AsInt32());
+        bson::Value labels = reply["errorLabels"];
+        return "error " + std::to_string(reply["code"].AsInt32()) +
+               (labels.missing() ? "" : " " + bson::ToJson(labels));
       }
       Take(reply, "nextBatch");
     }
@@ -188,7 +190,7 @@ TEST(ChangeStream, ResumesAfterAnyEvent) {
   // A token of another collection is not found among this one's events.
   Watcher foreign(node, R"([{"$changeStream": {"resumeAfter": )" + tokens[2] + "}}]", "\"other\"");
   Insert(node, 1, "other");
-  EXPECT_EQ(foreign.Types(), "error 280");
+  EXPECT_EQ(foreign.Types(), R"(error 280 ["NonResumableChangeStreamError"])");
 }
 
 TEST(ChangeStream, StartsAtATime) {
@@ -247,6 +249,8 @@ TEST(ChangeStream, ExpandedEventsTellOfTheSchema) {
   EXPECT_EQ(stream.Types(), "create createIndexes modify dropIndexes modify");
   EXPECT_EQ(bson::ToJson(stream.last()["operationDescription"]), R"({"validationLevel":"off"})");
   EXPECT_TRUE(stream.last().view().Has("collectionUUID"));
+  node.Run(R"({"collMod": "c"})");
+  EXPECT_EQ(stream.Field("operationDescription"), "{}") << "a collMod that changes nothing";
   EXPECT_EQ(plain.Types(), "");
 }
 
@@ -299,7 +303,7 @@ TEST(ChangeStream, PipelinesMaySeeOneEventAtATime) {
   Insert(node, 1);
   Insert(node, 2);
   EXPECT_EQ(stream.Field("documentKey"), R"({"_id":2})");
-  EXPECT_EQ(changed.Types(), "error 280");
+  EXPECT_EQ(changed.Types(), R"(error 280 ["NonResumableChangeStreamError"])");
 }
 
 TEST(ChangeStream, LargeEventsAreSplitAndResumed) {

@@ -67,8 +67,16 @@ bool IsRetryable(int code) {
          code == kExceededTimeLimit || code == kNotWritablePrimary;
 }
 
+// Errors after which a change stream cannot be resumed.
+bool EndsStream(int code) {
+  return code == kChangeStreamFatalError || code == kChangeStreamHistoryLost;
+}
+
 // The error with the labels drivers act on.
 Status Labelled(const Status& status, const request::Call& call, bool in_transaction) {
+  if (EndsStream(status.code())) {
+    return engine::WithLabel(status, "NonResumableChangeStreamError");
+  }
   bool ends = call.command.name == "commitTransaction" || call.command.name == "abortTransaction";
   if (in_transaction && !ends && (IsTransient(status.code()) || IsRetryable(status.code()))) {
     return engine::WithLabel(status, "TransientTransactionError");

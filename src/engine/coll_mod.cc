@@ -402,7 +402,7 @@ Status CollMod(const Operation& operation, const std::string& ns, bson::View com
   bool options_change = f.validator || f.validation_level || f.validation_action || for_view ||
                         f.capped_size || f.capped_max || f.change_images ||
                         !f.expire_after.missing();
-  if (!options_change) {
+  if (!options_change && (f.index || collection->is_view())) {
     return Status::Ok();
   }
   ASSIGN_OR_RETURN(bson::Document options, ChangedOptions(*collection, f));
