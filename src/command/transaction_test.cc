@@ -75,6 +75,19 @@ TEST(Transaction, ACollectionItCreatesIsGoneWhenItAborts) {
   EXPECT_EQ(node.Code(R"({"insert": "made", "documents": [{"_id": 1}]})"), 0);
 }
 
+TEST(Transaction, CreatesOnlyWhatIsNotThere) {
+  Node node;
+  node.Run(R"({"create": "old"})");
+  EXPECT_EQ(node.Code(R"({"create": "old"})"), 0);
+  Session session(&node, 'A');
+  session.Start();
+  EXPECT_EQ(session.Code(R"({"create": "old")"), 48);
+  EXPECT_EQ(session.Commit(), 251);
+  session.Start();
+  ASSERT_EQ(session.Code(R"({"create": "made")"), 0);
+  EXPECT_EQ(session.Code(R"({"create": "made")"), 48);
+}
+
 TEST(Transaction, IndexesAreMadeOnWhatItCreatedOnly) {
   Node node;
   node.Run(R"({"insert": "old", "documents": [{"_id": 1}]})");

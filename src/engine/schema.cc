@@ -48,6 +48,10 @@ Status CreateInTransaction(const Operation& operation, std::string_view database
     return {kOperationNotSupportedInTransaction,
             "Cannot create a view in a multi-document transaction."};
   }
+  std::string ns = std::string(database) + "." + std::string(name);
+  if (operation.session->Created(ns) != nullptr) {
+    return {kNamespaceExists, "Collection already exists. NS: " + ns};
+  }
   ASSIGN_OR_RETURN(auto pending, store::PendingCollection::Create(
                                      operation.engine.catalog(), *operation.session->transaction(),
                                      database, name, options, id_index));
@@ -246,7 +250,7 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
   }
   bson::Document id_index = IdIndexSpec(collator.get(), options["clusteredIndex"]);
   Status made = Create(operation, database, name, kept, id_index);
-  if (made.code() != kNamespaceExists) {
+  if (made.code() != kNamespaceExists || operation.in_transaction) {
     return made;
   }
   // What is there as it was wanted is as good as made.
