@@ -14,6 +14,7 @@
 #include "command/access.h"
 #include "command/cluster.h"
 #include "command/default_concern.h"
+#include "command/fail_point.h"
 #include "command/profiler.h"
 #include "command/top.h"
 #include "command/write_gate.h"
@@ -82,6 +83,7 @@ class Commands : public request::Dispatcher {
   ClusterSettings& cluster() { return cluster_; }
   Profiler& profiler() { return profiler_; }
   TopTable& top() { return top_; }
+  FailPoints& fail_points() { return fail_points_; }
   // Changes with every change of users or roles: logins read before are out of date.
   std::atomic<uint64_t> accounts_version{1};
   // The parameter automationServiceDescriptor, which hello shows.
@@ -96,6 +98,9 @@ class Commands : public request::Dispatcher {
 
  private:
   Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows);
+  // Runs row `index` as if no fail point were on.
+  Status Execute(size_t index, request::Call& call);
+  Status RunFailing(const Failure& failure, size_t index, request::Call& call);
   // UserWritesBlocked while setUserWriteBlockMode stops this client's writes.
   Status CheckWritesAllowed(request::Call& call);
   void LogIfSlow(const request::Call& call, const Status& status, std::chrono::microseconds took);
@@ -109,6 +114,7 @@ class Commands : public request::Dispatcher {
   ClusterSettings cluster_;
   Profiler profiler_;
   TopTable top_;
+  FailPoints fail_points_;
   std::mutex mutex_;
   std::string automation_descriptor_;  // protected by mutex_
 };

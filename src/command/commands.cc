@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 
 #include "base/error_codes.h"
 #include "base/log.h"
 #include "base/try.h"
+#include "bson/number.h"
 #include "command/command.h"
 #include "command/diagnostic.h"
 #include "command/write_concern.h"
@@ -16,14 +18,14 @@ namespace {
 std::vector<const Row*> AllRows() {
   std::vector<const Row*> all;
   for (std::span<const Row> family :
-       {ReadRows(),           WriteRows(),       CreateRows(),     CollectionRows(),
-        IndexRows(),          TransactionRows(), StatisticsRows(), ExplainRows(),
-        PlanCacheRows(),      AggregateRows(),   HandshakeRows(),  ServerInfoRows(),
-        ServerStatusRows(),   ParameterRows(),   ReplicaSetRows(), OperationRows(),
-        ControlRows(),        ProfileRows(),     TopRows(),        AuthenticationRows(),
-        DefaultConcernRows(), UserRows(),        RoleRows(),       ClusterRows(),
-        DataHashRows(),       StableApiRows(),   ValidateRows(),   MapReduceRows(),
-        QuerySettingsRows(),  ApplyOpsRows(),    AutoCompactRows()}) {
+       {ReadRows(),           WriteRows(),       CreateRows(),      CollectionRows(),
+        IndexRows(),          TransactionRows(), StatisticsRows(),  ExplainRows(),
+        PlanCacheRows(),      AggregateRows(),   HandshakeRows(),   ServerInfoRows(),
+        ServerStatusRows(),   ParameterRows(),   ReplicaSetRows(),  OperationRows(),
+        ControlRows(),        ProfileRows(),     TopRows(),         AuthenticationRows(),
+        DefaultConcernRows(), UserRows(),        RoleRows(),        ClusterRows(),
+        DataHashRows(),       StableApiRows(),   ValidateRows(),    MapReduceRows(),
+        QuerySettingsRows(),  ApplyOpsRows(),    AutoCompactRows(), FailPointRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }
@@ -61,10 +63,23 @@ void ReadStatementIds(bson::View body, int32_t* first, std::vector<int32_t>* ids
   }
 }
 
-// Errors after which a client may send the same write again: the node is going away.
+// Errors after which a client may send the same write again: the node is going away, or was not
+// reached.
 bool IsRetryable(int code) {
-  return code == kInterruptedAtShutdown || code == kShutdownInProgress ||
-         code == kExceededTimeLimit || code == kNotWritablePrimary;
+  constexpr int kCodes[] = {kHostUnreachable,
+                            kHostNotFound,
+                            kNetworkTimeout,
+                            kShutdownInProgress,
+                            kPrimarySteppedDown,
+                            kExceededTimeLimit,
+                            kSocketException,
+                            kNotWritablePrimary,
+                            kInterruptedAtShutdown,
+                            kNotPrimaryNoSecondaryOk,
+                            kNotPrimaryOrSecondary,
+                            kInterruptedDueToReplStateChange,
+                            kReadConcernMajorityNotAvailableYet};
+  return std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
 }
 
 // Errors after which a change stream cannot be resumed.
@@ -93,6 +108,27 @@ bool RunsOnAdminInTransaction(std::string_view command) {
   static constexpr std::string_view kNames[] = {"commitTransaction", "abortTransaction",
                                                 "bulkWrite", "getMore", "killCursors"};
   return std::find(std::begin(kNames), std::end(kNames), command) != std::end(kNames);
+}
+
+Status WithLabels(const Status& status, const bson::Value& labels) {
+  if (labels.AsArray().empty()) {
+    return status;
+  }
+  bson::Builder extra;
+  extra.Append("errorLabels", labels);
+  return status.WithExtra(extra.Finish().bytes());
+}
+
+void AppendWriteConcernError(const Failure& failure, request::Call& call) {
+  const bson::Value error = failure.write_concern_error.value();
+  call.reply.Append("writeConcernError", error);
+  if (failure.labels.value().is_array()) {
+    call.reply.Append("errorLabels", failure.labels.value());
+  } else if (const bson::Value code = error.AsDocument()["code"];
+             code.is_number() && call.generic.txn_number &&
+             IsRetryable(static_cast<int>(bson::ClampedInt64(code)))) {
+    call.reply.BeginArray("errorLabels").Push("RetryableWriteError").End();
+  }
 }
 
 Status CheckTransactionUse(const request::Call& call) {
@@ -167,6 +203,32 @@ Status Commands::CheckWritesAllowed(request::Call& call) {
 }
 
 Status Commands::Invoke(size_t index, request::Call& call) {
+  if ((call.command.flags & request::kTestOnly) != 0 && !fail_points_.enabled()) {
+    return {kCommandNotFound, "no such command: '" + std::string(call.command.name) + "'"};
+  }
+  const std::optional<Failure> failure = fail_points_.Meet(call);
+  return failure ? RunFailing(*failure, index, call) : Execute(index, call);
+}
+
+Status Commands::RunFailing(const Failure& failure, size_t index, request::Call& call) {
+  RETURN_IF_ERROR(Block(call.op, failure.block));
+  call.outcome.hang_up = failure.hang_up || failure.run_and_hang_up;
+  if (failure.hang_up) {
+    return {kHostUnreachable, "The connection is closed by a fail point"};
+  }
+  if (failure.code != 0) {
+    Status failed(failure.code, "Failing command via a fail point");
+    return failure.labels.value().missing() ? Labelled(failed, call, call.generic.in_transaction())
+                                            : WithLabels(failed, failure.labels.value());
+  }
+  RETURN_IF_ERROR(Execute(index, call));
+  if (failure.write_concern_error.value().is_document()) {
+    AppendWriteConcernError(failure, call);
+  }
+  return Status::Ok();
+}
+
+Status Commands::Execute(size_t index, request::Call& call) {
   // What a read sees holds everything up to here.
   call.operation_time = engine_.log().Visible();
   RETURN_IF_ERROR(CheckTransactionUse(call));

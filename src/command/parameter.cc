@@ -229,8 +229,10 @@ const Parameter kParameters[] = {
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, false); },
      CheckOnly<false>, SetNothing},
     {"enableTestCommands", kStartup,
-     [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, false); },
-     CheckOnly<false>, SetNothing},
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.fail_points().enabled());
+     },
+     CheckSwitch, [](Commands& c, const bson::Value& v) { c.fail_points().Enable(Truthy(v)); }},
     {"featureCompatibilityVersion", kNever,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->BeginDocument(n).Append("version", c.cluster().version()).End();

@@ -216,6 +216,9 @@ Status RunListCommands(Invocation& i) {
             [](const Row* a, const Row* b) { return a->info.name < b->info.name; });
   i.reply().BeginDocument("commands");
   for (const Row* row : rows) {
+    if ((row->info.flags & request::kTestOnly) != 0 && !i.commands.fail_points().enabled()) {
+      continue;
+    }
     i.reply()
         .BeginDocument(row->info.name)
         .Append("help", row->info.help)

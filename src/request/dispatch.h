@@ -34,6 +34,7 @@ enum CommandFlag : uint32_t {
   kNoLogicalTime = 1 << 7,  // reply without operationTime
   kHandshake = 1 << 8,      // may be run before anything else, never slow-logged
   kStableApi = 1 << 9,      // part of the stable API, version 1
+  kTestOnly = 1 << 10,      // only in a server with enableTestCommands
 };
 
 struct CommandInfo {

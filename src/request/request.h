@@ -97,6 +97,8 @@ struct Outcome {
   bson::Document next;
   // Close the connection after the reply.
   bool close = false;
+  // Close it instead of replying.
+  bool hang_up = false;
 };
 
 // Whatever answers commands: the local engine or the router. Safe for concurrent use.

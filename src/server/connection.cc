@@ -226,6 +226,9 @@ std::optional<Connection::Wait> Connection::Answer(
     request::AppendError(message.error, &builder);
     builder.Close();
   }
+  if (outcome.hang_up) {
+    return Wait::kClose;
+  }
   if (message.more_to_come) {
     return outcome.close ? std::optional(Wait::kClose) : std::nullopt;
   }

@@ -200,5 +200,41 @@ def free_port():
         return one.getsockname()[1]
 
 
+class FailPoints(unittest.TestCase):
+    """Commands that fail on request."""
+
+    def setUp(self):
+        self.server = Server(extra=["--setParameter", "enableTestCommands=1"])
+        self.addCleanup(self.server.stop)
+
+    def client(self, **options):
+        client = pymongo.MongoClient(self.server.uri, **options)
+        self.addCleanup(client.close)
+        return client
+
+    def fail(self, client, name="failCommand", **data):
+        client.admin.command("configureFailPoint", name, mode={"times": 1}, data=data)
+
+    def test_a_lost_connection(self):
+        retrying, plain = self.client(), self.client(retryWrites=False)
+        for name, data in (("failCommand", {"failCommands": ["insert"], "closeConnection": True}),
+                           ("onPrimaryTransactionalWrite", {})):
+            retrying.t.c.drop()
+            self.fail(retrying, name, **data)
+            retrying.t.c.insert_one({})
+            self.assertEqual(retrying.t.c.count_documents({}), 1)
+        self.fail(plain, failCommands=["insert"], closeConnection=True)
+        with self.assertRaises(pymongo.errors.AutoReconnect):
+            plain.t.c.insert_one({})
+        self.assertEqual(plain.t.c.count_documents({}), 1)
+
+    def test_one_application(self):
+        mine, other = self.client(appname="mine"), self.client(appname="other")
+        self.fail(mine, failCommands=["ping"], errorCode=50, appName="mine")
+        other.admin.command("ping")
+        with self.assertRaises(pymongo.errors.ExecutionTimeout):
+            mine.admin.command("ping")
+
+
 if __name__ == "__main__":
     counted.main()

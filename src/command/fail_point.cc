@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/fail_point.h"
+
+#include <algorithm>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/number.h"
+#include "command/diagnostic.h"
+#include "request/fields.h"
+
+namespace quire::command {
+
+namespace {
+
+constexpr std::string_view kFailCommand = "failCommand";
+constexpr std::string_view kFailGetMore = "failGetMoreAfterCursorCheckout";
+constexpr std::string_view kTimeOut = "maxTimeAlwaysTimeOut";
+constexpr std::string_view kRetryableWrite = "onPrimaryTransactionalWrite";
+constexpr std::string_view kNames[] = {kFailCommand, kFailGetMore, kTimeOut, kRetryableWrite};
+
+bool Names(const bson::Value& list, const request::Call& call) {
+  for (const bson::Element& e : list.AsArray()) {
+    if (e.value().is_string() &&
+        (e.value().AsString() == call.command.name ||
+         e.value().AsString() == call.body.front().name() ||
+         (!call.command.alias.empty() && e.value().AsString() == call.command.alias))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The name of the application; the first hello brings it along.
+std::string_view ApplicationOf(const request::Call& call) {
+  const bson::View metadata = call.client.has_metadata            ? call.client.metadata.view()
+                              : call.body["client"].is_document() ? call.body["client"].AsDocument()
+                                                                  : bson::View();
+  const bson::Value application = metadata["application"];
+  const bson::Value name =
+      application.is_document() ? application.AsDocument()["name"] : bson::Value();
+  return name.is_string() ? name.AsString() : "";
+}
+
+std::string NamespaceOf(const request::Call& call) {
+  const bson::Value first = call.body.front().value();
+  const bson::Value target = call.command.name == "getMore" ? call.body["collection"] : first;
+  return std::string(call.database) + "." +
+         (target.is_string() ? std::string(target.AsString()) : "");
+}
+
+bool Concerns(std::string_view name, const bson::View& data, const request::Call& call) {
+  if (name == kFailGetMore) {
+    return call.command.name == "getMore";
+  }
+  if (name == kTimeOut) {
+    return call.generic.max_time_ms > 0;
+  }
+  if (name == kRetryableWrite) {
+    return call.generic.txn_number && !call.generic.in_transaction() &&
+           (call.command.flags & request::kWrite) != 0;
+  }
+  if (call.command.name == "configureFailPoint") {
+    return false;
+  }
+  if (!Truthy(data["failAllCommands"]) && !Names(data["failCommands"], call)) {
+    return false;
+  }
+  if (data["appName"].is_string() && data["appName"].AsString() != ApplicationOf(call)) {
+    return false;
+  }
+  return !data["namespace"].is_string() || data["namespace"].AsString() == NamespaceOf(call);
+}
+
+int CodeOf(const bson::Value& value) {
+  return value.is_number() ? static_cast<int>(bson::ClampedInt64(value)) : 0;
+}
+
+Failure MakeFailure(std::string_view name, const bson::View& data) {
+  Failure failure;
+  if (name == kTimeOut) {
+    failure.code = kMaxTimeMSExpired;
+    return failure;
+  }
+  if (name == kRetryableWrite) {
+    failure.code = CodeOf(data["failBeforeCommitExceptionCode"]);
+    failure.run_and_hang_up =
+        failure.code == 0 && (!data.Has("closeConnection") || Truthy(data["closeConnection"]));
+    return failure;
+  }
+  if (Truthy(data["blockConnection"])) {
+    failure.block = std::chrono::milliseconds(bson::ClampedInt64(data["blockTimeMS"]));
+  }
+  failure.hang_up = Truthy(data["closeConnection"]);
+  failure.code = CodeOf(data["errorCode"]);
+  failure.labels = bson::OwnedValue(data["errorLabels"]);
+  failure.write_concern_error = bson::OwnedValue(data["writeConcernError"]);
+  return failure;
+}
+
+struct Known {
+  std::string_view field;
+  bool (*fits)(const bson::Value& value);
+  std::string_view expected;
+};
+
+bool IsSwitch(const bson::Value& value) {
+  return value.type() == bson::Type::kBool || value.is_number();
+}
+bool IsArray(const bson::Value& value) { return value.is_array(); }
+bool IsString(const bson::Value& value) { return value.is_string(); }
+bool IsDocument(const bson::Value& value) { return value.is_document(); }
+bool IsNumber(const bson::Value& value) { return value.is_number(); }
+bool IsTime(const bson::Value& value) {
+  return value.is_number() && bson::ClampedInt64(value) >= 0;
+}
+
+constexpr Known kData[] = {
+    {"failCommands", IsArray, "an array"},
+    {"failAllCommands", IsSwitch, "a boolean"},
+    {"errorCode", IsNumber, "a number"},
+    {"errorLabels", IsArray, "an array"},
+    {"closeConnection", IsSwitch, "a boolean"},
+    {"blockConnection", IsSwitch, "a boolean"},
+    {"blockTimeMS", IsTime, "a number of at least 0"},
+    {"writeConcernError", IsDocument, "a document"},
+    {"appName", IsString, "a string"},
+    {"namespace", IsString, "a string"},
+    {"failBeforeCommitExceptionCode", IsNumber, "a number"},
+    // Every command that arrives is one of a client's.
+    {"failInternalCommands", IsSwitch, "a boolean"},
+    {"failLocalClients", IsSwitch, "a boolean"},
+};
+
+Status CheckData(std::string_view name, const bson::View& data) {
+  for (const bson::Element& e : data) {
+    const Known* known = std::find_if(std::begin(kData), std::end(kData),
+                                      [&](const Known& k) { return k.field == e.name(); });
+    if (known == std::end(kData)) {
+      return {kBadValue,
+              "unknown field '" + std::string(e.name()) + "' in the data of " + std::string(name)};
+    }
+    if (!known->fits(e.value())) {
+      return {kBadValue, "'" + std::string(e.name()) + "' in the data of " + std::string(name) +
+                             " must be " + std::string(known->expected)};
+    }
+  }
+  if (name == kFailCommand && !data.Has("failCommands") && !Truthy(data["failAllCommands"])) {
+    return {kBadValue, "the data of failCommand must name the failCommands"};
+  }
+  if (Truthy(data["blockConnection"]) && !data.Has("blockTimeMS")) {
+    return {kInvalidOptions, "must specify 'blockTimeMS' when 'blockConnection' is true"};
+  }
+  return Status::Ok();
+}
+
+Status RunConfigureFailPoint(Invocation& i) {
+  ASSIGN_OR_RETURN(int64_t met, i.commands.fail_points().Configure(i.body()));
+  i.reply().Append("count", met);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status FailPoints::ReadMode(const bson::Value& mode, Point* point) {
+  if (mode.is_string()) {
+    if (mode.AsString() != "off" && mode.AsString() != "alwaysOn") {
+      return {kBadValue, "unknown mode: " + std::string(mode.AsString())};
+    }
+    point->mode = mode.AsString() == "off" ? Mode::kOff : Mode::kAlways;
+    return Status::Ok();
+  }
+  if (!mode.is_document()) {
+    return {kTypeMismatch, "'mode' must be a string or JSON object"};
+  }
+  const bson::View how = mode.AsDocument();
+  if (const bson::Value chance = how["activationProbability"]; chance.is_number()) {
+    point->mode = Mode::kRandom;
+    point->probability = bson::ToDouble(chance);
+    return point->probability >= 0 && point->probability <= 1
+               ? Status::Ok()
+               : Status(kBadValue, "activationProbability must be between 0.0 and 1.0");
+  }
+  for (const auto& [field, which] : {std::pair{"times", Mode::kTimes}, {"skip", Mode::kSkip}}) {
+    if (!how.Has(field)) {
+      continue;
+    }
+    if (!how[field].is_number() || bson::ClampedInt64(how[field]) < 0) {
+      return {kBadValue, "'" + std::string(field) + "' option to 'mode' must be positive"};
+    }
+    point->left = bson::ClampedInt64(how[field]);
+    point->mode = which == Mode::kTimes && point->left == 0 ? Mode::kOff : which;
+    return Status::Ok();
+  }
+  return {kBadValue, "'mode' must be one of off, alwaysOn, times, skip and activationProbability"};
+}
+
+Result<int64_t> FailPoints::Configure(bson::View command) {
+  const bson::Value name = command.front().value();
+  if (!name.is_string()) {
+    return request::WrongType("configureFailPoint", command.front(), "string");
+  }
+  if (std::find(std::begin(kNames), std::end(kNames), name.AsString()) == std::end(kNames)) {
+    return Status(kFailPointSetFailed, std::string(name.AsString()) + " not found");
+  }
+  const bson::Value data = command["data"];
+  if (!data.missing() && !data.is_document()) {
+    return Status(kTypeMismatch, "the 'data' option must be a JSON object");
+  }
+  Point wanted;
+  RETURN_IF_ERROR(ReadMode(command["mode"], &wanted));
+  if (data.is_document()) {
+    wanted.data = bson::Document(data.AsDocument());
+  }
+  if (wanted.mode != Mode::kOff) {
+    RETURN_IF_ERROR(CheckData(name.AsString(), wanted.data));
+  }
+  std::lock_guard lock(mutex_);
+  Point& point = points_[std::string(name.AsString())];
+  wanted.met = point.met;
+  point = std::move(wanted);
+  armed_ = std::any_of(points_.begin(), points_.end(),
+                       [](const auto& p) { return p.second.mode != Mode::kOff; });
+  return point.met;
+}
+
+bool FailPoints::Fires(Point* point) {
+  switch (point->mode) {
+    case Mode::kOff:
+      return false;
+    case Mode::kAlways:
+      return true;
+    case Mode::kTimes:
+      if (--point->left == 0) {
+        point->mode = Mode::kOff;
+      }
+      return true;
+    case Mode::kSkip:
+      return point->left-- <= 0;
+    case Mode::kRandom:
+      break;
+  }
+  thread_local std::minstd_rand random{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(random) < point->probability;
+}
+
+std::optional<Failure> FailPoints::MeetArmed(const request::Call& call) {
+  std::lock_guard lock(mutex_);
+  for (auto& [name, point] : points_) {
+    if (point.mode != Mode::kOff && Concerns(name, point.data, call) && Fires(&point)) {
+      ++point.met;
+      return MakeFailure(name, point.data);
+    }
+  }
+  return std::nullopt;
+}
+
+Status Block(OpContext& op, std::chrono::milliseconds time) {
+  constexpr std::chrono::milliseconds kSlice(10);  // to notice a killed operation
+  const auto until = OpContext::Clock::now() + time;
+  for (auto now = OpContext::Clock::now(); now < until; now = OpContext::Clock::now()) {
+    RETURN_IF_ERROR(op.CheckInterruptNow());
+    std::this_thread::sleep_for(std::min<OpContext::Clock::duration>(kSlice, until - now));
+  }
+  return Status::Ok();
+}
+
+std::span<const Row> FailPointRows() {
+  static constexpr Row kAll[] = {
+      {{"configureFailPoint", "", request::kAdminOnly | request::kTestOnly,
+        "makes commands fail, for the tests of clients"},
+       RunConfigureFailPoint,
+       OnCluster(Action::configureFailPoint)},
+  };
+  return kAll;
+}
+
+}  // namespace quire::command

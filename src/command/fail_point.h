@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands that fail on request (configureFailPoint), for the tests of clients: only in a server
+// that was started with the parameter enableTestCommands.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "request/dispatch.h"
+
+namespace quire::command {
+
+// What becomes of one call, in this order.
+struct Failure {
+  std::chrono::milliseconds block{0};    // it waits first
+  bool hang_up = false;                  // the connection is closed, nothing is run
+  int code = 0;                          // nothing is run, and this is the error
+  bool run_and_hang_up = false;          // it is run, and the connection closed without a reply
+  bson::OwnedValue labels;               // errorLabels in the place of the server's own, when given
+  bson::OwnedValue write_concern_error;  // it is run, and its reply says so
+};
+
+// Safe for concurrent use.
+class FailPoints {
+ public:
+  bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
+  void Enable(bool on) { enabled_ = on; }
+
+  // Takes a configureFailPoint command; how often the point has been met so far. Errors: those of
+  // MongoDB for a mode or data that make no sense, FailPointSetFailed for an unknown name.
+  Result<int64_t> Configure(bson::View command);
+
+  // What a point that is on has in mind for this call.
+  std::optional<Failure> Meet(const request::Call& call) {
+    return armed_.load(std::memory_order_relaxed) ? MeetArmed(call) : std::nullopt;
+  }
+
+ private:
+  enum class Mode { kOff, kAlways, kTimes, kSkip, kRandom };
+  struct Point {
+    Mode mode = Mode::kOff;
+    int64_t left = 0;  // of kTimes those to come, of kSkip those still passed by
+    double probability = 1;
+    int64_t met = 0;
+    bson::Document data;
+  };
+  static Status ReadMode(const bson::Value& mode, Point* point);
+  static bool Fires(Point* point);
+  std::optional<Failure> MeetArmed(const request::Call& call);
+
+  std::atomic<bool> enabled_{false};
+  std::atomic<bool> armed_{false};  // some point is not off
+  std::mutex mutex_;
+  std::map<std::string, Point, std::less<>> points_;  // protected by mutex_
+};
+
+// Waits for `time`, or until the operation is to stop.
+Status Block(OpContext& op, std::chrono::milliseconds time);
+
+}  // namespace quire::command

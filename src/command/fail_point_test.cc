@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// configureFailPoint and what the points do to commands.
+#include "base/error_codes.h"
+#include "command/harness_test.h"
+
+namespace quire::command {
+namespace {
+
+class FailPointTest : public ::testing::Test {
+ protected:
+  FailPointTest() { node_.commands().fail_points().Enable(true); }
+
+  int Configure(const std::string& fields) {
+    return node_.Code("{\"configureFailPoint\": " + fields + "}", "admin");
+  }
+
+  bool Listed() {
+    const bson::Document all = node_.Run(R"({"listCommands": 1})");
+    return all["commands"].AsDocument().Has("configureFailPoint");
+  }
+  // The first label of the reply.
+  std::string Label(const std::string& command) {
+    const bson::Document reply = node_.Run(command);
+    const bson::Value labels = reply["errorLabels"];
+    return labels.is_array() ? std::string(labels.AsArray()["0"].AsString()) : "";
+  }
+
+  Node node_;
+};
+
+TEST_F(FailPointTest, ExistsInServersForTestsOnly) {
+  node_.commands().fail_points().Enable(false);
+  EXPECT_EQ(Configure(R"("failCommand", "mode": "off")"), kCommandNotFound);
+  EXPECT_FALSE(Listed());
+  node_.commands().fail_points().Enable(true);
+  EXPECT_EQ(Configure(R"("failCommand", "mode": "off")"), 0);
+  EXPECT_TRUE(Listed());
+}
+
+TEST_F(FailPointTest, RefusesWhatMakesNoSense) {
+  const struct {
+    const char* fields;
+    int code;
+  } kCases[] = {
+      {R"("nosuch", "mode": "off")", kFailPointSetFailed},
+      {R"(1, "mode": "off")", kTypeMismatch},
+      {R"("failCommand", "mode": "on")", kBadValue},
+      {R"("failCommand", "mode": 1)", kTypeMismatch},
+      {R"("failCommand", "mode": {})", kBadValue},
+      {R"("failCommand", "mode": {"times": -1})", kBadValue},
+      {R"("failCommand", "mode": {"activationProbability": 2})", kBadValue},
+      {R"("failCommand", "mode": "alwaysOn", "data": 1)", kTypeMismatch},
+      {R"("failCommand", "mode": "alwaysOn", "data": {"errorCode": 1})", kBadValue},
+      {R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": "find"})", kBadValue},
+      {R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": [], "x": 1})", kBadValue},
+      {R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": [], "blockConnection": true})",
+       kInvalidOptions},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(Configure(c.fields), c.code) << c.fields;
+  }
+  EXPECT_EQ(node_.Code(R"({"ping": 1})"), 0);
+}
+
+TEST_F(FailPointTest, FailsAsOftenAsAsked) {
+  const std::string ping = R"({"ping": 1})";
+  ASSERT_EQ(Configure(R"("failCommand", "mode": {"times": 2},
+                         "data": {"failCommands": ["ping"], "errorCode": 91})"),
+            0);
+  EXPECT_EQ(node_.Code(R"({"find": "c"})"), 0);
+  EXPECT_EQ(node_.Code(ping), 91);
+  EXPECT_EQ(node_.Code(ping), 91);
+  EXPECT_EQ(node_.Code(ping), 0);
+  ASSERT_EQ(Configure(R"("failCommand", "mode": {"skip": 1},
+                         "data": {"failCommands": ["ping"], "errorCode": 91})"),
+            0);
+  EXPECT_EQ(node_.Code(ping), 0);
+  EXPECT_EQ(node_.Code(ping), 91);
+  const bson::Document off =
+      node_.Run(R"({"configureFailPoint": "failCommand", "mode": "off"})", "admin");
+  EXPECT_EQ(off["count"].AsInt64(), 3);
+  EXPECT_EQ(node_.Code(ping), 0);
+}
+
+TEST_F(FailPointTest, ChoosesByNamespace) {
+  ASSERT_EQ(Configure(R"("failCommand", "mode": "alwaysOn",
+              "data": {"failCommands": ["find", "count"], "namespace": "test.c", "errorCode": 2})"),
+            0);
+  EXPECT_EQ(node_.Code(R"({"find": "c"})"), 2);
+  EXPECT_EQ(node_.Code(R"({"count": "c"})"), 2);
+  EXPECT_EQ(node_.Code(R"({"find": "d"})"), 0);
+  EXPECT_EQ(node_.Code(R"({"find": "c"})", "other"), 0);
+}
+
+TEST_F(FailPointTest, GivesItsLabelsOrTheServers) {
+  ASSERT_EQ(Configure(R"("failCommand", "mode": {"times": 1},
+              "data": {"failCommands": ["ping"], "errorCode": 91, "errorLabels": ["Mine"]})"),
+            0);
+  EXPECT_EQ(Label(R"({"ping": 1})"), "Mine");
+  const std::string insert =
+      R"({"insert": "c", "documents": [{}], "txnNumber": {"$numberLong": "1"},
+          "lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==", "subType": "04"}}}})";
+  ASSERT_EQ(Configure(R"("failCommand", "mode": {"times": 1},
+              "data": {"failCommands": ["insert"], "errorCode": 11602})"),
+            0);
+  EXPECT_EQ(Label(insert), "RetryableWriteError");
+  ASSERT_EQ(Configure(R"("failCommand", "mode": {"times": 1},
+              "data": {"failCommands": ["insert"], "errorCode": 11602, "errorLabels": []})"),
+            0);
+  EXPECT_EQ(Label(insert), "");
+  ASSERT_EQ(Configure(R"("failCommand", "mode": {"times": 1},
+              "data": {"failCommands": ["insert"], "writeConcernError": {"code": 91}})"),
+            0);
+  const bson::Document written = node_.Run(insert);
+  EXPECT_EQ(written["n"].AsInt32(), 1);
+  EXPECT_EQ(written["writeConcernError"].AsDocument()["code"].AsInt32(), 91);
+  EXPECT_EQ(written["errorLabels"].AsArray()["0"].AsString(), "RetryableWriteError");
+}
+
+TEST_F(FailPointTest, OtherPoints) {
+  ASSERT_EQ(Configure(R"("maxTimeAlwaysTimeOut", "mode": "alwaysOn")"), 0);
+  EXPECT_EQ(node_.Code(R"({"find": "c", "maxTimeMS": 100000})"), kMaxTimeMSExpired);
+  EXPECT_EQ(node_.Code(R"({"find": "c"})"), 0);
+  ASSERT_EQ(Configure(R"("failGetMoreAfterCursorCheckout", "mode": {"times": 1},
+              "data": {"errorCode": 280})"),
+            0);
+  EXPECT_EQ(node_.Code(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})"), 280);
+  EXPECT_EQ(node_.Code(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})"), kCursorNotFound);
+}
+
+// A wait ends with the time the command has.
+TEST_F(FailPointTest, Blocks) {
+  ASSERT_EQ(Configure(R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": ["find"],
+              "blockConnection": true, "blockTimeMS": 3600000})"),
+            0);
+  EXPECT_EQ(node_.Code(R"({"find": "c", "maxTimeMS": 20})"), kMaxTimeMSExpired);
+}
+
+}  // namespace
+}  // namespace quire::command
