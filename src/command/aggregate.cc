@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "command/write_concern.h"
 #include "request/crud.h"
 
 namespace quire::command {
@@ -141,10 +142,15 @@ Status RunAggregate(Invocation& i) {
     return ExplainPipeline(i, i.body(), "queryPlanner");
   }
   ASSIGN_OR_RETURN(auto cursor, engine::Aggregate(i.operation, i.database(), request));
-  if (Writes(request.pipeline.view)) {
+  const bool writes = Writes(request.pipeline.view);
+  if (writes) {
     i.call.operation_time = i.engine.clock().Now();
   }
-  return AppendFirstBatch(i, std::move(cursor), request.batch_size, false);
+  RETURN_IF_ERROR(AppendFirstBatch(i, std::move(cursor), request.batch_size, false));
+  if (writes) {
+    AppendWriteConcernError(i.call.generic.write_concern, &i.reply());
+  }
+  return Status::Ok();
 }
 
 }  // namespace

@@ -51,6 +51,27 @@ TEST(WriteConcern, IsRefusedWhereItMakesNoSense) {
   ExpectCodes(kCases, "test");
 }
 
+TEST(WriteConcern, IsOfPipelinesThatWrite) {
+  Node node;
+  ASSERT_EQ(node.Code(R"({"insert": "c", "documents": [{}]})"), 0);
+  for (const auto& [stage, writes] :
+       {std::pair{R"({"$out": "d"})", true}, {R"({"$limit": 1})", false}}) {
+    const bson::Document reply = node.Run(
+        std::string(R"({"aggregate": "c", "cursor": {}, "writeConcern": {"w": 5}, "pipeline": [)") +
+        stage + "]}");
+    EXPECT_EQ(reply["ok"].AsDouble(), 1);
+    EXPECT_EQ(reply.view().Has("writeConcernError"), writes) << stage;
+  }
+}
+
+TEST(Validate, TakesNoContradictions) {
+  Node node;
+  ASSERT_EQ(node.Code(R"({"insert": "c", "documents": [{}]})"), 0);
+  EXPECT_EQ(node.Code(R"({"validate": "c", "background": true})"), 0);
+  EXPECT_EQ(node.Code(R"({"validate": "c", "background": true, "full": true})"), kInvalidOptions);
+  EXPECT_EQ(node.Code(R"({"validate": "c", "metadata": true, "full": true})"), kInvalidOptions);
+}
+
 TEST(Users, AreCheckedBeforeTheyAreMade) {
   const Case kCases[] = {
       {R"({"createUser": "u", "pwd": "p", "roles": ["read", {"role": "root", "db": "admin"}]})", 0},

@@ -40,6 +40,11 @@ Result<Switches> ReadSwitches(bson::View body) {
   if (out.repair) {
     return Status(kInvalidOptions, "validate cannot repair: restore from a backup instead");
   }
+  if (out.background && out.full) {
+    return Status(kInvalidOptions,
+                  "Running the validate command with both { background: true } and "
+                  "{ full: true } is not supported.");
+  }
   if (out.metadata && (out.full || out.background || out.conformance)) {
     return Status(kInvalidOptions,
                   "validate with {metadata: true} takes no other option: it reads no documents");
