@@ -254,6 +254,47 @@ TEST(ChangeStream, ExpandedEventsTellOfTheSchema) {
   EXPECT_EQ(plain.Types(), "");
 }
 
+TEST(ChangeStream, ExpandedEventsTellOfViews) {
+  Node node;
+  constexpr std::string_view kExpanded = R"([{"$changeStream": {"showExpandedEvents": true}}])";
+  Watcher plain(node, kPlain, "1");
+  Watcher elsewhere(node, kExpanded, "1", "other");
+  Watcher alone(node, kExpanded, R"("v")");
+  Watcher stream(node, kExpanded, "1");
+  auto show = [](bson::View e) {
+    return std::string(e["operationType"].AsString()) + bson::ToJson(e["ns"]) +
+           bson::ToJson(e["operationDescription"]);
+  };
+  node.Run(R"({"create": "v", "viewOn": "c", "pipeline": [{"$match": {"a": 1}}]})");
+  EXPECT_EQ(stream.Events(show), R"(create{"db":"test","coll":"v"})"
+                                 R"({"viewOn":"c","pipeline":[{"$match":{"a":1}}]})");
+  EXPECT_FALSE(stream.last().view().Has("collectionUUID"));
+  EXPECT_FALSE(stream.last().view().Has("fullDocument"));
+  std::string created = stream.token();
+  node.Run(R"({"collMod": "v", "viewOn": "d", "pipeline": []})");
+  EXPECT_EQ(stream.Events(show), R"(modify{"db":"test","coll":"v"}{"viewOn":"d","pipeline":[]})");
+  node.Run(R"({"drop": "v"})");
+  EXPECT_EQ(stream.Types(), "drop");
+  EXPECT_FALSE(stream.last().view().Has("operationDescription"));
+  Watcher resumed(
+      node, R"([{"$changeStream": {"showExpandedEvents": true, "resumeAfter": )" + created + "}}]",
+      "1");
+  EXPECT_EQ(resumed.Types(), "modify drop");
+  EXPECT_EQ(plain.Types() + elsewhere.Types() + alone.Types(), "");
+}
+
+TEST(Oplog, ShowsViewsAsDocumentsOfSystemViews) {
+  Node node;
+  node.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");
+  node.Run(R"({"drop": "v"})");
+  bson::Document found = node.Run(R"({"find": "oplog.rs", "filter": {"ns": "test.system.views"},
+      "projection": {"_id": 0, "op": 1, "o": 1, "ui": 1}})",
+                                  "local");
+  EXPECT_EQ(bson::ToJson(found["cursor"].AsDocument()["firstBatch"]),
+            R"([{"op":"i","o":{"_id":"test.v","viewOn":"c","pipeline":[]}},)"
+            R"({"op":"d","o":{"_id":"test.v"}}])");
+}
+
 TEST(ChangeStream, ImagesOfDocuments) {
   Node node;
   node.Run(R"({"create": "c", "changeStreamPreAndPostImages": {"enabled": true}})");

@@ -38,6 +38,11 @@ const CommandRow* RowOf(bson::View o) {
   return nullptr;
 }
 
+// The events that changes of view definitions become.
+constexpr CommandRow kViewCreated{"", "create", true};
+constexpr CommandRow kViewModified{"", "modify", true};
+constexpr CommandRow kViewDropped{"", "drop", true};
+
 struct SplitName {
   std::string_view database;
   std::string_view collection;
@@ -45,6 +50,27 @@ struct SplitName {
 SplitName Split(std::string_view ns) {
   size_t dot = ns.find('.');
   return {ns.substr(0, dot), ns.substr(dot + 1)};
+}
+
+// Null unless the change is of a document of system.views.
+const CommandRow* ViewRowOf(const store::Change& change) {
+  if (Split(change.ns).collection != "system.views") {
+    return nullptr;
+  }
+  switch (change.kind) {
+    case 'i':
+      return &kViewCreated;
+    case 'r':
+      return &kViewModified;
+    case 'd':
+      return &kViewDropped;
+    default:
+      return nullptr;
+  }
+}
+
+std::string_view ViewName(const store::Change& change) {
+  return (change.kind == 'd' ? change.key : change.document)["_id"].AsString();
 }
 
 bool Covers(const StreamSpec& spec, std::string_view ns) {
@@ -80,6 +106,10 @@ std::string_view TypeOf(const store::Change& change, const CommandRow* row) {
 bool IsShown(const StreamSpec& spec, const store::Change& change, const CommandRow** row) {
   if (change.kind == 'n') {
     return false;
+  }
+  if (*row = ViewRowOf(change); *row != nullptr) {
+    return spec.expanded_events && spec.scope != Scope::kCollection &&
+           Covers(spec, ViewName(change));
   }
   if (change.kind != 'c') {
     return Covers(spec, change.ns);
@@ -257,6 +287,25 @@ void AppendSession(const store::Change& change, bson::Builder* out) {
       .End();
 }
 
+bson::Document MakeViewEvent(const store::Change& change, const CommandRow& row) {
+  bson::Builder out;
+  out.Append("_id", TokenOf(change, &row))
+      .Append("operationType", row.event)
+      .Append("clusterTime", change.time)
+      .Append("wallTime", bson::Date{change.wall_millis});
+  AppendName("ns", ViewName(change), &out);
+  if (change.kind != 'd') {
+    out.BeginDocument("operationDescription");
+    for (const bson::Element& e : change.document) {
+      if (e.name() != "_id") {
+        out.Append(e);
+      }
+    }
+    out.End();
+  }
+  return out.Finish();
+}
+
 }  // namespace
 
 bool ShowsChange(const StreamSpec& spec, const store::Change& change, bool* invalidates) {
@@ -268,6 +317,9 @@ bool ShowsChange(const StreamSpec& spec, const store::Change& change, bool* inva
 
 Result<bson::Document> MakeEvent(const Operation& operation, const StreamSpec& spec,
                                  const store::Change& change) {
+  if (const CommandRow* view = ViewRowOf(change)) {
+    return MakeViewEvent(change, *view);
+  }
   const CommandRow* row = change.kind == 'c' ? RowOf(change.document["o"].AsDocument()) : nullptr;
   bson::Builder out;
   out.Append("_id", TokenOf(change, row));

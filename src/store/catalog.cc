@@ -473,7 +473,7 @@ Result<CollectionPtr> Catalog::Create(std::string_view database, std::string_vie
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   RETURN_IF_ERROR(txn->Put(MetaKey('C', ns), document.bytes()));
   ChangeBuffer changes;
-  LogCreate(*info, &changes);
+  info->is_view() ? LogCreateView(*info, &changes) : LogCreate(*info, &changes);
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({}, {info});
   return CollectionPtr(info);
@@ -509,7 +509,7 @@ Status Catalog::Drop(std::string_view ns, kv::Durability durability) {
   RETURN_IF_ERROR(txn->Delete(MetaKey('C', ns)));
   RETURN_IF_ERROR(MarkDropped(*txn, *info));
   ChangeBuffer changes;
-  LogDrop(*info, &changes);
+  info->is_view() ? LogDropView(*info, &changes) : LogDrop(*info, &changes);
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({std::string(ns)}, {});
   Retire(*info);
@@ -610,7 +610,11 @@ Status Catalog::SetOptions(std::string_view ns, bson::View options, bson::View c
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   RETURN_IF_ERROR(PutEntry(*txn, *changed));
   ChangeBuffer changes;
-  LogModify(*info, command, nullptr, &changes);
+  if (info->is_view()) {
+    LogModifyView(*changed, &changes);
+  } else {
+    LogModify(*info, command, nullptr, &changes);
+  }
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({}, {changed});
   return Status::Ok();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/log_commands.h"
 
+#include "store/collection.h"
+
 namespace quire::store {
 
 namespace {
@@ -14,7 +16,41 @@ void Note(const CollectionInfo& info, bson::Builder* o, bson::View o2, ChangeBuf
   changes->Command(info.ns(), BytesOf(info.uuid), command, o2);
 }
 
+CollectionInfo ViewsOf(const CollectionInfo& view) {
+  CollectionInfo views;
+  views.database = view.database;
+  views.name = "system.views";
+  return views;
+}
+
+bson::Document DefinitionOf(const CollectionInfo& view) {
+  bson::Builder out;
+  out.Append("_id", view.ns()).AppendFields(view.options);
+  return out.Finish();
+}
+
 }  // namespace
+
+void LogCreateView(const CollectionInfo& view, ChangeBuffer* changes) {
+  if (IsLogged(view.database, view.name)) {
+    bson::Document definition = DefinitionOf(view);
+    changes->Insert(ViewsOf(view), definition);
+  }
+}
+
+void LogModifyView(const CollectionInfo& view, ChangeBuffer* changes) {
+  if (IsLogged(view.database, view.name)) {
+    bson::Document definition = DefinitionOf(view);
+    changes->Update(ViewsOf(view), bson::View(), definition, {.replacement = true});
+  }
+}
+
+void LogDropView(const CollectionInfo& view, ChangeBuffer* changes) {
+  if (IsLogged(view.database, view.name)) {
+    bson::Document definition = DefinitionOf(view);
+    changes->Delete(ViewsOf(view), definition);
+  }
+}
 
 void LogCreate(const CollectionInfo& info, ChangeBuffer* changes) {
   if (info.log == nullptr) {

@@ -15,6 +15,10 @@ namespace quire::store {
 
 void LogCreate(const CollectionInfo& info, ChangeBuffer* changes);
 void LogDrop(const CollectionInfo& info, ChangeBuffer* changes);
+// Views are documents of their database's system.views, and logged as such.
+void LogCreateView(const CollectionInfo& view, ChangeBuffer* changes);
+void LogModifyView(const CollectionInfo& view, ChangeBuffer* changes);
+void LogDropView(const CollectionInfo& view, ChangeBuffer* changes);
 void LogDropDatabase(std::string_view database, ChangeBuffer* changes);
 // `dropped` is the collection the renamed one replaces, or null.
 void LogRename(const CollectionInfo& from, const CollectionInfo& to, const CollectionInfo* dropped,
