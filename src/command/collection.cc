@@ -33,6 +33,9 @@ Status RunDrop(Invocation& i) {
   RETURN_IF_ERROR(request::ReadFields<DropFields>("drop", i.body(), true, kDropRows, &f));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
   i.call.summary.ns = ns;
+  if (name == "system.profile" && i.commands.profiler().Watches(i.database())) {
+    return {kIllegalOperation, "turn off profiling before dropping system.profile collection"};
+  }
   RETURN_IF_ERROR(engine::CheckCollectionUuid(i.operation, ns, f.collection_uuid));
   int64_t indexes = 0;
   Status dropped = engine::DropCollection(i.operation, ns, &indexes);
@@ -65,7 +68,9 @@ Status RunDropDatabase(Invocation& i) {
     return {kIllegalOperation,
             "Dropping the '" + std::string(i.database()) + "' database is prohibited."};
   }
-  return engine::DropDatabase(i.operation, i.database());
+  RETURN_IF_ERROR(engine::DropDatabase(i.operation, i.database()));
+  i.commands.profiler().Forget(i.database());
+  return Status::Ok();
 }
 
 struct RenameFields {

@@ -166,6 +166,13 @@ Status CheckTransactionUse(const request::Call& call) {
                                                      std::string(call.database) +
                                                      "' database in a transaction"};
   }
+  bson::Value target = call.body.front().value();
+  if (generic.in_transaction() && target.is_string() &&
+      (target.AsString() == "system.profile" || target.AsString() == "system.views")) {
+    return {kOperationNotSupportedInTransaction,
+            "Cannot run command against the '" + std::string(call.database) + "." +
+                std::string(target.AsString()) + "' collection in a transaction."};
+  }
   return Status::Ok();
 }
 
@@ -231,6 +238,7 @@ Status Commands::RunFailing(const Failure& failure, size_t index, request::Call&
 Status Commands::Execute(size_t index, request::Call& call) {
   // What a read sees holds everything up to here.
   call.operation_time = engine_.log().Visible();
+  call.summary.profiled = profiler_.Watches(call.database);
   RETURN_IF_ERROR(CheckTransactionUse(call));
   if (info_.access_control) {
     engine::Operation operation{engine_, call.op};

@@ -139,6 +139,117 @@ TEST(Profile, KeepsOperationsInSystemProfile) {
   EXPECT_EQ(count["n"].AsInt32(), 1);
 }
 
+// The entries of system.profile, each as the values of some fields.
+std::string Profiled(Node& node, std::string_view projection) {
+  node.Run(R"({"profile": 0})");
+  return node.Batch(R"({"find": "system.profile", "projection": )" + std::string(projection) + "}");
+}
+
+TEST(Profile, TellsOfWhatReachesACollection) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  node.Run(R"({"profile": 2})");
+  node.Run(R"({"ping": 1})");
+  node.Run(R"({"profile": -1})");
+  node.Run(R"({"listCollections": 1})");
+  node.Run(R"({"find": 1})");
+  node.Run(R"({"count": "system.profile"})");
+  node.Run(R"({"collStats": "c"})");
+  node.Run(R"({"listIndexes": "c"})");
+  EXPECT_EQ(Profiled(node, R"({"_id": 0, "op": 1, "ns": 1})"),
+            R"([{"op":"command","ns":"test.system.profile"},{"op":"command","ns":"test.c"},)"
+            R"({"op":"command","ns":"test.c"}])");
+}
+
+TEST(Profile, EveryStatementHasAnEntry) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": 1}, {"_id": 2, "a": 1}]})");
+  node.Run(R"({"profile": 2})");
+  node.Run(R"({"update": "c", "ordered": false, "updates": [
+      {"q": {"a": 1}, "u": {"$set": {"b": 1}}, "multi": true},
+      {"q": {"_id": 9}, "u": {"$set": {"b": 1}}, "upsert": true},
+      {"q": {"_id": 1}, "u": {"$set": {"_id": 2}}}]})");
+  node.Run(R"({"delete": "c", "deletes": [{"q": {"_id": 1}, "limit": 1},
+      {"q": {}, "limit": 0}]})");
+  EXPECT_EQ(Profiled(node, R"({"_id": 0, "op": 1, "command": 1, "docsExamined": 1, "nMatched": 1,
+          "nModified": 1, "nUpserted": 1, "ndeleted": 1, "errCode": 1})"),
+            R"([{"op":"update","command":{"q":{"a":1},"u":{"$set":{"b":1}},"multi":true,)"
+            R"("upsert":false},"docsExamined":2,"nMatched":2,"nModified":2,"nUpserted":0},)"
+            R"({"op":"update","command":{"q":{"_id":9},"u":{"$set":{"b":1}},"multi":false,)"
+            R"("upsert":true},"docsExamined":0,"nMatched":0,"nModified":0,"nUpserted":1},)"
+            R"({"op":"update","command":{"q":{"_id":1},"u":{"$set":{"_id":2}},"multi":false,)"
+            R"("upsert":false},"docsExamined":1,"errCode":66},)"
+            R"({"op":"remove","command":{"q":{"_id":1},"limit":1},"docsExamined":1,"ndeleted":1},)"
+            R"({"op":"remove","command":{"q":{},"limit":0},"docsExamined":2,"ndeleted":2}])");
+}
+
+TEST(Profile, EntriesTellWhatWasDone) {
+  Node node;
+  node.Run(R"({"profile": 2})");
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}, {"_id": 3}]})");
+  bson::Document found = node.Run(R"({"find": "c", "batchSize": 2})");
+  std::string id = std::to_string(found["cursor"].AsDocument()["id"].AsInt64());
+  node.Run(R"({"getMore": {"$numberLong": ")" + id + R"("}, "collection": "c"})");
+  node.Run(R"({"findAndModify": "c", "query": {"_id": 3}, "remove": true})");
+  EXPECT_EQ(Profiled(node, R"({"_id": 0, "op": 1, "ninserted": 1, "nreturned": 1, "cursorid": 1,
+                "cursorExhausted": 1, "originatingCommand.find": 1, "ndeleted": 1})"),
+            R"([{"op":"insert","ninserted":3},{"op":"query","cursorid":)" + id +
+                R"(,"nreturned":2},{"op":"getmore","originatingCommand":{"find":"c"},"cursorid":)" +
+                id + R"(,"cursorExhausted":true,"nreturned":1},{"op":"command","ndeleted":1}])");
+}
+
+TEST(Profile, ClientsAreNamedByTheirHosts) {
+  Node node;
+  node.Run(R"({"profile": 2})");
+  for (std::string_view remote : {"127.0.0.1:50000", "[::1]:50000", "/tmp/quire.sock"}) {
+    request::Client client{std::string(remote)};
+    node.RunAs(client, R"({"find": "c"})", "test");
+  }
+  EXPECT_EQ(Profiled(node, R"({"_id": 0, "client": 1})"),
+            R"([{"client":"127.0.0.1"},{"client":"::1"},{"client":"/tmp/quire.sock"}])");
+}
+
+TEST(Profile, LongCommandsAreCut) {
+  Node node;
+  node.Run(R"({"profile": 2})");
+  std::string text;
+  for (int i = 0; i < 30000; ++i) {
+    text += "\u00e9";
+  }
+  node.Run(R"({"find": "c", "filter": {"a": ")" + text + R"("}, "comment": "long"})");
+  node.Run(R"({"profile": 0})");
+  bson::Document entry = node.Run(R"({"find": "system.profile"})");
+  bson::View command = entry["cursor"]
+                           .AsDocument()["firstBatch"]
+                           .AsArray()
+                           .front()
+                           .value()
+                           .AsDocument()["command"]
+                           .AsDocument();
+  EXPECT_TRUE(command["$truncated"].AsString().ends_with("\u00e9..."))
+      << command["$truncated"].AsString().substr(0, 80);
+  EXPECT_EQ(command["comment"].AsString(), "long");
+}
+
+int Level(Node& node) {
+  bson::Document reply = node.Run(R"({"profile": -1})");
+  return reply["was"].AsInt32();
+}
+
+TEST(Profile, ItsCollectionIsKept) {
+  Node node;
+  node.Run(R"({"profile": 2})");
+  EXPECT_EQ(node.Code(R"({"drop": "system.profile"})"), 20);
+  EXPECT_EQ(node.Code(R"({"insert": "system.profile", "documents": [{}]})"), 73);
+  EXPECT_EQ(node.Code(R"({"delete": "system.profile", "deletes": [{"q": {}, "limit": 0}]})"), 73);
+  EXPECT_EQ(node.Code(R"({"dropDatabase": 1})"), 0);
+  EXPECT_EQ(Level(node), 0);
+  node.Run(R"({"create": "system.profile"})");
+  EXPECT_EQ(node.Code(R"({"profile": 1})"), 48) << "not capped";
+  EXPECT_EQ(Level(node), 0);
+  EXPECT_EQ(node.Code(R"({"drop": "system.profile"})"), 0);
+}
+
 TEST(Fsync, LockHoldsWritesBack) {
   Node node;
   bson::Document locked = node.Run(R"({"fsync": 1, "lock": true})", "admin");

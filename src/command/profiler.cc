@@ -10,6 +10,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/diagnostic.h"
+#include "command/profile_entry.h"
 #include "engine/schema.h"
 #include "engine/write.h"
 #include "expr/match/node.h"
@@ -19,58 +20,10 @@ namespace quire::command {
 namespace {
 
 constexpr int32_t kProfileBytes = 1 << 20;
-constexpr size_t kMaxCommandBytes = size_t{64} << 10;
 constexpr std::string_view kNumberTypes = "[long, int, decimal, double]";
 
 std::string ProfileNamespace(std::string_view database) {
   return std::string(database) + ".system.profile";
-}
-
-std::string_view OpName(std::string_view command) {
-  if (command == "find") return "query";
-  if (command == "getMore") return "getmore";
-  if (command == "insert" || command == "update") return command;
-  if (command == "delete") return "remove";
-  return "command";
-}
-
-bson::Document Describe(const request::Call& call, const Status& status,
-                        std::chrono::microseconds took) {
-  bson::Builder out;
-  out.Append("op", OpName(call.command.name))
-      .Append("ns",
-              call.summary.ns.empty() ? std::string(call.database) + ".$cmd" : call.summary.ns);
-  if (call.body.size() <= kMaxCommandBytes) {
-    out.Append("command", call.body);
-  } else {
-    out.BeginDocument("command").Append("$truncated", call.command.name).End();
-  }
-  out.Append("keysExamined", static_cast<int64_t>(call.summary.keys_examined))
-      .Append("docsExamined", static_cast<int64_t>(call.summary.docs_examined))
-      .Append("numYield", 0);
-  if (call.summary.returned >= 0) {
-    out.Append("nreturned", call.summary.returned);
-  }
-  if (!status.ok()) {
-    out.Append("ok", 0.0)
-        .Append("errMsg", status.message())
-        .Append("errName", status.code_name())
-        .Append("errCode", status.code());
-  }
-  out.BeginDocument("locks").End().Append("protocol", "op_msg");
-  out.Append("millis", static_cast<int32_t>(took.count() / 1000));
-  if (!call.summary.plan.empty()) {
-    out.Append("planSummary", call.summary.plan);
-  }
-  out.Append("ts", WallClock()).Append("client", call.client.remote());
-  if (call.client.has_metadata) {
-    bson::Value application = call.client.metadata["application"];
-    if (application.is_document()) {
-      out.Append("appName", application.AsDocument()["name"]);
-    }
-  }
-  out.BeginArray("allUsers").End().Append("user", "");
-  return out.Finish();
 }
 
 bool Sampled(double rate) {
@@ -185,6 +138,10 @@ Status RunProfile(Invocation& i) {
     if (!created.ok() && created.code() != kNamespaceExists) {
       return created;
     }
+    std::string ns = ProfileNamespace(i.database());
+    if (store::CollectionPtr kept = i.engine.catalog().Find(ns); kept == nullptr || !kept->capped) {
+      return {kNamespaceExists, ns + " exists but isn't capped"};
+    }
   }
   profiler.Set(i.database(), std::move(settings));
   i.commands.slow_millis = asked.slow_ms;
@@ -192,36 +149,9 @@ Status RunProfile(Invocation& i) {
   return Status::Ok();
 }
 
-}  // namespace
-
-Profiler::Settings Profiler::Get(std::string_view database) {
-  std::lock_guard lock(mutex_);
-  auto at = databases_.find(database);
-  return at == databases_.end() ? Settings{} : at->second;
-}
-
-void Profiler::Set(std::string_view database, Settings settings) {
-  std::lock_guard lock(mutex_);
-  databases_.insert_or_assign(std::string(database), std::move(settings));
-  active_ = std::any_of(databases_.begin(), databases_.end(),
-                        [](const auto& entry) { return entry.second.level > 0; });
-}
-
-void Profiler::Record(engine::Engine& engine, const request::Call& call, const Status& status,
-                      std::chrono::microseconds took, int64_t slow_millis) {
-  if (!active_.load(std::memory_order_relaxed) || (call.command.flags & request::kHandshake) != 0) {
-    return;
-  }
-  Settings settings = Get(call.database);
-  std::string ns = ProfileNamespace(call.database);
-  if (settings.level == 0 || call.summary.ns == ns) {
-    return;
-  }
-  bool slow = took >= std::chrono::milliseconds(slow_millis) && Sampled(sample_rate());
-  if (settings.filter == nullptr && settings.level == 1 && !slow) {
-    return;
-  }
-  bson::Document entry = Describe(call, status, took);
+// Writes the entry, unless the filter refuses it.
+void Keep(engine::Engine& engine, const std::string& ns, const Profiler::Settings& settings,
+          const bson::Document& entry) {
   if (settings.filter != nullptr) {
     auto matches = settings.filter->Matches(entry.view());
     if (!matches.ok() || !*matches) {
@@ -235,6 +165,61 @@ void Profiler::Record(engine::Engine& engine, const request::Call& call, const S
   auto written = engine::Insert(operation, ns, insert);
   if (!written.ok()) {
     log::Debug(1, "COMMAND", "Profiling failed", {{"error", written.status().message()}});
+  }
+}
+
+}  // namespace
+
+Profiler::Settings Profiler::Get(std::string_view database) {
+  std::lock_guard lock(mutex_);
+  auto at = databases_.find(database);
+  return at == databases_.end() ? Settings{} : at->second;
+}
+
+void Profiler::Set(std::string_view database, Settings settings) {
+  std::lock_guard lock(mutex_);
+  databases_.insert_or_assign(std::string(database), std::move(settings));
+  Changed();
+}
+
+void Profiler::Forget(std::string_view database) {
+  std::lock_guard lock(mutex_);
+  if (auto at = databases_.find(database); at != databases_.end()) {
+    databases_.erase(at);
+    Changed();
+  }
+}
+
+bool Profiler::Watches(std::string_view database) {
+  return active_.load(std::memory_order_relaxed) && Get(database).level > 0;
+}
+
+void Profiler::Changed() {
+  active_ = std::any_of(databases_.begin(), databases_.end(),
+                        [](const auto& entry) { return entry.second.level > 0; });
+}
+
+void Profiler::Record(engine::Engine& engine, const request::Call& call, const Status& status,
+                      std::chrono::microseconds took, int64_t slow_millis) {
+  if (!active_.load(std::memory_order_relaxed) || !IsProfiled(call)) {
+    return;
+  }
+  Settings settings = Get(call.database);
+  auto wanted = [&](std::chrono::microseconds time) {
+    bool slow = time >= std::chrono::milliseconds(slow_millis) && Sampled(sample_rate());
+    return settings.level > 0 && (settings.filter != nullptr || settings.level == 2 || slow);
+  };
+  std::string ns = ProfileNamespace(call.database);
+  if (!IsProfiledByStatement(call)) {
+    if (wanted(took)) {
+      Keep(engine, ns, settings, ProfileEntry(call, status, took));
+    }
+    return;
+  }
+  for (const request::StatementSummary& statement : call.summary.statements) {
+    if (wanted(statement.took)) {
+      Keep(engine, ns, settings, ProfileEntry(call, statement));
+    }
   }
 }
 

@@ -31,6 +31,10 @@ class Profiler {
 
   Settings Get(std::string_view database);
   void Set(std::string_view database, Settings settings);
+  // The database was dropped: its settings are the default again.
+  void Forget(std::string_view database);
+  // Whether its operations are looked at.
+  bool Watches(std::string_view database);
   double sample_rate() const { return sample_rate_; }
   void SetSampleRate(double rate) { sample_rate_ = rate; }
 
@@ -39,6 +43,9 @@ class Profiler {
               std::chrono::microseconds took, int64_t slow_millis);
 
  private:
+  // Recomputes active_. REQUIRES: mutex_ is held.
+  void Changed();
+
   std::atomic<bool> active_{false};  // some database has a level above 0
   std::atomic<double> sample_rate_{1.0};
   std::mutex mutex_;

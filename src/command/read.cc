@@ -20,6 +20,8 @@ void Summarise(const engine::Cursor& cursor, request::Call* call, int64_t return
   call->summary.keys_examined = totals.keys_examined;
   call->summary.docs_examined = totals.docs_examined;
   call->summary.returned = returned;
+  call->summary.cursor_id = cursor.id();
+  call->summary.cursor_exhausted = cursor.exhausted;
 }
 
 Status RunFind(Invocation& i) {
@@ -168,6 +170,9 @@ Status RunGetMore(Invocation& i) {
   i.reply().Append("id", cursor->exhausted ? int64_t{0} : cursor->id()).Append("ns", ns).End();
   i.engine.metrics.returned += returned;
   Summarise(*cursor, &i.call, returned);
+  if (i.call.summary.profiled) {
+    i.call.summary.originating = cursor->command;
+  }
   cursor->source->Rest();
   if (i.call.request.exhaust_allowed && !cursor->exhausted) {
     i.call.outcome.more_to_come = true;
@@ -204,6 +209,9 @@ Status RunKillCursors(Invocation& i) {
     }
     ids.push_back(e.value().AsInt64());
   }
+  if (!collection.starts_with("$cmd.")) {
+    i.call.summary.ns = ns;
+  }
   std::vector<int64_t> killed;
   std::vector<int64_t> unknown;
   for (int64_t id : ids) {
@@ -231,11 +239,7 @@ Status RunCount(Invocation& i) {
     return {kInvalidOptions, "count does not support read concern level snapshot"};
   }
   ASSIGN_OR_RETURN(int64_t n, engine::Count(i.operation, ns, request, &i.call.summary));
-  if (n <= INT32_MAX) {
-    i.reply().Append("n", static_cast<int32_t>(n));
-  } else {
-    i.reply().Append("n", n);
-  }
+  AppendCount(&i.reply(), "n", n);
   return Status::Ok();
 }
 
@@ -267,7 +271,8 @@ Status AppendFirstBatch(Invocation& i, std::shared_ptr<engine::Cursor> cursor,
     cursor->command = bson::Document(i.body());
     cursor->source->Rest();
   }
-  i.reply().Append("id", keep ? i.engine.cursors().Add(std::move(cursor)) : int64_t{0});
+  i.call.summary.cursor_id = keep ? i.engine.cursors().Add(std::move(cursor)) : 0;
+  i.reply().Append("id", i.call.summary.cursor_id);
   i.reply().Append("ns", ns).End();
   return Status::Ok();
 }

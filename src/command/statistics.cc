@@ -64,6 +64,7 @@ Status RunCollStats(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("collStats", i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
   ASSIGN_OR_RETURN(int64_t scale, ReadScale(i, "collStats"));
+  i.call.summary.ns = ns;
   store::CollectionPtr info = i.engine.catalog().Find(ns);
   if (info != nullptr && info->is_view() && !info->is_oplog) {
     return {kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection"};

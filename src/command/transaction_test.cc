@@ -75,6 +75,15 @@ TEST(Transaction, ACollectionItCreatesIsGoneWhenItAborts) {
   EXPECT_EQ(node.Code(R"({"insert": "made", "documents": [{"_id": 1}]})"), 0);
 }
 
+TEST(Transaction, KeepsOffTheProfileAndTheViews) {
+  Node node;
+  Session session(&node, 'A');
+  session.Start();
+  EXPECT_EQ(session.Code(R"({"find": "system.profile")"), 263);
+  session.Start();
+  EXPECT_EQ(session.Code(R"({"find": "system.views")"), 263);
+}
+
 TEST(Transaction, CreatesOnlyWhatIsNotThere) {
   Node node;
   node.Run(R"({"create": "old"})");

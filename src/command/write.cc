@@ -10,15 +10,15 @@
 
 namespace quire::command {
 
-namespace {
-
-void AppendCount(bson::Builder* reply, std::string_view name, int64_t n) {
+void AppendCount(bson::Builder* out, std::string_view name, int64_t n) {
   if (n <= INT32_MAX) {
-    reply->Append(name, static_cast<int32_t>(n));
+    out->Append(name, static_cast<int32_t>(n));
   } else {
-    reply->Append(name, n);
+    out->Append(name, n);
   }
 }
+
+namespace {
 
 // Errors of single documents; in a multi-document transaction they end it.
 void AppendErrors(Invocation& i, const engine::WriteResult& result) {
@@ -51,11 +51,21 @@ void AppendRetried(Invocation& i, const std::vector<int32_t>& retried) {
   i.reply().End();
 }
 
+// The namespace a client writes to. Only the server itself writes to system.profile.
+Result<std::string> WrittenNamespace(Invocation& i, std::string_view collection) {
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection));
+  i.call.summary.ns = ns;
+  if (collection == "system.profile") {
+    return Status(kInvalidNamespace, "cannot write to " + ns);
+  }
+  return ns;
+}
+
 Status RunInsert(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::InsertRequest::Parse(i.call.request));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
-  i.call.summary.ns = ns;
+  ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::Insert(i.operation, ns, request));
+  i.call.summary.inserted = result.n;
   AppendCount(&i.reply(), "n", result.n);
   AppendErrors(i, result);
   AppendRetried(i, result.retried);
@@ -64,8 +74,7 @@ Status RunInsert(Invocation& i) {
 
 Status RunUpdate(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::UpdateRequest::Parse(i.body(), i.call.request.sequences));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
-  i.call.summary.ns = ns;
+  ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::UpdateMany(i.operation, ns, request, &i.call.summary));
   AppendCount(&i.reply(), "n", result.n);
   AppendCount(&i.reply(), "nModified", result.modified);
@@ -87,8 +96,7 @@ Status RunUpdate(Invocation& i) {
 
 Status RunDelete(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::DeleteRequest::Parse(i.body(), i.call.request.sequences));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
-  i.call.summary.ns = ns;
+  ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::DeleteMany(i.operation, ns, request, &i.call.summary));
   AppendCount(&i.reply(), "n", result.n);
   AppendErrors(i, result);
@@ -98,8 +106,7 @@ Status RunDelete(Invocation& i) {
 
 Status RunFindAndModify(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::FindAndModifyRequest::Parse(i.body()));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
-  i.call.summary.ns = ns;
+  ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   return engine::FindAndModify(i.operation, ns, request, &i.call.summary, &i.reply());
 }
 

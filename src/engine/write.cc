@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/write.h"
 
+#include <chrono>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/modify.h"
@@ -38,6 +40,38 @@ bool AddRemembered(const Operation& operation, int32_t i, WriteResult* result) {
   return true;
 }
 
+void Count(const ModifySpec& spec, const ModifyResult& result, request::OpSummary* summary) {
+  if (spec.update.missing()) {
+    summary->deleted = result.n;
+    return;
+  }
+  summary->upserted = result.upserted ? 1 : 0;
+  summary->matched = result.n - summary->upserted;
+  summary->modified = result.modified;
+}
+
+// Runs one statement and adds what it did to the summary.
+Result<ModifyResult> RunStatement(const Operation& operation, const std::string& ns,
+                                  const ModifySpec& spec, int32_t i, request::OpSummary* summary) {
+  if (!summary->profiled) {
+    return Modify(operation, ns, spec, i, StatementAnswer, summary);
+  }
+  auto started = std::chrono::steady_clock::now();
+  request::OpSummary did;
+  Result<ModifyResult> done = Modify(operation, ns, spec, i, StatementAnswer, &did);
+  if (done.ok()) {
+    Count(spec, *done, &did);
+  }
+  summary->plan = did.plan;
+  summary->keys_examined += did.keys_examined;
+  summary->docs_examined += did.docs_examined;
+  summary->statements.push_back({i, done.ok() ? done->stopped : done.status(),
+                                 std::chrono::duration_cast<std::chrono::microseconds>(
+                                     std::chrono::steady_clock::now() - started),
+                                 std::move(did)});
+  return done;
+}
+
 Result<WriteResult> RunStatements(const Operation& operation, const std::string& ns,
                                   const std::vector<ModifySpec>& statements, bool ordered,
                                   request::OpSummary* summary) {
@@ -47,7 +81,7 @@ Result<WriteResult> RunStatements(const Operation& operation, const std::string&
     if (AddRemembered(operation, i, &result)) {
       continue;
     }
-    Result<ModifyResult> done = Modify(operation, ns, statements[at], i, StatementAnswer, summary);
+    Result<ModifyResult> done = RunStatement(operation, ns, statements[at], i, summary);
     Status status = done.ok() ? done->stopped : done.status();
     if (status.ok()) {
       result.n += done->n;
@@ -154,6 +188,7 @@ Status FindAndModify(const Operation& operation, const std::string& ns,
     return out.Finish();
   };
   ASSIGN_OR_RETURN(ModifyResult result, Modify(operation, ns, spec, 0, answer, summary));
+  Count(spec, result, summary);
   bson::Document fields = answer(result);
   reply->AppendFields(fields);
   return Status::Ok();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,13 +45,34 @@ struct CommandInfo {
   std::string_view help;
 };
 
-// What an operation did, for the slow log and currentOp.
+struct StatementSummary;
+
+// What an operation did, for the slow log, the profiler and currentOp.
 struct OpSummary {
   std::string ns;
   std::string plan;
   uint64_t keys_examined = 0;
   uint64_t docs_examined = 0;
   int64_t returned = -1;
+  // Documents written; -1: the operation does not write so.
+  int64_t inserted = -1;
+  int64_t matched = -1;
+  int64_t modified = -1;
+  int64_t upserted = -1;
+  int64_t deleted = -1;
+  int64_t cursor_id = 0;  // of the cursor that is left open, or that a getMore reads
+  bool cursor_exhausted = false;
+  // The rest is for the profiler, and kept when this says so before the operation runs.
+  bool profiled = false;
+  std::optional<bson::Document> originating;  // what opened the cursor that a getMore reads
+  std::vector<StatementSummary> statements;   // of an update or delete, as far as they were run
+};
+
+struct StatementSummary {
+  int32_t index;
+  Status status;
+  std::chrono::microseconds took;
+  OpSummary did;  // without ns
 };
 
 // One command being run.

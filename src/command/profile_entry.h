@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What system.profile keeps of a finished operation.
+#pragma once
+
+#include <chrono>
+
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "request/dispatch.h"
+
+namespace quire::command {
+
+// Whether the profiler tells of the command at all: it reached a collection.
+bool IsProfiled(const request::Call& call);
+// Commands whose statements have entries of their own, instead of one for the command.
+bool IsProfiledByStatement(const request::Call& call);
+
+bson::Document ProfileEntry(const request::Call& call, const Status& status,
+                            std::chrono::microseconds took);
+// REQUIRES: IsProfiledByStatement(call), and the statement is one of the call's summary.
+bson::Document ProfileEntry(const request::Call& call, const request::StatementSummary& statement);
+
+}  // namespace quire::command
