@@ -26,6 +26,7 @@ class OperatorUpdate : public Update {
   Status ParseRename(const bson::Element& field);
   Status AddRenameEnd(std::string_view path, Node::RenameEnd end);
   Status Add(std::string_view path, NodePtr leaf) {
+    RETURN_IF_ERROR(CheckNames(path));
     return AddLeaf(&changes_.root, path, std::move(leaf), identifiers_, &used_);
   }
 
@@ -93,11 +94,6 @@ bool IsDynamic(std::string_view path) {
   return false;
 }
 
-bool HasEmptyComponent(std::string_view path) {
-  std::vector<std::string_view> parts = SplitPath(path);
-  return std::any_of(parts.begin(), parts.end(), [](std::string_view p) { return p.empty(); });
-}
-
 bool IsPrefix(std::string_view a, std::string_view b) {
   return b.size() > a.size() && b.substr(0, a.size()) == a && b[a.size()] == '.';
 }
@@ -107,10 +103,7 @@ Status CheckRename(std::string_view from, std::string_view to, const std::string
     if (path.find('\0') != std::string_view::npos) {
       return Status(9867600, "The update path must not contain a null byte");
     }
-    if (HasEmptyComponent(path)) {
-      return Status(kEmptyFieldName, "The update path '" + std::string(path) +
-                                         "' contains an empty field name, which is not allowed.");
-    }
+    RETURN_IF_ERROR(CheckNames(path));
   }
   if (from == to) {
     return Status(kBadValue, "The source and target field for $rename must differ: " + shown);

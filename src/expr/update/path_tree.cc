@@ -30,13 +30,6 @@ Status CheckPath(std::string_view path, const std::vector<std::string_view>& par
   size_t positional = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     std::string_view identifier;
-    if (parts[i].empty()) {
-      return Status(kEmptyFieldName, path.empty()
-                                         ? "An empty update path is not valid."
-                                         : "The update path '" + std::string(path) +
-                                               "' contains an empty field name, which is not "
-                                               "allowed.");
-    }
     if (parts[i] == "$") {
       ++positional;
       if (i == 0) {
@@ -132,6 +125,18 @@ bool IsFilterComponent(std::string_view component, std::string_view* identifier)
   }
   *identifier = component.substr(2, component.size() - 3);
   return true;
+}
+
+Status CheckNames(std::string_view path) {
+  if (path.empty()) {
+    return Status(kEmptyFieldName, "An empty update path is not valid.");
+  }
+  std::vector<std::string_view> parts = SplitPath(path);
+  if (std::any_of(parts.begin(), parts.end(), [](std::string_view p) { return p.empty(); })) {
+    return Status(kEmptyFieldName, "The update path '" + std::string(path) +
+                                       "' contains an empty field name, which is not allowed.");
+  }
+  return Status::Ok();
 }
 
 Status AddLeaf(Node* root, std::string_view path, NodePtr leaf,

@@ -52,8 +52,11 @@ std::vector<std::string_view> SplitPath(std::string_view path);
 // "$[x]" -> true and "x".
 bool IsFilterComponent(std::string_view component, std::string_view* identifier);
 
+// EmptyFieldName when a component is empty: operators take none, but a filter's path may have them.
+Status CheckNames(std::string_view path);
+
 // Adds `leaf` at `path` below `root`, whose identifiers must be in `identifiers`; used ones are
-// appended to *used. Errors: EmptyFieldName, BadValue, ConflictingUpdateOperators.
+// appended to *used. Errors: BadValue, ConflictingUpdateOperators.
 Status AddLeaf(Node* root, std::string_view path, NodePtr leaf,
                const std::vector<std::string>& identifiers, std::vector<std::string>* used);
 

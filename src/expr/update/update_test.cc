@@ -330,6 +330,7 @@ TEST(UpsertSeed, TakesEqualities) {
       {"{a: 1, 'a.b': 2}", "", 54},
       {"{$expr: {$eq: ['$a', 1]}}", "", 224},
       {"{'_id.a': 1, '_id.b': 2}", "{_id: {a: 1, b: 2}}"},
+      {"{'b.c.': 1, 'b.d': 3, '': 2}", "{'': 2, b: {c: {'': 1}, d: 3}}"},
       {"{_id: 5, a: 1}", "{_id: 5}", 0, true},
   };
   for (const SeedCase& test : kCases) {
