@@ -19,9 +19,14 @@ bool IsLocal(const request::Client& client) {
          remote.starts_with('/');
 }
 
-// The localhost exception: from the same machine the first user may be made without a login.
-Result<bool> MayMakeFirstUser(Invocation& i) {
-  if (i.call.command.name != "createUser" || i.database() != "admin" || !IsLocal(i.call.client)) {
+// The localhost exception: as long as there are no users, those on the same machine may make the
+// first one and set the replica set up without a login.
+Result<bool> IsExceptedFromLogin(Invocation& i, const Access& access) {
+  bool makes_user = i.call.command.name == "createUser" && i.database() == "admin";
+  bool sets_up =
+      access.scope == Access::Scope::kCluster &&
+      (access.action == Action::replSetConfigure || access.action == Action::replSetGetStatus);
+  if (!(makes_user || sets_up) || !IsLocal(i.call.client)) {
     return false;
   }
   ASSIGN_OR_RETURN(std::vector<bson::Document> users, LoadOwnAll(i.engine, kUsers, {}, {}));
@@ -235,10 +240,10 @@ Status Authorise(Invocation& i, const Access& access) {
     return Status::Ok();
   }
   if (CurrentLogin(i) == nullptr) {
-    ASSIGN_OR_RETURN(bool first, MayMakeFirstUser(i));
-    return first ? Status::Ok()
-                 : Status(kUnauthorized, "Command " + std::string(i.call.command.name) +
-                                             " requires authentication");
+    ASSIGN_OR_RETURN(bool excepted, IsExceptedFromLogin(i, access));
+    return excepted ? Status::Ok()
+                    : Status(kUnauthorized, "Command " + std::string(i.call.command.name) +
+                                                " requires authentication");
   }
   switch (access.scope) {
     case Access::Scope::kRoot:

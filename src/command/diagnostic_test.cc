@@ -93,6 +93,7 @@ TEST(Diagnostics, CodesByCommand) {
       {R"({"setParameter": 1, "nosuch": 1})", "admin", 72},
       {R"({"setParameter": 1, "logLevel": 9})", "admin", 2},
       {R"({"setParameter": 1, "authSchemaVersion": 3})", "admin", 20},
+      {R"({"replSetInitiate": {}})", "admin", 0},
       {R"({"replSetInitiate": {}})", "admin", 23},
       {R"({"replSetGetStatus": 1})", "admin", 0},
       {R"({"replSetFreeze": 1})", "admin", 95},
@@ -114,6 +115,54 @@ TEST(Diagnostics, CodesByCommand) {
   for (const Case& c : cases) {
     EXPECT_EQ(node.Code(c.command, c.database), c.code) << c.command;
   }
+}
+
+TEST(ReplicaSet, IsInitiatedOnceAsItIs) {
+  Node node;
+  bson::Document first = node.Run(R"({"replSetInitiate": {}})", "admin");
+  EXPECT_EQ(first["me"].AsString(), "localhost");
+  Node other;
+  const char* initiate = R"({"replSetInitiate": {"_id": "quire",
+      "members": [{"_id": 3, "host": "db.example:27017", "priority": 1.0}],
+      "writeConcernMajorityJournalDefault": true, "settings": {"electionTimeoutMillis": 500}}})";
+  EXPECT_EQ(other.Code(initiate, "admin"), 0);
+  EXPECT_EQ(other.Code(initiate, "admin"), 23);
+  bson::Document reply = other.Run(R"({"replSetGetConfig": 1})", "admin");
+  bson::View config = reply["config"].AsDocument();
+  EXPECT_EQ(config["settings"].AsDocument()["electionTimeoutMillis"].AsInt32(), 500);
+  EXPECT_EQ(config["settings"].AsDocument()["heartbeatTimeoutSecs"].AsInt32(), 10);
+  bson::View member = config["members"].AsArray().front().value().AsDocument();
+  EXPECT_EQ(member["host"].AsString(), "db.example:27017");
+  EXPECT_EQ(member["votes"].AsInt32(), 1);
+  bson::Document stored = other.Run(R"({"find": "system.replset"})", "local");
+  bson::View batch = stored["cursor"].AsDocument()["firstBatch"].AsArray();
+  EXPECT_EQ(bson::ToJson(batch.front().value()), bson::ToJson(reply["config"]));
+}
+
+TEST(ReplicaSet, IsNotInitiatedAsAnother) {
+  Node node;
+  for (const char* config : {
+           R"({"members": [{"_id": 0, "host": "a"}]})",
+           R"({"_id": "other", "members": [{"_id": 0, "host": "a"}]})",
+           R"({"_id": "quire"})",
+           R"({"_id": "quire", "members": []})",
+           R"({"_id": "quire", "members": [1]})",
+           R"({"_id": "quire", "members": [{"_id": 0}]})",
+           R"({"_id": "quire", "members": [{"_id": 0, "host": "a"}, {"_id": 1, "host": "b"}]})",
+           R"({"_id": "quire", "members": [{"_id": 0, "host": "a", "arbiterOnly": true}]})",
+           R"({"_id": "quire", "members": [{"_id": 0, "host": "a", "tags": {"dc": "x"}}]})",
+           R"({"_id": "quire", "members": [{"_id": 0, "host": "a", "other": 1}]})",
+           R"({"_id": "quire", "members": [{"_id": 0, "host": "a"}], "configsvr": true})",
+           R"({"_id": "quire", "members": [{"_id": 0, "host": "a"}], "settings": 1})",
+           R"({"_id": "quire", "members": [{"_id": 0, "host": "a"}],
+               "settings": {"electionTimeoutMillis": "x"}})",
+           R"({"_id": "quire", "members": [{"_id": 0, "host": "a"}],
+               "settings": {"getLastErrorModes": {"m": {"dc": 2}}}})",
+       }) {
+    EXPECT_EQ(node.Code(R"({"replSetInitiate": )" + std::string(config) + "}", "admin"), 23)
+        << config;
+  }
+  EXPECT_EQ(node.Code(R"({"replSetInitiate": 1})", "admin"), 0);
 }
 
 TEST(Parameters, SetShowsWhatWas) {

@@ -5,20 +5,25 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/compare.h"
 #include "command/access.h"
 #include "command/diagnostic.h"
+#include "command/own_documents.h"
 
 namespace quire::command {
 namespace {
+
+// One document, of the set's name. PERSISTED in MongoDB's own form.
+constexpr std::string_view kConfigurations = "local.system.replset";
 
 void AppendOpTime(bson::Builder& reply, std::string_view name, bson::Timestamp time) {
   reply.BeginDocument(name).Append("ts", time).Append("t", int64_t{1}).End();
 }
 
-void AppendConfig(Invocation& i) {
-  i.reply()
-      .BeginDocument("config")
-      .Append("_id", i.commands.info().set_name)
+// What the set is without anybody's word.
+bson::Document DefaultConfiguration(const Invocation& i) {
+  bson::Builder out;
+  out.Append("_id", i.commands.info().set_name)
       .Append("version", 1)
       .Append("term", 1)
       .BeginArray("members")
@@ -50,13 +55,75 @@ void AppendConfig(Invocation& i) {
       .Append("w", 1)
       .Append("wtimeout", 0)
       .End()
-      .End()
       .End();
+  return out.Finish();
+}
+
+// What replSetInitiate stored, if it ever succeeded.
+Result<std::optional<bson::Document>> StoredConfiguration(Invocation& i) {
+  return LoadOwn(i.engine, kConfigurations, bson::Value(i.commands.info().set_name));
 }
 
 Status RunGetConfig(Invocation& i) {
-  AppendConfig(i);
+  ASSIGN_OR_RETURN(std::optional<bson::Document> stored, StoredConfiguration(i));
+  i.reply().Append("config", stored ? *stored : DefaultConfiguration(i));
   return Status::Ok();
+}
+
+// Whether every field asked for has the value it has in `ours`. Those named in `free` may have
+// another one of the same kind: with one member they change nothing but what is shown.
+bool Agrees(bson::View asked, bson::View ours, std::initializer_list<std::string_view> free) {
+  return std::all_of(asked.begin(), asked.end(), [&](const bson::Element& field) {
+    bson::Value ours_value = ours[field.name()];
+    bool is_free = std::find(free.begin(), free.end(), field.name()) != free.end();
+    return is_free ? bson::CanonicalType(field.type()) == bson::CanonicalType(ours_value.type())
+                   : bson::Equal(field.value(), ours_value);
+  });
+}
+
+// Another name of this machine is taken at its word; the port must be ours.
+bool HasOurPort(const Invocation& i, std::string_view host) {
+  constexpr std::string_view kDefaultPort = "27017";
+  size_t colon = host.rfind(':');
+  std::string_view port = colon == std::string_view::npos ? kDefaultPort : host.substr(colon + 1);
+  return i.commands.info().embedded || port == std::to_string(i.commands.info().port);
+}
+
+bool DescribesThisSet(const Invocation& i, bson::View asked, bson::View ours) {
+  bson::Value members = asked["members"];
+  bson::Value settings = asked["settings"];
+  if (!Agrees(asked, ours, {"members", "settings"}) || asked["_id"].missing() ||
+      !members.is_array() || members.AsArray().Count() != 1 ||
+      !members.AsArray().front().value().is_document()) {
+    return false;
+  }
+  bson::View member = members.AsArray().front().value().AsDocument();
+  bson::View our_member = ours["members"].AsArray().front().value().AsDocument();
+  return Agrees(member, our_member, {"_id", "host"}) && member["host"].is_string() &&
+         HasOurPort(i, member["host"].AsString()) &&
+         (settings.missing() ||
+          Agrees(settings.AsDocument(), ours["settings"].AsDocument(),
+                 {"chainingAllowed", "heartbeatTimeoutSecs", "electionTimeoutMillis",
+                  "catchUpTimeoutMillis", "catchUpTakeoverDelayMillis"}));
+}
+
+// Appends the fields of `ours` with the values that `asked` has for them.
+void AppendMerged(bson::View ours, bson::View asked, bson::Builder* out) {
+  for (const bson::Element& field : ours) {
+    bson::Value value = asked[field.name()];
+    if (value.is_array() && !value.AsArray().empty()) {
+      out->BeginArray(field.name()).PushDocument();
+      AppendMerged(field.value().AsArray().front().value().AsDocument(),
+                   value.AsArray().front().value().AsDocument(), out);
+      out->End().End();
+    } else if (value.is_document()) {
+      out->BeginDocument(field.name());
+      AppendMerged(field.value().AsDocument(), value.AsDocument(), out);
+      out->End();
+    } else {
+      out->Append(field.name(), value.missing() ? field.value() : value);
+    }
+  }
 }
 
 Status RunGetStatus(Invocation& i) {
@@ -104,7 +171,32 @@ Status RunGetStatus(Invocation& i) {
   return Status::Ok();
 }
 
-Status RunInitiate(Invocation&) { return {kAlreadyInitialized, "already initialized"}; }
+// The set is there from the start: the first call that asks for what it is succeeds, and is kept.
+Status RunInitiate(Invocation& i) {
+  const Status already(kAlreadyInitialized, "already initialized");
+  ASSIGN_OR_RETURN(std::optional<bson::Document> stored, StoredConfiguration(i));
+  bson::Document ours = DefaultConfiguration(i);
+  bson::Value argument = i.body().front().value();
+  bool asks = argument.is_document() && !argument.AsDocument().empty();
+  bson::View asked = asks ? argument.AsDocument() : ours.view();
+  if (stored || !DescribesThisSet(i, asked, ours)) {
+    return already;
+  }
+  bson::Builder merged;
+  AppendMerged(ours, asked, &merged);
+  bson::Document configuration = merged.Finish();
+  Status added = AddOwn(i.engine, kConfigurations, configuration);
+  if (added.code() == kDuplicateKey) {
+    return already;
+  }
+  RETURN_IF_ERROR(added);
+  if (!asks) {
+    i.reply()
+        .Append("info2", "no configuration specified. Using a default configuration for the set")
+        .Append("me", ReachedAs(i));
+  }
+  return Status::Ok();
+}
 
 // Only the configuration that is in force already is accepted.
 Status RunReconfig(Invocation& i) {
@@ -145,7 +237,7 @@ std::span<const Row> ReplicaSetRows() {
       {{"replSetGetConfig", "", kAdminOnly, "the set's configuration"},
        RunGetConfig,
        OnCluster(Action::replSetGetConfig)},
-      {{"replSetInitiate", "", kAdminOnly, "the set is ready from the start"},
+      {{"replSetInitiate", "", kAdminOnly, "takes the configuration the set has from the start"},
        RunInitiate,
        OnCluster(Action::replSetConfigure)},
       {{"replSetReconfig", "", kAdminOnly, "sets the configuration"},

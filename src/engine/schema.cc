@@ -148,8 +148,9 @@ Status CheckValidatable(std::string_view ns) {
 }
 
 Status CheckNewName(std::string_view ns) {
-  constexpr std::string_view kOwn[] = {"system.js",    "system.profile", "system.roles",
-                                       "system.users", "system.version", "system.views"};
+  constexpr std::string_view kOwn[] = {"system.js",    "system.profile", "system.replset",
+                                       "system.roles", "system.users",   "system.version",
+                                       "system.views"};
   constexpr size_t kMostBytes = 255;
   auto [database, name] = Split(ns);
   if (ns.size() > kMostBytes) {

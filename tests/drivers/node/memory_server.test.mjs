@@ -42,3 +42,20 @@ test('a replica set of one', async () => {
     await set.stop();
   }
 });
+
+test('a replica set of one with users', async () => {
+  const auth = {enable: true, customRootName: 'ann', customRootPwd: 'pw'};
+  const set = await MongoMemoryReplSet.create({binary: {systemBinary}, replSet: {count: 1, auth}});
+  try {
+    await roundTrip(set.getUri().replace('//', '//ann:pw@') + '&authSource=admin');
+    const anonymous = await MongoClient.connect(set.getUri());
+    try {
+      await assert.rejects(anonymous.db('t').collection('c').findOne(), {code: 13});
+      await assert.rejects(anonymous.db('admin').command({replSetInitiate: {}}), {code: 13});
+    } finally {
+      await anonymous.close();
+    }
+  } finally {
+    await set.stop();
+  }
+});
