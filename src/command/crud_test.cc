@@ -321,5 +321,23 @@ TEST(Crud, WritesDoNotFailBecauseOfDrops) {
   dropping.join();
 }
 
+TEST(Near, WithoutAnIndexNamesTheField) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "at": [1, 2]}]})");
+  bson::Document reply = node.Run(
+      R"({"find": "c", "filter": {"x": 1, "at": {"$nearSphere": [0, 0], "$maxDistance": 0.5}}})");
+  EXPECT_EQ(reply["code"].AsInt32(), 291);
+  EXPECT_EQ(reply["errmsg"].AsString(),
+            "error processing query: ns=test.cTree: GEONEAR  field=at maxdist=0.5 isNearSphere=1\n"
+            "Sort: {}\nProj: {}\n planner returned error :: caused by :: unable to find index for "
+            "$geoNear query");
+  bson::Document unlimited =
+      node.Run(R"({"find": "c", "filter": {"at": {"$near": [0, 0]}}, "sort": {"x": 1}})");
+  EXPECT_NE(unlimited["errmsg"].AsString().find(
+                "field=at maxdist=1.79769e+308 isNearSphere=0\nSort: {\"x\":1}\n"),
+            std::string_view::npos)
+      << unlimited["errmsg"].AsString();
+}
+
 }  // namespace
 }  // namespace quire::command

@@ -2,6 +2,8 @@
 //
 // $near through a geo index.
 #include <algorithm>
+#include <cstdio>
+#include <limits>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -122,6 +124,24 @@ PlanNodePtr AccessBy(const Query& query, const IndexChoice& choice, const GeoNea
   return plan;
 }
 
+// Says what was asked for in MongoDB's form: some applications read from it which index to make.
+Status NoIndex(const Query& query, const GeoNearNode& near, const std::string& path) {
+  bson::Builder operators;
+  near.SerializeOperator(&operators);
+  bson::Document asked = operators.Finish();
+  bool near_sphere = asked.view().Has("$nearSphere");
+  char max_distance[32];
+  std::snprintf(max_distance, sizeof max_distance, "%g",
+                std::min(near.near().max_distance, std::numeric_limits<double>::max()));
+  return Status(kNoQueryExecutionPlans,
+                "error processing query: ns=" + query.collection->ns() +
+                    "Tree: GEONEAR  field=" + path + " maxdist=" + max_distance + " isNearSphere=" +
+                    (near_sphere ? "1" : "0") + "\nSort: " + bson::ToJson(query.sort_spec) +
+                    "\nProj: " + bson::ToJson(query.projection_spec) +
+                    "\n planner returned error :: caused by :: unable to find index for $geoNear "
+                    "query");
+}
+
 }  // namespace
 
 Result<PlanNodePtr> NearAccess(const Query& query) {
@@ -151,10 +171,7 @@ Result<PlanNodePtr> NearAccess(const Query& query) {
     }
     return plan;
   }
-  return Status(kNoQueryExecutionPlans,
-                "error processing query: ns=" + query.collection->ns() +
-                    " planner returned error :: caused by :: unable to find index for $geoNear "
-                    "query");
+  return NoIndex(query, *near, path);
 }
 
 }  // namespace quire::plan
