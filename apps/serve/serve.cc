@@ -128,7 +128,6 @@ class Service {
     bool json = s_.log_format.empty() ? manner_ == Manner::kMongod : s_.log_format == "json";
     options.format = json ? log::Format::kJson : log::Format::kText;
     options.verbosity = static_cast<int>(s_.verbosity);
-    options.quiet = s_.quiet;
     RETURN_IF_ERROR(log::Open(options));
     if (!s_.pidfilepath.empty()) {
       RETURN_IF_ERROR(pid_file_.Write(s_.pidfilepath));
@@ -207,6 +206,7 @@ class Service {
               {{"setName", s_.repl_set}});
     log::Info("NETWORK", "Waiting for connections", {{"port", server_->port()}});
     log::EndStartup();
+    log::SetQuiet(s_.quiet);
     background_.Ready();
     if (isatty(STDOUT_FILENO) == 1 && !s_.fork) {
       printf("\nConnect with:  mongosh mongodb://127.0.0.1:%d\n", server_->port());

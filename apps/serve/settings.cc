@@ -61,7 +61,7 @@ const std::array kOptions = {
            "text or json. Default text, as mongod json."},
     Option{kLog, "logDestination", 0, "PLACE", &S::log_destination, 0, 0, "systemLog.destination",
            "file, which needs --logpath."},
-    Option{kLog, "quiet", 0, "", &S::quiet, 0, 0, "systemLog.quiet", "Log warnings and errors only."},
+    Option{kLog, "quiet", 0, "", &S::quiet, 0, 0, "systemLog.quiet", "Once started, log warnings and errors only."},
     Option{kLog, "verbose", 'v', "LEVEL", &S::verbosity, 0, 5, "systemLog.verbosity",
            "Log debug messages up to LEVEL, 1 to 5; -v, -vv and so on count."},
     Option{kLog, "slowms", 0, "MS", &S::slow_ms, -1, kNoLimit,

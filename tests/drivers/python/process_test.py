@@ -99,6 +99,12 @@ class Process(unittest.TestCase):
             self.assertEqual(second.returncode, 48)
             self.assertIn("Address already in use", second.stdout)
 
+    def test_a_quiet_server_tells_that_it_is_ready(self):
+        with Server(extra=["--quiet"]) as server:
+            self.assertIn("transition to primary complete", server.output())
+            self.assertEqual(server.stop(), 0)
+            self.assertNotIn("Shutting down", server.output())
+
     def test_fork_pid_file_and_log_file(self):
         with tempfile.TemporaryDirectory() as path:
             port = free_port()
