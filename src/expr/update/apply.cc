@@ -328,7 +328,10 @@ Status Applier::ApplyChild(const Node& node, const bson::Element& element, bool 
 
 Status Applier::NotStorable(std::string_view name) const {
   return {kDollarPrefixedFieldName, "The dollar ($) prefixed field '" + std::string(name) +
-                                        "' in '" + path_ + "' is not valid for storage."};
+                                        "' in '" + path_ +
+                                        "' is not allowed in the context of an update's "
+                                        "replacement document. Consider using an aggregation "
+                                        "pipeline with $replaceWith."};
 }
 
 Status Applier::ApplyLeaf(const Node& leaf, const bson::Element& element, bool in_array,

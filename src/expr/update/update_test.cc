@@ -288,6 +288,21 @@ TEST(Update, ReportsTouchedPaths) {
   EXPECT_FALSE(outcome.all);
 }
 
+TEST(Update, RefusesDollarsWithMongosWords) {
+  Context context;
+  auto spec = bson::Document::FromJson(R"({"$set": {"$inc": {"a": 1}}})");
+  ASSERT_TRUE(spec.ok());
+  auto parsed = Update::Parse(bson::Value(spec->view()), {}, &context);
+  ASSERT_TRUE(parsed.ok());
+  std::string out;
+  bson::Document empty;
+  Status status = (*parsed)->Apply(empty, "", false, &out).status();
+  EXPECT_EQ(status.code(), 52);
+  EXPECT_TRUE(status.message().starts_with(
+      "The dollar ($) prefixed field '$inc' in '$inc' is not allowed in the context of"))
+      << status.message();
+}
+
 TEST(Update, RefusesWhatIsTooDeepOrTooLarge) {
   std::string path = "a";
   for (int i = 0; i < 190; ++i) {
