@@ -199,12 +199,12 @@ Status RunCurrentOp(Invocation& i) {
   expr::Context context;
   ASSIGN_OR_RETURN(auto filter, expr::match::Filter::Parse(spec.view(), &context,
                                                            expr::match::Allowed::InMatchStage()));
-  std::vector<bson::Document> all;
-  bool truncate = Truthy(i.body()["$truncateOps"]);
-  i.commands.operations().ForEach(
-      [&](const request::RunningOp& op) { all.push_back(Describe(i.commands, op, truncate)); });
+  bson::Builder options;
+  options.Append("truncateOps", Truthy(i.body()["$truncateOps"]))
+      .Append("idleConnections", Truthy(i.body()["$all"]));
+  bson::Document wanted = options.Finish();
   i.reply().BeginArray("inprog");
-  for (const bson::Document& op : all) {
+  for (const bson::Document& op : CurrentOperations(i.commands, wanted)) {
     ASSIGN_OR_RETURN(bool matches, filter->Matches(op.view()));
     if (matches) {
       i.reply().Push(op.view());

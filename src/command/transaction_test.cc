@@ -84,6 +84,21 @@ TEST(Transaction, KeepsOffTheProfileAndTheViews) {
   EXPECT_EQ(session.Code(R"({"find": "system.views")"), 263);
 }
 
+TEST(Transaction, CurrentOpShowsItWhileItIsIdle) {
+  Node node;
+  Session session(&node, 'A');
+  session.Start();
+  ASSERT_EQ(session.Code(R"({"find": "c")"), 0);
+  const std::string idle = R"({"currentOp": 1, "type": "idleSession"})";
+  bson::Document open = node.Run(idle, "admin");
+  ASSERT_EQ(open["inprog"].AsArray().Count(), 1);
+  bson::View shown = open["inprog"].AsArray().front().value().AsDocument();
+  EXPECT_TRUE(shown["transaction"].AsDocument()["parameters"].AsDocument().Has("txnNumber"));
+  session.Abort();
+  bson::Document ended = node.Run(idle, "admin");
+  EXPECT_TRUE(ended["inprog"].AsArray().empty());
+}
+
 TEST(Transaction, CreatesOnlyWhatIsNotThere) {
   Node node;
   node.Run(R"({"create": "old"})");
