@@ -133,9 +133,6 @@ Status RunAggregate(Invocation& i) {
     RETURN_IF_ERROR(CheckStagesInTransaction(request.pipeline.view));
   }
   RETURN_IF_ERROR(CheckLocalOnly(request.pipeline.view, i.call.generic.read_concern_level));
-  if (request.explain && i.body().Has("writeConcern")) {
-    return {kFailedToParse, "Aggregation explain does not support the 'writeConcern' option"};
-  }
   RETURN_IF_ERROR(CheckStream(i, request.pipeline.view));
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), request.explain));
   if (request.explain) {

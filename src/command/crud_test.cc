@@ -202,6 +202,8 @@ const RefusedCase kRefused[] = {
     {R"({"collMod": "c", "changeStreamPreAndPostImages": {"enabled": "yes"}})", 14},
     {R"({"explain": {"insert": "c", "documents": []}})", 20},
     {R"({"explain": {}})", 59},
+    {R"({"explain": {"aggregate": "c", "pipeline": [], "writeConcern": {"w": 1}}})", 9},
+    {R"({"aggregate": "c", "pipeline": [], "explain": true, "writeConcern": {"w": 1}})", 9},
     {R"({"explain": null})", 40414},
 };
 

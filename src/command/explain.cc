@@ -181,6 +181,9 @@ Status RunExplain(Invocation& i) {
 }  // namespace
 
 Status ExplainPipeline(Invocation& i, bson::View command, std::string_view verbosity) {
+  if (command.Has("writeConcern")) {
+    return {kFailedToParse, "Aggregation explain does not support the 'writeConcern' option"};
+  }
   // Inside explain the cursor option may be left out.
   bson::Builder whole;
   whole.AppendFields(command);
