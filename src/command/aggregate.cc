@@ -28,7 +28,7 @@ bool Writes(bson::View pipeline) {
 // These tell about the node as it is: a read concern has nothing to say about that.
 Status CheckLocalOnly(bson::View pipeline, std::string_view level) {
   constexpr std::string_view kLocal[] = {"$currentOp", "$listClusterCatalog", "$listLocalSessions",
-                                         "$planCacheStats"};
+                                         "$listSearchIndexes", "$planCacheStats"};
   if (level.empty() || level == "local" || pipeline.empty()) {
     return Status::Ok();
   }

@@ -205,6 +205,16 @@ Status RunDropIndexes(Invocation& i) {
   return Status::Ok();
 }
 
+// Search indexes need a search process: refused as by a server without one.
+Status RefuseSearchIndex(Invocation& i) {
+  ASSIGN_OR_RETURN(auto collection, request::CollectionName(i.call.command.name, i.body()));
+  RETURN_IF_ERROR(request::Namespace(i.database(), collection).status());
+  constexpr int kSearchNotEnabled = 31082;
+  return {kSearchNotEnabled, "The command " + std::string(i.call.command.name) +
+                                 " requires additional configuration: this server has no Atlas "
+                                 "Search"};
+}
+
 }  // namespace
 
 std::span<const Row> IndexRows() {
@@ -219,6 +229,18 @@ std::span<const Row> IndexRows() {
       {{"dropIndexes", "deleteIndexes", kWrite | kWriteConcern | kStableApi, "removes indexes"},
        RunDropIndexes,
        OnCollection(Action::dropIndex)},
+      {{"createSearchIndexes", "", 0, "refused: there is no search"},
+       RefuseSearchIndex,
+       OnCollection(Action::createSearchIndexes)},
+      {{"dropSearchIndex", "", 0, "refused: there is no search"},
+       RefuseSearchIndex,
+       OnCollection(Action::dropSearchIndex)},
+      {{"updateSearchIndex", "", 0, "refused: there is no search"},
+       RefuseSearchIndex,
+       OnCollection(Action::updateSearchIndex)},
+      {{"listSearchIndexes", "", 0, "refused: there is no search"},
+       RefuseSearchIndex,
+       OnCollection(Action::listSearchIndexes)},
   };
   return kRows;
 }

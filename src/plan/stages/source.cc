@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stages that begin a pipeline: $documents, and those the engine answers.
+#include <algorithm>
+#include <iterator>
+
 #include "exec/documents.h"
 #include "exec/evaluation.h"
 #include "plan/source_options.h"
@@ -73,7 +76,16 @@ Result<Stages> ParseDocuments(const bson::Element& spec, const StageContext& con
   return MakeStage<DocumentsStage>(spec, context);
 }
 Result<Stages> ParseUnsupported(const bson::Element& spec, const StageContext&) {
-  return Status(40324, "Unrecognized pipeline stage name: '" + std::string(spec.name()) + "'");
+  constexpr int kSearchNotEnabled = 31082;
+  constexpr std::string_view kOfSearch[] = {"$listSearchIndexes", "$search", "$searchBeta",
+                                            "$searchMeta", "$vectorSearch"};
+  std::string name(spec.name());
+  if (std::find(std::begin(kOfSearch), std::end(kOfSearch), name) != std::end(kOfSearch)) {
+    return Status(kSearchNotEnabled, "The stage " + name +
+                                         " requires additional configuration: this server has no "
+                                         "Atlas Search");
+  }
+  return Status(40324, "Unrecognized pipeline stage name: '" + name + "'");
 }
 Result<Stages> ParseSource(const bson::Element& spec, const StageContext& context) {
   return MakeStage<SourceStage>(spec, context);
