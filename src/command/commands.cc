@@ -87,10 +87,43 @@ bool EndsStream(int code) {
   return code == kChangeStreamFatalError || code == kChangeStreamHistoryLost;
 }
 
+// Errors after which a change stream can be resumed, perhaps at another node.
+bool InterruptsStream(int code) {
+  constexpr int kCodes[] = {kStaleShardVersion, kFailedToSatisfyReadPreference, kStaleEpoch,
+                            kRetryChangeStream, kStaleConfig};
+  return IsRetryable(code) ||
+         std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
+}
+
+bool StartsStream(bson::View aggregate) {
+  const bson::Value pipeline = aggregate["pipeline"];
+  return pipeline.is_array() && !pipeline.AsArray().empty() &&
+         pipeline.AsArray().front().value().is_document() &&
+         pipeline.AsArray().front().value().AsDocument().Has("$changeStream");
+}
+
+// Whether the command reads a change stream that has not been closed.
+bool ReadsStream(const request::Call& call, engine::Engine& engine) {
+  if (call.command.name != "getMore") {
+    return call.command.name == "aggregate" && StartsStream(call.body);
+  }
+  const auto id = bson::ExactInt64(call.body.front().value());
+  for (const auto& cursor : engine.cursors().All()) {
+    if (cursor->id() == id) {
+      return StartsStream(cursor->command);
+    }
+  }
+  return false;
+}
+
 // The error with the labels drivers act on.
-Status Labelled(const Status& status, const request::Call& call, bool in_transaction) {
+Status Labelled(const Status& status, const request::Call& call, bool in_transaction,
+                engine::Engine& engine) {
   if (EndsStream(status.code())) {
     return engine::WithLabel(status, "NonResumableChangeStreamError");
+  }
+  if (InterruptsStream(status.code()) && ReadsStream(call, engine)) {
+    return engine::WithLabel(status, "ResumableChangeStreamError");
   }
   bool ends = call.command.name == "commitTransaction" || call.command.name == "abortTransaction";
   if (in_transaction && !ends && (IsTransient(status.code()) || IsRetryable(status.code()))) {
@@ -225,8 +258,9 @@ Status Commands::RunFailing(const Failure& failure, size_t index, request::Call&
   }
   if (failure.code != 0) {
     Status failed(failure.code, "Failing command via a fail point");
-    return failure.labels.value().missing() ? Labelled(failed, call, call.generic.in_transaction())
-                                            : WithLabels(failed, failure.labels.value());
+    return failure.labels.value().missing()
+               ? Labelled(failed, call, call.generic.in_transaction(), engine_)
+               : WithLabels(failed, failure.labels.value());
   }
   RETURN_IF_ERROR(Execute(index, call));
   if (failure.write_concern_error.value().is_document()) {
@@ -288,7 +322,7 @@ Status Commands::Execute(size_t index, request::Call& call) {
     session->AbortQuietly();
   }
   if (!status.ok()) {
-    return Labelled(status, call, operation.in_transaction);
+    return Labelled(status, call, operation.in_transaction, engine_);
   }
   if (call.command.flags & request::kWrite) {
     call.operation_time = engine_.clock().Now();

@@ -129,6 +129,33 @@ TEST_F(FailPointTest, OtherPoints) {
   EXPECT_EQ(node_.Code(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})"), kCursorNotFound);
 }
 
+TEST_F(FailPointTest, StreamsAreResumedAfterWhatOnlyInterruptsThem) {
+  node_.Run(R"({"insert": "c", "documents": [{}, {}]})");
+  auto more_of = [&](const std::string& command) {
+    const bson::Document reply = node_.Run(command);
+    return R"({"getMore": {"$numberLong": ")" +
+           std::to_string(reply["cursor"].AsDocument()["id"].AsInt64()) +
+           R"("}, "collection": "c"})";
+  };
+  const std::string stream =
+      more_of(R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$changeStream": {}}]})");
+  const std::string query = more_of(R"({"find": "c", "batchSize": 1})");
+  auto fail = [&](int code) {
+    ASSERT_EQ(Configure(R"("failGetMoreAfterCursorCheckout", "mode": {"times": 1},
+                "data": {"errorCode": )" +
+                        std::to_string(code) + "}"),
+              0);
+  };
+  for (int code : {kHostUnreachable, kStaleShardVersion, kRetryChangeStream, kStaleConfig}) {
+    fail(code);
+    EXPECT_EQ(Label(stream), "ResumableChangeStreamError") << code;
+  }
+  fail(kHostUnreachable);
+  EXPECT_EQ(Label(query), "");
+  fail(kBadValue);
+  EXPECT_EQ(Label(stream), "");
+}
+
 // A wait ends with the time the command has.
 TEST_F(FailPointTest, Blocks) {
   ASSERT_EQ(Configure(R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": ["find"],
