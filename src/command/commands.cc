@@ -116,6 +116,29 @@ bool ReadsStream(const request::Call& call, engine::Engine& engine) {
   return false;
 }
 
+bool EndsTransaction(const request::Call& call) {
+  return call.command.name == "commitTransaction" || call.command.name == "abortTransaction";
+}
+
+// Whether the client may send the same again when it did not hear the answer.
+bool IsRetryableWrite(const request::Call& call) {
+  return call.generic.txn_number && (EndsTransaction(call) || !call.generic.in_transaction());
+}
+
+// Whether the retryable write has been run before: then it writes nothing any more.
+bool IsRemembered(const request::Call& call, engine::Engine& engine) {
+  const std::shared_ptr<engine::Session> session = engine.sessions().Find(call.generic.lsid);
+  if (session == nullptr) {
+    return false;
+  }
+  const bson::Value ids = call.body["stmtIds"];
+  const bson::Value first = ids.is_array() && !ids.AsArray().empty() ? ids.AsArray().front().value()
+                                                                     : call.body["stmtId"];
+  std::lock_guard lock(session->mutex);
+  return session->txn_number() == *call.generic.txn_number &&
+         session->Remembered(first.type() == bson::Type::kInt32 ? first.AsInt32() : 0) != nullptr;
+}
+
 // The error with the labels drivers act on.
 Status Labelled(const Status& status, const request::Call& call, bool in_transaction,
                 engine::Engine& engine) {
@@ -125,12 +148,11 @@ Status Labelled(const Status& status, const request::Call& call, bool in_transac
   if (InterruptsStream(status.code()) && ReadsStream(call, engine)) {
     return engine::WithLabel(status, "ResumableChangeStreamError");
   }
-  bool ends = call.command.name == "commitTransaction" || call.command.name == "abortTransaction";
-  if (in_transaction && !ends && (IsTransient(status.code()) || IsRetryable(status.code()))) {
+  const bool retryable = IsRetryable(status.code());
+  if (in_transaction && (IsTransient(status.code()) || (retryable && !EndsTransaction(call)))) {
     return engine::WithLabel(status, "TransientTransactionError");
   }
-  bool write = call.generic.txn_number && (ends || !call.generic.in_transaction());
-  if (write && IsRetryable(status.code())) {
+  if (retryable && IsRetryableWrite(call)) {
     return engine::WithLabel(status, "RetryableWriteError");
   }
   return status;
@@ -158,7 +180,7 @@ void AppendWriteConcernError(const Failure& failure, request::Call& call) {
   if (failure.labels.value().is_array()) {
     call.reply.Append("errorLabels", failure.labels.value());
   } else if (const bson::Value code = error.AsDocument()["code"];
-             code.is_number() && call.generic.txn_number &&
+             code.is_number() && IsRetryableWrite(call) &&
              IsRetryable(static_cast<int>(bson::ClampedInt64(code)))) {
     call.reply.BeginArray("errorLabels").Push("RetryableWriteError").End();
   }
@@ -246,7 +268,10 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   if ((call.command.flags & request::kTestOnly) != 0 && !fail_points_.enabled()) {
     return {kCommandNotFound, "no such command: '" + std::string(call.command.name) + "'"};
   }
-  const std::optional<Failure> failure = fail_points_.Meet(call);
+  std::optional<Failure> failure = fail_points_.Meet(call);
+  if (failure && failure->run_and_hang_up && IsRemembered(call, engine_)) {
+    failure.reset();
+  }
   return failure ? RunFailing(*failure, index, call) : Execute(index, call);
 }
 

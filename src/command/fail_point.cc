@@ -86,9 +86,10 @@ Failure MakeFailure(std::string_view name, const bson::View& data) {
     return failure;
   }
   if (name == kRetryableWrite) {
+    const bool closes = !data.Has("closeConnection") || Truthy(data["closeConnection"]);
     failure.code = CodeOf(data["failBeforeCommitExceptionCode"]);
-    failure.run_and_hang_up =
-        failure.code == 0 && (!data.Has("closeConnection") || Truthy(data["closeConnection"]));
+    failure.hang_up = failure.code != 0 && closes;
+    failure.run_and_hang_up = failure.code == 0 && closes;
     return failure;
   }
   if (Truthy(data["blockConnection"])) {

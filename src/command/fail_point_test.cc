@@ -129,6 +129,60 @@ TEST_F(FailPointTest, OtherPoints) {
   EXPECT_EQ(node_.Code(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})"), kCursorNotFound);
 }
 
+TEST_F(FailPointTest, LabelsOfTransactions) {
+  const std::string in =
+      R"(, "txnNumber": {"$numberLong": "1"}, "autocommit": false,
+          "lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==", "subType": "04"}}}})";
+  ASSERT_EQ(Configure(R"("failCommand", "mode": {"times": 1},
+              "data": {"failCommands": ["insert"], "writeConcernError": {"code": 91}})"),
+            0);
+  const std::string insert = R"({"insert": "c", "documents": [{}])";
+  EXPECT_EQ(Label(insert + R"(, "startTransaction": true)" + in), "");
+  auto commit_fails = [&](int code) {
+    EXPECT_EQ(Configure(R"("failCommand", "mode": {"times": 1},
+                "data": {"failCommands": ["commitTransaction"], "errorCode": )" +
+                        std::to_string(code) + "}"),
+              0);
+    const bson::Document reply = node_.Run(R"({"commitTransaction": 1)" + in, "admin");
+    return std::string(reply["errorLabels"].AsArray()["0"].AsString());
+  };
+  EXPECT_EQ(commit_fails(kWriteConflict), "TransientTransactionError");
+  EXPECT_EQ(commit_fails(kNoSuchTransaction), "TransientTransactionError");
+  EXPECT_EQ(commit_fails(kShutdownInProgress), "RetryableWriteError");
+}
+
+TEST_F(FailPointTest, ARetryableWriteIsMetWhereItWrites) {
+  request::Client client;
+  // Whether the connection is closed.
+  auto insert = [&](const char* number) {
+    bson::Document body = *bson::Document::FromJson(
+        R"({"insert": "c", "documents": [{}], "txnNumber": {"$numberLong": ")" +
+        std::string(number) +
+        R"("}, "lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==",
+            "subType": "04"}}}})");
+    request::Request request;
+    request.body = body;
+    request.database = "test";
+    std::string reply;
+    return node_.commands().Run(client, request, &reply).hang_up;
+  };
+  auto count = [&] {
+    const bson::Document reply = node_.Run(R"({"count": "c"})");
+    return reply["n"].AsInt32();
+  };
+  ASSERT_EQ(Configure(R"("onPrimaryTransactionalWrite", "mode": {"times": 1},
+              "data": {"failBeforeCommitExceptionCode": 1})"),
+            0);
+  EXPECT_TRUE(insert("1"));
+  EXPECT_EQ(count(), 0);
+  EXPECT_FALSE(insert("1"));
+  EXPECT_EQ(count(), 1);
+  ASSERT_EQ(Configure(R"("onPrimaryTransactionalWrite", "mode": "alwaysOn")"), 0);
+  EXPECT_TRUE(insert("2"));
+  EXPECT_FALSE(insert("2")) << "written already";
+  EXPECT_EQ(count(), 2);
+}
+
 TEST_F(FailPointTest, StreamsAreResumedAfterWhatOnlyInterruptsThem) {
   node_.Run(R"({"insert": "c", "documents": [{}, {}]})");
   auto more_of = [&](const std::string& command) {
