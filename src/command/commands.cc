@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "command/cluster_time.h"
 #include "command/command.h"
 #include "command/diagnostic.h"
 #include "command/write_concern.h"
@@ -295,6 +296,9 @@ Status Commands::RunFailing(const Failure& failure, size_t index, request::Call&
 }
 
 Status Commands::Execute(size_t index, request::Call& call) {
+  // No time is signed: with access control nobody may set the clock.
+  RETURN_IF_ERROR(TakeClusterTime(call, !info_.access_control, engine_));
+  RETURN_IF_ERROR(CheckReadTimes(call.generic, engine_));
   // What a read sees holds everything up to here.
   call.operation_time = engine_.log().Visible();
   call.summary.profiled = profiler_.Watches(call.database);
