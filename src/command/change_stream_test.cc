@@ -179,10 +179,10 @@ TEST(ChangeStream, ResumesAfterAnyEvent) {
     return std::string();
   });
   ASSERT_EQ(tokens.size(), 3U);
-  const char* kRest[] = {R"({"_id":2} {"_id":3})", R"({"_id":3})", ""};
+  const char* rest[] = {R"({"_id":2} {"_id":3})", R"({"_id":3})", ""};
   for (size_t i = 0; i < 3; ++i) {
     Watcher resumed(node, R"([{"$changeStream": {"resumeAfter": )" + tokens[i] + "}}]");
-    EXPECT_EQ(resumed.Field("documentKey"), kRest[i]);
+    EXPECT_EQ(resumed.Field("documentKey"), rest[i]);
   }
   // The token after the batch stands behind everything seen.
   Watcher behind(node, R"([{"$changeStream": {"resumeAfter": )" + stream.after_batch() + "}}]");
