@@ -85,11 +85,13 @@ struct AddFields::Node {
 AddFields::AddFields() : root_(std::make_unique<Node>()) {}
 AddFields::~AddFields() = default;
 
-Result<std::unique_ptr<AddFields>> AddFields::Parse(bson::View spec, const Context* context) {
+Result<std::unique_ptr<AddFields>> AddFields::Parse(bson::View spec, const Context* context,
+                                                    bool defer_errors) {
   std::unique_ptr<AddFields> made(new AddFields);
   made->spec_ = bson::Document(spec);
   agg::ParseScope scope;
   scope.context = context;
+  scope.defer_errors = defer_errors ? 1 : 0;
   for (const bson::Element& field : made->spec_.view()) {
     RETURN_IF_ERROR(CheckFieldPath(field.name()));
     RETURN_IF_ERROR(made->ParseField(field, false, made->root_.get(), &scope, 0));

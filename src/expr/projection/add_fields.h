@@ -23,8 +23,10 @@ Status CheckFieldPath(std::string_view path);
 // copied.
 class AddFields {
  public:
-  // Errors 40176 (conflicting paths), 40181, 40183, those of paths and of expressions.
-  static Result<std::unique_ptr<AddFields>> Parse(bson::View spec, const Context* context);
+  // Errors 40176 (conflicting paths), 40181, 40183, those of paths and of expressions. With
+  // `defer_errors` a constant whose value is an error fails in Apply, not here.
+  static Result<std::unique_ptr<AddFields>> Parse(bson::View spec, const Context* context,
+                                                  bool defer_errors = false);
   ~AddFields();
 
   // Appends the document `eval.root` with the fields added to *out: existing ones keep their

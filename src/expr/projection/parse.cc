@@ -19,6 +19,7 @@ class Parser {
  public:
   Parser(Policy policy, const Context* context) : policy_(policy), context_(context) {
     scope_.context = context;
+    scope_.defer_errors = policy == Policy::kUpdate ? 1 : 0;
   }
 
   Result<Tree> Parse(bson::View spec);
@@ -252,7 +253,7 @@ Status Parser::ParseObject(const std::string& path, const bson::Element& element
 Status Parser::ParseField(const std::string& path, const bson::Element& element) {
   bool positional = path.ends_with(".$");
   if (positional || path == "$" || path.find(".$.") != path.npos) {
-    if (policy_ == Policy::kAggregate) {
+    if (policy_ != Policy::kFind) {
       return Status(31324, "Cannot use positional projection in aggregation projection");
     }
     std::string_view before = std::string_view(path).substr(0, path.size() - 2);
@@ -298,7 +299,7 @@ Status Parser::Finish() {
 }
 
 Result<Tree> Parser::Parse(bson::View spec) {
-  if (spec.empty() && policy_ == Policy::kAggregate) {
+  if (spec.empty() && policy_ != Policy::kFind) {
     return Status(51272, "projection specification must have at least one field");
   }
   for (const bson::Element& element : spec) {

@@ -18,7 +18,8 @@ namespace quire::expr {
 // Immutable and safe for concurrent use. `context` and `filter` outlive it.
 class Projection {
  public:
-  enum class Policy { kFind, kAggregate };
+  // kUpdate: as kAggregate, but a constant whose value is an error fails in Apply, not in Parse.
+  enum class Policy { kFind, kAggregate, kUpdate };
 
   // `filter` is the query's own filter, needed by the positional operator; may be null.
   static Result<std::unique_ptr<Projection>> Parse(bson::View spec, Policy policy,

@@ -77,7 +77,8 @@ Result<StagePtr> ParseSetStage(const bson::Element& stage, const Context* contex
                              " specification stage must be an object, got " +
                              std::string(bson::TypeName(stage.type())));
   }
-  ASSIGN_OR_RETURN(auto fields, AddFields::Parse(stage.value().AsDocument(), context));
+  ASSIGN_OR_RETURN(auto fields,
+                   AddFields::Parse(stage.value().AsDocument(), context, /*defer_errors=*/true));
   return StagePtr(std::make_unique<SetStage>(std::move(fields)));
 }
 
@@ -86,14 +87,13 @@ Result<StagePtr> ParseProjectStage(const bson::Element& stage, const Context* co
     return Status(15969, "$project specification must be an object");
   }
   ASSIGN_OR_RETURN(auto projection, Projection::Parse(stage.value().AsDocument(),
-                                                      Projection::Policy::kAggregate, context));
+                                                      Projection::Policy::kUpdate, context));
   return StagePtr(std::make_unique<ProjectStage>(std::move(projection)));
 }
 
 Result<StagePtr> ParseUnsetStage(const bson::Element& stage, const Context* context) {
   ASSIGN_OR_RETURN(bson::Document spec, UnsetSpec(stage.value()));
-  ASSIGN_OR_RETURN(auto projection,
-                   Projection::Parse(spec, Projection::Policy::kAggregate, context));
+  ASSIGN_OR_RETURN(auto projection, Projection::Parse(spec, Projection::Policy::kUpdate, context));
   return StagePtr(std::make_unique<ProjectStage>(std::move(projection)));
 }
 
@@ -104,6 +104,7 @@ Result<StagePtr> ParseReplaceStage(const bson::Element& stage, const Context* co
   }
   agg::ParseScope scope;
   scope.context = context;
+  scope.defer_errors = 1;
   ASSIGN_OR_RETURN(auto expression, agg::ParseExpression(root, scope));
   return StagePtr(std::make_unique<ReplaceStage>(std::move(expression)));
 }

@@ -278,6 +278,21 @@ TEST(Update, ReplacementsAndPipelines) {
   }
 }
 
+TEST(Update, PipelinesFailWhenADocumentIsThere) {
+  for (const char* stages : {R"({"u": [{"$set": {"a": {"$add": ["x", 1]}}}]})",
+                             R"({"u": [{"$project": {"a": {"$round": [{"$add": ["x", 1]}, 0]}}}]})",
+                             R"({"u": [{"$replaceWith": {"a": {"$add": ["x", 1]}}}]})"}) {
+    Context context;
+    auto spec = bson::Document::FromJson(stages);
+    ASSERT_TRUE(spec.ok());
+    auto parsed = Update::Parse(spec->view()["u"], {}, &context);
+    ASSERT_TRUE(parsed.ok()) << stages << parsed.status().ToString();
+    std::string out;
+    bson::Document empty;
+    EXPECT_EQ((*parsed)->Apply(empty, "", false, &out).status().code(), 14) << stages;
+  }
+}
+
 TEST(Update, ReportsTouchedPaths) {
   Outcome outcome;
   auto got = Execute({"{_id: 1, a: {b: 1}, c: [1, 2]}",
