@@ -173,7 +173,7 @@ Status RunGetStatus(Invocation& i) {
 
 // The set is there from the start: the first call that asks for what it is succeeds, and is kept.
 Status RunInitiate(Invocation& i) {
-  const Status already(kAlreadyInitialized, "already initialized");
+  Status already(kAlreadyInitialized, "already initialized");
   ASSIGN_OR_RETURN(std::optional<bson::Document> stored, StoredConfiguration(i));
   bson::Document ours = DefaultConfiguration(i);
   bson::Value argument = i.body().front().value();
