@@ -140,13 +140,13 @@ bool IsRemembered(const request::Call& call, engine::Engine& engine) {
          session->Remembered(first.type() == bson::Type::kInt32 ? first.AsInt32() : 0) != nullptr;
 }
 
-// The error with the labels drivers act on.
+// The error with the labels drivers act on. `on_stream`: the command is known to read one.
 Status Labelled(const Status& status, const request::Call& call, bool in_transaction,
-                engine::Engine& engine) {
+                bool on_stream) {
   if (EndsStream(status.code())) {
     return engine::WithLabel(status, "NonResumableChangeStreamError");
   }
-  if (InterruptsStream(status.code()) && ReadsStream(call, engine)) {
+  if (on_stream && InterruptsStream(status.code())) {
     return engine::WithLabel(status, "ResumableChangeStreamError");
   }
   const bool retryable = IsRetryable(status.code());
@@ -283,10 +283,14 @@ Status Commands::RunFailing(const Failure& failure, size_t index, request::Call&
     return {kHostUnreachable, "The connection is closed by a fail point"};
   }
   if (failure.code != 0) {
-    Status failed(failure.code, "Failing command via a fail point");
-    return failure.labels.value().missing()
-               ? Labelled(failed, call, call.generic.in_transaction(), engine_)
-               : WithLabels(failed, failure.labels.value());
+    Status failed(failure.code, failure.message);
+    if (failure.labels.value().is_array()) {
+      return WithLabels(failed, failure.labels.value());
+    }
+    // Before a getMore has its cursor nobody knows what that reads.
+    const bool known = failure.after_checkout || call.command.name != "getMore";
+    return Labelled(failed, call, call.generic.in_transaction(),
+                    known && ReadsStream(call, engine_));
   }
   RETURN_IF_ERROR(Execute(index, call));
   if (failure.write_concern_error.value().is_document()) {
@@ -351,7 +355,8 @@ Status Commands::Execute(size_t index, request::Call& call) {
     session->AbortQuietly();
   }
   if (!status.ok()) {
-    return Labelled(status, call, operation.in_transaction, engine_);
+    return Labelled(status, call, operation.in_transaction,
+                    InterruptsStream(status.code()) && ReadsStream(call, engine_));
   }
   if (call.command.flags & request::kWrite) {
     call.operation_time = engine_.clock().Now();

@@ -95,8 +95,12 @@ Failure MakeFailure(std::string_view name, const bson::View& data) {
   if (Truthy(data["blockConnection"])) {
     failure.block = std::chrono::milliseconds(bson::ClampedInt64(data["blockTimeMS"]));
   }
+  failure.after_checkout = name == kFailGetMore;
   failure.hang_up = Truthy(data["closeConnection"]);
   failure.code = CodeOf(data["errorCode"]);
+  if (const bson::Value message = data["errmsg"]; message.is_string()) {
+    failure.message = message.AsString();
+  }
   failure.labels = bson::OwnedValue(data["errorLabels"]);
   failure.write_concern_error = bson::OwnedValue(data["writeConcernError"]);
   return failure;
@@ -123,6 +127,7 @@ constexpr Known kData[] = {
     {"failCommands", IsArray, "an array"},
     {"failAllCommands", IsSwitch, "a boolean"},
     {"errorCode", IsNumber, "a number"},
+    {"errmsg", IsString, "a string"},
     {"errorLabels", IsArray, "an array"},
     {"closeConnection", IsSwitch, "a boolean"},
     {"blockConnection", IsSwitch, "a boolean"},

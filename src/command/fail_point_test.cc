@@ -123,9 +123,12 @@ TEST_F(FailPointTest, OtherPoints) {
   EXPECT_EQ(node_.Code(R"({"find": "c", "maxTimeMS": 100000})"), kMaxTimeMSExpired);
   EXPECT_EQ(node_.Code(R"({"find": "c"})"), 0);
   ASSERT_EQ(Configure(R"("failGetMoreAfterCursorCheckout", "mode": {"times": 1},
-              "data": {"errorCode": 280})"),
+              "data": {"errorCode": 280, "errmsg": "so it is"})"),
             0);
-  EXPECT_EQ(node_.Code(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})"), 280);
+  const bson::Document failed =
+      node_.Run(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})");
+  EXPECT_EQ(failed["code"].AsInt32(), 280);
+  EXPECT_EQ(failed["errmsg"].AsString(), "so it is");
   EXPECT_EQ(node_.Code(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})"), kCursorNotFound);
 }
 
@@ -206,6 +209,10 @@ TEST_F(FailPointTest, StreamsAreResumedAfterWhatOnlyInterruptsThem) {
   }
   fail(kHostUnreachable);
   EXPECT_EQ(Label(query), "");
+  ASSERT_EQ(Configure(R"("failCommand", "mode": {"times": 1},
+              "data": {"failCommands": ["getMore"], "errorCode": 6})"),
+            0);
+  EXPECT_EQ(Label(stream), "") << "met before the cursor";
   fail(kBadValue);
   EXPECT_EQ(Label(stream), "");
 }
