@@ -155,7 +155,8 @@ Status RunAggregate(Invocation& i) {
 std::span<const Row> AggregateRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"aggregate", "", kRead | kInTransaction | kReadConcern | kWriteConcern | kStableApi,
+      {{"aggregate", "",
+        kRead | kInTransaction | kReadConcern | kSnapshotRead | kWriteConcern | kStableApi,
         "runs a pipeline of stages"},
        RunAggregate,
        Checked(CheckAggregateAccess)},

@@ -232,6 +232,25 @@ Status CheckTransactionUse(const request::Call& call) {
   return Status::Ok();
 }
 
+// A transaction begins with the present: it can begin at an earlier time as long as nothing was
+// written since.
+Status CheckSnapshotTime(engine::Engine& engine, const request::Generic& generic,
+                         engine::Session* session) {
+  const bson::Value at = generic.read_concern["atClusterTime"];
+  if (!generic.start_transaction || at.missing()) {
+    return Status::Ok();
+  }
+  Status possible = engine.snapshots().At(at.AsTimestamp()).status();
+  if (possible.ok() &&
+      store::PackTime(engine.log().Visible()) > store::PackTime(at.AsTimestamp())) {
+    possible = Status(kSnapshotTooOld, "A transaction cannot begin before the last write");
+  }
+  if (!possible.ok()) {
+    session->AbortQuietly();
+  }
+  return possible;
+}
+
 }  // namespace
 
 Commands::Commands(engine::Engine* engine, ServerInfo info)
@@ -327,7 +346,11 @@ Status Commands::Execute(size_t index, request::Call& call) {
   engine::Operation operation{engine_, call.op};
   operation.durability = generic.write_concern.given ? DurabilityOf(generic.write_concern)
                                                      : default_concerns_.durability();
-  operation.snapshot_read = generic.read_concern_level == "snapshot";
+  if (generic.read_concern_level == "snapshot" && !generic.in_transaction()) {
+    const bson::Value at = generic.read_concern["atClusterTime"];
+    ASSIGN_OR_RETURN(operation.snapshot, at.missing() ? engine_.snapshots().Now()
+                                                      : engine_.snapshots().At(at.AsTimestamp()));
+  }
   std::shared_ptr<engine::Session> session;
   std::unique_lock<std::mutex> lock;
   std::vector<int32_t> statement_ids;
@@ -342,6 +365,7 @@ Status Commands::Execute(size_t index, request::Call& call) {
           generic, call.command.name, engine_.catalog(),
           std::chrono::seconds(engine_.transaction_lifetime_seconds.load())));
       operation.in_transaction = session->state() == engine::Session::State::kInProgress;
+      RETURN_IF_ERROR(CheckSnapshotTime(engine_, generic, session.get()));
     } else {
       RETURN_IF_ERROR(session->EnterRetryable(*generic.txn_number));
       operation.retryable = true;

@@ -270,6 +270,12 @@ const Parameter kParameters[] = {
     {"quiet", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Quiet()); },
      CheckSwitch, [](Commands&, const bson::Value& v) { log::SetQuiet(Truthy(v)); }},
+    {"minSnapshotHistoryWindowInSeconds", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.engine().snapshot_window_seconds.load()));
+     },
+     CheckInteger<0, INT32_MAX>,
+     [](Commands& c, const bson::Value& v) { c.engine().snapshot_window_seconds = IntegerOf(v); }},
     {"transactionLifetimeLimitSeconds", kAlways,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, static_cast<int32_t>(c.engine().transaction_lifetime_seconds.load()));

@@ -131,6 +131,14 @@ Status FillTailable(Invocation& i, engine::Cursor& cursor, int64_t limit) {
   return Status::Ok();
 }
 
+// What stands between the batch and the cursor's id.
+void AppendCursorFields(const engine::Cursor& cursor, bson::Builder* out) {
+  cursor.source->AppendFields(out);
+  if (cursor.at_cluster_time) {
+    out->Append("atClusterTime", *cursor.at_cluster_time);
+  }
+}
+
 Status RunGetMore(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::GetMoreRequest::Parse(i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
@@ -166,7 +174,7 @@ Status RunGetMore(Invocation& i) {
     cursor->source->Rest();
     return Status::Ok();
   }
-  cursor->source->AppendFields(&i.reply());
+  AppendCursorFields(*cursor, &i.reply());
   i.reply().Append("id", cursor->exhausted ? int64_t{0} : cursor->id()).Append("ns", ns).End();
   i.engine.metrics.returned += returned;
   Summarise(*cursor, &i.call, returned);
@@ -248,7 +256,11 @@ Status RunDistinct(Invocation& i) {
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
   i.call.summary.ns = ns;
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), false));
-  return engine::Distinct(i.operation, ns, request, &i.call.summary, &i.reply());
+  RETURN_IF_ERROR(engine::Distinct(i.operation, ns, request, &i.call.summary, &i.reply()));
+  if (i.operation.snapshot != nullptr) {
+    i.reply().Append("atClusterTime", i.operation.snapshot->time);
+  }
+  return Status::Ok();
 }
 
 }  // namespace
@@ -262,7 +274,10 @@ Status AppendFirstBatch(Invocation& i, std::shared_ptr<engine::Cursor> cursor,
   }
   auto returned = static_cast<int64_t>(i.reply().pushed());
   i.reply().End();
-  cursor->source->AppendFields(&i.reply());
+  if (i.operation.snapshot != nullptr) {
+    cursor->at_cluster_time = i.operation.snapshot->time;
+  }
+  AppendCursorFields(*cursor, &i.reply());
   std::string ns = cursor->ns;
   Summarise(*cursor, &i.call, returned);
   i.engine.metrics.returned += returned;
@@ -324,7 +339,8 @@ Status AppendDocuments(Invocation& i, std::string ns, std::vector<bson::Document
 std::span<const Row> ReadRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"find", "", kRead | kInTransaction | kReadConcern | kStableApi, "reads documents"},
+      {{"find", "", kRead | kInTransaction | kReadConcern | kSnapshotRead | kStableApi,
+        "reads documents"},
        RunFind,
        OnCollection(Action::find)},
       {{"getMore", "", kRead | kInTransaction | kStableApi, "reads on from a cursor"},
@@ -336,7 +352,8 @@ std::span<const Row> ReadRows() {
       {{"count", "", kRead | kReadConcern | kStableApi, "counts documents"},
        RunCount,
        OnCollection(Action::find)},
-      {{"distinct", "", kRead | kInTransaction | kReadConcern, "lists the values of a field"},
+      {{"distinct", "", kRead | kInTransaction | kReadConcern | kSnapshotRead,
+        "lists the values of a field"},
        RunDistinct,
        OnCollection(Action::find)},
   };

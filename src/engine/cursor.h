@@ -60,6 +60,7 @@ class Cursor {
   std::string ns;
   std::string lsid;
   std::optional<int64_t> txn_number;  // set inside a multi-document transaction
+  std::optional<bson::Timestamp> at_cluster_time;  // of a snapshot read
   std::unique_ptr<RowSource> source;
   bool tailable = false;
   bool await_data = false;

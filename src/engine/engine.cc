@@ -14,6 +14,7 @@ Result<std::unique_ptr<Engine>> Engine::Open(std::unique_ptr<kv::Store> store,
                                              EngineOptions options) {
   std::unique_ptr<Engine> engine(new Engine(std::move(store), options));
   ASSIGN_OR_RETURN(engine->catalog_, store::Catalog::Open(engine->store_.get()));
+  engine->snapshots_ = std::make_unique<Snapshots>(engine->store_.get(), engine->catalog_.get());
   ASSIGN_OR_RETURN(engine->background_, StartThread([raw = engine.get()] { raw->Background(); }));
   return engine;
 }
@@ -42,6 +43,7 @@ Engine::~Engine() {
   cursors_.Clear();
   sessions_->AbortAll();
   sessions_.reset();
+  snapshots_.reset();
   catalog_.reset();
 }
 
@@ -64,6 +66,7 @@ void Engine::Background() {
     cursors_.Expire(std::chrono::milliseconds(cursor_timeout_millis.load()));
     cursors_.ReleaseSnapshots(options_.snapshot_idle);
     sessions_->Expire(options_.session_timeout);
+    snapshots_->Expire(std::chrono::seconds(snapshot_window_seconds.load()));
     auto now = std::chrono::steady_clock::now();
     if (ttl_enabled && now - last_ttl >= std::chrono::milliseconds(ttl_sleep_millis.load())) {
       RunTtlPass();
@@ -112,17 +115,22 @@ Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
     }
   }
   store::CollectionPtr now = engine.catalog().Find(ns);
-  if (!in_transaction || now == nullptr) {
+  if (now == nullptr || (!in_transaction && snapshot == nullptr)) {
     return now;
   }
-  if (now->version > session->catalog()->version) {
-    return WithLabel({kSnapshotUnavailable,
-                      "Unable to read from a snapshot due to pending collection catalog changes; "
-                      "please retry the operation. Collection: " +
-                          std::string(ns)},
-                     "TransientTransactionError");
+  if (now->version > (in_transaction ? session->catalog() : snapshot->catalog)->version) {
+    Status changed(kSnapshotUnavailable,
+                   "Unable to read from a snapshot due to pending collection catalog changes; "
+                   "please retry the operation. Collection: " +
+                       std::string(ns));
+    return in_transaction ? WithLabel(changed, "TransientTransactionError") : changed;
   }
   return now;
+}
+
+Result<std::unique_ptr<store::Transaction>> Operation::BeginRead() const {
+  return snapshot != nullptr ? store::Transaction::BeginAsOf(engine.store(), snapshot->txn)
+                             : store::Transaction::Begin(engine.store(), true);
 }
 
 Status FillContext(const Operation& operation, bson::View let, expr::Context* context) {

@@ -17,6 +17,7 @@
 #include "engine/cursor.h"
 #include "engine/query_settings.h"
 #include "engine/session.h"
+#include "engine/snapshots.h"
 #include "kv/kv.h"
 #include "store/catalog.h"
 
@@ -52,6 +53,7 @@ class Engine {
   store::Catalog& catalog() { return *catalog_; }
   CursorTable& cursors() { return cursors_; }
   SessionTable& sessions() { return *sessions_; }
+  Snapshots& snapshots() { return *snapshots_; }
   store::ChangeLog& log() { return catalog_->log(); }
   store::LogicalClock& clock() { return log().clock(); }
   AutoCompact& auto_compact() { return auto_compact_; }
@@ -83,6 +85,8 @@ class Engine {
 
   std::atomic<bool> ttl_enabled{true};
   std::atomic<int64_t> transaction_lifetime_seconds{60};
+  // How long a snapshot that was read can be read again.
+  std::atomic<int64_t> snapshot_window_seconds{300};
   std::atomic<int64_t> cursor_timeout_millis{0};  // set from the options, as the next
   std::atomic<int64_t> ttl_sleep_millis{0};
 
@@ -101,6 +105,7 @@ class Engine {
   std::unique_ptr<store::Catalog> catalog_;
   CursorTable cursors_;
   std::unique_ptr<SessionTable> sessions_;
+  std::unique_ptr<Snapshots> snapshots_;
   AutoCompact auto_compact_{this};
 
   std::mutex mutex_;
@@ -124,7 +129,8 @@ struct Operation {
   int32_t first_statement = 0;
   std::span<const int32_t> statement_ids = {};
   kv::Durability durability = kv::Durability::kProcess;
-  bool snapshot_read = false;
+  // Set for a read with readConcern "snapshot" outside a transaction: what it reads.
+  std::shared_ptr<const Snapshot> snapshot = nullptr;
   // indexHints of the query's settings; missing without any.
   bson::OwnedValue index_hints = {};
 
@@ -133,9 +139,11 @@ struct Operation {
                                                          : first_statement + i;
   }
 
-  // The collection as this operation may see it; null when there is none. In a transaction a
-  // collection whose schema changed after its start gives SnapshotUnavailable.
+  // The collection as this operation may see it; null when there is none. In a transaction or with
+  // a snapshot a collection whose schema changed after its start gives SnapshotUnavailable.
   Result<store::CollectionPtr> Find(std::string_view ns) const;
+  // A storage transaction for its reads, outside multi-document ones.
+  Result<std::unique_ptr<store::Transaction>> BeginRead() const;
 };
 
 // The expression context of an operation: now, cluster time, collation and let variables.

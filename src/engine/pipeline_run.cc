@@ -151,7 +151,7 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   RETURN_IF_ERROR(plan::RewriteStages(&stages_, &context_, rewrites_off_));
   txn_ = SessionTransaction(operation);
   if (txn_ == nullptr && !stream) {  // an idle stream holds no snapshot
-    ASSIGN_OR_RETURN(own_txn_, store::Transaction::Begin(engine_.store(), true));
+    ASSIGN_OR_RETURN(own_txn_, operation.BeginRead());
     txn_ = own_txn_.get();
   }
   std::unique_ptr<exec::Operator> input;

@@ -108,7 +108,7 @@ Result<std::unique_ptr<PlannedQuery>> PlannedQuery::Make(const Operation& operat
   std::unique_ptr<PlannedQuery> planned(new PlannedQuery());
   RETURN_IF_ERROR(planned->Parse(operation, parts));
   if (txn == nullptr) {
-    ASSIGN_OR_RETURN(planned->own_txn_, store::Transaction::Begin(operation.engine.store(), true));
+    ASSIGN_OR_RETURN(planned->own_txn_, operation.BeginRead());
     txn = planned->own_txn_.get();
   }
   planned->txn_ = txn;

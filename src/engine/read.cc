@@ -21,7 +21,7 @@ class FindSource : public RowSource {
              std::unique_ptr<PlannedQuery> query, store::CollectionPtr collection)
       : engine_(operation.engine), collection_(std::move(collection)), query_(std::move(query)) {
     tailable_ = request.tailable;
-    resumable_ = !operation.in_transaction && !operation.snapshot_read && collection_ != nullptr &&
+    resumable_ = !operation.in_transaction && operation.snapshot == nullptr && collection_ != nullptr &&
                  !collection_->clustered && request.sort.empty() && request.hint.missing() &&
                  request.let.empty() && !request.return_key &&
                  query_->plan().Summary() == "COLLSCAN";

@@ -25,6 +25,22 @@ TEST_P(Conformance, ASnapshotDoesNotMove) {
   EXPECT_EQ(Read("a"), "2");
 }
 
+TEST_P(Conformance, SeveralReadOneSnapshot) {
+  PutAll({{"a", "1"}});
+  std::shared_ptr<Txn> first = Begin(true);
+  PutAll({{"a", "2"}, {"b", "2"}});
+  auto second = *store_->Begin({.read_only = true, .as_of = first});
+  std::shared_ptr<Txn> third = *store_->Begin({.read_only = true, .as_of = std::move(first)});
+  auto fourth = *store_->Begin({.read_only = true, .as_of = third});
+  third.reset();
+  PutAll({{"a", "3"}});
+  for (Txn* txn : {second.get(), fourth.get()}) {
+    EXPECT_EQ(Get(*txn, "a"), "1");
+    EXPECT_EQ(Collect(*txn, {}), (Entries{{"a", "1"}}));
+  }
+  EXPECT_EQ(Read("a"), "3");
+}
+
 TEST_P(Conformance, WritesAreSeenByOthersOnlyAfterCommit) {
   auto txn = Begin();
   ASSERT_TRUE(txn->Put("a", "1").ok());

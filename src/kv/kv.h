@@ -144,6 +144,9 @@ class Txn {
 
 struct TxnOptions {
   bool read_only = false;
+  // Reads the snapshot of this transaction instead of one of its own. REQUIRES: both are read-only
+  // ones of the same store.
+  std::shared_ptr<Txn> as_of = nullptr;
 };
 
 // Writes many entries in ascending key order straight into sorted files, bypassing transactions.

@@ -146,10 +146,12 @@ Status Dispatcher::RunRow(size_t index, Call& call) {
     return {kOperationNotSupportedInTransaction,
             "Cannot run '" + std::string(call.command.name) + "' in a multi-document transaction."};
   }
-  if (!(flags & kReadConcern) && !call.generic.read_concern_level.empty() &&
-      call.generic.read_concern_level != "local" && !call.generic.in_transaction()) {
-    return {kInvalidOptions, "Command does not support readConcern { level: \"" +
-                                 std::string(call.generic.read_concern_level) + "\" }"};
+  const std::string_view level = call.generic.read_concern_level;
+  const bool takes_level = level.empty() || level == "local" ||
+                           (flags & (level == "snapshot" ? kSnapshotRead : kReadConcern)) != 0;
+  if (!takes_level && !call.generic.in_transaction()) {
+    return {kInvalidOptions,
+            "Command does not support readConcern { level: \"" + std::string(level) + "\" }"};
   }
   if (call.generic.write_concern.present && !(flags & kWriteConcern)) {
     return {kInvalidOptions, "Command does not support writeConcern"};

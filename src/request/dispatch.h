@@ -36,6 +36,7 @@ enum CommandFlag : uint32_t {
   kHandshake = 1 << 8,      // may be run before anything else, never slow-logged
   kStableApi = 1 << 9,      // part of the stable API, version 1
   kTestOnly = 1 << 10,      // only in a server with enableTestCommands
+  kSnapshotRead = 1 << 11,  // takes readConcern "snapshot" outside transactions
 };
 
 struct CommandInfo {

@@ -99,7 +99,10 @@ Status ChangeLog::Write(kv::Txn& txn, const ChangeBuffer& buffer, uint64_t first
 }
 
 uint64_t ChangeLog::Enter(uint64_t count) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (still_ > 0) [[unlikely]] {
+    calm_.wait(lock, [&] { return still_ == 0; });
+  }
   uint64_t first = PackTime(clock_.Tick(count));
   in_flight_.push_back({first, first + count - 1});
   return first;
@@ -117,11 +120,25 @@ void ChangeLog::Leave(uint64_t first) {
       in_flight_.pop_front();
       tell = waiting_ > 0;
     }
+    if (still_ > 0 && in_flight_.empty()) [[unlikely]] {
+      calm_.notify_all();
+    }
   }
   if (tell) {
     told_.notify_all();
   }
   grown.Ring();
+}
+
+Status ChangeLog::WhileStill(const std::function<Status()>& look) {
+  std::unique_lock lock(mutex_);
+  ++still_;
+  calm_.wait(lock, [&] { return in_flight_.empty(); });
+  Status seen = look();
+  if (--still_ == 0) {
+    calm_.notify_all();
+  }
+  return seen;
 }
 
 void ChangeLog::Await(OpContext& op, bson::Timestamp seen,

@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,6 +45,10 @@ class ChangeLog {
 
   // Commits `txn` with the changes in `buffer`.
   Status Commit(kv::Txn& txn, const ChangeBuffer& buffer, kv::Durability durability);
+
+  // Runs `look` while no commit is under way: the store holds what has a time up to Visible() and
+  // nothing else, and later changes get later times than clock().Now().
+  Status WhileStill(const std::function<Status()>& look);
 
   // The time up to which the log is complete.
   bson::Timestamp Visible() const { return UnpackTime(visible_.load(std::memory_order_acquire)); }
@@ -90,6 +95,8 @@ class ChangeLog {
   std::deque<InFlight> in_flight_;  // protected by mutex_: by time
   std::condition_variable told_;
   int waiting_ = 0;  // protected by mutex_
+  std::condition_variable calm_;
+  int still_ = 0;  // who wants or has stillness; protected by mutex_
 };
 
 // One change as read from the log.

@@ -20,6 +20,13 @@ Result<std::unique_ptr<Transaction>> Transaction::Begin(
   return txn;
 }
 
+Result<std::unique_ptr<Transaction>> Transaction::BeginAsOf(kv::Store& store,
+                                                            std::shared_ptr<kv::Txn> as_of) {
+  std::unique_ptr<Transaction> txn(new Transaction(true));
+  ASSIGN_OR_RETURN(txn->kv_, store.Begin({.read_only = true, .as_of = std::move(as_of)}));
+  return txn;
+}
+
 Transaction::~Transaction() { Release(); }
 
 void Transaction::Release() {

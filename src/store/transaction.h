@@ -21,6 +21,9 @@ class Transaction {
   // lies between the two.
   static Result<std::unique_ptr<Transaction>> Begin(
       kv::Store& store, bool read_only, const std::shared_ptr<CollectionState>& hold = nullptr);
+  // A read-only one of the snapshot of `as_of`, which is one, too.
+  static Result<std::unique_ptr<Transaction>> BeginAsOf(kv::Store& store,
+                                                        std::shared_ptr<kv::Txn> as_of);
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

@@ -40,6 +40,7 @@ class FaultTxn final : public Txn {
  public:
   FaultTxn(std::unique_ptr<Txn> base, FaultPlan& plan, bool read_only)
       : base_(std::move(base)), plan_(plan), read_only_(read_only) {}
+  Txn* base() { return base_.get(); }
 
   Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kRead));
@@ -116,6 +117,10 @@ class FaultStore final : public Store {
 
   Result<std::unique_ptr<Txn>> Begin(TxnOptions options) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kBegin));
+    if (options.as_of != nullptr) {
+      Txn* inner = static_cast<FaultTxn&>(*options.as_of).base();
+      options.as_of = std::shared_ptr<Txn>(options.as_of, inner);
+    }
     ASSIGN_OR_RETURN(auto txn, base_->Begin(options));
     return std::unique_ptr<Txn>(new FaultTxn(std::move(txn), plan_, options.read_only));
   }

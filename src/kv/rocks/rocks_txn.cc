@@ -39,14 +39,19 @@ rocksdb::PinnableSlice* PinOf(ReadValue* value) {
   return raw;
 }
 
-// Reads of the database as it was when the object was made.
+// Reads of the database as it was when the object was made, or when another was.
 class View {
  public:
-  explicit View(RocksDatabase& database)
-      : db_(database.db()), cf_(db_->DefaultColumnFamily()), cache_(database.values()) {
-    read_.snapshot = db_->GetSnapshot();
+  explicit View(RocksDatabase& database) : View(database, database.db()->GetSnapshot()) {
+    owned_ = true;
   }
-  ~View() { db_->ReleaseSnapshot(read_.snapshot); }
+  // REQUIRES: `other` outlives it.
+  View(RocksDatabase& database, const View& other) : View(database, other.read_.snapshot) {}
+  ~View() {
+    if (owned_) {
+      db_->ReleaseSnapshot(read_.snapshot);
+    }
+  }
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
@@ -107,12 +112,17 @@ class View {
   const rocksdb::ReadOptions& read() const { return read_; }
 
  private:
+  View(RocksDatabase& database, const rocksdb::Snapshot* snapshot)
+      : db_(database.db()), cf_(db_->DefaultColumnFamily()), cache_(database.values()) {
+    read_.snapshot = snapshot;
+  }
   uint64_t sequence() const { return read_.snapshot->GetSequenceNumber(); }
 
   rocksdb::DB* const db_;
   rocksdb::ColumnFamilyHandle* const cf_;
   ValueCache& cache_;
   rocksdb::ReadOptions read_;
+  bool owned_ = false;  // the snapshot
 };
 
 // The value of a counter: the sum of what its stripes hold.
@@ -144,6 +154,8 @@ Status ReadOnly() { return Status(kIllegalOperation, "Write in a read-only trans
 class ReadTxn final : public Txn {
  public:
   explicit ReadTxn(RocksDatabase& database) : view_(database) {}
+  ReadTxn(RocksDatabase& database, std::shared_ptr<Txn> as_of)
+      : as_of_(std::move(as_of)), view_(database, static_cast<ReadTxn&>(*as_of_).view_) {}
 
   Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) override {
     return view_.Get(key, value, reads);
@@ -171,6 +183,7 @@ class ReadTxn final : public Txn {
   Status Commit(Durability /*durability*/) override { return Status::Ok(); }
 
  private:
+  std::shared_ptr<Txn> as_of_;  // whose snapshot it is; null: its own
   View view_;
 };
 
@@ -342,8 +355,9 @@ Status WriteTxn::Commit(Durability durability) {
 
 }  // namespace
 
-std::unique_ptr<Txn> NewReadTxn(RocksDatabase& database) {
-  return std::make_unique<ReadTxn>(database);
+std::unique_ptr<Txn> NewReadTxn(RocksDatabase& database, std::shared_ptr<Txn> as_of) {
+  return as_of == nullptr ? std::make_unique<ReadTxn>(database)
+                          : std::make_unique<ReadTxn>(database, std::move(as_of));
 }
 
 std::unique_ptr<Txn> NewWriteTxn(RocksDatabase& database) {

@@ -11,8 +11,8 @@
 
 namespace quire::kv {
 
-// REQUIRES of both: the database outlives the transaction.
-std::unique_ptr<Txn> NewReadTxn(RocksDatabase& database);
+// REQUIRES of both: the database outlives the transaction. `as_of` may be null.
+std::unique_ptr<Txn> NewReadTxn(RocksDatabase& database, std::shared_ptr<Txn> as_of);
 std::unique_ptr<Txn> NewWriteTxn(RocksDatabase& database);
 
 }  // namespace quire::kv

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/snapshots.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+
+namespace quire::engine {
+
+namespace {
+
+using store::PackTime;
+
+constexpr size_t kMost = 1000;
+
+std::string Text(bson::Timestamp time) {
+  return "Timestamp(" + std::to_string(time.seconds) + ", " + std::to_string(time.increment) + ")";
+}
+
+}  // namespace
+
+Result<Snapshots::Kept> Snapshots::Take() {
+  // The catalog first: what it shows is in the snapshot taken after it.
+  auto catalog = catalog_->snapshot();
+  {
+    std::lock_guard lock(mutex_);
+    if (!kept_.empty() && kept_.back().last_write == PackTime(catalog_->log().Visible()) &&
+        kept_.back().snapshot->catalog->version == catalog->version) {
+      return kept_.back();
+    }
+  }
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->catalog = std::move(catalog);
+  Kept taken{0, std::chrono::steady_clock::now(), nullptr};
+  RETURN_IF_ERROR(catalog_->log().WhileStill([&]() -> Status {
+    ASSIGN_OR_RETURN(snapshot->txn, store_->Begin({.read_only = true}));
+    snapshot->time = catalog_->log().clock().Now();
+    taken.last_write = PackTime(catalog_->log().Visible());
+    return Status::Ok();
+  }));
+  taken.snapshot = std::move(snapshot);
+  std::lock_guard lock(mutex_);
+  auto place =
+      std::upper_bound(kept_.begin(), kept_.end(), taken, [](const Kept& a, const Kept& b) {
+        return PackTime(a.snapshot->time) < PackTime(b.snapshot->time);
+      });
+  kept_.insert(place, taken);
+  if (kept_.size() > kMost) {
+    kept_.pop_front();
+  }
+  return taken;
+}
+
+Result<std::shared_ptr<const Snapshot>> Snapshots::Now() {
+  ASSIGN_OR_RETURN(Kept now, Take());
+  return std::move(now.snapshot);
+}
+
+Result<std::shared_ptr<const Snapshot>> Snapshots::At(bson::Timestamp time) {
+  const bson::Timestamp clock = catalog_->log().clock().Now();
+  if (PackTime(time) > PackTime(clock)) {
+    return Status(kInvalidOptions,
+                  "readConcern atClusterTime value must not be greater than the current "
+                  "clusterTime. Requested clusterTime: " +
+                      Text(time) + "; current clusterTime: " + Text(clock));
+  }
+  {
+    std::lock_guard lock(mutex_);
+    for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
+      if (kept->last_write <= PackTime(time) && PackTime(time) <= PackTime(kept->snapshot->time)) {
+        return kept->snapshot;
+      }
+    }
+  }
+  if (PackTime(catalog_->log().Visible()) <= PackTime(time)) {
+    ASSIGN_OR_RETURN(Kept now, Take());
+    if (now.last_write <= PackTime(time)) {
+      auto same = std::make_shared<Snapshot>(*now.snapshot);
+      same->time = time;
+      return std::shared_ptr<const Snapshot>(std::move(same));
+    }
+  }
+  return Status(kSnapshotTooOld,
+                "Read timestamp " + Text(time) + " is older than the oldest available timestamp.");
+}
+
+void Snapshots::Expire(std::chrono::seconds window) {
+  const auto oldest = std::chrono::steady_clock::now() - window;
+  std::lock_guard lock(mutex_);
+  std::erase_if(kept_, [&](const Kept& kept) { return kept.taken < oldest; });
+}
+
+}  // namespace quire::engine
