@@ -346,7 +346,8 @@ Status Commands::Execute(size_t index, request::Call& call) {
   engine::Operation operation{engine_, call.op};
   operation.durability = generic.write_concern.given ? DurabilityOf(generic.write_concern)
                                                      : default_concerns_.durability();
-  if (generic.read_concern_level == "snapshot" && !generic.in_transaction()) {
+  if (generic.read_concern_level == "snapshot" && !generic.in_transaction() &&
+      (call.command.flags & request::kReadConcern) != 0) {
     const bson::Value at = generic.read_concern["atClusterTime"];
     ASSIGN_OR_RETURN(operation.snapshot, at.missing() ? engine_.snapshots().Now()
                                                       : engine_.snapshots().At(at.AsTimestamp()));

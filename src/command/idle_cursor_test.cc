@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error_codes.h"
 #include "command/harness_test.h"
 #include "engine/cursor.h"
 #include "engine/engine.h"
@@ -116,6 +117,27 @@ TEST_F(IdleCursor, DiesWithItsCollection) {
   bson::Document reply = node_.Run(R"({"getMore": {"$numberLong": ")" + std::to_string(cursor) +
                                    R"("}, "collection": "c"})");
   EXPECT_EQ(reply["ok"].AsDouble(), 0.0);
+}
+
+// The time of a find counts on in its getMores.
+TEST(Cursor, MaxTimeIsThatOfAllBatches) {
+  Node node;
+  ASSERT_EQ(node.Code(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}, {"_id": 3}]})"), 0);
+  const bson::Document first = node.Run(R"({"find": "c", "batchSize": 1, "maxTimeMS": 60000})");
+  const int64_t id = first["cursor"].AsDocument()["id"].AsInt64();
+  const std::string more = R"({"getMore": {"$numberLong": ")" + std::to_string(id) +
+                           R"("}, "collection": "c", "batchSize": 1})";
+  EXPECT_EQ(node.Code(more), 0);
+  {
+    OpContext op;
+    auto cursor = node.engine().cursors().Pin(id, &op);
+    ASSERT_TRUE(cursor.ok());
+    ASSERT_TRUE((*cursor)->time_left);
+    EXPECT_LT(*(*cursor)->time_left, std::chrono::minutes(1));
+    (*cursor)->time_left = OpContext::Clock::duration(0);
+    node.engine().cursors().Unpin(*cursor);
+  }
+  EXPECT_EQ(node.Code(more), kMaxTimeMSExpired);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/read.h"
 
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/access.h"
@@ -131,6 +133,15 @@ Status FillTailable(Invocation& i, engine::Cursor& cursor, int64_t limit) {
   return Status::Ok();
 }
 
+// The batches of a cursor share the time of the command that made it; the time it waits for news
+// has a bound of its own.
+void KeepTimeLeft(const OpContext& op, engine::Cursor* cursor) {
+  if (op.has_deadline() && !cursor->await_data) {
+    cursor->time_left =
+        std::max(op.deadline() - OpContext::Clock::now(), OpContext::Clock::duration(0));
+  }
+}
+
 // What stands between the batch and the cursor's id.
 void AppendCursorFields(const engine::Cursor& cursor, bson::Builder* out) {
   cursor.source->AppendFields(out);
@@ -154,7 +165,13 @@ Status RunGetMore(Invocation& i) {
   if (!patience.missing() && !patience.nullish() && !cursor->await_data) {
     return {kBadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor"};
   }
+  if (cursor->time_left) {
+    i.op().SetDeadline(OpContext::Clock::now() + *cursor->time_left);
+  }
   Status alive = cursor->source->Check();
+  if (alive.ok() && cursor->time_left) {
+    alive = i.op().CheckInterruptNow();
+  }
   if (!alive.ok()) {
     cursor->exhausted = true;
     return alive;
@@ -174,6 +191,7 @@ Status RunGetMore(Invocation& i) {
     cursor->source->Rest();
     return Status::Ok();
   }
+  KeepTimeLeft(i.op(), &*cursor);
   AppendCursorFields(*cursor, &i.reply());
   i.reply().Append("id", cursor->exhausted ? int64_t{0} : cursor->id()).Append("ns", ns).End();
   i.engine.metrics.returned += returned;
@@ -284,6 +302,7 @@ Status AppendFirstBatch(Invocation& i, std::shared_ptr<engine::Cursor> cursor,
   bool keep = !cursor->exhausted && !single_batch;
   if (keep) {
     cursor->command = bson::Document(i.body());
+    KeepTimeLeft(i.op(), cursor.get());
     cursor->source->Rest();
   }
   i.call.summary.cursor_id = keep ? i.engine.cursors().Add(std::move(cursor)) : 0;
@@ -343,10 +362,11 @@ std::span<const Row> ReadRows() {
         "reads documents"},
        RunFind,
        OnCollection(Action::find)},
-      {{"getMore", "", kRead | kInTransaction | kStableApi, "reads on from a cursor"},
+      {{"getMore", "", kSnapshotRead | kRead | kInTransaction | kStableApi,
+        "reads on from a cursor"},
        RunGetMore,
        Checked(CheckCursorAccess)},
-      {{"killCursors", "", kRead | kInTransaction | kStableApi, "closes cursors"},
+      {{"killCursors", "", kSnapshotRead | kRead | kInTransaction | kStableApi, "closes cursors"},
        RunKillCursors,
        Checked(CheckCursorAccess)},
       {{"count", "", kRead | kReadConcern | kStableApi, "counts documents"},

@@ -59,8 +59,10 @@ class Cursor {
  public:
   std::string ns;
   std::string lsid;
-  std::optional<int64_t> txn_number;  // set inside a multi-document transaction
+  std::optional<int64_t> txn_number;               // set inside a multi-document transaction
   std::optional<bson::Timestamp> at_cluster_time;  // of a snapshot read
+  // What is left of the maxTimeMS of the command that made it.
+  std::optional<OpContext::Clock::duration> time_left;
   std::unique_ptr<RowSource> source;
   bool tailable = false;
   bool await_data = false;
