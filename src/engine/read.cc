@@ -21,9 +21,9 @@ class FindSource : public RowSource {
              std::unique_ptr<PlannedQuery> query, store::CollectionPtr collection)
       : engine_(operation.engine), collection_(std::move(collection)), query_(std::move(query)) {
     tailable_ = request.tailable;
-    resumable_ = !operation.in_transaction && operation.snapshot == nullptr && collection_ != nullptr &&
-                 !collection_->clustered && request.sort.empty() && request.hint.missing() &&
-                 request.let.empty() && !request.return_key &&
+    resumable_ = !operation.in_transaction && operation.snapshot == nullptr &&
+                 collection_ != nullptr && !collection_->clustered && request.sort.empty() &&
+                 request.hint.missing() && request.let.empty() && !request.return_key &&
                  query_->plan().Summary() == "COLLSCAN";
     if (tailable_ || resumable_) {
       filter_ = bson::Document(request.filter);
