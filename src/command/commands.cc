@@ -302,7 +302,7 @@ Status Commands::RunFailing(const Failure& failure, size_t index, request::Call&
     return {kHostUnreachable, "The connection is closed by a fail point"};
   }
   if (failure.code != 0) {
-    Status failed(failure.code, failure.message);
+    Status failed(failure.code, "Failing command via a fail point");
     if (failure.labels.value().is_array()) {
       return WithLabels(failed, failure.labels.value());
     }

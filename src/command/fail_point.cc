@@ -98,9 +98,6 @@ Failure MakeFailure(std::string_view name, const bson::View& data) {
   failure.after_checkout = name == kFailGetMore;
   failure.hang_up = Truthy(data["closeConnection"]);
   failure.code = CodeOf(data["errorCode"]);
-  if (const bson::Value message = data["errmsg"]; message.is_string()) {
-    failure.message = message.AsString();
-  }
   failure.labels = bson::OwnedValue(data["errorLabels"]);
   failure.write_concern_error = bson::OwnedValue(data["writeConcernError"]);
   return failure;
@@ -127,7 +124,7 @@ constexpr Known kData[] = {
     {"failCommands", IsArray, "an array"},
     {"failAllCommands", IsSwitch, "a boolean"},
     {"errorCode", IsNumber, "a number"},
-    {"errmsg", IsString, "a string"},
+    {"errmsg", IsString, "a string"},  // the text of the error stays the server's own
     {"errorLabels", IsArray, "an array"},
     {"closeConnection", IsSwitch, "a boolean"},
     {"blockConnection", IsSwitch, "a boolean"},

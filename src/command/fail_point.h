@@ -21,10 +21,9 @@ namespace quire::command {
 
 // What becomes of one call, in this order.
 struct Failure {
-  std::chrono::milliseconds block{0};  // it waits first
-  bool hang_up = false;                // the connection is closed, nothing is run
-  int code = 0;                        // nothing is run, and this is the error
-  std::string message = "Failing command via a fail point";  // of that error
+  std::chrono::milliseconds block{0};    // it waits first
+  bool hang_up = false;                  // the connection is closed, nothing is run
+  int code = 0;                          // nothing is run, and this is the error
   bool run_and_hang_up = false;          // it is run, and the connection closed without a reply
   bool after_checkout = false;           // of a getMore that has its cursor already
   bson::OwnedValue labels;               // errorLabels in the place of the server's own, when given
