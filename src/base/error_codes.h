@@ -177,6 +177,7 @@
   X(ViewPipelineMaxSizeExceeded, 195)                 \
   X(InvalidIndexSpecificationOption, 197)             \
   X(NetworkInterfaceExceededTimeLimit, 202)           \
+  X(ClusterTimeFailsRateLimiter, 205)                 \
   X(NoSuchSession, 206)                               \
   X(InvalidUUID, 207)                                 \
   X(TooManyFilesOpen, 208)                            \
@@ -245,6 +246,7 @@
   X(NotPrimaryOrSecondary, 13436)                     \
   X(OutOfDiskSpace, 14031)                            \
   X(KeyTooLong, 17280)                                \
+  X(SearchNotEnabled, 31082)                          \
   X(ClientMarkedKilled, 46841)
 
 namespace quire {

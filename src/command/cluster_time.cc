@@ -55,7 +55,6 @@ Status TakeClusterTime(const request::Call& call, bool trusted, engine::Engine& 
                                         std::chrono::system_clock::now().time_since_epoch())
                                         .count());
   if (time.seconds > wall + kMostAhead) {
-    constexpr int kClusterTimeFailsRateLimiter = 205;
     return {kClusterTimeFailsRateLimiter, "New cluster time, " + std::to_string(time.seconds) +
                                               ", is too far from this node's wall clock time, " +
                                               std::to_string(wall) + "."};

@@ -209,7 +209,6 @@ Status RunDropIndexes(Invocation& i) {
 Status RefuseSearchIndex(Invocation& i) {
   ASSIGN_OR_RETURN(auto collection, request::CollectionName(i.call.command.name, i.body()));
   RETURN_IF_ERROR(request::Namespace(i.database(), collection).status());
-  constexpr int kSearchNotEnabled = 31082;
   return {kSearchNotEnabled, "The command " + std::string(i.call.command.name) +
                                  " requires additional configuration: this server has no Atlas "
                                  "Search"};

@@ -76,7 +76,6 @@ Result<Stages> ParseDocuments(const bson::Element& spec, const StageContext& con
   return MakeStage<DocumentsStage>(spec, context);
 }
 Result<Stages> ParseUnsupported(const bson::Element& spec, const StageContext&) {
-  constexpr int kSearchNotEnabled = 31082;
   constexpr std::string_view kOfSearch[] = {"$listSearchIndexes", "$search", "$searchBeta",
                                             "$searchMeta", "$vectorSearch"};
   std::string name(spec.name());
