@@ -66,6 +66,9 @@ Status TakeClusterTime(const request::Call& call, bool trusted, engine::Engine& 
 }
 
 Status CheckReadTimes(const request::Generic& generic, engine::Engine& engine) {
+  if (generic.read_concern.empty()) {
+    return Status::Ok();
+  }
   for (std::string_view name : {"afterClusterTime", "atClusterTime"}) {
     bson::Value time = generic.read_concern[name];
     bson::Timestamp now = engine.clock().Now();

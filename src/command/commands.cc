@@ -240,15 +240,11 @@ Status CheckSnapshotTime(engine::Engine& engine, const request::Generic& generic
   if (!generic.start_transaction || at.missing()) {
     return Status::Ok();
   }
-  Status possible = engine.snapshots().At(at.AsTimestamp()).status();
-  if (possible.ok() &&
-      store::PackTime(engine.log().Visible()) > store::PackTime(at.AsTimestamp())) {
-    possible = Status(kSnapshotTooOld, "A transaction cannot begin before the last write");
+  if (store::PackTime(engine.log().Visible()) <= store::PackTime(at.AsTimestamp())) {
+    return Status::Ok();
   }
-  if (!possible.ok()) {
-    session->AbortQuietly();
-  }
-  return possible;
+  session->AbortQuietly();
+  return {kSnapshotTooOld, "A transaction cannot begin before the last write"};
 }
 
 }  // namespace

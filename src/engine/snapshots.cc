@@ -59,13 +59,6 @@ Result<std::shared_ptr<const Snapshot>> Snapshots::Now() {
 }
 
 Result<std::shared_ptr<const Snapshot>> Snapshots::At(bson::Timestamp time) {
-  const bson::Timestamp clock = catalog_->log().clock().Now();
-  if (PackTime(time) > PackTime(clock)) {
-    return Status(kInvalidOptions,
-                  "readConcern atClusterTime value must not be greater than the current "
-                  "clusterTime. Requested clusterTime: " +
-                      Text(time) + "; current clusterTime: " + Text(clock));
-  }
   {
     std::lock_guard lock(mutex_);
     for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {

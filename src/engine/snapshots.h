@@ -31,8 +31,8 @@ class Snapshots {
   Snapshots(kv::Store* store, store::Catalog* catalog) : store_(store), catalog_(catalog) {}
 
   Result<std::shared_ptr<const Snapshot>> Now();
-  // That of a time Now has given, or since which nothing was written. Errors: SnapshotTooOld;
-  // InvalidOptions for a time to come.
+  // That of a time Now has given, or since which nothing was written. Error: SnapshotTooOld.
+  // REQUIRES: the time is not one to come.
   Result<std::shared_ptr<const Snapshot>> At(bson::Timestamp time);
 
   // Forgets those taken longer than `window` ago. The most recent ones are kept, up to a thousand.
