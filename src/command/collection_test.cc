@@ -310,7 +310,27 @@ TEST(Create, SwitchedOffOptionsAreNone) {
       "changeStreamPreAndPostImages": {"enabled": false}, "collation": {"locale": "simple"}})"),
             0);
   EXPECT_EQ(node.Code(R"({"create": "c", "validationLevel": "strict"})"), 48);
-  EXPECT_EQ(node.Code(R"({"create": "d", "collation": {}})"), 2);
+  EXPECT_EQ(node.Code(R"({"create": "d", "collation": {}})"), 40414);
+  EXPECT_EQ(node.Code(R"({"create": "d", "expireAfterSeconds": "1",
+      "timeseries": {"timeField": "t"}})"),
+            14);
+}
+
+TEST(Create, APipelineIsAsLongAsItsStages) {
+  Node node;
+  const std::string longest(15'999'974, 'x');
+  const std::string view = R"({"create": "v", "viewOn": "c", "pipeline": [{"$match": {"a": ")";
+  EXPECT_EQ(node.Code(view + longest + R"(x"}}]})"), 195);
+  EXPECT_EQ(node.Code(view + longest + R"("}}]})"), 0);
+}
+
+TEST(ListIndexes, OfTheViewsOfADatabase) {
+  Node node;
+  EXPECT_EQ(node.Code(R"({"listIndexes": "system.views"})"), 26);
+  node.Run(R"({"create": "v", "viewOn": "c"})");
+  EXPECT_EQ(node.Batch(R"({"listIndexes": "system.views"})"),
+            R"([{"v":2,"key":{"_id":1},"name":"_id_"}])");
+  EXPECT_EQ(node.Code(R"({"listIndexes": "v"})"), 166);
 }
 
 TEST(Create, ChecksNames) {
@@ -330,6 +350,8 @@ TEST(Capped, ConversionChecksItsSize) {
   EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": "x"})"), 72);
   EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": null})"), 72);
   EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": {"$numberDouble": "Infinity"}})"), 2);
+  EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": {"$numberDecimal": "0.5"}})"), 72);
+  EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": {"$numberDecimal": "0.6"}})"), 0);
   EXPECT_EQ(node.Code(R"({"convertToCapped": "c", "size": 5000})"), 0);
   EXPECT_EQ(node.Code(R"({"cloneCollectionAsCapped": "c", "toCollection": "system.x",
       "size": 5000})"),
@@ -367,6 +389,16 @@ TEST(ListCollections, TheLastBatchIsKnown) {
   };
   EXPECT_EQ(id(R"({"listCollections": 1, "cursor": {"batchSize": 2}})"), 0);
   EXPECT_NE(id(R"({"listCollections": 1, "cursor": {"batchSize": 1}})"), 0);
+}
+
+TEST(Capped, ConversionNeedsRoomForATemporaryName) {
+  Node node;
+  const std::string longest(225, 'x');
+  for (const std::string& name : {longest, longest + "x"}) {
+    node.Run(R"({"create": ")" + name + R"("})");
+  }
+  EXPECT_EQ(node.Code(R"({"convertToCapped": ")" + longest + R"(", "size": 5000})"), 0);
+  EXPECT_EQ(node.Code(R"({"convertToCapped": ")" + longest + R"(x", "size": 5000})"), 73);
 }
 
 TEST(Compact, ReadsItsFields) {

@@ -127,13 +127,21 @@ Status CheckClustered(bson::View body, const CreateFields& f, ClusteredFields* o
   return Status::Ok();
 }
 
-Status CheckExpireAfter(bson::View body, const CreateFields& f) {
-  if (f.expire_after.missing()) {
-    return Status::Ok();
+// What is wrong by itself, whatever else is asked for.
+Status CheckForms(bson::View body, const CreateFields& f) {
+  if (f.collation && f.collation->empty()) {
+    return request::MissingField("create.collation", "locale");
   }
-  if (!f.expire_after.is_number()) {
+  if (!f.expire_after.missing() && !f.expire_after.is_number()) {
     return request::WrongType("create", body.Find("expireAfterSeconds"),
                               "[long, int, decimal, double]");
+  }
+  return Status::Ok();
+}
+
+Status CheckExpireAfter(const CreateFields& f) {
+  if (f.expire_after.missing()) {
+    return Status::Ok();
   }
   if (!f.clustered()) {
     return {kInvalidOptions,
@@ -311,15 +319,13 @@ Status RunCreate(Invocation& i) {
   i.call.summary.ns = ns;
   CreateFields f;
   RETURN_IF_ERROR(request::ReadFields<C>("create", i.body(), true, kCreateRows, &f));
-  if (f.collation && f.collation->empty()) {
-    return {kBadValue, "'collation' cannot be an empty document."};
-  }
+  RETURN_IF_ERROR(CheckForms(i.body(), f));
   if (f.timeseries) {
     return {kInvalidOptions, "Time-series collections are not supported"};
   }
   ClusteredFields clustered;
   RETURN_IF_ERROR(CheckClustered(i.body(), f, &clustered));
-  RETURN_IF_ERROR(CheckExpireAfter(i.body(), f));
+  RETURN_IF_ERROR(CheckExpireAfter(f));
   RETURN_IF_ERROR(CheckIdIndex(f));
   if (!f.auto_index_id) {
     return {kInvalidOptions,

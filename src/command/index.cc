@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
@@ -131,6 +133,42 @@ bson::Document DescribeBuild(const store::IndexInfo& index, const ListIndexesFie
   return out.Finish();
 }
 
+// system.views is no stored collection; it is there as long as the database has views.
+bool HasViews(Invocation& i) {
+  auto in_database = i.engine.catalog().snapshot()->InDatabase(i.database());
+  return std::any_of(in_database.begin(), in_database.end(),
+                     [](const auto& info) { return info->is_view() && !info->is_oplog; });
+}
+
+Result<std::vector<bson::Document>> ListedIndexes(Invocation& i, std::string_view name,
+                                                  const std::string& ns,
+                                                  const ListIndexesFields& f) {
+  auto described = [&](bson::View spec) {
+    return f.build_info ? bson::Builder().Append("spec", spec).Finish() : bson::Document(spec);
+  };
+  if (name == "system.views" && HasViews(i)) {
+    bson::Builder spec;
+    spec.Append("v", 2).BeginDocument("key").Append("_id", 1).End().Append("name", "_id_");
+    bson::Document id_index = spec.Finish();
+    return std::vector<bson::Document>{described(id_index)};
+  }
+  store::CollectionPtr collection = i.engine.catalog().Find(ns);
+  if (collection == nullptr) {
+    return Status(kNamespaceNotFound, "ns does not exist: " + ns);
+  }
+  if (collection->is_view()) {
+    return Status(kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection");
+  }
+  std::vector<bson::Document> specs;
+  for (const auto& index : collection->indexes) {
+    specs.push_back(described(index->spec));
+  }
+  for (const auto& index : collection->building) {
+    specs.push_back(DescribeBuild(*index, f));
+  }
+  return specs;
+}
+
 Status RunListIndexes(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("listIndexes", i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
@@ -141,13 +179,7 @@ Status RunListIndexes(Invocation& i) {
     return {kInvalidOptions,
             "The includeBuildUUIDs flag and includeBuildIndexInfo flag cannot both be set to true"};
   }
-  store::CollectionPtr collection = i.engine.catalog().Find(ns);
-  if (collection == nullptr) {
-    return {kNamespaceNotFound, "ns does not exist: " + ns};
-  }
-  if (collection->is_view()) {
-    return {kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection"};
-  }
+  ASSIGN_OR_RETURN(auto specs, ListedIndexes(i, name, ns, f));
   std::optional<int64_t> batch_size;
   if (f.cursor) {
     for (const bson::Element& e : *f.cursor) {
@@ -163,14 +195,6 @@ Status RunListIndexes(Invocation& i) {
                                std::to_string(*batch_size) + "'"};
       }
     }
-  }
-  std::vector<bson::Document> specs;
-  for (const auto& index : collection->indexes) {
-    specs.push_back(f.build_info ? bson::Builder().Append("spec", index->spec).Finish()
-                                 : bson::Document(index->spec));
-  }
-  for (const auto& index : collection->building) {
-    specs.push_back(DescribeBuild(*index, f));
   }
   return AppendDocuments(i, ns, std::move(specs), batch_size);
 }

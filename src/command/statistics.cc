@@ -6,6 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
+#include "bson/decimal.h"
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/command.h"
@@ -264,7 +265,14 @@ Status RunCompact(Invocation& i) {
 
 Result<int64_t> CappedBytes(const bson::Value& size) {
   constexpr int64_t kMostBytes = int64_t{1} << 50;
-  int64_t bytes = size.is_number() && !bson::IsNan(size) ? bson::ClampedInt64(size) : 0;
+  int64_t bytes = 0;
+  if (size.type() == bson::Type::kDecimal128) {
+    using bson::decimal::Rounding;
+    bytes = bson::decimal::ToInt64(size.AsDecimal(), Rounding::kNearestEven)
+                .value_or(bson::ClampedInt64(size));
+  } else if (size.is_number()) {
+    bytes = bson::ClampedInt64(size);
+  }
   if (bytes <= 0) {
     return Status(kInvalidOptions, "Capped collection size must be greater than zero");
   }

@@ -76,7 +76,10 @@ Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_
     return {kCommandNotSupportedOnView, "cannot convert a view to a capped collection"};
   }
   std::string temporary = collection->database + ".tmp00000.convertToCapped." + collection->name;
-  RETURN_IF_ERROR(CheckNewName(temporary));
+  constexpr size_t kMostNameBytes = 255;
+  if (temporary.size() > kMostNameBytes) {
+    return {kInvalidNamespace, "The name of the temporary collection is too long: " + temporary};
+  }
   bson::Document options = CappedOptions(*collection, bytes);
   RETURN_IF_ERROR(CreateCollection(operation, temporary, options));
   Status copied = CopyDocuments(operation, collection, temporary);

@@ -182,22 +182,23 @@ Status CheckViewOn(std::string_view database, std::string_view view_on) {
 Result<bson::Document> ViewPipeline(bson::View stages) {
   constexpr size_t kMostBytes = size_t{16} * 1000 * 1000;
   bson::Builder out;
+  size_t bytes = 0;
   out.BeginArray("pipeline");
   for (const bson::Element& stage : stages) {
     if (stage.type() == bson::Type::kDocument) {
+      bytes += stage.value().AsDocument().size();
       out.Push(stage.value());
     } else if (!stage.value().nullish()) {
       return Status(kTypeMismatch, "Each element of the 'pipeline' array must be an object");
     }
   }
-  out.End();
-  bson::Document list = out.Finish();
-  bson::Document pipeline(list["pipeline"].AsArray());
-  if (pipeline.view().size() > kMostBytes) {
+  if (bytes > kMostBytes) {
     return Status(kViewPipelineMaxSizeExceeded,
                   "View pipeline exceeds maximum size; maximum size is 16000000");
   }
-  return pipeline;
+  out.End();
+  bson::Document list = out.Finish();
+  return bson::Document(list["pipeline"].AsArray());
 }
 
 Status CheckChangeImages(bson::View images) {
