@@ -366,7 +366,7 @@ std::span<const Row> ReadRows() {
         "reads on from a cursor"},
        RunGetMore,
        Checked(CheckCursorAccess)},
-      {{"killCursors", "", kSnapshotRead | kRead | kInTransaction | kStableApi, "closes cursors"},
+      {{"killCursors", "", kRead | kInTransaction | kStableApi, "closes cursors"},
        RunKillCursors,
        Checked(CheckCursorAccess)},
       {{"count", "", kRead | kReadConcern | kStableApi, "counts documents"},

@@ -94,6 +94,8 @@ TEST_F(SnapshotReadTest, RefusesOtherTimes) {
 
 TEST_F(SnapshotReadTest, RefusesOtherCommandsAndChangedCollections) {
   EXPECT_EQ(node_.Code(R"({"count": "c", )" + Concern() + "}"), kInvalidOptions);
+  EXPECT_EQ(node_.Code(R"({"killCursors": "c", "cursors": [], )" + Concern() + "}"),
+            kInvalidOptions);
   EXPECT_EQ(node_.Code(R"({"insert": "c", "documents": [{}], )" + Concern() + "}"),
             kInvalidOptions);
   const std::string then = Concern(TimeOf(Find(Concern())));
