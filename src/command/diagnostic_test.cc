@@ -240,6 +240,43 @@ TEST(Profile, EveryStatementHasAnEntry) {
             R"({"op":"remove","command":{"q":{},"limit":0},"docsExamined":2,"ndeleted":2}])");
 }
 
+TEST(Profile, GetMoresHaveTheCommentOfTheirCursor) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}, {"_id": 3}]})");
+  node.Run(R"({"profile": 2})");
+  bson::Document found = node.Run(R"({"find": "c", "batchSize": 1, "comment": "first"})");
+  const std::string get_more = R"({"getMore": {"$numberLong": ")" +
+                               std::to_string(found["cursor"].AsDocument()["id"].AsInt64()) +
+                               R"("}, "collection": "c", "batchSize": 1)";
+  node.Run(get_more + "}");
+  node.Run(get_more + R"(, "comment": "own"})");
+  EXPECT_EQ(Profiled(node, R"({"_id": 0, "op": 1, "command.comment": 1})"),
+            R"([{"op":"query","command":{"comment":"first"}},)"
+            R"({"op":"getmore","command":{"comment":"first"}},)"
+            R"({"op":"getmore","command":{"comment":"own"}}])");
+}
+
+TEST(ValidateDBMetadata, AsksForNames) {
+  struct Case {
+    std::string_view asked;
+    int code;
+  };
+  const std::string longest(10'000, 'x');
+  const std::string any_length = R"("collection": ")" + longest + "\"";
+  const Case kCases[] = {
+      {R"("db": "$a")", 0},      {R"("db": "")", 28539},      {R"("db": "a.b")", 73},
+      {R"("db": "a b")", 13280}, {R"("db": "a/b")", 13280},   {R"("db": "a\\b")", 13280},
+      {any_length, 0},           {R"("collection": "")", 73}, {R"("collection": ".a")", 73},
+  };
+  Node node;
+  for (const Case& c : kCases) {
+    EXPECT_EQ(node.Code(R"({"validateDBMetadata": 1, "apiParameters": {"version": "1"}, )" +
+                        std::string(c.asked) + "}"),
+              c.code)
+        << c.asked;
+  }
+}
+
 TEST(Profile, EntriesTellWhatWasDone) {
   Node node;
   node.Run(R"({"profile": 2})");

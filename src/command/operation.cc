@@ -8,6 +8,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/diagnostic.h"
+#include "command/profile_entry.h"
 #include "expr/match/match.h"
 #include "request/fields.h"
 
@@ -37,23 +38,27 @@ std::string NamespaceOf(const request::Call& call) {
   return ns + "." + (target.is_string() ? std::string(target.AsString()) : "$cmd");
 }
 
-// Of a getMore: the cursor it reads.
-void AppendCursor(Commands& commands, const request::Call& call, bson::Builder* out) {
-  if (call.command.name != "getMore" || call.body.front().type() != bson::Type::kInt64) {
-    return;
-  }
-  int64_t id = call.body.front().value().AsInt64();
-  for (const auto& cursor : commands.engine().cursors().All()) {
-    if (cursor->id() == id) {
-      out->BeginDocument("cursor")
-          .Append("cursorId", id)
-          .Append("tailable", cursor->tailable)
-          .Append("awaitData", cursor->await_data)
-          .Append("originatingCommand", cursor->command)
-          .Append("operationUsingCursorId", static_cast<int64_t>(call.client.id()))
-          .End();
+// Of a getMore: the cursor it reads. Null when there is none.
+std::shared_ptr<engine::Cursor> CursorOf(Commands& commands, const request::Call& call) {
+  if (call.command.name == "getMore" && call.body.front().type() == bson::Type::kInt64) {
+    int64_t id = call.body.front().value().AsInt64();
+    for (const auto& cursor : commands.engine().cursors().All()) {
+      if (cursor->id() == id) {
+        return cursor;
+      }
     }
   }
+  return nullptr;
+}
+
+void AppendCursor(const engine::Cursor& cursor, const request::Call& call, bson::Builder* out) {
+  out->BeginDocument("cursor")
+      .Append("cursorId", cursor.id())
+      .Append("tailable", cursor.tailable)
+      .Append("awaitData", cursor.await_data)
+      .Append("originatingCommand", cursor.command)
+      .Append("operationUsingCursorId", static_cast<int64_t>(call.client.id()))
+      .End();
 }
 
 // The command as $truncateOps shows a long one: its text cut off, the comment beside it.
@@ -103,8 +108,13 @@ bson::Document Describe(Commands& commands, const request::RunningOp& op, bool t
       .Append("op", KindOf(call.command.name))
       .Append("ns", NamespaceOf(call))
       .Append("redacted", false);
-  AppendCommand(call.body, truncate, &out);
-  AppendCursor(commands, call, &out);
+  if (auto cursor = CursorOf(commands, call)) {
+    bson::Document commented = WithComment(call.body, cursor->command);
+    AppendCommand(commented, truncate, &out);
+    AppendCursor(*cursor, call, &out);
+  } else {
+    AppendCommand(call.body, truncate, &out);
+  }
   out.Append("numYields", 0).Append("waitingForLock", false).Append("waitingForFlowControl", false);
   if (auto progress = commands.engine().catalog().builds().Of(*op.op)) {
     int64_t percent = progress->total > 0 ? progress->done * 100 / progress->total : 0;

@@ -189,9 +189,23 @@ bool IsProfiledByStatement(const request::Call& call) {
   return call.command.name == "update" || call.command.name == "delete";
 }
 
+bson::Document WithComment(bson::View get_more, bson::View originating) {
+  bson::Element comment = originating.Find("comment");
+  if (!comment.present() || get_more.Has("comment")) {
+    return bson::Document(get_more);
+  }
+  return bson::Builder().AppendFields(get_more).Append(comment).Finish();
+}
+
 bson::Document ProfileEntry(const request::Call& call, const Status& status,
                             std::chrono::microseconds took) {
-  return Describe(call, {OpName(call.command.name), call.body, call.summary, status, took,
+  bson::Document commented;
+  bson::View command = call.body;
+  if (call.summary.originating) {
+    commented = WithComment(command, *call.summary.originating);
+    command = commented;
+  }
+  return Describe(call, {OpName(call.command.name), command, call.summary, status, took,
                          call.reply.size() + kMessageBytes});
 }
 

@@ -16,6 +16,10 @@ bool IsProfiled(const request::Call& call);
 // Commands whose statements have entries of their own, instead of one for the command.
 bool IsProfiledByStatement(const request::Call& call);
 
+// A getMore as it is shown: with the comment of the command that opened its cursor, unless it has
+// one of its own.
+bson::Document WithComment(bson::View get_more, bson::View originating);
+
 bson::Document ProfileEntry(const request::Call& call, const Status& status,
                             std::chrono::microseconds took);
 // REQUIRES: IsProfiledByStatement(call), and the statement is one of the call's summary.
