@@ -323,6 +323,33 @@ TEST(Crud, WritesDoNotFailBecauseOfDrops) {
   dropping.join();
 }
 
+TEST(Crud, UnacknowledgedWritesSayNothing) {
+  Node node;
+  EXPECT_EQ(node.Json(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 1}],
+      "writeConcern": {"w": 0}})"),
+            R"({"n":0,"ok":1.0})");
+  EXPECT_EQ(node.Json(R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}],
+      "writeConcern": {"w": 0}})"),
+            R"({"n":0,"nModified":0,"ok":1.0})");
+  EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":1,"a":1}])");
+  EXPECT_EQ(node.Json(R"({"delete": "c", "deletes": [{"q": {}, "limit": 1}],
+      "writeConcern": {"w": 0, "j": true}})"),
+            R"({"n":1,"ok":1.0})");
+}
+
+TEST(Crud, AReplacementWithoutAnIdAlwaysModifies) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": 1}]})");
+  auto replaced = [&](std::string_view by) {
+    return node.Json(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": )" + std::string(by) +
+                     "}]}");
+  };
+  EXPECT_EQ(replaced(R"({"a": 1})"), R"({"n":1,"nModified":1,"ok":1.0})");
+  EXPECT_EQ(replaced(R"({"_id": 1, "a": 1})"), R"({"n":1,"nModified":0,"ok":1.0})");
+  EXPECT_EQ(replaced(R"({"a": 1, "_id": 1})"), R"({"n":1,"nModified":1,"ok":1.0})");
+  EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":1,"a":1}])");
+}
+
 TEST(Near, WithoutAnIndexNamesTheField) {
   Node node;
   node.Run(R"({"insert": "c", "documents": [{"_id": 1, "at": [1, 2]}]})");

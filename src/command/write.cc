@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "command/write_concern.h"
 #include "engine/bulk_write.h"
 #include "request/crud.h"
 
@@ -51,6 +52,11 @@ void AppendRetried(Invocation& i, const std::vector<int32_t>& retried) {
   i.reply().End();
 }
 
+// What the reply tells of a write: nothing of one that the client does not want to know about.
+engine::WriteResult Told(const Invocation& i, engine::WriteResult result) {
+  return IsUnacknowledged(i.call.generic.write_concern) ? engine::WriteResult() : std::move(result);
+}
+
 // The namespace a client writes to. Only the server itself writes to system.profile.
 Result<std::string> WrittenNamespace(Invocation& i, std::string_view collection) {
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection));
@@ -66,6 +72,7 @@ Status RunInsert(Invocation& i) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::Insert(i.operation, ns, request));
   i.call.summary.inserted = result.n;
+  result = Told(i, std::move(result));
   AppendCount(&i.reply(), "n", result.n);
   AppendErrors(i, result);
   AppendRetried(i, result.retried);
@@ -76,6 +83,7 @@ Status RunUpdate(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::UpdateRequest::Parse(i.body(), i.call.request.sequences));
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::UpdateMany(i.operation, ns, request, &i.call.summary));
+  result = Told(i, std::move(result));
   AppendCount(&i.reply(), "n", result.n);
   AppendCount(&i.reply(), "nModified", result.modified);
   if (!result.upserted.empty()) {
@@ -98,6 +106,7 @@ Status RunDelete(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::DeleteRequest::Parse(i.body(), i.call.request.sequences));
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::DeleteMany(i.operation, ns, request, &i.call.summary));
+  result = Told(i, std::move(result));
   AppendCount(&i.reply(), "n", result.n);
   AppendErrors(i, result);
   AppendRetried(i, result.retried);

@@ -12,6 +12,10 @@ kv::Durability DurabilityOf(const request::WriteConcern& concern) {
   return disk ? kv::Durability::kDisk : kv::Durability::kProcess;
 }
 
+bool IsUnacknowledged(const request::WriteConcern& concern) {
+  return concern.w.is_number() && bson::ClampedInt64(concern.w) == 0 && !concern.journal;
+}
+
 void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder* reply) {
   int code = 0;
   std::string message;

@@ -12,6 +12,9 @@ namespace quire::command {
 // j: true and w: "majority" wait for the disk; anything else for the process only.
 kv::Durability DurabilityOf(const request::WriteConcern& concern);
 
+// w: 0 without j: true: the client does not want to know what became of the write.
+bool IsUnacknowledged(const request::WriteConcern& concern);
+
 // Appends writeConcernError when one member cannot satisfy the concern.
 void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder* reply);
 

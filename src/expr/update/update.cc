@@ -52,6 +52,10 @@ Result<Outcome> FinishWhole(bson::View document, bson::View result, bool inserti
                   "altered to _id: " +
                       bson::ToJson(new_id.value()));
   }
+  Outcome outcome;
+  if (result.bytes() == document.bytes()) {
+    return outcome;
+  }
   bson::Builder builder(out);
   if (old_id.present() && !new_id.present()) {
     builder.Append(old_id);
@@ -60,11 +64,6 @@ Result<Outcome> FinishWhole(bson::View document, bson::View result, bool inserti
   builder.Close();
   MoveIdFirst(out, start);
   bson::View made(out->data() + start);
-  Outcome outcome;
-  if (made.bytes() == document.bytes()) {
-    out->resize(start);
-    return outcome;
-  }
   Status checked = CheckSize(made.size(), inserting);
   if (checked.ok()) {
     checked = CheckDepth(bson::Value(made), 0);

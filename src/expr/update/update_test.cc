@@ -258,7 +258,8 @@ TEST(Update, ReplacementsAndPipelines) {
   const Case kCases[] = {
       {"{_id: 1, a: 1}", "{b: 2}", "{_id: 1, b: 2}"},
       {"{_id: 1, a: 1}", "{b: 2, _id: 1}", "{_id: 1, b: 2}"},
-      {"{_id: 1, a: 1}", "{a: 1}", "same"},
+      {"{_id: 1, a: 1}", "{a: 1}", "{_id: 1, a: 1}"},
+      {"{_id: 1, a: 1}", "{_id: 1, a: 1}", "same"},
       {"{_id: 1, a: 1}", "{_id: 2}", "", 66},
       {"{_id: 1, a: 1}", "{u: [{$set: {b: '$a', c: {$add: ['$a', 1]}}}]}",
        "{_id: 1, a: 1, b: 1, c: 2}"},
