@@ -116,8 +116,6 @@ bool FindSystemValue(std::string_view name, const Context& context, Value* value
     *value = Value(context.now);
   } else if (name == "CLUSTER_TIME") {
     *value = Value(context.cluster_time);
-  } else if (name == "DESCEND" || name == "PRUNE" || name == "KEEP") {
-    *value = Value(name == "DESCEND" ? "descend" : name == "PRUNE" ? "prune" : "keep");
   } else {
     for (const auto& [let_name, let_value] : context.let) {
       if (let_name == name) {
@@ -212,7 +210,7 @@ Result<std::vector<std::string>> ParsePath(std::string_view path) {
     }
     parts.emplace_back(part);
     if (parts.size() > kMaxComponents) {
-      return Status(5984700, "FieldPath is too long");
+      return Status(kOverflow, "FieldPath is too long");
     }
     if (dot == std::string_view::npos) {
       return parts;

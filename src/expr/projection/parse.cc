@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/match/node.h"
+#include "expr/projection/add_fields.h"
 #include "expr/projection/tree_internal.h"
 
 namespace quire::expr {
@@ -99,7 +100,7 @@ Status Parser::ParseFlag(const std::string& path, bool include) {
 
 // `path` without its last ".$".
 Status Parser::ParsePositional(std::string_view path, const bson::Element& element) {
-  RETURN_IF_ERROR(CheckPath(path));
+  RETURN_IF_ERROR(CheckFieldPath(path));
   if (element.type() == bson::Type::kDocument) {
     return Status(31271, "positional projection cannot be used with an expression or sub object");
   }
@@ -213,7 +214,7 @@ Status Parser::ParseElemMatch(const std::string& path, const bson::Element& elem
 Status Parser::ParseOperator(const std::string& path, const bson::Element& element,
                              const bson::Element& op) {
   if (element.value().AsDocument().Count() > 1) {
-    return CheckPath(op.name());
+    return Status(16410, "FieldPath field names may not start with '$': " + std::string(op.name()));
   }
   if (op.name() == "$elemMatch") {
     if (policy_ == Policy::kFind) {
@@ -252,20 +253,19 @@ Status Parser::ParseObject(const std::string& path, const bson::Element& element
 
 Status Parser::ParseField(const std::string& path, const bson::Element& element) {
   bool positional = path.ends_with(".$");
-  if (positional || path == "$" || path.find(".$.") != path.npos) {
+  if (positional || path.find(".$.") != path.npos) {
     if (policy_ != Policy::kFind) {
       return Status(31324, "Cannot use positional projection in aggregation projection");
     }
     std::string_view before = std::string_view(path).substr(0, path.size() - 2);
     if (!positional || before.ends_with(".$") || before.find(".$.") != before.npos) {
-      return path == "$" ? CheckPath(path)
-                         : Status(31394,
-                                  "As of 4.4, it's illegal to specify positional operator in the "
-                                  "middle of a path.");
+      return Status(31394,
+                    "As of 4.4, it's illegal to specify positional operator in the middle of a "
+                    "path.");
     }
     return ParsePositional(before, element);
   }
-  RETURN_IF_ERROR(CheckPath(path));
+  RETURN_IF_ERROR(CheckFieldPath(path));
   Value value = element.value();
   if (value.is_document()) {
     return ParseObject(path, element);

@@ -56,6 +56,19 @@ TEST(Projection, InclusionAndExclusion) {
   for (const Case& c : cases) Check(c);
 }
 
+TEST(Projection, FieldsOfReferencesMayBeNamed) {
+  const char* doc = R"({"r": {"$ref": "c", "$id": 5, "$db": "d"}})";
+  const Case cases[] = {
+      {R"({"r.$id": 1})", doc, R"({"r": {"$id": 5}})"},
+      {R"({"r.$ref": 0, "r.$db": 0})", doc, R"({"r": {"$id": 5}})"},
+      {R"({"$ref": "$r.$ref"})", doc, R"({"$ref": "c"})"},
+  };
+  for (const Case& c : cases) {
+    Check(c);
+    Check(c, Projection::Policy::kAggregate);
+  }
+}
+
 TEST(Projection, ArrayOperators) {
   const char* doc = R"({"_id": 1, "k": "x", "c": [1, 2, 3, 4, 5]})";
   const Case cases[] = {
@@ -128,6 +141,8 @@ TEST(Projection, ParseErrors) {
       {R"({"a": 0, "b": "x"})", 31310},
       {R"({"a": 0, "b": {"$add": [1, 1]}})", 31252},
       {"{}", 51272, Projection::Policy::kAggregate},
+      {R"({"$": 1})", 16410},
+      {R"({"$": 1})", 16410, Projection::Policy::kAggregate},
       {R"({"a.$": 1})", 31324, Projection::Policy::kAggregate},
       {R"({"a": {"$elemMatch": {"b": 1}}})", 168, Projection::Policy::kAggregate},
   };
@@ -136,6 +151,19 @@ TEST(Projection, ParseErrors) {
     auto projection = Projection::Parse(Json(c.spec), c.policy, &context);
     EXPECT_EQ(projection.status().code(), c.code)
         << c.spec << " " << projection.status().ToString();
+  }
+}
+
+TEST(Projection, PathsHaveAnEnd) {
+  std::string path = "a";
+  for (int i = 1; i < 200; ++i) {
+    path += ".a";
+  }
+  Context context;
+  for (auto [steps, code] : {std::pair(path, 0), std::pair(path + ".a", 15)}) {
+    auto projection = Projection::Parse(Json(R"({")" + steps + R"(": 1})"),
+                                        Projection::Policy::kAggregate, &context);
+    EXPECT_EQ(projection.status().code(), code);
   }
 }
 

@@ -6,46 +6,9 @@
 namespace quire::expr::projection {
 namespace {
 
-constexpr size_t kMaxParts = 200;
 constexpr size_t kLinearSearch = 8;
 
-Status CheckPart(std::string_view part) {
-  if (part.empty()) {
-    return Status(15998, "FieldPath field names may not be empty strings.");
-  }
-  if (part.starts_with('$')) {
-    return Status(16410,
-                  "FieldPath field names may not start with '$'. Consider using $getField "
-                  "or $setField.");
-  }
-  if (part.find('\0') != part.npos) {
-    return Status(16411, "FieldPath field names may not contain null bytes.");
-  }
-  return Status::Ok();
-}
-
 }  // namespace
-
-Status CheckPath(std::string_view path) {
-  if (path.empty()) {
-    return Status(40352, "FieldPath cannot be constructed with empty string");
-  }
-  if (path.ends_with('.')) {
-    return Status(40353, "FieldPath must not end with a '.'.");
-  }
-  size_t parts = 0;
-  while (true) {
-    size_t dot = path.find('.');
-    RETURN_IF_ERROR(CheckPart(path.substr(0, dot)));
-    if (++parts > kMaxParts) {
-      return Status(5984700, "FieldPath is too long");
-    }
-    if (dot == path.npos) {
-      return Status::Ok();
-    }
-    path.remove_prefix(dot + 1);
-  }
-}
 
 Child* TreeNode::FindOrNull(std::string_view name) {
   size_t position;

@@ -68,9 +68,6 @@ class TreeNode {
   bool computes_ = false;
 };
 
-// The dotted path is one a projection may have. Errors 40352, 40353, 15998, 16410, 16411.
-Status CheckPath(std::string_view path);
-
 // What applying needs to know about the document at hand.
 struct ApplyState {
   Mode mode = Mode::kInclusion;
