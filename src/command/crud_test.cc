@@ -368,5 +368,18 @@ TEST(Near, WithoutAnIndexNamesTheField) {
       << unlimited["errmsg"].AsString();
 }
 
+TEST(Near, AMatchThatSaysNothingMayComeFirst) {
+  Node node;
+  node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"at": "2d"}, "name": "at"}]})");
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "at": [0, 3]}]})");
+  auto stages = [](std::string_view before) {
+    return R"({"aggregate": "c", "cursor": {}, "pipeline": [)" + std::string(before) +
+           R"({"$geoNear": {"near": [0, 0], "distanceField": "d"}}, {"$project": {"d": 1}}]})";
+  };
+  EXPECT_EQ(node.Batch(stages("")), R"([{"_id":1,"d":3.0}])");
+  EXPECT_EQ(node.Batch(stages(R"({"$match": {}}, {"$match": {}}, )")), R"([{"_id":1,"d":3.0}])");
+  EXPECT_EQ(node.Code(stages(R"({"$match": {"_id": 1}}, )")), 40603);
+}
+
 }  // namespace
 }  // namespace quire::command

@@ -2,6 +2,7 @@
 #include "plan/pipeline.h"
 
 #include <algorithm>
+#include <span>
 
 #include "exec/timed.h"
 #include "plan/lower.h"
@@ -133,6 +134,24 @@ Status CheckText(const Stages& stages) {
   return Status::Ok();
 }
 
+// $geoNear comes first once every $match before it that says nothing is gone: drops those, and
+// gives their number.
+size_t DropEmptyMatches(std::span<const StageRow* const> rows, Stages* stages) {
+  auto is_empty_match = [](const StagePtr& stage) {
+    const auto* match = dynamic_cast<const MatchStage*>(stage.get());
+    return match != nullptr && match->filter().empty();
+  };
+  size_t empty = 0;
+  while (empty < stages->size() && is_empty_match((*stages)[empty])) {
+    ++empty;
+  }
+  if (empty == rows.size() || rows[empty]->name != "$geoNear") {
+    return 0;
+  }
+  stages->erase(stages->begin(), stages->begin() + static_cast<ptrdiff_t>(empty));
+  return empty;
+}
+
 // {aggregate: 1} needs a stage that makes its own documents.
 Status CheckCollectionless(const std::vector<const StageRow*>& rows,
                            const PipelineOptions& options) {
@@ -152,7 +171,7 @@ Status CheckCollectionless(const std::vector<const StageRow*>& rows,
                 "{aggregate: 1} is not valid for '" + first + "'; a collection is required.");
 }
 
-Status CheckPosition(const std::vector<const StageRow*>& rows, size_t view_stages) {
+Status CheckPosition(std::span<const StageRow* const> rows, size_t view_stages) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (((rows[i]->flags & kFirst) && i > 0) || ((rows[i]->flags & kLeads) && i > view_stages)) {
       return Status(rows[i]->not_first,
@@ -217,7 +236,8 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
     }
   }
   RETURN_IF_ERROR(CheckCollectionless(rows, options));
-  RETURN_IF_ERROR(CheckPosition(rows, options.view_stages));
+  size_t dropped = DropEmptyMatches(rows, &stages);
+  RETURN_IF_ERROR(CheckPosition(std::span(rows).subspan(dropped), options.view_stages));
   RETURN_IF_ERROR(CheckChangeStream(rows, pipeline));
   RETURN_IF_ERROR(CheckScoreDetails(pipeline));
   RETURN_IF_ERROR(CheckText(stages));

@@ -174,6 +174,7 @@ TEST(Pipeline, Grouping) {
       {"[{$group: {_id: 1, 'a.b': {$sum: 1}}}]", "", 40235},
       {"[{$group: {_id: 1, a: 5}}]", "", 40234},
       {"[{$bucket: {groupBy: '$n', boundaries: [4, 0]}}]", "", 40194},
+      {"[{$bucket: {groupBy: '$n', boundaries: [0, '$$NOW']}}]", "", 40191},
       {"[{$facet: {a: [{$out: 'x'}]}}]", "", 40600},
       {"[{$facet: {}}]", "", 40169},
   };
@@ -242,6 +243,8 @@ TEST(Pipeline, Windows) {
        "[{_id: 3, d: null}, {_id: 2, d: -0.5}, {_id: 1, d: -0.5}, {_id: 4, d: 0.75}]"},
       {"[{$setWindowFields: {output: {s: {$sum: 1, window: {documents: [-1, 0]}}}}}]", "", 5339901},
       {"[{$setWindowFields: {sortBy: {n: 1}, output: {s: {$nope: 1}}}}]", "", 9},
+      {"[{$setWindowFields: {sortBy: {n: 1}, output: {s: {$sum: 1, x: 1}}}}]", "", 9},
+      {"[{$setWindowFields: {sortBy: {n: 1}, output: {s: {$rank: {}, x: 1}}}}]", "", 5371601},
       {"[{$densify: {field: 'n', range: {step: 2, bounds: [1, 6]}}}, {$project: {_id: 0, n: 1}}]",
        "[{n: 1}, {n: 3}, {n: 5}, {n: 9}]"},
       {"[{$densify: {field: 'n', range: {step: 4, bounds: 'full'}}}, {$project: {n: 1}}]",

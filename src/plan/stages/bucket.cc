@@ -5,6 +5,7 @@
 #include "bson/number.h"
 #include "exec/bucket_auto.h"
 #include "exec/preferred_numbers.h"
+#include "expr/agg/variable_name.h"
 #include "expr/collation/collator.h"
 #include "plan/stages/group_internal.h"
 #include "plan/stages/stage_internal.h"
@@ -67,12 +68,12 @@ Result<BucketSpec> ReadBucketSpec(const bson::Value& spec) {
   return read;
 }
 
-// The value of an expression that must be constant.
+// The value of an expression that must be constant; what the clock says is not.
 Result<bson::OwnedValue> ConstantOf(const bson::Value& spec, int code, std::string_view what,
                                     const expr::Context* context) {
   ASSIGN_OR_RETURN(auto expression, ParseExpression(spec, context));
   const bson::Value* constant = expression->constant();
-  if (!constant) {
+  if (!constant || expr::agg::NamesClock(spec)) {
     return Status(code, "The $bucket '" + std::string(what) +
                             "' must be constant values, but found: " + bson::ToJson(spec));
   }

@@ -156,6 +156,12 @@ Status WindowStage::ParseSortBy(const bson::Value& value, const StageContext& co
   return Status::Ok();
 }
 
+// Ranks take nothing beside themselves.
+bool IsRank(const bson::Element& function) {
+  return function.present() && (function.name() == "$rank" || function.name() == "$denseRank" ||
+                                function.name() == "$documentNumber");
+}
+
 Status WindowStage::ParseOutput(const bson::Element& field) {
   RETURN_IF_ERROR(expr::CheckFieldPath(field.name()));
   if (field.type() != bson::Type::kDocument) {
@@ -170,7 +176,7 @@ Status WindowStage::ParseOutput(const bson::Element& field) {
     } else if (!part.name().empty() && part.name()[0] == '$' && !function.present()) {
       function = part;
     } else {
-      return Status(kFailedToParse,
+      return Status(IsRank(function) ? 5371601 : kFailedToParse,
                     "Window function found an unknown argument: " + std::string(part.name()));
     }
   }
