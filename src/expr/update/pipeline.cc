@@ -6,6 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/projection/add_fields.h"
+#include "expr/projection/fill.h"
 #include "expr/projection/projection.h"
 #include "expr/projection/stage_spec.h"
 #include "expr/update/kinds_internal.h"
@@ -140,7 +141,6 @@ constexpr std::string_view kRefusedStages[] = {
     "$sample",
     "$redact",
     "$densify",
-    "$fill",
     "$documents",
     "$geoNear",
     "$setWindowFields",
@@ -166,6 +166,8 @@ class PipelineUpdate : public Update {
                         std::string* out) const override;
 
  private:
+  Status ParseStages(bson::View stages);
+
   bson::Document spec_;
   Context context_;  // the command's, with the constants as variables
   std::vector<StagePtr> stages_;
@@ -179,7 +181,11 @@ Status PipelineUpdate::Parse(bson::View stages, const ParseOptions& options,
   for (const bson::Element& constant : options.constants) {
     context_.let.emplace(context_.let.begin(), constant.name(), bson::OwnedValue(constant.value()));
   }
-  for (const bson::Element& element : spec_.view()) {
+  return ParseStages(spec_);
+}
+
+Status PipelineUpdate::ParseStages(bson::View stages) {
+  for (const bson::Element& element : stages) {
     if (element.type() != bson::Type::kDocument) {
       return Status(kTypeMismatch, "Each element of the 'pipeline' array must be an object");
     }
@@ -188,6 +194,11 @@ Status PipelineUpdate::Parse(bson::View stages, const ParseOptions& options,
       return Status(40323, "A pipeline stage specification object must contain exactly one field.");
     }
     std::string name(stage.front().name());
+    if (name == "$fill") {
+      ASSIGN_OR_RETURN(bson::Document meant, StagesOfFill(stage.front().value()));
+      RETURN_IF_ERROR(ParseStages(meant));
+      continue;
+    }
     const auto* row = std::find_if(std::begin(kStages), std::end(kStages),
                                    [&](const StageRow& r) { return r.name == name; });
     if (row == std::end(kStages)) {

@@ -10,6 +10,7 @@
 #include "exec/redact.h"
 #include "exec/replace_root.h"
 #include "exec/unary.h"
+#include "expr/projection/fill.h"
 #include "expr/projection/stage_spec.h"
 #include "plan/stages/reshape_internal.h"
 #include "plan/stages/stage_internal.h"
@@ -203,6 +204,10 @@ Result<Stages> ParseAddFields(const bson::Element& spec, const StageContext& con
 }
 Result<Stages> ParseReplaceRoot(const bson::Element& spec, const StageContext& context) {
   return MakeStage<ReplaceRootStage>(spec, context);
+}
+Result<Stages> ParseFill(const bson::Element& spec, const StageContext& context) {
+  ASSIGN_OR_RETURN(bson::Document meant, expr::StagesOfFill(spec.value()));
+  return ParseDesugared(meant, context);
 }
 Result<Stages> ParseRedact(const bson::Element& spec, const StageContext& context) {
   return MakeStage<RedactStage>(spec, context);

@@ -32,7 +32,7 @@ ParseStageFunction ParseGeoNear;                                   // geo_near.c
 ParseStageFunction ParseOut, ParseMerge;                           // sink.cc
 ParseStageFunction ParseSetWindowFields;                           // window.cc
 ParseStageFunction ParseDensify;                                   // densify.cc
-ParseStageFunction ParseFill;                                      // fill.cc
+ParseStageFunction ParseFill;                                      // reshape.cc
 ParseStageFunction ParseMapReduce;                                 // map_reduce.cc
 
 ParseStageFunction ParseSplitLargeEvent;  // source.cc

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// $fill, which becomes $setWindowFields (methods) and $addFields (values).
-#include "expr/projection/add_fields.h"
-#include "plan/stages/stage_internal.h"
+#include "expr/projection/fill.h"
 
-namespace quire::plan {
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "expr/projection/add_fields.h"
+
+namespace quire::expr {
 
 namespace {
+
+Status WrongType(std::string_view field, const bson::Value& value, std::string_view expected) {
+  return Status(kTypeMismatch, "BSON field '$fill." + std::string(field) + "' is the wrong type '" +
+                                   std::string(bson::TypeName(value.type())) +
+                                   "', expected type '" + std::string(expected) + "'");
+}
 
 struct FillSpec {
   bson::Value partition_by;
@@ -25,22 +33,22 @@ Result<FillSpec> ReadFill(const bson::Value& spec) {
     bson::Value value = field.value();
     if (field.name() == "partitionBy") {
       if (!value.is_document() && !value.is_string()) {
-        return WrongType("$fill.partitionBy", value, "object");
+        return WrongType("partitionBy", value, "object");
       }
       read.partition_by = value;
     } else if (field.name() == "partitionByFields") {
       if (!value.is_array()) {
-        return WrongType("$fill.partitionByFields", value, "array");
+        return WrongType("partitionByFields", value, "array");
       }
       read.partition_fields = value;
     } else if (field.name() == "sortBy") {
       if (!value.is_document()) {
-        return WrongType("$fill.sortBy", value, "object");
+        return WrongType("sortBy", value, "object");
       }
       read.sort_by = value;
     } else if (field.name() == "output") {
       if (!value.is_document()) {
-        return WrongType("$fill.output", value, "object");
+        return WrongType("output", value, "object");
       }
       read.output = value;
     } else {
@@ -69,13 +77,13 @@ Status AppendPartition(const FillSpec& read, bson::Builder* out) {
   out->BeginDocument("partitionBy");
   for (const bson::Element& field : read.partition_fields.AsArray()) {
     if (field.type() != bson::Type::kString) {
-      return WrongType("$fill.partitionByFields", field.value(), "string");
+      return WrongType("partitionByFields", field.value(), "string");
     }
     std::string path(field.value().AsString());
     if (!path.empty() && path[0] == '$') {
       return Status(6050201, "Field path in 'partitionByFields' must not be prefixed with $");
     }
-    RETURN_IF_ERROR(expr::CheckFieldPath(path));
+    RETURN_IF_ERROR(CheckFieldPath(path));
     std::string key = path;
     for (char& c : key) {
       c = c == '.' ? '_' : c;
@@ -117,12 +125,12 @@ Status AppendOutput(const bson::Element& field, const FillSpec& read, bson::Buil
 
 }  // namespace
 
-Result<Stages> ParseFill(const bson::Element& spec, const StageContext& context) {
-  ASSIGN_OR_RETURN(FillSpec read, ReadFill(spec.value()));
+Result<bson::Document> StagesOfFill(const bson::Value& spec) {
+  ASSIGN_OR_RETURN(FillSpec read, ReadFill(spec));
   bson::Builder methods;
   bson::Builder values;
   for (const bson::Element& field : read.output.AsDocument()) {
-    RETURN_IF_ERROR(expr::CheckFieldPath(field.name()));
+    RETURN_IF_ERROR(CheckFieldPath(field.name()));
     RETURN_IF_ERROR(AppendOutput(field, read, &methods, &values));
   }
   bson::Document method_fields = methods.Finish();
@@ -138,7 +146,7 @@ Result<Stages> ParseFill(const bson::Element& spec, const StageContext& context)
   if (!value_fields.empty()) {
     stages.PushDocument().Append("$addFields", value_fields).End();
   }
-  return ParseDesugared(stages.Finish(), context);
+  return stages.Finish();
 }
 
-}  // namespace quire::plan
+}  // namespace quire::expr
