@@ -138,13 +138,13 @@ Outcome Dispatcher::Run(Client& client, const Request& request, std::string* rep
 Status Dispatcher::RunRow(size_t index, Call& call) {
   uint32_t flags = call.command.flags;
   ASSIGN_OR_RETURN(call.generic, ReadGeneric(call.command.name, call.body));
-  if (call.generic.in_transaction() && !(flags & kInTransaction)) {
-    return {kOperationNotSupportedInTransaction,
-            "Cannot run '" + std::string(call.command.name) + "' in a multi-document transaction."};
-  }
   if ((flags & kAdminOnly) && call.database != "admin") {
     return {kUnauthorized,
             std::string(call.command.name) + " may only be run against the admin database."};
+  }
+  if (call.generic.in_transaction() && !(flags & kInTransaction)) {
+    return {kOperationNotSupportedInTransaction,
+            "Cannot run '" + std::string(call.command.name) + "' in a multi-document transaction."};
   }
   const std::string_view level = call.generic.read_concern_level;
   const bool takes_level = level.empty() || level == "local" ||
