@@ -212,4 +212,8 @@ std::string DoubleText(double d) {
   return out.find_first_of(".e") == std::string::npos ? out + ".0" : out;
 }
 
+std::string TimestampText(Timestamp time) {
+  return "Timestamp(" + std::to_string(time.seconds) + ", " + std::to_string(time.increment) + ")";
+}
+
 }  // namespace quire::bson

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The texts that extended JSON puts values into: base64, ISO 8601 dates, doubles.
+// The texts of values: base64, ISO 8601 dates and doubles as extended JSON has them, timestamps.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "quire/bson.h"
 
 namespace quire::bson {
 
@@ -23,5 +25,8 @@ std::optional<int64_t> FromIsoDate(std::string_view text);
 // The shortest text that reads back as the same double and shows it is one: "1.0", "1e+300",
 // "NaN", "-Infinity".
 std::string DoubleText(double d);
+
+// "Timestamp(1700000000, 1)", as scripts and messages show it.
+std::string TimestampText(Timestamp time);
 
 }  // namespace quire::bson

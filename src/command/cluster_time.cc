@@ -5,19 +5,12 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/text_forms.h"
 #include "request/fields.h"
 
 namespace quire::command {
 
 namespace {
-
-std::string Text(bson::Timestamp time) {
-  return "Timestamp(" + std::to_string(time.seconds) + ", " + std::to_string(time.increment) + ")";
-}
-
-bool IsLater(bson::Timestamp a, bson::Timestamp b) {
-  return store::PackTime(a) > store::PackTime(b);
-}
 
 Result<bson::Timestamp> ReadClusterTime(bson::View fields) {
   constexpr std::string_view kName = "$clusterTime";
@@ -47,7 +40,7 @@ Status TakeClusterTime(const request::Call& call, bool trusted, engine::Engine& 
     return request::WrongType(call.command.name, given, "object");
   }
   ASSIGN_OR_RETURN(bson::Timestamp time, ReadClusterTime(given.value().AsDocument()));
-  if (!IsLater(time, engine.clock().Now())) {
+  if (time <= engine.clock().Now()) {
     return Status::Ok();
   }
   constexpr uint64_t kMostAhead = 365 * 24 * 60 * 60;
@@ -72,12 +65,12 @@ Status CheckReadTimes(const request::Generic& generic, engine::Engine& engine) {
   for (std::string_view name : {"afterClusterTime", "atClusterTime"}) {
     bson::Value time = generic.read_concern[name];
     bson::Timestamp now = engine.clock().Now();
-    if (time.type() == bson::Type::kTimestamp && IsLater(time.AsTimestamp(), now)) {
+    if (time.type() == bson::Type::kTimestamp && time.AsTimestamp() > now) {
       return {kInvalidOptions, "readConcern " + std::string(name) +
                                    " value must not be greater than the current clusterTime. "
                                    "Requested clusterTime: " +
-                                   Text(time.AsTimestamp()) +
-                                   "; current clusterTime: " + Text(now)};
+                                   bson::TimestampText(time.AsTimestamp()) +
+                                   "; current clusterTime: " + bson::TimestampText(now)};
     }
   }
   return Status::Ok();

@@ -327,9 +327,7 @@ bool TimestampToString(JSContext* cx, unsigned argc, JS::Value* vp) {
   JS::CallArgs args = JS::CallArgsFromVp(argc, vp);
   std::string bytes;
   Value self = Self(cx, args, Type::kTimestamp, &bytes);
-  return !self.missing() && Return(cx, args,
-                                   "Timestamp(" + std::to_string(self.AsTimestamp().seconds) +
-                                       ", " + std::to_string(self.AsTimestamp().increment) + ")");
+  return !self.missing() && Return(cx, args, bson::TimestampText(self.AsTimestamp()));
 }
 
 // ------------------------------------------------------------------ BinData

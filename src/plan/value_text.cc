@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "bson/decimal.h"
+#include "bson/text_forms.h"
 #include "plan/interval.h"
 
 namespace quire::plan {
@@ -92,8 +93,7 @@ std::string ValueText(const bson::Value& value) {
     case bson::Type::kInt64:
       return std::to_string(value.AsInt64());
     case bson::Type::kTimestamp:
-      return "Timestamp(" + std::to_string(value.AsTimestamp().seconds) + ", " +
-             std::to_string(value.AsTimestamp().increment) + ")";
+      return bson::TimestampText(value.AsTimestamp());
     case bson::Type::kDecimal128:
       return bson::decimal::ToString(value.AsDecimal());
     case bson::Type::kMaxKey:
