@@ -283,6 +283,23 @@ TEST(ChangeStream, ExpandedEventsTellOfViews) {
   EXPECT_EQ(plain.Types() + elsewhere.Types() + alone.Types(), "");
 }
 
+TEST(ChangeStream, DroppingAllViewsIsOneDrop) {
+  Node node;
+  node.Run(R"({"create": "c"})");
+  node.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");
+  node.Run(R"({"create": "w", "viewOn": "c", "pipeline": []})");
+  Watcher stream(node, R"([{"$changeStream": {"showExpandedEvents": true}}])", "1");
+  Watcher all(
+      node, R"([{"$changeStream": {"showExpandedEvents": true, "showSystemEvents": true}}])", "1");
+  ASSERT_EQ(node.Code(R"({"drop": "system.views"})"), 0);
+  EXPECT_EQ(stream.Types(), "");
+  auto names = [](bson::View e) { return std::string(e["ns"].AsDocument()["coll"].AsString()); };
+  EXPECT_EQ(all.Events(names), "system.views");
+  EXPECT_EQ(all.last()["operationType"].AsString(), "drop");
+  EXPECT_EQ(node.Code(R"({"drop": "system.views"})"), 0) << "MongoDB 7 drops what is not there";
+  EXPECT_EQ(all.Types(), "");
+}
+
 TEST(Oplog, ShowsViewsAsDocumentsOfSystemViews) {
   Node node;
   node.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");

@@ -261,27 +261,10 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
   return same ? Status::Ok() : made;
 }
 
-namespace {
-
-// system.views is where a database's views are: with it go all of them.
-Status DropViews(const Operation& operation, std::string_view database) {
-  store::Catalog& catalog = operation.engine.catalog();
-  bool found = false;
-  for (const auto& info : catalog.snapshot()->InDatabase(database)) {
-    if (info->is_view() && !info->is_oplog) {
-      found = true;
-      RETURN_IF_ERROR(catalog.Drop(info->ns(), operation.durability));
-    }
-  }
-  return found ? Status::Ok() : Status(kNamespaceNotFound, "ns not found");
-}
-
-}  // namespace
-
 Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes) {
   if (auto [database, name] = Split(ns); name == "system.views") {
     *indexes = 1;
-    return DropViews(operation, database);
+    return operation.engine.catalog().DropViews(database, operation.durability);
   }
   store::CollectionPtr collection = operation.engine.catalog().Find(ns);
   *indexes = collection ? CountIndexes(*collection) : 0;

@@ -503,17 +503,21 @@ Status Catalog::Drop(std::string_view ns, kv::Durability durability) {
   if (info == nullptr) {
     return NotFound(ns);
   }
-  RETURN_IF_ERROR(CheckNotOplog(*info));
-  Closed closed(*info);
-  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
-  RETURN_IF_ERROR(txn->Delete(MetaKey('C', ns)));
-  RETURN_IF_ERROR(MarkDropped(*txn, *info));
-  ChangeBuffer changes;
-  info->is_view() ? LogDropView(*info, &changes) : LogDrop(*info, &changes);
-  RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
-  Publish({std::string(ns)}, {});
-  Retire(*info);
-  return Status::Ok();
+  return DropAll({info}, durability, [&](ChangeBuffer* changes) {
+    info->is_view() ? LogDropView(*info, changes) : LogDrop(*info, changes);
+  });
+}
+
+Status Catalog::DropViews(std::string_view database, kv::Durability durability) {
+  std::lock_guard lock(change_mutex_);
+  std::vector<CollectionPtr> views = snapshot()->InDatabase(database);
+  std::erase_if(views, [](const auto& info) { return !info->is_view() || info->is_oplog; });
+  if (views.empty()) {
+    return NotFound(std::string(database) + ".system.views");
+  }
+  return DropAll(views, durability, [&](ChangeBuffer* changes) {
+    LogDropViews(database, std::ssize(views), changes);
+  });
 }
 
 Status Catalog::DropDatabase(std::string_view database, kv::Durability durability) {
@@ -522,9 +526,18 @@ Status Catalog::DropDatabase(std::string_view database, kv::Durability durabilit
   if (all.empty()) {
     return Status::Ok();
   }
+  return DropAll(all, durability, [&](ChangeBuffer* changes) {
+    for (const CollectionPtr& info : all) {
+      LogDrop(*info, changes);
+    }
+    LogDropDatabase(database, changes);
+  });
+}
+
+Status Catalog::DropAll(const std::vector<CollectionPtr>& all, kv::Durability durability,
+                        const std::function<void(ChangeBuffer*)>& note) {
   std::vector<std::unique_ptr<Closed>> closed;
   std::vector<std::string> removed;
-  ChangeBuffer changes;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   for (const CollectionPtr& info : all) {
     RETURN_IF_ERROR(CheckNotOplog(*info));
@@ -532,9 +545,9 @@ Status Catalog::DropDatabase(std::string_view database, kv::Durability durabilit
     removed.push_back(info->ns());
     RETURN_IF_ERROR(txn->Delete(MetaKey('C', info->ns())));
     RETURN_IF_ERROR(MarkDropped(*txn, *info));
-    LogDrop(*info, &changes);
   }
-  LogDropDatabase(database, &changes);
+  ChangeBuffer changes;
+  note(&changes);
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish(removed, {});
   for (const CollectionPtr& info : all) {

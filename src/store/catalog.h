@@ -171,6 +171,8 @@ class Catalog {
                                bson::View id_index_spec, kv::Durability durability);
   // NamespaceNotFound when it is not there.
   Status Drop(std::string_view ns, kv::Durability durability);
+  // Drops the database's system.views, that is all its views. NamespaceNotFound without any.
+  Status DropViews(std::string_view database, kv::Durability durability);
   Status DropDatabase(std::string_view database, kv::Durability durability);
   Status Rename(std::string_view from, std::string_view to, bool drop_target,
                 kv::Durability durability);
@@ -220,6 +222,9 @@ class Catalog {
   // WriteConflict when a transaction keeps the name.
   Status CheckReserved(std::string_view ns) const;
   Status PutEntry(kv::Txn& txn, const CollectionInfo& info);
+  // Drops them in one change, of which `note` tells the log. REQUIRES: change_mutex_ is held.
+  Status DropAll(const std::vector<CollectionPtr>& all, kv::Durability durability,
+                 const std::function<void(ChangeBuffer*)>& note);
   static Status MarkDropped(kv::Txn& txn, const CollectionInfo& info);
   // Sets what depends on the collection's name: whether the change log is told.
   void SetLog(CollectionInfo* info);

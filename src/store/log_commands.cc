@@ -16,9 +16,9 @@ void Note(const CollectionInfo& info, bson::Builder* o, bson::View o2, ChangeBuf
   changes->Command(info.ns(), BytesOf(info.uuid), command, o2);
 }
 
-CollectionInfo ViewsOf(const CollectionInfo& view) {
+CollectionInfo ViewsOf(std::string_view database) {
   CollectionInfo views;
-  views.database = view.database;
+  views.database = database;
   views.name = "system.views";
   return views;
 }
@@ -34,22 +34,35 @@ bson::Document DefinitionOf(const CollectionInfo& view) {
 void LogCreateView(const CollectionInfo& view, ChangeBuffer* changes) {
   if (IsLogged(view.database, view.name)) {
     bson::Document definition = DefinitionOf(view);
-    changes->Insert(ViewsOf(view), definition);
+    changes->Insert(ViewsOf(view.database), definition);
   }
 }
 
 void LogModifyView(const CollectionInfo& view, ChangeBuffer* changes) {
   if (IsLogged(view.database, view.name)) {
     bson::Document definition = DefinitionOf(view);
-    changes->Update(ViewsOf(view), bson::View(), definition, {.replacement = true});
+    changes->Update(ViewsOf(view.database), bson::View(), definition, {.replacement = true});
   }
 }
 
 void LogDropView(const CollectionInfo& view, ChangeBuffer* changes) {
   if (IsLogged(view.database, view.name)) {
     bson::Document definition = DefinitionOf(view);
-    changes->Delete(ViewsOf(view), definition);
+    changes->Delete(ViewsOf(view.database), definition);
   }
+}
+
+void LogDropViews(std::string_view database, int64_t count, ChangeBuffer* changes) {
+  const CollectionInfo views = ViewsOf(database);
+  if (!IsLogged(database, views.name)) {
+    return;
+  }
+  bson::Builder o;
+  o.Append("drop", views.name);
+  bson::Builder o2;
+  o2.Append("numRecords", count);
+  bson::Document records = o2.Finish();
+  Note(views, &o, records, changes);
 }
 
 void LogCreate(const CollectionInfo& info, ChangeBuffer* changes) {
