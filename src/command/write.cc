@@ -57,13 +57,19 @@ engine::WriteResult Told(const Invocation& i, engine::WriteResult result) {
   return IsUnacknowledged(i.call.generic.write_concern) ? engine::WriteResult() : std::move(result);
 }
 
-// The namespace a client writes to. Only the server itself writes to system.profile.
+// Only the server itself writes to system.profile.
+Status CheckWritten(std::string_view ns) {
+  const std::string_view collection = ns.substr(ns.find('.') + 1);
+  return collection == "system.profile"
+             ? Status(kInvalidNamespace, "cannot write to " + std::string(ns))
+             : Status::Ok();
+}
+
+// The namespace a client writes to.
 Result<std::string> WrittenNamespace(Invocation& i, std::string_view collection) {
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection));
   i.call.summary.ns = ns;
-  if (collection == "system.profile") {
-    return Status(kInvalidNamespace, "cannot write to " + ns);
-  }
+  RETURN_IF_ERROR(CheckWritten(ns));
   return ns;
 }
 
@@ -166,6 +172,9 @@ void AppendBulkCounts(const std::vector<engine::BulkItem>& items, bson::Builder*
 Status RunBulkWrite(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::BulkWriteRequest::Parse(i.call.request));
   i.call.summary.ns = "admin.$cmd.bulkWrite";
+  for (const request::BulkTarget& target : request.targets) {
+    RETURN_IF_ERROR(CheckWritten(target.ns));
+  }
   ASSIGN_OR_RETURN(auto result, engine::BulkWrite(i.operation, request, &i.call.summary));
   std::vector<bson::Document> batch;
   for (const engine::BulkItem& item : result.items) {
