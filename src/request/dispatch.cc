@@ -172,4 +172,6 @@ Status Dispatcher::RunRow(size_t index, Call& call) {
 
 void Dispatcher::Disconnected(Client& client) { operations_.KillClient(client, kInterrupted); }
 
+void Dispatcher::Stopping() { operations_.KillAll(kInterruptedAtShutdown); }
+
 }  // namespace quire::request

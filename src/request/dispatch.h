@@ -152,6 +152,7 @@ class Dispatcher : public Handler {
 
   Outcome Run(Client& client, const Request& request, std::string* reply) override;
   void Disconnected(Client& client) override;
+  void Stopping() override;
 
   const std::vector<const CommandInfo*>& commands() const { return commands_; }
   Operations& operations() { return operations_; }

@@ -110,6 +110,8 @@ class Handler {
   virtual Outcome Run(Client& client, const Request& request, std::string* reply) = 0;
   // The client is gone: running work of it may stop.
   virtual void Disconnected(Client& client) = 0;
+  // The server is about to end: running work is to stop, and may still be answered.
+  virtual void Stopping() {}
 };
 
 }  // namespace quire::request

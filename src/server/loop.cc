@@ -104,6 +104,11 @@ void Loop::Stop() {
   wake_.notify_one();
   auto all_closed = [this] { return connections_.empty(); };
   if (!closed_.wait_for(lock, options_.grace, all_closed)) {
+    constexpr std::chrono::milliseconds kLastWords(1000);
+    lock.unlock();
+    shared_.handler->Stopping();
+    lock.lock();
+    closed_.wait_for(lock, std::min(options_.grace, kLastWords), all_closed);
     std::vector<std::shared_ptr<Connection>> rest;
     for (auto& [raw, connection] : connections_) {
       (void)shutdown(connection->fd(), SHUT_RDWR);

@@ -53,8 +53,9 @@ class Server {
   // Every address listened on, as in "127.0.0.1:27017".
   std::vector<std::string> addresses() const;
 
-  // Accepts nothing more, lets the requests in flight finish and be answered, closes every
-  // connection and returns when nothing runs any more. Not to be called from a Handler.
+  // Accepts nothing more, lets the requests in flight finish and be answered (with an error those
+  // that end only when asked to), closes every connection and returns when nothing runs any more.
+  // Not to be called from a Handler.
   void Stop();
 
  private:

@@ -22,9 +22,12 @@
 namespace quire::server {
 namespace {
 
-// Answers by the command's name; `block` waits until released.
+// Answers by the command's name; `block` waits until released, or until the server stops unless it
+// is deaf to that.
 class TestHandler : public request::Handler {
  public:
+  static constexpr int32_t kDeaf = 2;
+
   request::Outcome Run(request::Client& client, const request::Request& request,
                        std::string* reply) override {
     request::Outcome outcome;
@@ -35,7 +38,9 @@ class TestHandler : public request::Handler {
       std::unique_lock lock(mutex_);
       ++blocked_;
       changed_.notify_all();
-      changed_.wait(lock, [&] { return released_ || gone_.count(client.id()) != 0; });
+      const bool obeys = argument.AsInt32() != kDeaf;
+      changed_.wait(
+          lock, [&] { return released_ || (stopping_ && obeys) || gone_.count(client.id()) != 0; });
       --blocked_;
       changed_.notify_all();
     } else if (name == "large") {
@@ -98,6 +103,12 @@ class TestHandler : public request::Handler {
     changed_.notify_all();
   }
 
+  void Stopping() override {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+
   void WaitBlocked(int count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return blocked_ >= count; });
@@ -134,6 +145,7 @@ class TestHandler : public request::Handler {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool released_ = false;
+  bool stopping_ = false;
   bool hold_ = false;
   bool held_ = false;
   int blocked_ = 0;
@@ -584,10 +596,22 @@ TEST_F(ServerTest, StopEndsWhatDoesNotFinish) {
   options.grace = std::chrono::milliseconds(20);
   Start(options);
   Peer running(port());
-  running.Send(Frame(0, Command("block", 1)));
+  running.Send(Frame(0, Command("block", TestHandler::kDeaf)));
   handler_.WaitBlocked(1);
   server_->Stop();
   EXPECT_EQ(running.Receive(), "");
+}
+
+TEST_F(ServerTest, StopAnswersWhatEndsWhenAsked) {
+  Options options;
+  options.grace = std::chrono::milliseconds(20);
+  Start(options);
+  Peer running(port());
+  running.Send(Frame(0, Command("block", 1)));
+  handler_.WaitBlocked(1);
+  std::thread stop([&] { server_->Stop(); });
+  EXPECT_EQ(running.Reply()["ok"].AsDouble(), 1.0);
+  stop.join();
 }
 
 TEST_F(ServerTest, ConnectionLimit) {
