@@ -2,6 +2,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error_codes.h"
 #include "command/harness_test.h"
 
 namespace quire::command {
@@ -73,6 +74,24 @@ TEST(Transaction, ACollectionItCreatesIsGoneWhenItAborts) {
   EXPECT_EQ(node.Batch(R"({"listCollections": 1, "nameOnly": true})"), "[]");
   // The name is free again.
   EXPECT_EQ(node.Code(R"({"insert": "made", "documents": [{"_id": 1}]})"), 0);
+}
+
+TEST(Transaction, RefusesCollectionsChangedSinceItsStart) {
+  for (const char* change : {R"({"drop": "c"})", R"({"collMod": "c", "validationLevel": "off"})",
+                             R"({"create": "c"})"}) {
+    Node node;
+    ASSERT_EQ(node.Code(R"({"insert": "other", "documents": [{}]})"), 0);
+    if (std::string_view(change).find("create") == std::string_view::npos) {
+      ASSERT_EQ(node.Code(R"({"insert": "c", "documents": [{}]})"), 0);
+    }
+    Session session(&node, 'A');
+    session.Start();
+    ASSERT_EQ(session.Code(R"({"find": "other")"), 0);
+    ASSERT_EQ(node.Code(change), 0);
+    const bson::Document reply = session.Run(R"({"find": "c")");
+    EXPECT_EQ(reply["code"].AsInt32(), kSnapshotUnavailable) << change;
+    EXPECT_EQ(bson::ToJson(reply["errorLabels"]), R"(["TransientTransactionError"])") << change;
+  }
 }
 
 TEST(Transaction, KeepsOffTheProfileAndTheViews) {

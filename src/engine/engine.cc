@@ -114,16 +114,21 @@ Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
       return pending->info();
     }
   }
+  if (snapshot != nullptr) {
+    return snapshot->catalog->Find(ns);
+  }
   store::CollectionPtr now = engine.catalog().Find(ns);
-  if (now == nullptr || (!in_transaction && snapshot == nullptr)) {
+  if (!in_transaction) {
     return now;
   }
-  if (now->version > (in_transaction ? session->catalog() : snapshot->catalog)->version) {
-    Status changed(kSnapshotUnavailable,
-                   "Unable to read from a snapshot due to pending collection catalog changes; "
-                   "please retry the operation. Collection: " +
-                       std::string(ns));
-    return in_transaction ? WithLabel(changed, "TransientTransactionError") : changed;
+  const bool changed = now != nullptr ? now->version > session->catalog()->version
+                                      : session->catalog()->Find(ns) != nullptr;
+  if (changed) {
+    return WithLabel({kSnapshotUnavailable,
+                      "Unable to read from a snapshot due to pending collection catalog changes; "
+                      "please retry the operation. Collection: " +
+                          std::string(ns)},
+                     "TransientTransactionError");
   }
   return now;
 }

@@ -139,8 +139,9 @@ struct Operation {
                                                          : first_statement + i;
   }
 
-  // The collection as this operation may see it; null when there is none. In a transaction or with
-  // a snapshot a collection whose schema changed after its start gives SnapshotUnavailable.
+  // The collection as this operation may see it; null when there is none. With a snapshot it is as
+  // it was then, also when it was changed or dropped since; in a transaction one that was changed
+  // or dropped after its start gives SnapshotUnavailable.
   Result<store::CollectionPtr> Find(std::string_view ns) const;
   // A storage transaction for its reads, outside multi-document ones.
   Result<std::unique_ptr<store::Transaction>> BeginRead() const;

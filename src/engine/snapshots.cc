@@ -6,46 +6,42 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/text_forms.h"
 
 namespace quire::engine {
 
 namespace {
 
-using store::PackTime;
-
 constexpr size_t kMost = 1000;
-
-std::string Text(bson::Timestamp time) {
-  return "Timestamp(" + std::to_string(time.seconds) + ", " + std::to_string(time.increment) + ")";
-}
 
 }  // namespace
 
 Result<Snapshots::Kept> Snapshots::Take() {
-  // The catalog first: what it shows is in the snapshot taken after it.
   auto catalog = catalog_->snapshot();
   {
     std::lock_guard lock(mutex_);
-    if (!kept_.empty() && kept_.back().last_write == PackTime(catalog_->log().Visible()) &&
+    if (!kept_.empty() && kept_.back().last_write == catalog_->log().Visible() &&
         kept_.back().snapshot->catalog->version == catalog->version) {
       return kept_.back();
     }
   }
   auto snapshot = std::make_shared<Snapshot>();
-  snapshot->catalog = std::move(catalog);
-  Kept taken{0, std::chrono::steady_clock::now(), nullptr};
-  RETURN_IF_ERROR(catalog_->log().WhileStill([&]() -> Status {
-    ASSIGN_OR_RETURN(snapshot->txn, store_->Begin({.read_only = true}));
-    snapshot->time = catalog_->log().clock().Now();
-    taken.last_write = PackTime(catalog_->log().Visible());
-    return Status::Ok();
-  }));
+  Kept taken{{}, std::chrono::steady_clock::now(), nullptr};
+  // With a catalog from before a change the indexes it shows may lack what was written since.
+  for (auto now = std::move(catalog); now != snapshot->catalog; now = catalog_->snapshot()) {
+    snapshot->catalog = std::move(now);
+    RETURN_IF_ERROR(catalog_->log().WhileStill([&]() -> Status {
+      ASSIGN_OR_RETURN(snapshot->txn, store_->Begin({.read_only = true}));
+      snapshot->time = catalog_->log().clock().Now();
+      taken.last_write = catalog_->log().Visible();
+      return Status::Ok();
+    }));
+  }
   taken.snapshot = std::move(snapshot);
   std::lock_guard lock(mutex_);
-  auto place =
-      std::upper_bound(kept_.begin(), kept_.end(), taken, [](const Kept& a, const Kept& b) {
-        return PackTime(a.snapshot->time) < PackTime(b.snapshot->time);
-      });
+  auto place = std::upper_bound(
+      kept_.begin(), kept_.end(), taken,
+      [](const Kept& a, const Kept& b) { return a.snapshot->time < b.snapshot->time; });
   kept_.insert(place, taken);
   if (kept_.size() > kMost) {
     kept_.pop_front();
@@ -62,21 +58,21 @@ Result<std::shared_ptr<const Snapshot>> Snapshots::At(bson::Timestamp time) {
   {
     std::lock_guard lock(mutex_);
     for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
-      if (kept->last_write <= PackTime(time) && PackTime(time) <= PackTime(kept->snapshot->time)) {
+      if (kept->last_write <= time && time <= kept->snapshot->time) {
         return kept->snapshot;
       }
     }
   }
-  if (PackTime(catalog_->log().Visible()) <= PackTime(time)) {
+  if (catalog_->log().Visible() <= time) {
     ASSIGN_OR_RETURN(Kept now, Take());
-    if (now.last_write <= PackTime(time)) {
+    if (now.last_write <= time) {
       auto same = std::make_shared<Snapshot>(*now.snapshot);
       same->time = time;
       return std::shared_ptr<const Snapshot>(std::move(same));
     }
   }
-  return Status(kSnapshotTooOld,
-                "Read timestamp " + Text(time) + " is older than the oldest available timestamp.");
+  return Status(kSnapshotTooOld, "Read timestamp " + bson::TimestampText(time) +
+                                     " is older than the oldest available timestamp.");
 }
 
 void Snapshots::Expire(std::chrono::seconds window) {

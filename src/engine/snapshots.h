@@ -5,7 +5,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -21,7 +20,7 @@ namespace quire::engine {
 struct Snapshot {
   bson::Timestamp time;
   std::shared_ptr<kv::Txn> txn;
-  std::shared_ptr<const store::CatalogSnapshot> catalog;
+  std::shared_ptr<const store::CatalogSnapshot> catalog;  // keeps what was dropped since
 };
 
 // Safe for concurrent use.
@@ -40,7 +39,7 @@ class Snapshots {
 
  private:
   struct Kept {
-    uint64_t last_write;  // the time of the last change in it
+    bson::Timestamp last_write;  // the time of the last change in it
     std::chrono::steady_clock::time_point taken;
     std::shared_ptr<const Snapshot> snapshot;
   };
