@@ -103,18 +103,10 @@ bool StartsStream(bson::View aggregate) {
          pipeline.AsArray().front().value().AsDocument().Has("$changeStream");
 }
 
-// Whether the command reads a change stream that has not been closed.
-bool ReadsStream(const request::Call& call, engine::Engine& engine) {
-  if (call.command.name != "getMore") {
-    return call.command.name == "aggregate" && StartsStream(call.body);
-  }
-  const auto id = bson::ExactInt64(call.body.front().value());
-  for (const auto& cursor : engine.cursors().All()) {
-    if (cursor->id() == id) {
-      return StartsStream(cursor->command);
-    }
-  }
-  return false;
+// Whether the command that failed is known to read a change stream.
+bool ReadsStream(const request::Call& call) {
+  return call.summary.originating ? StartsStream(*call.summary.originating)
+                                  : call.command.name == "aggregate" && StartsStream(call.body);
 }
 
 bool EndsTransaction(const request::Call& call) {
@@ -126,27 +118,12 @@ bool IsRetryableWrite(const request::Call& call) {
   return call.generic.txn_number && (EndsTransaction(call) || !call.generic.in_transaction());
 }
 
-// Whether the retryable write has been run before: then it writes nothing any more.
-bool IsRemembered(const request::Call& call, engine::Engine& engine) {
-  const std::shared_ptr<engine::Session> session = engine.sessions().Find(call.generic.lsid);
-  if (session == nullptr) {
-    return false;
-  }
-  const bson::Value ids = call.body["stmtIds"];
-  const bson::Value first = ids.is_array() && !ids.AsArray().empty() ? ids.AsArray().front().value()
-                                                                     : call.body["stmtId"];
-  std::lock_guard lock(session->mutex);
-  return session->txn_number() == *call.generic.txn_number &&
-         session->Remembered(first.type() == bson::Type::kInt32 ? first.AsInt32() : 0) != nullptr;
-}
-
-// The error with the labels drivers act on. `on_stream`: the command is known to read one.
-Status Labelled(const Status& status, const request::Call& call, bool in_transaction,
-                bool on_stream) {
+// The error with the labels drivers act on.
+Status Labelled(const Status& status, const request::Call& call, bool in_transaction) {
   if (EndsStream(status.code())) {
     return engine::WithLabel(status, "NonResumableChangeStreamError");
   }
-  if (on_stream && InterruptsStream(status.code())) {
+  if (InterruptsStream(status.code()) && ReadsStream(call)) {
     return engine::WithLabel(status, "ResumableChangeStreamError");
   }
   const bool retryable = IsRetryable(status.code());
@@ -284,28 +261,16 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   if ((call.command.flags & request::kTestOnly) != 0 && !fail_points_.enabled()) {
     return {kCommandNotFound, "no such command: '" + std::string(call.command.name) + "'"};
   }
-  std::optional<Failure> failure = fail_points_.Meet(call);
-  if (failure && failure->run_and_hang_up && IsRemembered(call, engine_)) {
-    failure.reset();
-  }
+  const std::optional<Failure> failure = fail_points_.Meet(call);
   return failure ? RunFailing(*failure, index, call) : Execute(index, call);
 }
 
 Status Commands::RunFailing(const Failure& failure, size_t index, request::Call& call) {
   RETURN_IF_ERROR(Block(call.op, failure.block));
-  call.outcome.hang_up = failure.hang_up || failure.run_and_hang_up;
-  if (failure.hang_up) {
-    return {kHostUnreachable, "The connection is closed by a fail point"};
-  }
-  if (failure.code != 0) {
-    Status failed(failure.code, "Failing command via a fail point");
-    if (failure.labels.value().is_array()) {
-      return WithLabels(failed, failure.labels.value());
-    }
-    // Before a getMore has its cursor nobody knows what that reads.
-    const bool known = failure.after_checkout || call.command.name != "getMore";
-    return Labelled(failed, call, call.generic.in_transaction(),
-                    known && ReadsStream(call, engine_));
+  if (Status failed = End(failure, call); !failed.ok()) {
+    return failure.labels.value().is_array()
+               ? WithLabels(failed, failure.labels.value())
+               : Labelled(failed, call, call.generic.in_transaction());
   }
   RETURN_IF_ERROR(Execute(index, call));
   if (failure.write_concern_error.value().is_document()) {
@@ -366,6 +331,9 @@ Status Commands::Execute(size_t index, request::Call& call) {
     } else {
       RETURN_IF_ERROR(session->EnterRetryable(*generic.txn_number));
       operation.retryable = true;
+      if (fail_points_.armed()) {
+        operation.before_commit = [&] { return fail_points_.MeetCommit(call); };
+      }
       ReadStatementIds(call.body, &operation.first_statement, &statement_ids);
       operation.statement_ids = statement_ids;
     }
@@ -376,8 +344,7 @@ Status Commands::Execute(size_t index, request::Call& call) {
     session->AbortQuietly();
   }
   if (!status.ok()) {
-    return Labelled(status, call, operation.in_transaction,
-                    InterruptsStream(status.code()) && ReadsStream(call, engine_));
+    return Labelled(status, call, operation.in_transaction);
   }
   if (call.command.flags & request::kWrite) {
     call.operation_time = engine_.clock().Now();

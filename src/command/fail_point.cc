@@ -52,18 +52,12 @@ std::string NamespaceOf(const request::Call& call) {
          (target.is_string() ? std::string(target.AsString()) : "");
 }
 
+// Whether the point is met before the call runs.
 bool Concerns(std::string_view name, const bson::View& data, const request::Call& call) {
-  if (name == kFailGetMore) {
-    return call.command.name == "getMore";
+  if (name == kTimeOut) {  // to a getMore maxTimeMS is no limit, it waits for news so long
+    return call.generic.max_time_ms > 0 && call.command.name != "getMore";
   }
-  if (name == kTimeOut) {
-    return call.generic.max_time_ms > 0;
-  }
-  if (name == kRetryableWrite) {
-    return call.generic.txn_number && !call.generic.in_transaction() &&
-           (call.command.flags & request::kWrite) != 0;
-  }
-  if (call.command.name == "configureFailPoint") {
+  if (name != kFailCommand || call.command.name == "configureFailPoint") {
     return false;
   }
   if (!Truthy(data["failAllCommands"]) && !Names(data["failCommands"], call)) {
@@ -86,16 +80,13 @@ Failure MakeFailure(std::string_view name, const bson::View& data) {
     return failure;
   }
   if (name == kRetryableWrite) {
-    const bool closes = !data.Has("closeConnection") || Truthy(data["closeConnection"]);
     failure.code = CodeOf(data["failBeforeCommitExceptionCode"]);
-    failure.hang_up = failure.code != 0 && closes;
-    failure.run_and_hang_up = failure.code == 0 && closes;
+    failure.hang_up = !data.Has("closeConnection") || Truthy(data["closeConnection"]);
     return failure;
   }
   if (Truthy(data["blockConnection"])) {
     failure.block = std::chrono::milliseconds(bson::ClampedInt64(data["blockTimeMS"]));
   }
-  failure.after_checkout = name == kFailGetMore;
   failure.hang_up = Truthy(data["closeConnection"]);
   failure.code = CodeOf(data["errorCode"]);
   failure.labels = bson::OwnedValue(data["errorLabels"]);
@@ -103,8 +94,20 @@ Failure MakeFailure(std::string_view name, const bson::View& data) {
   return failure;
 }
 
+constexpr unsigned kOfCommand = 1;
+constexpr unsigned kOfGetMore = 2;
+constexpr unsigned kOfWrite = 4;
+
+unsigned PointOf(std::string_view name) {
+  return name == kFailCommand      ? kOfCommand
+         : name == kFailGetMore    ? kOfGetMore
+         : name == kRetryableWrite ? kOfWrite
+                                   : 0;
+}
+
 struct Known {
   std::string_view field;
+  unsigned points;
   bool (*fits)(const bson::Value& value);
   std::string_view expected;
 };
@@ -121,27 +124,29 @@ bool IsTime(const bson::Value& value) {
 }
 
 constexpr Known kData[] = {
-    {"failCommands", IsArray, "an array"},
-    {"failAllCommands", IsSwitch, "a boolean"},
-    {"errorCode", IsNumber, "a number"},
-    {"errmsg", IsString, "a string"},  // the text of the error stays the server's own
-    {"errorLabels", IsArray, "an array"},
-    {"closeConnection", IsSwitch, "a boolean"},
-    {"blockConnection", IsSwitch, "a boolean"},
-    {"blockTimeMS", IsTime, "a number of at least 0"},
-    {"writeConcernError", IsDocument, "a document"},
-    {"appName", IsString, "a string"},
-    {"namespace", IsString, "a string"},
-    {"failBeforeCommitExceptionCode", IsNumber, "a number"},
+    {"failCommands", kOfCommand, IsArray, "an array"},
+    {"failAllCommands", kOfCommand, IsSwitch, "a boolean"},
+    {"errorCode", kOfCommand | kOfGetMore, IsNumber, "a number"},
+    // The text of the error stays the server's own.
+    {"errmsg", kOfCommand | kOfGetMore, IsString, "a string"},
+    {"errorLabels", kOfCommand, IsArray, "an array"},
+    {"closeConnection", kOfCommand | kOfGetMore | kOfWrite, IsSwitch, "a boolean"},
+    {"blockConnection", kOfCommand, IsSwitch, "a boolean"},
+    {"blockTimeMS", kOfCommand, IsTime, "a number of at least 0"},
+    {"writeConcernError", kOfCommand, IsDocument, "a document"},
+    {"appName", kOfCommand, IsString, "a string"},
+    {"namespace", kOfCommand, IsString, "a string"},
+    {"failBeforeCommitExceptionCode", kOfWrite, IsNumber, "a number"},
     // Every command that arrives is one of a client's.
-    {"failInternalCommands", IsSwitch, "a boolean"},
-    {"failLocalClients", IsSwitch, "a boolean"},
+    {"failInternalCommands", kOfCommand, IsSwitch, "a boolean"},
+    {"failLocalClients", kOfCommand, IsSwitch, "a boolean"},
 };
 
 Status CheckData(std::string_view name, const bson::View& data) {
   for (const bson::Element& e : data) {
-    const Known* known = std::find_if(std::begin(kData), std::end(kData),
-                                      [&](const Known& k) { return k.field == e.name(); });
+    const Known* known = std::find_if(std::begin(kData), std::end(kData), [&](const Known& k) {
+      return k.field == e.name() && (k.points & PointOf(name)) != 0;
+    });
     if (known == std::end(kData)) {
       return {kBadValue,
               "unknown field '" + std::string(e.name()) + "' in the data of " + std::string(name)};
@@ -259,6 +264,45 @@ std::optional<Failure> FailPoints::MeetArmed(const request::Call& call) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<Failure> FailPoints::MeetPoint(std::string_view name) {
+  if (!armed()) {
+    return std::nullopt;
+  }
+  std::lock_guard lock(mutex_);
+  const auto found = points_.find(name);
+  if (found == points_.end() || !Fires(&found->second)) {
+    return std::nullopt;
+  }
+  ++found->second.met;
+  return MakeFailure(name, found->second.data);
+}
+
+Status FailPoints::MeetCheckout(request::Call& call) {
+  const std::optional<Failure> failure = MeetPoint(kFailGetMore);
+  return failure ? End(*failure, call) : Status::Ok();
+}
+
+bool FailPoints::MeetTimeLimit() { return MeetPoint(kTimeOut).has_value(); }
+
+Status FailPoints::MeetCommit(request::Call& call) {
+  const std::optional<Failure> failure = MeetPoint(kRetryableWrite);
+  if (!failure) {
+    return Status::Ok();
+  }
+  call.outcome.hang_up = call.outcome.hang_up || failure->hang_up;
+  return failure->code == 0 ? Status::Ok()
+                            : Status(failure->code, "Failing a write via a fail point");
+}
+
+Status End(const Failure& failure, request::Call& call) {
+  call.outcome.hang_up = failure.hang_up;
+  if (failure.hang_up) {
+    return {kHostUnreachable, "The connection is closed by a fail point"};
+  }
+  return failure.code == 0 ? Status::Ok()
+                           : Status(failure.code, "Failing command via a fail point");
 }
 
 Status Block(OpContext& op, std::chrono::milliseconds time) {

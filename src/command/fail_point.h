@@ -24,8 +24,6 @@ struct Failure {
   std::chrono::milliseconds block{0};    // it waits first
   bool hang_up = false;                  // the connection is closed, nothing is run
   int code = 0;                          // nothing is run, and this is the error
-  bool run_and_hang_up = false;          // it is run, and the connection closed without a reply
-  bool after_checkout = false;           // of a getMore that has its cursor already
   bson::OwnedValue labels;               // errorLabels in the place of the server's own, when given
   bson::OwnedValue write_concern_error;  // it is run, and its reply says so
 };
@@ -40,10 +38,20 @@ class FailPoints {
   // MongoDB for a mode or data that make no sense, FailPointSetFailed for an unknown name.
   Result<int64_t> Configure(bson::View command);
 
-  // What a point that is on has in mind for this call.
+  // Whether some point is not off.
+  bool armed() const { return armed_.load(std::memory_order_relaxed); }
+
+  // What a point that is on has in mind for a call that is about to run.
   std::optional<Failure> Meet(const request::Call& call) {
-    return armed_.load(std::memory_order_relaxed) ? MeetArmed(call) : std::nullopt;
+    return armed() ? MeetArmed(call) : std::nullopt;
   }
+  // A getMore has its cursor: the error it ends with.
+  Status MeetCheckout(request::Call& call);
+  // A getMore has a limit of time: whether that is over.
+  bool MeetTimeLimit();
+  // A retryable write is about to commit documents: the error that it does not commit with. The
+  // connection may be closed either way.
+  Status MeetCommit(request::Call& call);
 
  private:
   enum class Mode { kOff, kAlways, kTimes, kSkip, kRandom };
@@ -57,14 +65,17 @@ class FailPoints {
   static Status ReadMode(const bson::Value& mode, Point* point);
   static bool Fires(Point* point);
   std::optional<Failure> MeetArmed(const request::Call& call);
+  std::optional<Failure> MeetPoint(std::string_view name);
 
   std::atomic<bool> enabled_{false};
-  std::atomic<bool> armed_{false};  // some point is not off
+  std::atomic<bool> armed_{false};
   std::mutex mutex_;
   std::map<std::string, Point, std::less<>> points_;  // protected by mutex_
 };
 
 // Waits for `time`, or until the operation is to stop.
 Status Block(OpContext& op, std::chrono::milliseconds time);
+// Ends the call when the failure says so: closes the connection, gives the error.
+Status End(const Failure& failure, request::Call& call);
 
 }  // namespace quire::command

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // configureFailPoint and what the points do to commands.
+#include <thread>
+
 #include "base/error_codes.h"
 #include "command/harness_test.h"
 
@@ -24,6 +26,14 @@ class FailPointTest : public ::testing::Test {
     const bson::Document reply = node_.Run(command);
     const bson::Value labels = reply["errorLabels"];
     return labels.is_array() ? std::string(labels.AsArray()["0"].AsString()) : "";
+  }
+
+  // A getMore of the cursor that `command` opens on the collection c.
+  std::string MoreOf(const std::string& command) {
+    const bson::Document reply = node_.Run(command);
+    return R"({"getMore": {"$numberLong": ")" +
+           std::to_string(reply["cursor"].AsDocument()["id"].AsInt64()) +
+           R"("}, "collection": "c"})";
   }
 
   Node node_;
@@ -56,6 +66,10 @@ TEST_F(FailPointTest, RefusesWhatMakesNoSense) {
       {R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": [], "x": 1})", kBadValue},
       {R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": [], "blockConnection": true})",
        kInvalidOptions},
+      {R"("maxTimeAlwaysTimeOut", "mode": "alwaysOn", "data": {"errorCode": 1})", kBadValue},
+      {R"("failGetMoreAfterCursorCheckout", "mode": "alwaysOn", "data": {"blockTimeMS": 1})",
+       kBadValue},
+      {R"("onPrimaryTransactionalWrite", "mode": "alwaysOn", "data": {"errorCode": 1})", kBadValue},
   };
   for (const auto& c : kCases) {
     EXPECT_EQ(Configure(c.fields), c.code) << c.fields;
@@ -118,18 +132,28 @@ TEST_F(FailPointTest, GivesItsLabelsOrTheServers) {
   EXPECT_EQ(written["errorLabels"].AsArray()["0"].AsString(), "RetryableWriteError");
 }
 
-TEST_F(FailPointTest, OtherPoints) {
+TEST_F(FailPointTest, TimesOutWhatHasALimit) {
+  node_.Run(R"({"insert": "c", "documents": [{}, {}, {}]})");
+  const std::string limited = MoreOf(R"({"find": "c", "batchSize": 1, "maxTimeMS": 100000})");
+  const std::string unlimited = MoreOf(R"({"find": "c", "batchSize": 1})");
   ASSERT_EQ(Configure(R"("maxTimeAlwaysTimeOut", "mode": "alwaysOn")"), 0);
   EXPECT_EQ(node_.Code(R"({"find": "c", "maxTimeMS": 100000})"), kMaxTimeMSExpired);
   EXPECT_EQ(node_.Code(R"({"find": "c"})"), 0);
+  EXPECT_EQ(node_.Code(limited), kMaxTimeMSExpired);
+  EXPECT_EQ(node_.Code(unlimited), 0);
+}
+
+TEST_F(FailPointTest, AGetMoreIsMetWithItsCursor) {
+  node_.Run(R"({"insert": "c", "documents": [{}, {}]})");
+  const std::string more = MoreOf(R"({"find": "c", "batchSize": 1})");
   ASSERT_EQ(Configure(R"("failGetMoreAfterCursorCheckout", "mode": {"times": 1},
               "data": {"errorCode": 280, "errmsg": "so it is"})"),
             0);
-  const bson::Document failed =
-      node_.Run(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})");
+  EXPECT_EQ(node_.Code(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})"), kCursorNotFound);
+  const bson::Document failed = node_.Run(more);
   EXPECT_EQ(failed["code"].AsInt32(), 280);
   EXPECT_NE(failed["errmsg"].AsString(), "so it is") << "the text is the server's own";
-  EXPECT_EQ(node_.Code(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})"), kCursorNotFound);
+  EXPECT_EQ(node_.Code(more), kCursorNotFound) << "an error closes the cursor";
 }
 
 TEST_F(FailPointTest, LabelsOfTransactions) {
@@ -157,10 +181,9 @@ TEST_F(FailPointTest, LabelsOfTransactions) {
 TEST_F(FailPointTest, ARetryableWriteIsMetWhereItWrites) {
   request::Client client;
   // Whether the connection is closed.
-  auto insert = [&](const char* number) {
+  auto write = [&](const char* number, const std::string& fields) {
     bson::Document body = *bson::Document::FromJson(
-        R"({"insert": "c", "documents": [{}], "txnNumber": {"$numberLong": ")" +
-        std::string(number) +
+        "{" + fields + R"(, "txnNumber": {"$numberLong": ")" + std::string(number) +
         R"("}, "lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==",
             "subType": "04"}}}})");
     request::Request request;
@@ -169,8 +192,11 @@ TEST_F(FailPointTest, ARetryableWriteIsMetWhereItWrites) {
     std::string reply;
     return node_.commands().Run(client, request, &reply).hang_up;
   };
-  auto count = [&] {
-    const bson::Document reply = node_.Run(R"({"count": "c"})");
+  auto insert = [&](const char* number) {
+    return write(number, R"("insert": "c", "documents": [{}])");
+  };
+  auto count = [&](const std::string& query = "{}") {
+    const bson::Document reply = node_.Run(R"({"count": "c", "query": )" + query + "}");
     return reply["n"].AsInt32();
   };
   ASSERT_EQ(Configure(R"("onPrimaryTransactionalWrite", "mode": {"times": 1},
@@ -184,19 +210,23 @@ TEST_F(FailPointTest, ARetryableWriteIsMetWhereItWrites) {
   EXPECT_TRUE(insert("2"));
   EXPECT_FALSE(insert("2")) << "written already";
   EXPECT_EQ(count(), 2);
+  EXPECT_FALSE(write("3", R"("delete": "c", "deletes": [{"q": {"no": 1}, "limit": 1}])"))
+      << "nothing written";
+  // Statements are counted, not commands: the second one fails.
+  ASSERT_EQ(Configure(R"("onPrimaryTransactionalWrite", "mode": {"skip": 1},
+              "data": {"failBeforeCommitExceptionCode": 1})"),
+            0);
+  EXPECT_TRUE(write("4", R"("update": "c", "updates": [
+      {"q": {}, "u": {"$set": {"first": 1}}}, {"q": {}, "u": {"$set": {"second": 1}}}])"));
+  EXPECT_EQ(count(R"({"first": 1})"), 1);
+  EXPECT_EQ(count(R"({"second": 1})"), 0);
 }
 
 TEST_F(FailPointTest, StreamsAreResumedAfterWhatOnlyInterruptsThem) {
   node_.Run(R"({"insert": "c", "documents": [{}, {}]})");
-  auto more_of = [&](const std::string& command) {
-    const bson::Document reply = node_.Run(command);
-    return R"({"getMore": {"$numberLong": ")" +
-           std::to_string(reply["cursor"].AsDocument()["id"].AsInt64()) +
-           R"("}, "collection": "c"})";
+  auto stream = [&] {
+    return MoreOf(R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$changeStream": {}}]})");
   };
-  const std::string stream =
-      more_of(R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$changeStream": {}}]})");
-  const std::string query = more_of(R"({"find": "c", "batchSize": 1})");
   auto fail = [&](int code) {
     ASSERT_EQ(Configure(R"("failGetMoreAfterCursorCheckout", "mode": {"times": 1},
                 "data": {"errorCode": )" +
@@ -205,16 +235,32 @@ TEST_F(FailPointTest, StreamsAreResumedAfterWhatOnlyInterruptsThem) {
   };
   for (int code : {kHostUnreachable, kStaleShardVersion, kRetryChangeStream, kStaleConfig}) {
     fail(code);
-    EXPECT_EQ(Label(stream), "ResumableChangeStreamError") << code;
+    EXPECT_EQ(Label(stream()), "ResumableChangeStreamError") << code;
   }
   fail(kHostUnreachable);
-  EXPECT_EQ(Label(query), "");
+  EXPECT_EQ(Label(MoreOf(R"({"find": "c", "batchSize": 1})")), "");
   ASSERT_EQ(Configure(R"("failCommand", "mode": {"times": 1},
               "data": {"failCommands": ["getMore"], "errorCode": 6})"),
             0);
-  EXPECT_EQ(Label(stream), "") << "met before the cursor";
+  EXPECT_EQ(Label(stream()), "") << "met before the cursor";
   fail(kBadValue);
-  EXPECT_EQ(Label(stream), "");
+  EXPECT_EQ(Label(stream()), "");
+}
+
+// The same of errors that are no fail point's.
+TEST_F(FailPointTest, RunningStreamsAreResumedAfterAShutdown) {
+  node_.Run(R"({"create": "c"})");
+  std::string more =
+      MoreOf(R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$changeStream": {}}]})");
+  more.insert(more.size() - 1, R"(, "maxTimeMS": 3600000)");
+  std::string label;
+  std::thread waiting([&] { label = Label(more); });
+  while (node_.engine().cursors().waiting_threads == 0) {
+    std::this_thread::yield();
+  }
+  node_.commands().operations().KillAll(kInterruptedAtShutdown);
+  waiting.join();
+  EXPECT_EQ(label, "ResumableChangeStreamError");
 }
 
 // A wait ends with the time the command has.

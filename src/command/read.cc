@@ -150,38 +150,46 @@ void AppendCursorFields(const engine::Cursor& cursor, bson::Builder* out) {
   }
 }
 
+// Whether the getMore may read this cursor.
+Status CheckCursor(Invocation& i, const std::string& ns, const engine::Cursor& cursor) {
+  if (cursor.ns != ns) {
+    return {kUnauthorized, "Requested getMore on namespace '" + ns +
+                               "', but cursor belongs to a different namespace " + cursor.ns};
+  }
+  RETURN_IF_ERROR(CheckOwner(i, cursor));
+  bson::Value patience = i.body()["maxTimeMS"];
+  if (!patience.missing() && !patience.nullish() && !cursor.await_data) {
+    return {kBadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor"};
+  }
+  return Status::Ok();
+}
+
+// Writes the next batch.
+Status FillNext(Invocation& i, engine::Cursor& cursor, int64_t limit) {
+  FailPoints& fail_points = i.commands.fail_points();
+  RETURN_IF_ERROR(fail_points.MeetCheckout(i.call));
+  RETURN_IF_ERROR(cursor.source->Check());
+  if (cursor.time_left) {
+    const auto left =
+        fail_points.MeetTimeLimit() ? OpContext::Clock::duration(0) : *cursor.time_left;
+    i.op().SetDeadline(OpContext::Clock::now() + left);
+    RETURN_IF_ERROR(i.op().CheckInterruptNow());
+  }
+  i.reply().BeginDocument("cursor").BeginArray("nextBatch");
+  return cursor.tailable ? FillTailable(i, cursor, limit) : cursor.Fill(i.op(), limit, &i.reply());
+}
+
 Status RunGetMore(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::GetMoreRequest::Parse(i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
   engine::CursorTable& table = i.engine.cursors();
   ASSIGN_OR_RETURN(auto found, table.Pin(request.cursor_id, &i.op()));
   Pinned cursor(&table, std::move(found));
-  if (cursor->ns != ns) {
-    return {kUnauthorized, "Requested getMore on namespace '" + ns +
-                               "', but cursor belongs to a different namespace " + cursor->ns};
-  }
-  RETURN_IF_ERROR(CheckOwner(i, *cursor));
-  bson::Value patience = i.body()["maxTimeMS"];
-  if (!patience.missing() && !patience.nullish() && !cursor->await_data) {
-    return {kBadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor"};
-  }
-  if (cursor->time_left) {
-    i.op().SetDeadline(OpContext::Clock::now() + *cursor->time_left);
-  }
-  Status alive = cursor->source->Check();
-  if (alive.ok() && cursor->time_left) {
-    alive = i.op().CheckInterruptNow();
-  }
-  if (!alive.ok()) {
-    cursor->exhausted = true;
-    return alive;
-  }
-  i.reply().BeginDocument("cursor").BeginArray("nextBatch");
-  int64_t limit = request.batch_size.value_or(0);
-  Status filled =
-      cursor->tailable ? FillTailable(i, *cursor, limit) : cursor->Fill(i.op(), limit, &i.reply());
+  RETURN_IF_ERROR(CheckCursor(i, ns, *cursor));
+  Status filled = FillNext(i, *cursor, request.batch_size.value_or(0));
   if (!filled.ok()) {
     cursor->exhausted = true;
+    i.call.summary.originating = cursor->command;
     return filled;
   }
   auto returned = static_cast<int64_t>(i.reply().pushed());

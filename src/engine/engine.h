@@ -125,6 +125,9 @@ struct Operation {
   bool in_transaction = false;
   // Set for a retryable write: answers are remembered under session's number.
   bool retryable = false;
+  // Asked before each commit of a retryable write that changes documents; its error is that of what
+  // was to be committed.
+  std::function<Status()> before_commit = nullptr;
   // The numbers of its statements: statement_ids where given, else counted from first_statement.
   int32_t first_statement = 0;
   std::span<const int32_t> statement_ids = {};

@@ -27,8 +27,11 @@ class StatementLog {
     }
   }
   Status Write(store::Transaction& txn) {
-    if (!operation_.retryable) {
+    if (!operation_.retryable || runs_.empty()) {
       return Status::Ok();
+    }
+    if (operation_.before_commit) {
+      RETURN_IF_ERROR(operation_.before_commit());
     }
     for (auto [first, last] : runs_) {
       RETURN_IF_ERROR(operation_.session->Remember(txn, first, last, bson::Document()));

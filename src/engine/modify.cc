@@ -270,6 +270,9 @@ class Modifier {
     if (!operation_.retryable) {
       return Status::Ok();
     }
+    if (operation_.before_commit && txn.wrote()) {
+      RETURN_IF_ERROR(operation_.before_commit());
+    }
     txn.MarkWrote();
     return operation_.session->Remember(txn, statement_, statement_, answer_(result_));
   }

@@ -63,10 +63,11 @@ struct OpSummary {
   int64_t deleted = -1;
   int64_t cursor_id = 0;  // of the cursor that is left open, or that a getMore reads
   bool cursor_exhausted = false;
+  // What opened the cursor that a getMore reads: when it fails, or is profiled.
+  std::optional<bson::Document> originating;
   // The rest is for the profiler, and kept when this says so before the operation runs.
   bool profiled = false;
-  std::optional<bson::Document> originating;  // what opened the cursor that a getMore reads
-  std::vector<StatementSummary> statements;   // of an update or delete, as far as they were run
+  std::vector<StatementSummary> statements;  // of an update or delete, as far as they were run
 };
 
 struct StatementSummary {
