@@ -261,6 +261,7 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   if ((call.command.flags & request::kTestOnly) != 0 && !fail_points_.enabled()) {
     return {kCommandNotFound, "no such command: '" + std::string(call.command.name) + "'"};
   }
+  RETURN_IF_ERROR(fail_points_.MeetTimeLimit(call.op));
   const std::optional<Failure> failure = fail_points_.Meet(call);
   return failure ? RunFailing(*failure, index, call) : Execute(index, call);
 }

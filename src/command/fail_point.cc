@@ -19,8 +19,10 @@ namespace {
 constexpr std::string_view kFailCommand = "failCommand";
 constexpr std::string_view kFailGetMore = "failGetMoreAfterCursorCheckout";
 constexpr std::string_view kTimeOut = "maxTimeAlwaysTimeOut";
+constexpr std::string_view kNoTimeOut = "maxTimeNeverTimeOut";
 constexpr std::string_view kRetryableWrite = "onPrimaryTransactionalWrite";
-constexpr std::string_view kNames[] = {kFailCommand, kFailGetMore, kTimeOut, kRetryableWrite};
+constexpr std::string_view kNames[] = {kFailCommand, kFailGetMore, kTimeOut, kNoTimeOut,
+                                       kRetryableWrite};
 
 bool Names(const bson::Value& list, const request::Call& call) {
   for (const bson::Element& e : list.AsArray()) {
@@ -52,12 +54,9 @@ std::string NamespaceOf(const request::Call& call) {
          (target.is_string() ? std::string(target.AsString()) : "");
 }
 
-// Whether the point is met before the call runs.
-bool Concerns(std::string_view name, const bson::View& data, const request::Call& call) {
-  if (name == kTimeOut) {  // to a getMore maxTimeMS is no limit, it waits for news so long
-    return call.generic.max_time_ms > 0 && call.command.name != "getMore";
-  }
-  if (name != kFailCommand || call.command.name == "configureFailPoint") {
+// Whether failCommand is met by the call.
+bool Concerns(const bson::View& data, const request::Call& call) {
+  if (call.command.name == "configureFailPoint") {
     return false;
   }
   if (!Truthy(data["failAllCommands"]) && !Names(data["failCommands"], call)) {
@@ -75,10 +74,6 @@ int CodeOf(const bson::Value& value) {
 
 Failure MakeFailure(std::string_view name, const bson::View& data) {
   Failure failure;
-  if (name == kTimeOut) {
-    failure.code = kMaxTimeMSExpired;
-    return failure;
-  }
   if (name == kRetryableWrite) {
     failure.code = CodeOf(data["failBeforeCommitExceptionCode"]);
     failure.hang_up = !data.Has("closeConnection") || Truthy(data["closeConnection"]);
@@ -255,28 +250,22 @@ bool FailPoints::Fires(Point* point) {
   return std::uniform_real_distribution<double>(0, 1)(random) < point->probability;
 }
 
-std::optional<Failure> FailPoints::MeetArmed(const request::Call& call) {
-  std::lock_guard lock(mutex_);
-  for (auto& [name, point] : points_) {
-    if (point.mode != Mode::kOff && Concerns(name, point.data, call) && Fires(&point)) {
-      ++point.met;
-      return MakeFailure(name, point.data);
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<Failure> FailPoints::MeetPoint(std::string_view name) {
+std::optional<Failure> FailPoints::MeetPoint(std::string_view name, const request::Call* call) {
   if (!armed()) {
     return std::nullopt;
   }
   std::lock_guard lock(mutex_);
   const auto found = points_.find(name);
-  if (found == points_.end() || !Fires(&found->second)) {
+  if (found == points_.end() || found->second.mode == Mode::kOff ||
+      (call != nullptr && !Concerns(found->second.data, *call)) || !Fires(&found->second)) {
     return std::nullopt;
   }
   ++found->second.met;
   return MakeFailure(name, found->second.data);
+}
+
+std::optional<Failure> FailPoints::Meet(const request::Call& call) {
+  return MeetPoint(kFailCommand, &call);
 }
 
 Status FailPoints::MeetCheckout(request::Call& call) {
@@ -284,7 +273,17 @@ Status FailPoints::MeetCheckout(request::Call& call) {
   return failure ? End(*failure, call) : Status::Ok();
 }
 
-bool FailPoints::MeetTimeLimit() { return MeetPoint(kTimeOut).has_value(); }
+Status FailPoints::MeetTimeLimit(OpContext& op) {
+  if (!op.has_deadline()) {
+    return Status::Ok();
+  }
+  if (MeetPoint(kNoTimeOut)) {
+    op.SetDeadline(OpContext::Clock::time_point::max());
+    return Status::Ok();
+  }
+  return MeetPoint(kTimeOut) ? Status(kMaxTimeMSExpired, "operation exceeded time limit")
+                             : Status::Ok();
+}
 
 Status FailPoints::MeetCommit(request::Call& call) {
   const std::optional<Failure> failure = MeetPoint(kRetryableWrite);

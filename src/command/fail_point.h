@@ -38,17 +38,15 @@ class FailPoints {
   // MongoDB for a mode or data that make no sense, FailPointSetFailed for an unknown name.
   Result<int64_t> Configure(bson::View command);
 
-  // Whether some point is not off.
+  // Whether some point is not off; without, nothing below is met.
   bool armed() const { return armed_.load(std::memory_order_relaxed); }
 
   // What a point that is on has in mind for a call that is about to run.
-  std::optional<Failure> Meet(const request::Call& call) {
-    return armed() ? MeetArmed(call) : std::nullopt;
-  }
+  std::optional<Failure> Meet(const request::Call& call);
   // A getMore has its cursor: the error it ends with.
   Status MeetCheckout(request::Call& call);
-  // A getMore has a limit of time: whether that is over.
-  bool MeetTimeLimit();
+  // When the operation has a limit of time: whether that is over (MaxTimeMSExpired), or never.
+  Status MeetTimeLimit(OpContext& op);
   // A retryable write is about to commit documents: the error that it does not commit with. The
   // connection may be closed either way.
   Status MeetCommit(request::Call& call);
@@ -64,8 +62,8 @@ class FailPoints {
   };
   static Status ReadMode(const bson::Value& mode, Point* point);
   static bool Fires(Point* point);
-  std::optional<Failure> MeetArmed(const request::Call& call);
-  std::optional<Failure> MeetPoint(std::string_view name);
+  // With a `call`: only when the point's data is about it.
+  std::optional<Failure> MeetPoint(std::string_view name, const request::Call* call = nullptr);
 
   std::atomic<bool> enabled_{false};
   std::atomic<bool> armed_{false};

@@ -143,6 +143,15 @@ TEST_F(FailPointTest, TimesOutWhatHasALimit) {
   EXPECT_EQ(node_.Code(unlimited), 0);
 }
 
+TEST_F(FailPointTest, TimesNothingOut) {
+  ASSERT_EQ(Configure(R"("maxTimeNeverTimeOut", "mode": "alwaysOn")"), 0);
+  ASSERT_EQ(Configure(R"("maxTimeAlwaysTimeOut", "mode": "alwaysOn")"), 0);
+  ASSERT_EQ(Configure(R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": ["find"],
+              "blockConnection": true, "blockTimeMS": 20})"),
+            0);
+  EXPECT_EQ(node_.Code(R"({"find": "c", "maxTimeMS": 1})"), 0);
+}
+
 TEST_F(FailPointTest, AGetMoreIsMetWithItsCursor) {
   node_.Run(R"({"insert": "c", "documents": [{}, {}]})");
   const std::string more = MoreOf(R"({"find": "c", "batchSize": 1})");

@@ -170,9 +170,8 @@ Status FillNext(Invocation& i, engine::Cursor& cursor, int64_t limit) {
   RETURN_IF_ERROR(fail_points.MeetCheckout(i.call));
   RETURN_IF_ERROR(cursor.source->Check());
   if (cursor.time_left) {
-    const auto left =
-        fail_points.MeetTimeLimit() ? OpContext::Clock::duration(0) : *cursor.time_left;
-    i.op().SetDeadline(OpContext::Clock::now() + left);
+    i.op().SetDeadline(OpContext::Clock::now() + *cursor.time_left);
+    RETURN_IF_ERROR(fail_points.MeetTimeLimit(i.op()));
     RETURN_IF_ERROR(i.op().CheckInterruptNow());
   }
   i.reply().BeginDocument("cursor").BeginArray("nextBatch");
