@@ -180,6 +180,7 @@ Result<std::vector<bson::Document>> Filtered(std::vector<bson::Document> all, bs
     return all;
   }
   expr::Context context;
+  context.has_clock = false;
   expr::match::Allowed allowed = expr::match::Allowed::InMatchStage();
   allowed.text = false;
   ASSIGN_OR_RETURN(auto match, expr::match::Filter::Parse(filter, &context, allowed));

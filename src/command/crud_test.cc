@@ -323,6 +323,31 @@ TEST(Crud, WritesDoNotFailBecauseOfDrops) {
   dropping.join();
 }
 
+TEST(Crud, CountAndDistinctDoNotKnowTheTime) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": "$$NOW"}]})");
+  const std::string now = R"("query": {"$expr": {"$gt": ["$$NOW", "$a"]}}})";
+  EXPECT_EQ(node.Code(R"({"count": "c", )" + now), 51144);
+  EXPECT_EQ(node.Code(R"({"distinct": "c", "key": "a", )" + now), 51144);
+  for (const char* name : {"listCollections", "listDatabases"}) {
+    EXPECT_EQ(node.Code(R"({")" + std::string(name) +
+                            R"(": 1, "filter": {"$expr": {"$eq": ["$$CLUSTER_TIME", 1]}}})",
+                        "admin"),
+              51144)
+        << name;
+  }
+  EXPECT_EQ(node.Json(R"({"count": "c", "query": {"a": "$$NOW"}})"), R"({"n":1,"ok":1.0})");
+}
+
+TEST(Crud, LetMayRebindTheCurrentDocument) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": 2}]})");
+  EXPECT_EQ(node.Batch(R"({"aggregate": "c", "cursor": {}, "let": {"CURRENT": {"a": 5}},
+      "pipeline": [{"$project": {"x": "$a", "y": "$$CURRENT.a", "z": "$$ROOT.a",
+                                 "l": {"$let": {"vars": {"CURRENT": "$$ROOT"}, "in": "$a"}}}}]})"),
+            R"([{"_id":1,"x":5,"y":5,"z":2,"l":2}])");
+}
+
 TEST(Crud, UnacknowledgedWritesSayNothing) {
   Node node;
   EXPECT_EQ(node.Json(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 1}],

@@ -119,6 +119,7 @@ PlannedQuery::Parts DistinctParts(const request::DistinctRequest& request,
   parts.hint = request.hint;
   parts.collation = request.collation;
   parts.distinct_path = request.key;
+  parts.has_clock = false;
   return parts;
 }
 

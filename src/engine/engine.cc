@@ -151,7 +151,7 @@ Status FillContext(const Operation& operation, bson::View let, expr::Context* co
     if (e.name() == "NOW" || e.name() == "CLUSTER_TIME") {
       return {4738901, "Attempted to set internal constant: " + std::string(e.name())};
     }
-    RETURN_IF_ERROR(expr::agg::CheckVariableName(e.name()));
+    RETURN_IF_ERROR(expr::agg::CheckVariableName(e.name(), /*allow_current=*/true));
     if (expr::agg::NamesClock(e.value())) {
       return {51144, "Builtin variable '$$NOW' is not available in the values of let"};
     }

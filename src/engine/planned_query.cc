@@ -66,6 +66,7 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
     ASSIGN_OR_RETURN(collator_, CollatorOf(parts.collation, parts.collection.get()));
     own_context_.collator = collator_.get();
     RETURN_IF_ERROR(FillContext(operation, parts.let, &own_context_));
+    own_context_.has_clock = parts.has_clock;
     if (parts.collection != nullptr) {
       stored_functions_.emplace(&operation.engine, parts.collection->database);
       own_context_.stored_functions = &*stored_functions_;

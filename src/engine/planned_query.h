@@ -30,6 +30,8 @@ class PlannedQuery {
     bson::View let;
     // The context to parse in; null: one made from collation and let. Outlives the query.
     const expr::Context* context = nullptr;
+    // Whether a context made so knows $$NOW and $$CLUSTER_TIME: those of count and distinct do not.
+    bool has_clock = true;
   };
 
   // Parses and plans. `txn` is the transaction to read through; null: one of its own is begun.

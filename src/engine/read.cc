@@ -222,6 +222,7 @@ PlannedQuery::Parts CountParts(const request::CountRequest& request,
   parts.skip = request.skip;
   parts.limit = request.limit;
   parts.count_only = true;
+  parts.has_clock = false;
   return parts;
 }
 

@@ -108,6 +108,18 @@ Result<ExpressionPtr> MakeConstantPath(const Value& value, const std::vector<std
   return ExpressionPtr(std::make_unique<Constant>(WalkPath(path, 0, value, eval)));
 }
 
+// A variable of the command's let; null when there is none of that name.
+const bson::OwnedValue* FindLet(std::string_view name, const Context* context) {
+  if (context != nullptr) {
+    for (const auto& [let_name, let_value] : context->let) {
+      if (let_name == name) {
+        return &let_value;
+      }
+    }
+  }
+  return nullptr;
+}
+
 // A value known by name while parsing; missing when there is none.
 bool FindSystemValue(std::string_view name, const Context& context, Value* value) {
   if (name == "REMOVE") {
@@ -116,13 +128,9 @@ bool FindSystemValue(std::string_view name, const Context& context, Value* value
     *value = Value(context.now);
   } else if (name == "CLUSTER_TIME") {
     *value = Value(context.cluster_time);
+  } else if (const bson::OwnedValue* let = FindLet(name, &context)) {
+    *value = let->value();
   } else {
-    for (const auto& [let_name, let_value] : context.let) {
-      if (let_name == name) {
-        *value = let_value.value();
-        return true;
-      }
-    }
     return false;
   }
   return true;
@@ -145,7 +153,11 @@ Result<ExpressionPtr> ParseVariable(std::string_view text, ParseScope& scope) {
           std::make_unique<VariablePath>(std::string(name), it->second, std::move(path)));
     }
   }
-  if (name == "ROOT" || name == "CURRENT") {
+  if (scope.context != nullptr && !scope.context->has_clock &&
+      (name == "NOW" || name == "CLUSTER_TIME")) {
+    return Status(51144, "Builtin variable '$$" + std::string(name) + "' is not available");
+  }
+  if (name == "ROOT" || (name == "CURRENT" && FindLet(name, scope.context) == nullptr)) {
     return ExpressionPtr(std::make_unique<RootPath>(std::move(path), name == "ROOT"));
   }
   Value value;
@@ -231,6 +243,9 @@ Result<ExpressionPtr> ParseFieldPath(std::string_view text, ParseScope& scope) {
     if (it->first == "CURRENT") {
       return ExpressionPtr(std::make_unique<VariablePath>("CURRENT", it->second, std::move(path)));
     }
+  }
+  if (const bson::OwnedValue* current = FindLet("CURRENT", scope.context)) {
+    return MakeConstantPath(current->value(), path);
   }
   return ExpressionPtr(std::make_unique<RootPath>(std::move(path), false));
 }
