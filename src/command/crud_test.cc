@@ -348,6 +348,19 @@ TEST(Crud, LetMayRebindTheCurrentDocument) {
             R"([{"_id":1,"x":5,"y":5,"z":2,"l":2}])");
 }
 
+TEST(Crud, PipelinesKnowTheKeyOfTheIndex) {
+  Node node;
+  node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1, "b": 1}, "name": "ab"}]})");
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": [1, 2], "b": 3, "c": 4}]})");
+  auto key = [&](std::string_view filter) {
+    return node.Batch(R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$match": )" +
+                      std::string(filter) +
+                      R"(}, {"$project": {"_id": 1, "k": {"$meta": "indexKey"}}}]})");
+  };
+  EXPECT_EQ(key(R"({"a": 2})"), R"([{"_id":1,"k":{"a":2,"b":3}}])");
+  EXPECT_EQ(key(R"({"c": 4})"), R"([{"_id":1}])");
+}
+
 TEST(Crud, UnacknowledgedWritesSayNothing) {
   Node node;
   EXPECT_EQ(node.Json(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 1}],

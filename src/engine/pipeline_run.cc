@@ -6,6 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/view_graph.h"
+#include "plan/lower.h"
 
 namespace quire::engine {
 
@@ -212,6 +213,7 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   parts.context = &context;
   parts.allow_disk_use = allow_disk_use_;
   parts.wants_text_score = true;
+  parts.wants_index_key = plan::AsksForMeta(bson::Value::Array(pipeline_), "indexKey");
   return PlannedQuery::Make(operation, parts, txn_);
 }
 

@@ -233,8 +233,9 @@ class Lowering {
     }
     options.filter = node.filter == nullptr ? nullptr : &node.filter->root();
     options.show_key = node.needs_key;
-    options.return_key =
-        query_.return_key || AsksForMeta(bson::Value(query_.projection_spec), "indexKey");
+    options.return_key = query_.return_key ||
+                         (query_.wants_index_key && !node.score_part.has_value()) ||
+                         AsksForMeta(bson::Value(query_.projection_spec), "indexKey");
     options.dedup = node.multikey != 0 || node.index->state->multikey_steps.load() != 0 ||
                     node.index->keys.wildcard != nullptr;
     options.score_part = node.score_part;

@@ -35,6 +35,8 @@ struct QueryOptions {
   bool allow_disk_use = false;
   // What reads the rows may ask for the text score.
   bool wants_text_score = false;
+  // What reads the rows asks for the index key of each.
+  bool wants_index_key = false;
   // Only the number of rows matters: the plan may leave documents unfetched (count).
   bool count_only = false;
   // Distinct values of this path are wanted (distinct, $group on an indexed key); "" otherwise.
