@@ -266,7 +266,7 @@ TEST(Crud, HintsReachTheCollectionOfAView) {
   EXPECT_EQ(node.Json(R"({"count": "v", "hint": "a_1"})"), R"({"n":1,"ok":1.0})");
   EXPECT_EQ(node.Batch(R"({"find": "v", "hint": {"a": 1}})"), R"([{"_id":1,"a":1}])");
   EXPECT_EQ(node.Json(R"({"distinct": "v", "key": "_id", "hint": "a_1"})"),
-            R"({"values":[1],"ok":1.0})");
+            R"({"values":[1],"ok":1})");
   for (const char* read :
        {R"({"count": "v", "hint": "nosuch"})", R"({"find": "v", "hint": "nosuch"})",
         R"({"distinct": "v", "key": "a", "hint": {"z": 1}})"}) {
@@ -337,6 +337,14 @@ TEST(Crud, CountAndDistinctDoNotKnowTheTime) {
         << name;
   }
   EXPECT_EQ(node.Json(R"({"count": "c", "query": {"a": "$$NOW"}})"), R"({"n":1,"ok":1.0})");
+}
+
+TEST(Crud, DistinctOfAViewIsOkAsAnInteger) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  node.Run(R"({"create": "v", "viewOn": "c"})");
+  EXPECT_EQ(node.Json(R"({"distinct": "c", "key": "_id"})"), R"({"values":[1],"ok":1.0})");
+  EXPECT_EQ(node.Json(R"({"distinct": "v", "key": "_id"})"), R"({"values":[1],"ok":1})");
 }
 
 TEST(Crud, LetMayRebindTheCurrentDocument) {

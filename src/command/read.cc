@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "engine/aggregate.h"
 #include "request/crud.h"
 
 namespace quire::command {
@@ -282,6 +283,7 @@ Status RunDistinct(Invocation& i) {
   i.call.summary.ns = ns;
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), false));
   RETURN_IF_ERROR(engine::Distinct(i.operation, ns, request, &i.call.summary, &i.reply()));
+  i.call.outcome.integer_ok = engine::ReadsAsView(i.engine.catalog().Find(ns).get(), ns);
   if (i.operation.snapshot != nullptr) {
     i.reply().Append("atClusterTime", i.operation.snapshot->time);
   }

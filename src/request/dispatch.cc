@@ -116,7 +116,7 @@ Outcome Dispatcher::Run(Client& client, const Request& request, std::string* rep
     try {
       status = RunRow(row->second, call);
       if (status.ok()) {
-        out.Append("ok", 1.0);
+        outcome.integer_ok ? out.Append("ok", 1) : out.Append("ok", 1.0);
         FinishReply(&call, &out);
         out.Close();
       }

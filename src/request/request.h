@@ -95,6 +95,8 @@ struct Outcome {
   // The reply is one of a stream (exhaust): after sending it, run `next` and send that reply too.
   bool more_to_come = false;
   bson::Document next;
+  // The reply's ok is an int32. MongoDB's is for distinct on a view, and a double elsewhere.
+  bool integer_ok = false;
   // Close the connection after the reply.
   bool close = false;
   // Close it instead of replying.
