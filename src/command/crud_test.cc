@@ -369,6 +369,16 @@ TEST(Crud, PipelinesKnowTheKeyOfTheIndex) {
   EXPECT_EQ(key(R"({"c": 4})"), R"([{"_id":1}])");
 }
 
+TEST(Crud, DensifiedRowsHaveTheFieldsOfTheRowAfterThem) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "k": "a", "n": 0},
+      {"_id": 2, "k": "A", "n": 2}]})");
+  EXPECT_EQ(node.Batch(R"({"aggregate": "c", "cursor": {}, "collation": {"locale": "en",
+      "strength": 1}, "pipeline": [{"$densify": {"field": "n", "partitionByFields": ["k"],
+      "range": {"step": 1, "bounds": "partition"}}}]})"),
+            R"([{"_id":1,"k":"a","n":0},{"k":"A","n":1},{"_id":2,"k":"A","n":2}])");
+}
+
 TEST(Crud, UnacknowledgedWritesSayNothing) {
   Node node;
   EXPECT_EQ(node.Json(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 1}],

@@ -136,7 +136,7 @@ void Densify::BeginPartition(bson::Document id, const bson::Value& least, const 
   inside_ = true;
 }
 
-Result<bool> Densify::GenerateBelow(const bson::Value& end, Row* row) {
+Result<bool> Densify::GenerateBelow(const bson::Value& end, bson::View id, Row* row) {
   ASSIGN_OR_RETURN(bson::Value value, At(least_.value(), next_));
   if (bson::Compare(value, end) >= 0) {
     return false;
@@ -148,7 +148,7 @@ Result<bool> Densify::GenerateBelow(const bson::Value& end, Row* row) {
   }
   ++next_;
   document_.clear();
-  SetNested(id_, options_.field, value, &document_);
+  SetNested(id, options_.field, value, &document_);
   *row = Row();
   row->document = bson::View(document_.data());
   return true;
@@ -158,7 +158,8 @@ Result<bool> Densify::GenerateBelow(const bson::Value& end, Row* row) {
 Result<bool> Densify::ShowPending(Row* row) {
   bool to_the_row = options_.bounds == DensifyOptions::Bounds::kPartition ||
                     bson::Compare(pending_key_, most_.value()) < 0;
-  ASSIGN_OR_RETURN(bool generated, GenerateBelow(to_the_row ? pending_key_ : most_.value(), row));
+  ASSIGN_OR_RETURN(bool generated,
+                   GenerateBelow(to_the_row ? pending_key_ : most_.value(), pending_id_, row));
   if (generated) {
     return true;
   }
@@ -188,7 +189,7 @@ Result<bool> Densify::Produce(OpContext& op, Row* row) {
       return ShowPending(row);
     }
     if (inside_ && options_.bounds != DensifyOptions::Bounds::kPartition) {
-      ASSIGN_OR_RETURN(bool generated, GenerateBelow(most_.value(), row));
+      ASSIGN_OR_RETURN(bool generated, GenerateBelow(most_.value(), id_, row));
       if (generated) {
         return true;
       }

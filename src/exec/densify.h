@@ -49,8 +49,9 @@ class Densify final : public Unary {
   // The next sorted row into pending_; it may begin a partition.
   Status Advance();
   void BeginPartition(bson::Document id, const bson::Value& least, const bson::Value& most);
-  // Steps over the value of the sequence that is due. False when there is none below `end`.
-  Result<bool> GenerateBelow(const bson::Value& end, Row* row);
+  // Steps over the value of the sequence that is due: a row with the partition's fields as in `id`.
+  // False when there is none below `end`.
+  Result<bool> GenerateBelow(const bson::Value& end, bson::View id, Row* row);
   Result<bool> ShowPending(Row* row);
   // The k-th value of the sequence that starts at `start`.
   Result<bson::Value> At(const bson::Value& start, int64_t k) const;
