@@ -437,5 +437,17 @@ TEST(Near, AMatchThatSaysNothingMayComeFirst) {
   EXPECT_EQ(node.Code(stages(R"({"$match": {"_id": 1}}, )")), 40603);
 }
 
+TEST(Near, HasItsOwnOrder) {
+  Node node;
+  node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"at": "2d"}, "name": "at"}]})");
+  EXPECT_EQ(node.Code(R"({"aggregate": "c", "cursor": {}, "hint": {"$natural": 1}, "pipeline": [
+      {"$geoNear": {"near": [0, 0], "distanceField": "d"}}]})"),
+            2);
+  const std::string find = R"({"find": "c", "filter": {"at": {"$near": [0, 0]}}, )";
+  EXPECT_EQ(node.Code(find + R"("sort": {"$natural": 1}})"), 2);
+  EXPECT_EQ(node.Code(find + R"("hint": {"$natural": 1}})"), 2);
+  EXPECT_EQ(node.Code(find + R"("hint": "at"})"), 0);
+}
+
 }  // namespace
 }  // namespace quire::command

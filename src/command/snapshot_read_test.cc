@@ -86,6 +86,7 @@ TEST_F(SnapshotReadTest, RefusesOtherTimes) {
   const bson::Document now = node_.Run(R"({"ping": 1})");
   EXPECT_EQ(Found(Find(Concern(now["operationTime"].AsTimestamp()))), 2u);  // nothing since
   EXPECT_EQ(Code(Find(Concern({UINT32_MAX, 1}))), kInvalidOptions);
+  EXPECT_EQ(Code(Find(Concern({0, 1}))), kInvalidOptions);
   const bson::Timestamp seen = TimeOf(Find(Concern()));
   Insert(3);
   node_.engine().snapshots().Expire(std::chrono::seconds(-1));

@@ -106,6 +106,9 @@ Result<PlanNodePtr> SpecialAccess(const Query& query) {
     return AnswerText(query, static_cast<const TextNode&>(*text));
   }
   const Node* near = Find(query.filter->root(), Kind::kGeoNear);
+  if (near != nullptr && NaturalHint(query) != 0) {
+    return Status(kBadValue, "geoNear expression not allowed with a $natural order or hint");
+  }
   if (near != nullptr && query.collection != nullptr) {
     return NearAccess(query);
   }

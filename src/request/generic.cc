@@ -92,7 +92,8 @@ Status ReadReadConcern(std::string_view command, const bson::Element& e, Generic
       if (field.type() != bson::Type::kTimestamp) {
         return WrongType("readConcern", field, "timestamp");
       }
-      if (field.value().AsTimestamp() == bson::Timestamp{}) {
+      bson::Timestamp time = field.value().AsTimestamp();
+      if (time == bson::Timestamp{} || (field.name() == "atClusterTime" && time.seconds == 0)) {
         return {kInvalidOptions, std::string(field.name()) + " cannot be a null timestamp"};
       }
     } else if (field.name() == "provenance") {
