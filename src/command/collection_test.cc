@@ -316,6 +316,17 @@ TEST(Create, SwitchedOffOptionsAreNone) {
             14);
 }
 
+TEST(CollMod, OnlyTimeSeriesHaveTheirOptions) {
+  Node node;
+  node.Run(R"({"create": "c"})");
+  node.Run(R"({"create": "v", "viewOn": "c"})");
+  const std::string options = R"(, "timeseries": {"granularity": "hours"}})";
+  EXPECT_EQ(node.Code(R"({"collMod": "none")" + options), 26);
+  EXPECT_EQ(node.Code(R"({"collMod": "c")" + options), 72);
+  EXPECT_EQ(node.Code(R"({"collMod": "v")" + options), 72);
+  EXPECT_EQ(node.Code(R"({"collMod": "c", "timeseries": 1})"), 14);
+}
+
 TEST(Create, APipelineIsAsLongAsItsStages) {
   Node node;
   const std::string longest(15'999'974, 'x');

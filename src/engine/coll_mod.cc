@@ -29,6 +29,7 @@ struct Fields {
   std::optional<int64_t> capped_max;
   std::optional<bson::View> change_images;
   bson::Value expire_after;
+  std::optional<bson::View> time_series;
   bool dry_run = false;
 };
 constexpr FieldRow<Fields> kRows[] = {
@@ -42,6 +43,7 @@ constexpr FieldRow<Fields> kRows[] = {
     Field<&Fields::capped_max>("cappedMax"),
     Field<&Fields::change_images>("changeStreamPreAndPostImages"),
     Field<&Fields::expire_after>("expireAfterSeconds"),
+    Field<&Fields::time_series>("timeseries"),
     Field<&Fields::dry_run>("dryRun"),
 };
 
@@ -360,6 +362,9 @@ Status CollMod(const Operation& operation, const std::string& ns, bson::View com
   store::CollectionPtr collection = operation.engine.catalog().Find(ns);
   if (collection == nullptr) {
     return {kNamespaceNotFound, "ns does not exist: " + ns};
+  }
+  if (f.time_series) {
+    return {kInvalidOptions, "'timeseries' is an option of time-series collections: " + ns};
   }
   bool for_view = f.view_on || f.pipeline.present;
   if (collection->is_view() &&
