@@ -274,6 +274,19 @@ TEST(Crud, HintsReachTheCollectionOfAView) {
   }
 }
 
+TEST(Crud, StatementsOfACommandShareTheirNow) {
+  Node node;
+  constexpr int kStatements = 2000;  // takes some milliseconds
+  std::string updates;
+  for (int i = 0; i < kStatements; ++i) {
+    updates += (i == 0 ? "" : ", ") + (R"({"q": {"_id": )" + std::to_string(i)) +
+               R"(}, "u": [{"$set": {"t": "$$NOW"}}], "upsert": true})";
+  }
+  node.Run(R"({"update": "c", "updates": [)" + updates + "]}");
+  bson::Document times = node.Run(R"({"distinct": "c", "key": "t"})");
+  EXPECT_EQ(times["values"].AsArray().Count(), 1u);
+}
+
 TEST(Crud, MergePipelinesKnowTheVariablesOfTheCommand) {
   Node node;
   node.Run(R"({"insert": "c", "documents": [{"_id": 1, "x": 5}]})");

@@ -139,9 +139,7 @@ Result<std::unique_ptr<store::Transaction>> Operation::BeginRead() const {
 }
 
 Status FillContext(const Operation& operation, bson::View let, expr::Context* context) {
-  context->now = bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
-                                std::chrono::system_clock::now().time_since_epoch())
-                                .count()};
+  context->now = operation.began;
   context->cluster_time = operation.engine.clock().Now();
   if (let.empty()) {
     return Status::Ok();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -136,6 +137,10 @@ struct Operation {
   std::shared_ptr<const Snapshot> snapshot = nullptr;
   // indexHints of the query's settings; missing without any.
   bson::OwnedValue index_hints = {};
+  // When it began: $$NOW in all its statements.
+  bson::Date began = bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
+                                    std::chrono::system_clock::now().time_since_epoch())
+                                    .count()};
 
   int32_t StatementId(int32_t i) const {
     return static_cast<size_t>(i) < statement_ids.size() ? statement_ids[static_cast<size_t>(i)]
