@@ -384,7 +384,7 @@ void Commands::Finished(const request::Call& call, const Status& status,
       break;
     }
   }
-  top_.Record(call, took);
+  top_.Record(call, took, engine_.catalog());
   LogIfSlow(call, status, took);
   profiler_.Record(engine_, call, status, took, slow_millis.load(std::memory_order_relaxed));
 }

@@ -185,6 +185,18 @@ TEST(Parameters, SetShowsWhatWas) {
   EXPECT_EQ(now["transactionLifetimeLimitSeconds"].AsInt32(), 60) << "all or nothing";
 }
 
+TEST(Top, NamespacesThatAreGoneMakeRoom) {
+  Node node;
+  constexpr int kMoreThanItKeeps = 10'001;
+  for (int i = 0; i < kMoreThanItKeeps; ++i) {
+    node.Run(R"({"find": "c)" + std::to_string(i) + R"("})");
+  }
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  EXPECT_EQ(node.Batch(R"({"aggregate": "c", "cursor": {}, "pipeline": [
+      {"$collStats": {"latencyStats": {}}}, {"$project": {"n": "$latencyStats.writes.ops"}}]})"),
+            R"([{"n":1}])");
+}
+
 TEST(Profile, KeepsOperationsInSystemProfile) {
   Node node;
   EXPECT_EQ(node.Code(R"({"profile": 2})"), 0);

@@ -64,17 +64,31 @@ Status RunTop(Invocation& i) {
 
 }  // namespace
 
-void TopTable::Record(const request::Call& call, std::chrono::microseconds took) {
+void TopTable::ForgetDropped(const store::CatalogSnapshot& catalog) {
+  std::lock_guard lock(mutex_);
+  if (catalog.version != cleaned_at_) {
+    cleaned_at_ = catalog.version;
+    std::erase_if(usages_, [&](const auto& entry) { return catalog.Find(entry.first) == nullptr; });
+  }
+}
+
+void TopTable::Record(const request::Call& call, std::chrono::microseconds took,
+                      const store::Catalog& catalog) {
   const std::string& ns = call.summary.ns;
   if (ns.empty()) {
     return;
   }
   Kind lock_kind = (call.command.flags & request::kWrite) != 0 ? kWriteLock : kReadLock;
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   auto at = usages_.find(ns);
   if (at == usages_.end()) {
     if (usages_.size() >= kMaxNamespaces) {
-      return;
+      lock.unlock();
+      ForgetDropped(*catalog.snapshot());
+      lock.lock();
+      if (usages_.size() >= kMaxNamespaces) {
+        return;
+      }
     }
     at = usages_.emplace(ns, Entry{}).first;
   }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "request/dispatch.h"
+#include "store/catalog.h"
 
 namespace quire::command {
 
@@ -50,8 +51,10 @@ class TopTable {
   // Where span `n` begins, in microseconds: powers of two, from 2048 on with one in between.
   static int64_t SpanStart(size_t n);
 
-  // Adds a finished command to its namespace (call.summary.ns).
-  void Record(const request::Call& call, std::chrono::microseconds took);
+  // Adds a finished command to its namespace (call.summary.ns). When there are as many as it keeps,
+  // those that `catalog` no longer has make room.
+  void Record(const request::Call& call, std::chrono::microseconds took,
+              const store::Catalog& catalog);
 
   // All zero for a namespace never used.
   Latencies LatenciesOf(std::string_view ns);
@@ -68,7 +71,10 @@ class TopTable {
  private:
   static constexpr size_t kMaxNamespaces = 10'000;
 
+  void ForgetDropped(const store::CatalogSnapshot& catalog);
+
   std::mutex mutex_;
+  uint64_t cleaned_at_ = UINT64_MAX;  // version of the catalog; protected by mutex_
   struct Entry {
     Usages usages;
     Latencies latencies;
