@@ -229,6 +229,16 @@ TEST_F(FailPointTest, ARetryableWriteIsMetWhereItWrites) {
       {"q": {}, "u": {"$set": {"first": 1}}}, {"q": {}, "u": {"$set": {"second": 1}}}])"));
   EXPECT_EQ(count(R"({"first": 1})"), 1);
   EXPECT_EQ(count(R"({"second": 1})"), 0);
+  // Small documents are committed together, large ones are not.
+  auto insert_two = [&](const char* number, size_t bytes) {
+    const std::string text(bytes, 'x');
+    return write(number, R"("insert": "c", "documents": [{"t": ")" + text + R"("}, {"t": ")" +
+                             text + R"("}])");
+  };
+  for (size_t bytes : {10, 300 * 1024}) {
+    ASSERT_EQ(Configure(R"("onPrimaryTransactionalWrite", "mode": {"skip": 1})"), 0);
+    EXPECT_EQ(insert_two(bytes == 10 ? "5" : "6", bytes), bytes != 10);
+  }
 }
 
 TEST_F(FailPointTest, StreamsAreResumedAfterWhatOnlyInterruptsThem) {

@@ -18,7 +18,12 @@ class StatementLog {
     return operation_.retryable &&
            operation_.session->Remembered(operation_.StatementId(i)) != nullptr;
   }
-  void Done(int32_t i) {
+  void Done(int32_t i, bson::View document) {
+    commits_ += group_bytes_ == 0 ? 1 : 0;
+    group_bytes_ += document.bytes().size();
+    if (group_bytes_ >= kGroupBytes) {
+      group_bytes_ = 0;
+    }
     int32_t id = operation_.StatementId(i);
     if (!runs_.empty() && runs_.back().second == id - 1) {
       runs_.back().second = id;
@@ -27,10 +32,10 @@ class StatementLog {
     }
   }
   Status Write(store::Transaction& txn) {
-    if (!operation_.retryable || runs_.empty()) {
+    if (!operation_.retryable) {
       return Status::Ok();
     }
-    if (operation_.before_commit) {
+    for (int commit = 0; operation_.before_commit && commit < commits_; ++commit) {
       RETURN_IF_ERROR(operation_.before_commit());
     }
     for (auto [first, last] : runs_) {
@@ -40,8 +45,13 @@ class StatementLog {
   }
 
  private:
+  // MongoDB commits a batch in groups that end past this size; here it is one commit.
+  static constexpr size_t kGroupBytes = 256 * 1024;
+
   const Operation& operation_;
   std::vector<std::pair<int32_t, int32_t>> runs_;
+  size_t group_bytes_ = 0;
+  int commits_ = 0;  // MongoDB's
 };
 
 Status InsertOne(const Operation& operation, const request::InsertRequest& request,
@@ -100,14 +110,14 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
       if (!alone) {
         txn.SetSavepoint();
       }
-      Status inserted =
-          InsertOne(operation, request, txn, info, request.documents[static_cast<size_t>(i)]);
+      const bson::View document = request.documents[static_cast<size_t>(i)];
+      Status inserted = InsertOne(operation, request, txn, info, document);
       if (inserted.ok()) {
         if (!alone) {
           txn.ReleaseSavepoint();
         }
         ++result.n;
-        log.Done(i);
+        log.Done(i, document);
         continue;
       }
       if (alone || !IsDocumentError(inserted)) {
