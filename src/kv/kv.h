@@ -117,6 +117,11 @@ class Txn {
   virtual Status Claim(std::string_view key) = 0;
   // REQUIRES of all writes: the transaction is not read-only.
   virtual Status Put(std::string_view key, std::string_view value, Reads reads) = 0;
+  // As Put of a key that has no value at the snapshot, by the caller's word: it has claimed the key
+  // or made it up.
+  virtual Status PutNew(std::string_view key, std::string_view value, Reads reads) {
+    return Put(key, value, reads);
+  }
   virtual Status Delete(std::string_view key, Reads reads) = 0;
   Status Put(std::string_view key, std::string_view value) {
     return Put(key, value, Reads::kByRange);

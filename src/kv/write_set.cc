@@ -54,6 +54,15 @@ const WriteSet::Write* WriteSet::Find(std::string_view key) {
 void WriteSet::Put(std::string_view key, std::string_view value, Reads reads) {
   Write& write = Slot(key);
   write.reads = reads;
+  write.is_new = write.is_new && write.kind == Kind::kPut;
+  write.value = Keep(value);
+  write.kind = Kind::kPut;
+}
+
+void WriteSet::PutNew(std::string_view key, std::string_view value, Reads reads) {
+  Write& write = Slot(key);
+  write.reads = reads;
+  write.is_new = write.kind == Kind::kNone;  // what was deleted here is in the store
   write.value = Keep(value);
   write.kind = Kind::kPut;
 }

@@ -28,6 +28,7 @@ class WriteSet {
   struct Write {
     Kind kind = Kind::kNone;
     Reads reads = Reads::kByRange;
+    bool is_new = false;     // kPut: the store has no value of the key
     std::string_view value;  // kPut
   };
   using Map = std::pmr::map<std::string_view, Write>;
@@ -45,6 +46,8 @@ class WriteSet {
   const Write* Find(std::string_view key);
 
   void Put(std::string_view key, std::string_view value, Reads reads);
+  // As Put of a key that has no value, neither in the store nor, if it was deleted, in this set.
+  void PutNew(std::string_view key, std::string_view value, Reads reads);
   void Delete(std::string_view key, Reads reads);
 
   void SetSavepoint() { savepoints_.push_back(undo_.size()); }

@@ -75,5 +75,25 @@ TEST(WriteSet, HoldsWhatAMapWould) {
   }
 }
 
+TEST(WriteSet, KnowsWhichKeysTheStoreHasNoValueOf) {
+  WriteSet set;
+  auto is_new = [&](std::string_view key) { return set.Find(key)->is_new; };
+  set.PutNew("new", "1", Reads::kByKey);
+  EXPECT_TRUE(is_new("new"));
+  set.Put("new", "2", Reads::kByKey);
+  EXPECT_TRUE(is_new("new"));
+  set.Put("known", "1", Reads::kByKey);
+  EXPECT_FALSE(is_new("known"));
+  set.SetSavepoint();
+  set.Delete("deleted", Reads::kByKey);
+  set.PutNew("deleted", "1", Reads::kByKey);
+  EXPECT_FALSE(is_new("deleted"));
+  set.Put("deleted", "2", Reads::kByKey);
+  EXPECT_FALSE(is_new("deleted"));
+  set.RollbackToSavepoint();
+  set.PutNew("deleted", "3", Reads::kByKey);
+  EXPECT_TRUE(is_new("deleted"));
+}
+
 }  // namespace
 }  // namespace quire::kv

@@ -118,20 +118,22 @@ Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& i
   if (index.build != nullptr) {
     return PutNote(txn, index, true, store_key, store_value);
   }
+  bool is_new = false;
   if (!index.keys_have_ids) {
-    ASSIGN_OR_RETURN(bool above_all, IsAboveAll(txn, index, store_key));
-    kv::ReadValue present;
-    bool found = false;
-    if (!above_all) {
-      ASSIGN_OR_RETURN(found, txn.kv().Get(store_key, &present, ReadsOf(index)));
-    }
-    if (found && ReadRecordId(present.view()) != id) {
-      return DuplicateKeyError(info, index, key.bytes, present.view().substr(8));
+    ASSIGN_OR_RETURN(is_new, IsAboveAll(txn, index, store_key));
+    if (!is_new) {
+      kv::ReadValue present;
+      ASSIGN_OR_RETURN(bool found, txn.kv().Get(store_key, &present, ReadsOf(index)));
+      if (found && ReadRecordId(present.view()) != id) {
+        return DuplicateKeyError(info, index, key.bytes, present.view().substr(8));
+      }
+      is_new = !found;
     }
   } else if (index.refuses_duplicates) {
     RETURN_IF_ERROR(CheckNoOther(txn, info, index, key, id));
   }
-  return txn.kv().Put(store_key, store_value, ReadsOf(index));
+  return is_new ? txn.kv().PutNew(store_key, store_value, ReadsOf(index))
+                : txn.kv().Put(store_key, store_value, ReadsOf(index));
 }
 
 Status DeleteEntry(Transaction& txn, const IndexInfo& index, const IndexKey& key, RecordId id) {
@@ -310,11 +312,6 @@ Status DuplicateKeyError(const CollectionInfo& info, const IndexInfo& index,
 
 Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document) {
   RecordId id = info.state->next_record_id.fetch_add(1, std::memory_order_relaxed);
-  RETURN_IF_ERROR(InsertAt(txn, info, id, document));
-  return id;
-}
-
-Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
   IndexKeySet keys;
   for (const auto& index : info.indexes) {
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
@@ -325,12 +322,13 @@ Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson:
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
   }
-  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes(), kv::Reads::kByKey));
+  RETURN_IF_ERROR(
+      txn.kv().PutNew(RecordKey(info.table->id, id), document.bytes(), kv::Reads::kByKey));
   if (info.log != nullptr) {
     txn.changes(*info.log).Insert(info, document);
   }
   txn.Count(info.state, 1, document.size());
-  return Status::Ok();
+  return id;
 }
 
 Status ClaimRecord(Transaction& txn, const CollectionInfo& info, RecordId id) {

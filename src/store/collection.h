@@ -28,8 +28,6 @@ struct Touched {
 // Adds a document that has its _id. DuplicateKey names the index and the value; the caller rolls
 // back to its savepoint then.
 Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document);
-// Puts a document back under a record id it had (used by capped and clustered collections too).
-Status InsertAt(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document);
 // REQUIRES: `before` is what the transaction sees under `id`; ClaimRecord(id) was ok.
 Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View before,
                bson::View after, const Touched& touched);

@@ -64,6 +64,10 @@ class FaultTxn final : public Txn {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));
     return base_->Put(key, value, reads);
   }
+  Status PutNew(std::string_view key, std::string_view value, Reads reads) override {
+    RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));
+    return base_->PutNew(key, value, reads);
+  }
   Status Delete(std::string_view key, Reads reads) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));
     return base_->Delete(key, reads);

@@ -202,6 +202,10 @@ class WriteTxn final : public Txn {
     writes_.Put(key, value, reads);
     return Status::Ok();
   }
+  Status PutNew(std::string_view key, std::string_view value, Reads reads) override {
+    writes_.PutNew(key, value, reads);
+    return Status::Ok();
+  }
   Status Delete(std::string_view key, Reads reads) override {
     writes_.Delete(key, reads);
     return Status::Ok();
@@ -307,12 +311,17 @@ void WriteTxn::Hide(ValueCache::Changes* changes) const {
       assert(!database_.values().Holds(key));
       continue;
     }
-    if (write.kind == WriteSet::Kind::kPut) {
-      changes->Put(key, write.value);
-    } else if (write.kind == WriteSet::Kind::kDelete) {
+    if (write.kind == WriteSet::Kind::kDelete) {
       changes->Delete(key);
+    } else if (write.kind == WriteSet::Kind::kPut) {
+      if (write.is_new) {
+        changes->PutNew(key, write.value);
+      } else {
+        changes->Put(key, write.value);
+      }
     }
   }
+  changes->Hide();
 }
 
 Purpose WriteTxn::purpose() const {
@@ -342,7 +351,7 @@ Status WriteTxn::Commit(Durability durability) {
     rocksdb::WriteBatch batch(writes_.bytes() + kPerWrite * writes_.writes().size() +
                               kPerCounter * additions_.size());
     RETURN_IF_ERROR(Fill(&batch));
-    ValueCache::Changes changes(database_.values());
+    ValueCache::Changes changes(database_.values(), database_.db()->GetLatestSequenceNumber());
     Hide(&changes);
     Status written = additions_.empty() ? database_.Write(&batch, durability, purpose())
                                         : WriteWithCounters(&batch, durability);

@@ -24,6 +24,14 @@ ValueCache::Bytes::Bytes(std::string_view key, std::string_view value)
 
 uint64_t ValueCache::Hash(std::string_view key) { return std::hash<std::string_view>()(key); }
 
+void ValueCache::Shard::Prefetch(uint64_t hash) const {
+  if (!slots.empty()) {
+    const size_t home = hash & (slots.size() - 1);
+    __builtin_prefetch(&tags[home]);
+    __builtin_prefetch(&slots[home]);
+  }
+}
+
 ValueCache::Entry* ValueCache::Shard::Find(uint64_t hash, std::string_view key) {
   if (slots.empty()) {
     return nullptr;
@@ -157,27 +165,60 @@ size_t ValueCache::bytes() {
 }
 
 ValueCache::Changes::~Changes() {
-  if (!changed_.empty()) {
+  if (hidden_) {
     Finish(false, 0);
   }
 }
 
-void ValueCache::Changes::Put(std::string_view key, std::string_view value) {
-  bytes_ += value.size();
-  Begin(key, value, value.size() <= kLargestValue && bytes_ <= kMostPerBatch);
+bool ValueCache::Changes::Keeps(size_t bytes) {
+  bytes_ += bytes;
+  return bytes <= kLargestValue && bytes_ <= kMostPerBatch;
 }
 
-void ValueCache::Changes::Delete(std::string_view key) { Begin(key, {}, false); }
+void ValueCache::Changes::Put(std::string_view key, std::string_view value) {
+  Note(key, value, Keeps(value.size()) ? Kind::kChange : Kind::kForget);
+}
 
-void ValueCache::Changes::Begin(std::string_view key, std::string_view value, bool keep) {
-  const uint64_t hash = Hash(key);
-  Shard& shard = cache_.ShardOf(hash);
-  changed_.push_back({&shard, hash, key});
-  Bytes content(key, keep ? value : std::string_view());
-  std::lock_guard lock(shard.mutex);
-  Entry* entry = shard.Find(hash, key);
+void ValueCache::Changes::PutNew(std::string_view key, std::string_view value) {
+  if (Keeps(value.size())) {
+    Note(key, value, Kind::kNew);
+  }
+}
+
+template <typename F>
+void ValueCache::Changes::Visit(F visit) {
+  for (auto first = changes_.begin(); first != changes_.end();) {
+    Shard& shard = cache_.ShardOf(first->hash);
+    auto last = std::find_if(first, changes_.end(), [&](const Change& change) {
+      return &cache_.ShardOf(change.hash) != &shard;
+    });
+    std::lock_guard lock(shard.mutex);
+    std::for_each(first, last, [&](const Change& change) { shard.Prefetch(change.hash); });
+    std::for_each(first, last, [&](const Change& change) { visit(shard, change); });
+    shard.EvictDownTo(cache_.shard_capacity_);
+    first = last;
+  }
+}
+
+void ValueCache::Changes::Hide() {
+  hidden_ = true;
+  std::sort(changes_.begin(), changes_.end(),
+            [](const Change& a, const Change& b) { return a.hash < b.hash; });
+  if (std::any_of(changes_.begin(), changes_.end(),
+                  [](const Change& change) { return change.kind != Kind::kNew; })) {
+    Visit([this](Shard& shard, const Change& change) { HideOne(shard, change); });
+  }
+}
+
+void ValueCache::Changes::HideOne(Shard& shard, const Change& change) {
+  if (change.kind == Kind::kNew) {
+    return;
+  }
+  const bool keep = change.kind == Kind::kChange;
+  Bytes content(change.key, keep ? change.value : std::string_view());
+  Entry* entry = shard.Find(change.hash, change.key);
   if (entry == nullptr) {
-    entry = &shard.Insert(hash, std::move(content));
+    entry = &shard.Insert(change.hash, std::move(content));
   } else {
     shard.Assign(entry, std::move(content));
   }
@@ -187,19 +228,27 @@ void ValueCache::Changes::Begin(std::string_view key, std::string_view value, bo
 }
 
 void ValueCache::Changes::Finish(bool written, uint64_t latest) {
-  for (const Changed& changed : changed_) {
-    Shard& shard = *changed.shard;
-    std::lock_guard lock(shard.mutex);
-    shard.last_change = std::max(shard.last_change, latest);
-    Entry* entry = shard.Find(changed.hash, changed.key);
-    entry->no_value |= !written;
-    entry->since = std::max(entry->since, latest);
-    if (--entry->writers == 0 && entry->no_value) {
-      shard.Erase(entry);
+  Visit([&](Shard& shard, const Change& change) { FinishOne(shard, change, written, latest); });
+  changes_.clear();
+  hidden_ = false;
+}
+
+void ValueCache::Changes::FinishOne(Shard& shard, const Change& change, bool written,
+                                    uint64_t latest) {
+  Entry* entry = shard.Find(change.hash, change.key);
+  if (change.kind == Kind::kNew) {
+    // Whoever changed the key since it became visible has left a mark on the shard.
+    if (written && entry == nullptr && shard.last_change <= before_) {
+      shard.Insert(change.hash, Bytes(change.key, change.value)).since = latest;
     }
-    shard.EvictDownTo(cache_.shard_capacity_);
+    return;
   }
-  changed_.clear();
+  shard.last_change = std::max(shard.last_change, latest);
+  entry->no_value |= !written;
+  entry->since = std::max(entry->since, latest);
+  if (--entry->writers == 0 && entry->no_value) {
+    shard.Erase(entry);
+  }
 }
 
 }  // namespace quire::kv

@@ -8,7 +8,7 @@
 // newest. A writer takes its keys out of sight before its batch can become visible (Changes), so
 // whoever's snapshot has the batch does not meet what stood there before; a reader's find is
 // refused when its snapshot is older than the last change of the shard, for it may have been
-// changed since.
+// changed since. So is a new key's value when the shard was changed since before it was written.
 //
 // Safe for concurrent use. Lock order: one shard's mutex at a time, nothing else under it.
 #pragma once
@@ -33,27 +33,49 @@ class ValueCache {
   // without Finish, the keys are forgotten. REQUIRES: the cache outlives it.
   class Changes {
    public:
-    explicit Changes(ValueCache& cache) : cache_(cache) {}
+    // `latest` is the database's sequence number before the batch is written.
+    Changes(ValueCache& cache, uint64_t latest) : cache_(cache), before_(latest) {}
     ~Changes();
     Changes(const Changes&) = delete;
     Changes& operator=(const Changes&) = delete;
 
-    // REQUIRES of both: the key was not given before; it stays valid until Finish.
+    // REQUIRES of all: Hide was not called yet; the key was not given before; key and value stay
+    // valid until Finish.
     void Put(std::string_view key, std::string_view value);
-    void Delete(std::string_view key);
+    // Of a key without a value: there is nothing to hide, and nothing old that a reader might
+    // offer.
+    void PutNew(std::string_view key, std::string_view value);
+    void Delete(std::string_view key) { Note(key, {}, Kind::kForget); }
+
+    // Takes the keys out of sight. To be called before the batch is written.
+    void Hide();
     // The batch is visible, or was not written; `latest` is the database's sequence number now.
     void Finish(bool written, uint64_t latest);
 
    private:
-    struct Changed {
-      Shard* shard;
+    enum class Kind : uint8_t { kForget, kChange, kNew };
+    struct Change {
       uint64_t hash;
       std::string_view key;
+      std::string_view value;
+      Kind kind;
     };
-    void Begin(std::string_view key, std::string_view value, bool keep);
+    void Note(std::string_view key, std::string_view value, Kind kind) {
+      changes_.push_back({Hash(key), key, value, kind});
+    }
+    // Whether a value of this size is to be kept.
+    bool Keeps(size_t bytes);
+    void HideOne(Shard& shard, const Change& change);
+    void FinishOne(Shard& shard, const Change& change, bool written, uint64_t latest);
+    // Calls visit(shard, change) for all changes, shard by shard, each locked once: a large batch
+    // waits for the memory of many entries at a time.
+    template <typename F>
+    void Visit(F visit);
 
     ValueCache& cache_;
-    std::vector<Changed> changed_;
+    const uint64_t before_;
+    std::vector<Change> changes_;
+    bool hidden_ = false;
     size_t bytes_ = 0;
   };
 
@@ -109,6 +131,7 @@ class ValueCache {
     size_t hand = 0;           // where the search for something to evict goes on
     uint64_t last_change = 0;  // sequence number
 
+    void Prefetch(uint64_t hash) const;
     Entry* Find(uint64_t hash, std::string_view key);
     // A new entry. REQUIRES: the key has none.
     Entry& Insert(uint64_t hash, Bytes content);

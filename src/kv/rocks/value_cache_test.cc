@@ -34,8 +34,9 @@ TEST(ValueCache, ShowsAReadersFindToSnapshotsAsNew) {
 TEST(ValueCache, AWriterHidesItsKeysUntilItsBatchIsVisible) {
   ValueCache cache(1 << 20);
   cache.Offer("k", 10, "old");
-  ValueCache::Changes changes(cache);
+  ValueCache::Changes changes(cache, 10);
   changes.Put("k", "new");
+  changes.Hide();
   EXPECT_EQ(Shown(cache, "k", 10), std::nullopt);
   cache.Offer("k", 10, "old");
   EXPECT_EQ(Shown(cache, "k", 10), std::nullopt);
@@ -47,8 +48,9 @@ TEST(ValueCache, AWriterHidesItsKeysUntilItsBatchIsVisible) {
 TEST(ValueCache, AFindFromBeforeADeleteIsRefused) {
   ValueCache cache(1 << 20);
   {
-    ValueCache::Changes changes(cache);
+    ValueCache::Changes changes(cache, 10);
     changes.Delete("k");
+    changes.Hide();
     changes.Finish(true, 12);
   }
   EXPECT_FALSE(cache.Holds("k"));
@@ -61,26 +63,101 @@ TEST(ValueCache, AFindFromBeforeADeleteIsRefused) {
 TEST(ValueCache, ABatchThatWasNotWrittenLeavesNothing) {
   ValueCache cache(1 << 20);
   {
-    ValueCache::Changes changes(cache);
+    ValueCache::Changes changes(cache, 10);
     changes.Put("k", "v");
+    changes.PutNew("m", "v");
+    changes.Hide();
     changes.Finish(false, 12);
   }
-  { ValueCache::Changes(cache).Put("l", "v"); }
+  {
+    ValueCache::Changes changes(cache, 10);
+    changes.Put("l", "v");
+    changes.PutNew("n", "v");
+    changes.Hide();
+  }
   EXPECT_FALSE(cache.Holds("k"));
   EXPECT_FALSE(cache.Holds("l"));
+  EXPECT_FALSE(cache.Holds("m"));
+  EXPECT_FALSE(cache.Holds("n"));
   EXPECT_EQ(cache.bytes(), 0u);
 }
 
 TEST(ValueCache, OfTwoBatchesUnderWayNeitherIsKept) {
   ValueCache cache(1 << 20);
-  ValueCache::Changes first(cache);
-  ValueCache::Changes second(cache);
+  ValueCache::Changes first(cache, 5);
+  ValueCache::Changes second(cache, 5);
   first.Put("k", "1");
+  first.Hide();
   second.Put("k", "2");
+  second.Hide();
   second.Finish(true, 10);
   EXPECT_EQ(Shown(cache, "k", 20), std::nullopt);
   first.Finish(true, 11);
   EXPECT_FALSE(cache.Holds("k"));
+}
+
+TEST(ValueCache, ANewKeyIsShownOnceItIsVisible) {
+  ValueCache cache(1 << 20);
+  ValueCache::Changes changes(cache, 10);
+  changes.PutNew("k", "v");
+  const std::string large(100 << 10, 'x');
+  changes.PutNew("large", large);
+  changes.Hide();
+  EXPECT_FALSE(cache.Holds("k"));
+  changes.Finish(true, 12);
+  EXPECT_EQ(Shown(cache, "k", 11), std::nullopt);
+  EXPECT_EQ(Shown(cache, "k", 12), "v");
+  EXPECT_FALSE(cache.Holds("large"));
+}
+
+TEST(ValueCache, ANewKeyThatWasChangedMeanwhileIsNotKept) {
+  ValueCache cache(1 << 20);
+  auto insert_while = [&](std::string_view key, const auto& change) {
+    ValueCache::Changes inserted(cache, 10);
+    inserted.PutNew(key, "inserted");
+    inserted.Hide();
+    change();
+    inserted.Finish(true, 20);
+  };
+  insert_while("deleted", [&] {
+    ValueCache::Changes deleted(cache, 11);
+    deleted.Delete("deleted");
+    deleted.Hide();
+    deleted.Finish(true, 12);
+  });
+  EXPECT_FALSE(cache.Holds("deleted"));
+  insert_while("updated", [&] {
+    ValueCache::Changes updated(cache, 11);
+    updated.Put("updated", "later");
+    updated.Hide();
+    updated.Finish(true, 12);
+  });
+  EXPECT_EQ(Shown(cache, "updated", 20), "later");
+  ValueCache::Changes under_way(cache, 11);
+  insert_while("being deleted", [&] {
+    under_way.Delete("being deleted");
+    under_way.Hide();
+  });
+  EXPECT_EQ(Shown(cache, "being deleted", 20), std::nullopt);
+  under_way.Finish(true, 21);
+  EXPECT_FALSE(cache.Holds("being deleted"));
+}
+
+TEST(ValueCache, KeepsEveryNewKeyOfALargeBatch) {
+  ValueCache cache(64 << 20);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 5000; ++i) {
+    keys.push_back("key" + std::to_string(i));
+  }
+  ValueCache::Changes changes(cache, 10);
+  for (const std::string& key : keys) {
+    changes.PutNew(key, key);
+  }
+  changes.Hide();
+  changes.Finish(true, 5010);
+  for (const std::string& key : keys) {
+    EXPECT_EQ(Shown(cache, key, 5010), key);
+  }
 }
 
 TEST(ValueCache, StaysWithinItsCapacityAndKeepsWhatIsRead) {
@@ -105,9 +182,10 @@ TEST(ValueCache, FindsEveryKeyAfterManyErasures) {
     cache.Offer(key(i), 1, key(i));
   }
   for (int i = 0; i < 20000; i += 3) {
-    ValueCache::Changes changes(cache);
+    ValueCache::Changes changes(cache, 10);
     const std::string gone = key(i);
     changes.Delete(gone);
+    changes.Hide();
     changes.Finish(true, 2);
   }
   for (int i = 0; i < 20000; ++i) {
