@@ -5,6 +5,9 @@
 // A transaction opens its Claims before it takes its snapshot and commits them after its writes
 // became visible; then whoever does not see those writes started before that commit.
 //
+// Keys are told apart by a hash of 64 bits: two keys that share it conflict as if they were one,
+// which costs the later transaction a retry.
+//
 // Lock order: a shard's mutex and active_mutex_ are never held together. Safe for concurrent use.
 #pragma once
 
@@ -12,13 +15,10 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <limits>
 #include <list>
 #include <mutex>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "quire/status.h"
@@ -28,7 +28,6 @@ namespace quire::kv {
 class ClaimTable {
  private:
   struct Shard;
-  struct Entry;
 
  public:
   // The claims of one transaction. Given up (as by a rollback) when destroyed.
@@ -48,15 +47,11 @@ class ClaimTable {
 
    private:
     friend class ClaimTable;
-    struct Held {
-      Shard* shard;
-      std::pair<const std::string, Entry>* slot;
-    };
     ClaimTable& table_;
     uint64_t start_;
     std::list<uint64_t>::iterator active_;
     bool open_ = true;
-    std::vector<Held> held_;
+    std::vector<uint64_t> held_;  // hashes of keys
   };
 
   ClaimTable() = default;
@@ -68,27 +63,35 @@ class ClaimTable {
 
  private:
   struct Entry {
+    uint64_t hash = kFree;
     const Claims* holder = nullptr;
     uint64_t committed = 0;  // time of the last commit of a claim
     bool queued = false;     // stands in its shard's queue, exactly once
   };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
-  };
-  using Map = std::unordered_map<std::string, Entry, Hash, std::equal_to<>>;
+  // Open addressing with linear probes.
   struct alignas(64) Shard {
     std::mutex mutex;
     // All guarded by mutex.
-    Map entries;
-    std::deque<Map::value_type*> queue;  // no longer held, waiting until nobody can conflict
+    std::vector<Entry> slots;  // a power of two
+    size_t used = 0;
+    std::deque<uint64_t> queue;  // no longer held, waiting until nobody can conflict
+
+    // The entry of the hash, made when there is none; valid until the next call.
+    Entry& Claimed(uint64_t hash);
+    // REQUIRES of both: it has an entry.
+    Entry& Find(uint64_t hash);
+    void Erase(uint64_t hash);
+    void Resize(size_t slots);
+    size_t Probe(uint64_t hash) const;
   };
   static constexpr size_t kShards = 64;
+  static constexpr uint64_t kFree = 0;
 
-  Shard& ShardOf(std::string_view key) { return shards_[(Hash()(key) >> 20) % kShards]; }
+  static uint64_t HashOf(std::string_view key);
+  Shard& ShardOf(uint64_t hash) { return shards_[hash >> 58]; }
   void End(Claims* claims, uint64_t commit_time);
-  // REQUIRES: shard.mutex is held.
-  void Release(Shard& shard, Map::value_type* slot, uint64_t commit_time);
+  // REQUIRES of both: shard.mutex is held.
+  void Release(Shard& shard, uint64_t hash, uint64_t commit_time);
   void Trim(Shard& shard);
 
   std::array<Shard, kShards> shards_;

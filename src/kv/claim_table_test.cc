@@ -52,6 +52,28 @@ TEST(ClaimTable, RemembersWhileAnOlderTransactionIsOpen) {
   EXPECT_EQ(table.size(), 0u);
 }
 
+TEST(ClaimTable, OneTransactionMayHoldManyKeys) {
+  ClaimTable table;
+  constexpr int kKeys = 20'000;
+  {
+    Claims many(table);
+    for (int i = 0; i < kKeys; ++i) {
+      ASSERT_TRUE(many.Add("key" + std::to_string(i)).ok());
+    }
+    EXPECT_EQ(table.size(), static_cast<size_t>(kKeys));
+    Claims other(table);
+    for (int i = 0; i < kKeys; i += 7) {
+      ASSERT_EQ(other.Add("key" + std::to_string(i)).code(), kWriteConflict);
+    }
+    ASSERT_TRUE(other.Add("another").ok());
+  }
+  EXPECT_EQ(table.size(), 0u);
+  Claims next(table);
+  for (int i = 0; i < kKeys; ++i) {
+    ASSERT_TRUE(next.Add("key" + std::to_string(i)).ok());
+  }
+}
+
 TEST(ClaimTable, OneHolderAtATime) {
   ClaimTable table;
   constexpr int kKeys = 5;
