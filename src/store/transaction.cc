@@ -100,6 +100,21 @@ void Transaction::ReleaseSavepoint() {
   assert(!savepoints_.empty());
   savepoints_.pop_back();
   kv_->ReleaseSavepoint();
+  MergeLastDeltas();
+}
+
+void Transaction::MergeLastDeltas() {
+  const size_t floor = savepoints_.empty() ? 0 : savepoints_.back().deltas;
+  if (deltas_.size() < floor + 2) {
+    return;
+  }
+  const Delta& last = deltas_.back();
+  Delta& before = deltas_[deltas_.size() - 2];
+  if (before.state == last.state) {
+    before.documents += last.documents;
+    before.bytes += last.bytes;
+    deltas_.pop_back();
+  }
 }
 
 Status Transaction::Commit(kv::Durability durability) {

@@ -72,6 +72,8 @@ class Transaction {
   };
   explicit Transaction(bool read_only) : read_only_(read_only) {}
   void Release();
+  // Documents of one collection are mostly counted one after the other.
+  void MergeLastDeltas();
 
   std::unique_ptr<kv::Txn> kv_;
   bool read_only_;
