@@ -33,6 +33,15 @@ enum class Durability {
 // reads it any more. A read that does not say so reads the store itself.
 enum class Reads : uint8_t { kByRange, kByKey };
 
+// What a backend may make use of when a key is written.
+struct PutHints {
+  Reads reads = Reads::kByRange;
+  // The key has no value, by the caller's word: it has claimed the key or made it up.
+  bool is_new = false;
+  // The value's bytes stay where they are until the transaction ends: they need not be copied.
+  bool outlives = false;
+};
+
 // begin <= key < end; an empty end means "to the last key".
 struct Range {
   std::string begin;
@@ -116,16 +125,9 @@ class Txn {
   // transaction's snapshot. A key need not exist to be claimed.
   virtual Status Claim(std::string_view key) = 0;
   // REQUIRES of all writes: the transaction is not read-only.
-  virtual Status Put(std::string_view key, std::string_view value, Reads reads) = 0;
-  // As Put of a key that has no value at the snapshot, by the caller's word: it has claimed the key
-  // or made it up.
-  virtual Status PutNew(std::string_view key, std::string_view value, Reads reads) {
-    return Put(key, value, reads);
-  }
+  virtual Status Put(std::string_view key, std::string_view value, const PutHints& hints) = 0;
   virtual Status Delete(std::string_view key, Reads reads) = 0;
-  Status Put(std::string_view key, std::string_view value) {
-    return Put(key, value, Reads::kByRange);
-  }
+  Status Put(std::string_view key, std::string_view value) { return Put(key, value, PutHints()); }
   Status Delete(std::string_view key) { return Delete(key, Reads::kByRange); }
   // Adds to the counter of this name (0 at first) without ever conflicting. Every key that starts
   // with the name belongs to the counter and is used for nothing else; a DeleteRange of them makes

@@ -14,79 +14,97 @@ std::string_view WriteSet::Keep(std::string_view bytes) {
   }
   char* p = static_cast<char*>(memory_.allocate(bytes.size(), 1));
   memcpy(p, bytes.data(), bytes.size());
-  bytes_ += bytes.size();
   return {p, bytes.size()};
+}
+
+WriteSet::Write& WriteSet::Append(std::string_view key) {
+  constexpr size_t kMostWrites = 8;  // of a transaction
+  if (writes_.capacity() == 0) {
+    writes_.reserve(kMostWrites);
+  }
+  Write& write = writes_.emplace_back();
+  write.key = Keep(key);
+  bytes_ += key.size();
+  return write;
+}
+
+void WriteSet::Put(std::string_view key, std::string_view value, const PutHints& hints) {
+  Write& write = Append(key);
+  write.reads = hints.reads;
+  write.is_new = hints.is_new;
+  write.value = hints.outlives ? value : Keep(value);
+  bytes_ += value.size();
+}
+
+void WriteSet::Delete(std::string_view key, Reads reads) {
+  Write& write = Append(key);
+  write.kind = Kind::kDelete;
+  write.reads = reads;
+}
+
+const WriteSet::Write* WriteSet::Find(std::string_view key) {
+  constexpr size_t kFew = 16;
+  if (index_.empty() && writes_.size() <= kFew) {
+    auto last = std::find_if(writes_.rbegin(), writes_.rend(),
+                             [key](const Write& write) { return write.key == key; });
+    return last == writes_.rend() ? nullptr : &*last;
+  }
+  Index();
+  auto it = LowerBound(key);
+  return it == index_.end() || it->first != key ? nullptr : At(*it);
+}
+
+const WriteSet::Map& WriteSet::Ordered() {
+  Index();
+  return index_;
+}
+
+const WriteSet::Write* WriteSet::At(const Map::value_type& entry) const {
+  return entry.second.count == 0 ? nullptr : &writes_[entry.second.count - 1];
+}
+
+void WriteSet::Index() {
+  for (; indexed_ < writes_.size(); ++indexed_) {
+    Write& write = writes_[indexed_];
+    write.index_entry = &EntryOf(write.key).second;
+    write.before = write.index_entry->count;
+    write.index_entry->count = indexed_ + 1;
+  }
 }
 
 WriteSet::Map::iterator WriteSet::LowerBound(std::string_view key) {
   for (size_t run = 0; run < runs_; ++run) {
     if (run_ends_[run]->first < key) {
       auto next = std::next(run_ends_[run]);
-      if (next == writes_.end() || key <= next->first) {
+      if (next == index_.end() || key <= next->first) {
         this_run_ = run;
         return next;
       }
     }
   }
   this_run_ = runs_ < run_ends_.size() ? runs_ : (this_run_ + 1) % run_ends_.size();
-  return writes_.lower_bound(key);
+  return index_.lower_bound(key);
 }
 
-WriteSet::Write& WriteSet::Slot(std::string_view key) {
+WriteSet::Map::value_type& WriteSet::EntryOf(std::string_view key) {
   auto it = LowerBound(key);
-  if (it == writes_.end() || it->first != key) {
-    it = writes_.emplace_hint(it, Keep(key), Write{});
+  if (it == index_.end() || it->first != key) {
+    it = index_.emplace_hint(it, key, Last());
     run_ends_[this_run_] = it;
     runs_ = std::max(runs_, this_run_ + 1);
   }
-  if (!savepoints_.empty()) {
-    undo_.push_back({&it->second, it->second});
-  }
-  return it->second;
-}
-
-const WriteSet::Write* WriteSet::Find(std::string_view key) {
-  auto it = LowerBound(key);
-  const bool found = it != writes_.end() && it->first == key && it->second.kind != Kind::kNone;
-  return found ? &it->second : nullptr;
-}
-
-void WriteSet::Put(std::string_view key, std::string_view value, Reads reads) {
-  Write& write = Slot(key);
-  write.reads = reads;
-  write.is_new = write.is_new && write.kind == Kind::kPut;
-  write.value = Keep(value);
-  write.kind = Kind::kPut;
-}
-
-void WriteSet::PutNew(std::string_view key, std::string_view value, Reads reads) {
-  Write& write = Slot(key);
-  write.reads = reads;
-  write.is_new = write.kind == Kind::kNone;  // what was deleted here is in the store
-  write.value = Keep(value);
-  write.kind = Kind::kPut;
-}
-
-void WriteSet::Delete(std::string_view key, Reads reads) {
-  Write& write = Slot(key);
-  write.reads = reads;
-  write.kind = Kind::kDelete;
+  return *it;
 }
 
 void WriteSet::RollbackToSavepoint() {
   assert(!savepoints_.empty());
-  for (size_t mark = savepoints_.back(); undo_.size() > mark; undo_.pop_back()) {
-    *undo_.back().where = undo_.back().before;
-  }
+  const size_t mark = savepoints_.back();
   savepoints_.pop_back();
-}
-
-void WriteSet::ReleaseSavepoint() {
-  assert(!savepoints_.empty());
-  savepoints_.pop_back();
-  if (savepoints_.empty()) {
-    undo_.clear();
+  for (; indexed_ > mark; --indexed_) {
+    const Write& undone = writes_[indexed_ - 1];
+    undone.index_entry->count = undone.before;
   }
+  writes_.resize(mark);
 }
 
 }  // namespace quire::kv

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pending writes of one transaction, ordered by key, with savepoints. Its bytes never move
-// while it lives, so views into it stay valid while more is written. For backends that collect a
-// transaction's writes in memory. Not safe for concurrent use.
+// The pending writes of one transaction in the order they were made, with savepoints; the last one
+// of a key counts. Most transactions are never asked what they wrote, so the keys are brought into
+// order only when somebody does. Its bytes never move while it lives, so views into it stay valid
+// while more is written. For backends that collect a transaction's writes in memory. Not safe for
+// concurrent use.
 #pragma once
 
 #include <array>
@@ -11,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory_resource>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,64 +22,71 @@
 namespace quire::kv {
 
 class WriteSet {
- public:
-  enum class Kind : uint8_t {
-    kNone,  // undone by a savepoint: as if the key were not there
-    kPut,
-    kDelete,
+ private:
+  struct Last {
+    size_t count = 0;  // writes up to and with the key's last one; 0: none
   };
-  struct Write {
-    Kind kind = Kind::kNone;
-    Reads reads = Reads::kByRange;
-    bool is_new = false;     // kPut: the store has no value of the key
-    std::string_view value;  // kPut
-  };
-  using Map = std::pmr::map<std::string_view, Write>;
 
-  WriteSet() : memory_(first_, sizeof(first_)), writes_(&memory_) {}
+ public:
+  enum class Kind : uint8_t { kPut, kDelete };
+  struct Write {
+    std::string_view key;
+    std::string_view value;  // kPut
+    Kind kind = Kind::kPut;
+    Reads reads = Reads::kByRange;
+    bool is_new = false;  // kPut: see PutHints
+
+   private:
+    friend class WriteSet;
+    Last* index_entry = nullptr;
+    size_t before = 0;  // what index_entry was
+  };
+  using Map = std::pmr::map<std::string_view, Last>;
+
+  WriteSet() : memory_(first_, sizeof(first_)), index_(&memory_) {}
   WriteSet(const WriteSet&) = delete;
   WriteSet& operator=(const WriteSet&) = delete;
 
   bool empty() const { return writes_.empty(); }
-  // Every key written, in order; includes undone ones (Kind::kNone).
-  const Map& writes() const { return writes_; }
+  // In the order they were made; a key may come several times.
+  std::span<const Write> writes() const { return writes_; }
   // Upper estimate of the bytes of keys and values.
   size_t bytes() const { return bytes_; }
-  // The pending write of `key`, or null.
+  // The pending write of `key`, or null; valid until the next write.
   const Write* Find(std::string_view key);
 
-  void Put(std::string_view key, std::string_view value, Reads reads);
-  // As Put of a key that has no value, neither in the store nor, if it was deleted, in this set.
-  void PutNew(std::string_view key, std::string_view value, Reads reads);
+  void Put(std::string_view key, std::string_view value, const PutHints& hints);
   void Delete(std::string_view key, Reads reads);
 
-  void SetSavepoint() { savepoints_.push_back(undo_.size()); }
+  void SetSavepoint() { savepoints_.push_back(writes_.size()); }
   // REQUIRES of both: a savepoint is set.
   void RollbackToSavepoint();
-  void ReleaseSavepoint();
+  void ReleaseSavepoint() { savepoints_.pop_back(); }
+
+  // The keys in order, as written so far; what is written later may be missing.
+  const Map& Ordered();
+  // The last write of the entry's key, null when all were undone. Valid until the next write.
+  const Write* At(const Map::value_type& entry) const;
 
  private:
-  struct Undo {
-    Write* where;
-    Write before;
-  };
-
   std::string_view Keep(std::string_view bytes);
-  // The first write not before `key`. A batch of documents writes a few ascending runs of keys side
+  Write& Append(std::string_view key);
+  void Index();
+  // The first entry not before `key`. A batch of documents writes a few ascending runs of keys side
   // by side: where the last of each run went in is looked at before the whole map is searched.
   Map::iterator LowerBound(std::string_view key);
-  // The slot of `key`, its present state remembered for the savepoints.
-  Write& Slot(std::string_view key);
+  Map::value_type& EntryOf(std::string_view key);
 
   std::byte first_[1536];
   std::pmr::monotonic_buffer_resource memory_;
-  Map writes_;
+  std::vector<Write> writes_;
+  std::vector<size_t> savepoints_;
+  size_t bytes_ = 0;
+  Map index_;
+  size_t indexed_ = 0;  // of writes_, the first so many are in index_
   std::array<Map::iterator, 4> run_ends_;
   size_t runs_ = 0;      // of run_ends_, those set
   size_t this_run_ = 0;  // the one of the last LowerBound
-  std::vector<Undo> undo_;
-  std::vector<size_t> savepoints_;
-  size_t bytes_ = 0;
 };
 
 }  // namespace quire::kv

@@ -30,8 +30,23 @@ void ExpectHolds(WriteSet& set, const Model& model, int keys) {
       }
     }
   }
-  ASSERT_TRUE(std::is_sorted(set.writes().begin(), set.writes().end(),
-                             [](const auto& a, const auto& b) { return a.first < b.first; }));
+  Model last;
+  std::string before;
+  for (const auto& entry : set.Ordered()) {
+    ASSERT_LT(before, entry.first);
+    before = entry.first;
+    if (const WriteSet::Write* write = set.At(entry)) {
+      last[before] = write->kind == WriteSet::Kind::kPut ? std::optional(std::string(write->value))
+                                                         : std::nullopt;
+    }
+  }
+  ASSERT_EQ(last, model);
+  last.clear();
+  for (const WriteSet::Write& write : set.writes()) {
+    last[std::string(write.key)] =
+        write.kind == WriteSet::Kind::kPut ? std::optional(std::string(write.value)) : std::nullopt;
+  }
+  ASSERT_EQ(last, model);
 }
 
 // Ascending runs side by side, more of them than are remembered, steps back and savepoints.
@@ -64,7 +79,7 @@ TEST(WriteSet, HoldsWhatAMapWould) {
         model[key] = std::nullopt;
       } else {
         const std::string value = std::to_string(step);
-        set.Put(key, value, Reads::kByRange);
+        set.Put(key, value, {});
         model[key] = value;
       }
       if (step % 25 == 0) {
@@ -75,24 +90,19 @@ TEST(WriteSet, HoldsWhatAMapWould) {
   }
 }
 
-TEST(WriteSet, KnowsWhichKeysTheStoreHasNoValueOf) {
+TEST(WriteSet, KeepsItsOwnBytesUnlessToldThatTheyStay) {
   WriteSet set;
-  auto is_new = [&](std::string_view key) { return set.Find(key)->is_new; };
-  set.PutNew("new", "1", Reads::kByKey);
-  EXPECT_TRUE(is_new("new"));
-  set.Put("new", "2", Reads::kByKey);
-  EXPECT_TRUE(is_new("new"));
-  set.Put("known", "1", Reads::kByKey);
-  EXPECT_FALSE(is_new("known"));
-  set.SetSavepoint();
-  set.Delete("deleted", Reads::kByKey);
-  set.PutNew("deleted", "1", Reads::kByKey);
-  EXPECT_FALSE(is_new("deleted"));
-  set.Put("deleted", "2", Reads::kByKey);
-  EXPECT_FALSE(is_new("deleted"));
-  set.RollbackToSavepoint();
-  set.PutNew("deleted", "3", Reads::kByKey);
-  EXPECT_TRUE(is_new("deleted"));
+  std::string key = "key";
+  std::string value = "value";
+  const std::string stays = "stays";
+  set.Put(key, value, {});
+  set.Put("other", stays, {.outlives = true});
+  key = "xxx";
+  value = "yyyyy";
+  ASSERT_NE(set.Find("key"), nullptr);
+  EXPECT_EQ(set.Find("key")->value, "value");
+  EXPECT_EQ(set.Find("other")->value.data(), stays.data());
+  EXPECT_GE(set.bytes(), std::string("keyvalueotherstays").size());
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace quire::store {
 namespace {
 
 constexpr size_t kGroupBytes = size_t{1} << 20;
+constexpr size_t kLargestHeader =
+    ChangeBuffer::kHeaderSize + ChangeBuffer::kSessionIdSize + sizeof(int64_t);
 
 template <typename T>
 void AppendNumber(T value, std::string* out) {
@@ -34,6 +36,7 @@ void AppendKey(bson::View document, std::string* out) {
 
 void ChangeBuffer::Begin() {
   if (groups_.empty() || ops_.size() - groups_.back().start > kGroupBytes) {
+    ops_.resize(ops_.size() + kLargestHeader);
     groups_.push_back({count_, ops_.size()});
     uuid_.clear();
   }
@@ -134,22 +137,22 @@ void ChangeBuffer::RollBack(const Mark& mark) {
   uuid_.clear();
 }
 
-std::string ChangeBuffer::GroupBytes(size_t i, int64_t wall_millis) const {
-  size_t start = groups_[i].start;
-  size_t end = i + 1 < groups_.size() ? groups_[i + 1].start : ops_.size();
-  uint32_t after = i + 1 < groups_.size() ? groups_[i + 1].first : count_;
-  std::string bytes;
-  bytes.reserve(end - start + kHeaderSize + kSessionIdSize + 8);
-  bytes.push_back(kVersion);
-  bytes.push_back(static_cast<char>(in_transaction_ ? kInTransaction : 0));
-  AppendNumber(after - groups_[i].first, &bytes);
-  AppendNumber(wall_millis, &bytes);
+std::string_view ChangeBuffer::GroupBytes(size_t i, int64_t wall_millis) {
+  const bool last = i + 1 == groups_.size();
+  const size_t end = last ? ops_.size() : groups_[i + 1].start - kLargestHeader;
+  const uint32_t after = last ? count_ : groups_[i + 1].first;
+  std::string header;
+  header.push_back(kVersion);
+  header.push_back(static_cast<char>(in_transaction_ ? kInTransaction : 0));
+  AppendNumber(after - groups_[i].first, &header);
+  AppendNumber(wall_millis, &header);
   if (in_transaction_) {
-    bytes.append(lsid_);
-    AppendNumber(txn_number_, &bytes);
+    header.append(lsid_);
+    AppendNumber(txn_number_, &header);
   }
-  bytes.append(ops_, start, end - start);
-  return bytes;
+  const size_t begin = groups_[i].start - header.size();
+  ops_.replace(begin, header.size(), header);
+  return std::string_view(ops_).substr(begin, end - begin);
 }
 
 }  // namespace quire::store

@@ -62,9 +62,9 @@ class ChangeBuffer {
   // Forgets what was noted since.
   void RollBack(const Mark& mark);
 
-  // Calls write(index of the first operation, bytes) for each group.
+  // Calls write(index of the first operation, bytes) for each group. The bytes are this object's.
   template <typename F>
-  auto ForEachGroup(int64_t wall_millis, F write) const -> decltype(write(0, std::string())) {
+  auto ForEachGroup(int64_t wall_millis, F write) -> decltype(write(0, std::string_view())) {
     for (size_t i = 0; i < groups_.size(); ++i) {
       auto status = write(groups_[i].first, GroupBytes(i, wall_millis));
       if (!status.ok()) {
@@ -77,13 +77,13 @@ class ChangeBuffer {
  private:
   struct Group {
     uint32_t first;  // operation
-    size_t start;    // in ops_
+    size_t start;    // in ops_, where its operations are; room for the header is before them
   };
   void Begin();
   void BeginOn(char kind, const CollectionInfo& info);
   void Collection(std::string_view ns, std::string_view uuid);
   void Bytes(bson::View document) { ops_.append(document.bytes()); }
-  std::string GroupBytes(size_t i, int64_t wall_millis) const;
+  std::string_view GroupBytes(size_t i, int64_t wall_millis);
 
   std::string ops_;
   std::vector<Group> groups_;

@@ -74,7 +74,7 @@ Status ChangeLog::WriteFirstEntry() {
   return Status::Ok();
 }
 
-Status ChangeLog::Commit(kv::Txn& txn, const ChangeBuffer& buffer, kv::Durability durability) {
+Status ChangeLog::Commit(kv::Txn& txn, ChangeBuffer& buffer, kv::Durability durability) {
   if (buffer.empty()) {
     return txn.Commit(durability);
   }
@@ -91,10 +91,11 @@ Status ChangeLog::Commit(kv::Txn& txn, const ChangeBuffer& buffer, kv::Durabilit
   return status;
 }
 
-Status ChangeLog::Write(kv::Txn& txn, const ChangeBuffer& buffer, uint64_t first) {
-  return buffer.ForEachGroup(WallMillis(), [&](uint32_t index, const std::string& group) {
+Status ChangeLog::Write(kv::Txn& txn, ChangeBuffer& buffer, uint64_t first) {
+  return buffer.ForEachGroup(WallMillis(), [&](uint32_t index, std::string_view group) {
     written_.fetch_add(group.size(), std::memory_order_relaxed);
-    return txn.Put(buffer.in_transaction() ? KeyOf(first, index) : KeyOf(first + index, 0), group);
+    return txn.Put(buffer.in_transaction() ? KeyOf(first, index) : KeyOf(first + index, 0), group,
+                   {.is_new = true, .outlives = true});
   });
 }
 

@@ -44,7 +44,7 @@ class ChangeLog {
   LogicalClock& clock() { return clock_; }
 
   // Commits `txn` with the changes in `buffer`.
-  Status Commit(kv::Txn& txn, const ChangeBuffer& buffer, kv::Durability durability);
+  Status Commit(kv::Txn& txn, ChangeBuffer& buffer, kv::Durability durability);
 
   // Runs `look` while no commit is under way: the store holds what has a time up to Visible() and
   // nothing else, and later changes get later times than clock().Now().
@@ -81,7 +81,7 @@ class ChangeLog {
   };
   uint64_t Enter(uint64_t count);
   void Leave(uint64_t first);
-  Status Write(kv::Txn& txn, const ChangeBuffer& buffer, uint64_t first);
+  Status Write(kv::Txn& txn, ChangeBuffer& buffer, uint64_t first);
   Status WriteFirstEntry();
 
   kv::Store* const store_;

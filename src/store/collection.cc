@@ -132,8 +132,7 @@ Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& i
   } else if (index.refuses_duplicates) {
     RETURN_IF_ERROR(CheckNoOther(txn, info, index, key, id));
   }
-  return is_new ? txn.kv().PutNew(store_key, store_value, ReadsOf(index))
-                : txn.kv().Put(store_key, store_value, ReadsOf(index));
+  return txn.kv().Put(store_key, store_value, {.reads = ReadsOf(index), .is_new = is_new});
 }
 
 Status DeleteEntry(Transaction& txn, const IndexInfo& index, const IndexKey& key, RecordId id) {
@@ -322,8 +321,8 @@ Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
   }
-  RETURN_IF_ERROR(
-      txn.kv().PutNew(RecordKey(info.table->id, id), document.bytes(), kv::Reads::kByKey));
+  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes(),
+                               {.reads = kv::Reads::kByKey, .is_new = true}));
   if (info.log != nullptr) {
     txn.changes(*info.log).Insert(info, document);
   }
@@ -350,7 +349,8 @@ Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(change(*index));
   }
-  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), after.bytes(), kv::Reads::kByKey));
+  RETURN_IF_ERROR(
+      txn.kv().Put(RecordKey(info.table->id, id), after.bytes(), {.reads = kv::Reads::kByKey}));
   if (info.log != nullptr) {
     txn.changes(*info.log).Update(info, before, after, touched);
   }

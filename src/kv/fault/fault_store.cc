@@ -60,13 +60,9 @@ class FaultTxn final : public Txn {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kClaim));
     return base_->Claim(key);
   }
-  Status Put(std::string_view key, std::string_view value, Reads reads) override {
+  Status Put(std::string_view key, std::string_view value, const PutHints& hints) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));
-    return base_->Put(key, value, reads);
-  }
-  Status PutNew(std::string_view key, std::string_view value, Reads reads) override {
-    RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));
-    return base_->PutNew(key, value, reads);
+    return base_->Put(key, value, hints);
   }
   Status Delete(std::string_view key, Reads reads) override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kWrite));

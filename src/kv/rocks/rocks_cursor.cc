@@ -58,10 +58,11 @@ Result<bool> RocksCursor::Show() {
 }
 
 MergedCursor::MergedCursor(rocksdb::DB* db, const rocksdb::ReadOptions& read, Range range,
-                           Direction direction, const WriteSet& writes)
+                           Direction direction, WriteSet& writes)
     : range_(range),
       forward_(direction == Direction::kForward),
-      writes_(writes.writes()),
+      set_(writes),
+      writes_(writes.Ordered()),
       base_(db, read, std::move(range), direction) {}
 
 void MergedCursor::SeekPending(std::string_view target) {
@@ -146,22 +147,17 @@ Result<bool> MergedCursor::Merge() {
 }
 
 bool MergedCursor::ShowPending(bool over_base) {
-  const WriteSet::Write& write = pending_->second;
-  key_ = pending_->first;
-  switch (write.kind) {
-    case WriteSet::Kind::kNone:
-      if (over_base) {
-        key_ = base_.key();
-        value_ = base_.value();
-      }
-      return over_base;
-    case WriteSet::Kind::kPut:
-      value_ = write.value;
-      return true;
-    case WriteSet::Kind::kDelete:
-      return false;
+  const WriteSet::Write* write = set_.At(*pending_);
+  if (write == nullptr) {  // undone
+    if (over_base) {
+      key_ = base_.key();
+      value_ = base_.value();
+    }
+    return over_base;
   }
-  return false;
+  key_ = write->key;
+  value_ = write->value;
+  return write->kind == WriteSet::Kind::kPut;
 }
 
 }  // namespace quire::kv

@@ -38,7 +38,7 @@ class MergedCursor final : public Cursor {
  public:
   // REQUIRES: `writes` outlives the cursor.
   MergedCursor(rocksdb::DB* db, const rocksdb::ReadOptions& read, Range range, Direction direction,
-               const WriteSet& writes);
+               WriteSet& writes);
 
   Result<bool> Next() override;
   Result<bool> Seek(std::string_view target) override;
@@ -58,6 +58,7 @@ class MergedCursor final : public Cursor {
 
   const Range range_;
   const bool forward_;
+  const WriteSet& set_;
   const WriteSet::Map& writes_;
   RocksCursor base_;
   bool base_valid_ = false;

@@ -169,7 +169,8 @@ class ReadTxn final : public Txn {
         new RocksCursor(view_.db(), view_.read(), std::move(range), direction));
   }
   Status Claim(std::string_view /*key*/) override { return ReadOnly(); }
-  Status Put(std::string_view /*key*/, std::string_view /*value*/, Reads /*reads*/) override {
+  Status Put(std::string_view /*key*/, std::string_view /*value*/,
+             const PutHints& /*hints*/) override {
     return ReadOnly();
   }
   Status Delete(std::string_view /*key*/, Reads /*reads*/) override { return ReadOnly(); }
@@ -198,12 +199,8 @@ class WriteTxn final : public Txn {
   Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) override;
 
   Status Claim(std::string_view key) override { return claims_.Add(key); }
-  Status Put(std::string_view key, std::string_view value, Reads reads) override {
-    writes_.Put(key, value, reads);
-    return Status::Ok();
-  }
-  Status PutNew(std::string_view key, std::string_view value, Reads reads) override {
-    writes_.PutNew(key, value, reads);
+  Status Put(std::string_view key, std::string_view value, const PutHints& hints) override {
+    writes_.Put(key, value, hints);
     return Status::Ok();
   }
   Status Delete(std::string_view key, Reads reads) override {
@@ -288,37 +285,24 @@ Result<std::unique_ptr<Cursor>> WriteTxn::Scan(Range range, Direction direction)
 }
 
 Status WriteTxn::Fill(rocksdb::WriteBatch* batch) const {
-  for (const auto& [key, write] : writes_.writes()) {
-    rocksdb::Status status;
-    switch (write.kind) {
-      case WriteSet::Kind::kNone:
-        break;
-      case WriteSet::Kind::kPut:
-        status = batch->Put(ToSlice(key), ToSlice(write.value));
-        break;
-      case WriteSet::Kind::kDelete:
-        status = batch->Delete(ToSlice(key));
-        break;
-    }
-    RETURN_IF_ERROR(FromRocks(status));
+  for (const WriteSet::Write& write : writes_.writes()) {
+    RETURN_IF_ERROR(FromRocks(write.kind == WriteSet::Kind::kPut
+                                  ? batch->Put(ToSlice(write.key), ToSlice(write.value))
+                                  : batch->Delete(ToSlice(write.key))));
   }
   return Status::Ok();
 }
 
 void WriteTxn::Hide(ValueCache::Changes* changes) const {
-  for (const auto& [key, write] : writes_.writes()) {
+  for (const WriteSet::Write& write : writes_.writes()) {
     if (write.reads != Reads::kByKey) {
-      assert(!database_.values().Holds(key));
-      continue;
-    }
-    if (write.kind == WriteSet::Kind::kDelete) {
-      changes->Delete(key);
-    } else if (write.kind == WriteSet::Kind::kPut) {
-      if (write.is_new) {
-        changes->PutNew(key, write.value);
-      } else {
-        changes->Put(key, write.value);
-      }
+      assert(!database_.values().Holds(write.key));
+    } else if (write.kind == WriteSet::Kind::kDelete) {
+      changes->Delete(write.key);
+    } else if (write.is_new) {
+      changes->PutNew(write.key, write.value);
+    } else {
+      changes->Put(write.key, write.value);
     }
   }
   changes->Hide();
@@ -329,9 +313,9 @@ Purpose WriteTxn::purpose() const {
   if (writes_.bytes() > kNextToNothing) {
     return Purpose::kKeep;
   }
-  const WriteSet::Map& writes = writes_.writes();
-  const bool deletes = std::any_of(writes.begin(), writes.end(), [](const auto& entry) {
-    return entry.second.kind == WriteSet::Kind::kDelete;
+  const std::span<const WriteSet::Write> writes = writes_.writes();
+  const bool deletes = std::any_of(writes.begin(), writes.end(), [](const WriteSet::Write& write) {
+    return write.kind == WriteSet::Kind::kDelete;
   });
   return deletes ? Purpose::kFree : Purpose::kKeep;
 }

@@ -200,10 +200,34 @@ void ValueCache::Changes::Visit(F visit) {
   }
 }
 
+void ValueCache::Changes::Sort() {
+  std::sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
+    return a.hash != b.hash ? a.hash < b.hash : a.order < b.order;
+  });
+  size_t kept = 0;
+  for (size_t i = 0; i < changes_.size(); ++i) {
+    Change* earlier = nullptr;  // of the same key
+    for (size_t k = kept; k > 0 && changes_[k - 1].hash == changes_[i].hash; --k) {
+      if (changes_[k - 1].key == changes_[i].key) {
+        earlier = &changes_[k - 1];
+        break;
+      }
+    }
+    if (earlier == nullptr) {
+      changes_[kept++] = changes_[i];
+      continue;
+    }
+    if (changes_[i].kind == Kind::kNew && earlier->kind != Kind::kNew) {
+      changes_[i].kind = Kind::kChange;  // what was deleted before it may be here
+    }
+    *earlier = changes_[i];
+  }
+  changes_.resize(kept);
+}
+
 void ValueCache::Changes::Hide() {
   hidden_ = true;
-  std::sort(changes_.begin(), changes_.end(),
-            [](const Change& a, const Change& b) { return a.hash < b.hash; });
+  Sort();
   if (std::any_of(changes_.begin(), changes_.end(),
                   [](const Change& change) { return change.kind != Kind::kNew; })) {
     Visit([this](Shard& shard, const Change& change) { HideOne(shard, change); });

@@ -39,11 +39,10 @@ class ValueCache {
     Changes(const Changes&) = delete;
     Changes& operator=(const Changes&) = delete;
 
-    // REQUIRES of all: Hide was not called yet; the key was not given before; key and value stay
-    // valid until Finish.
+    // Of several changes of a key the last one counts. REQUIRES of all: Hide was not called yet;
+    // key and value stay valid until Finish.
     void Put(std::string_view key, std::string_view value);
-    // Of a key without a value: there is nothing to hide, and nothing old that a reader might
-    // offer.
+    // Of a key that had no value: there is nothing to hide, nor anything old for a reader to offer.
     void PutNew(std::string_view key, std::string_view value);
     void Delete(std::string_view key) { Note(key, {}, Kind::kForget); }
 
@@ -58,11 +57,14 @@ class ValueCache {
       uint64_t hash;
       std::string_view key;
       std::string_view value;
+      uint32_t order;
       Kind kind;
     };
     void Note(std::string_view key, std::string_view value, Kind kind) {
-      changes_.push_back({Hash(key), key, value, kind});
+      changes_.push_back({Hash(key), key, value, static_cast<uint32_t>(changes_.size()), kind});
     }
+    // Brings the changes into the order of their shards, one for each key.
+    void Sort();
     // Whether a value of this size is to be kept.
     bool Keeps(size_t bytes);
     void HideOne(Shard& shard, const Change& change);

@@ -143,6 +143,31 @@ TEST(ValueCache, ANewKeyThatWasChangedMeanwhileIsNotKept) {
   EXPECT_FALSE(cache.Holds("being deleted"));
 }
 
+TEST(ValueCache, OfSeveralChangesOfAKeyTheLastOneCounts) {
+  ValueCache cache(1 << 20);
+  cache.Offer("replaced", 10, "old");
+  cache.Offer("back", 10, "old");
+  cache.Offer("gone", 10, "old");
+  ValueCache::Changes changes(cache, 10);
+  changes.Put("replaced", "1");
+  changes.PutNew("new", "1");
+  changes.Delete("back");
+  changes.Put("gone", "1");
+  changes.Put("replaced", "2");
+  changes.PutNew("back", "2");
+  changes.Delete("gone");
+  changes.Put("new", "2");
+  changes.Hide();
+  for (const char* key : {"replaced", "back", "gone"}) {
+    EXPECT_EQ(Shown(cache, key, 10), std::nullopt) << key;
+  }
+  changes.Finish(true, 20);
+  EXPECT_EQ(Shown(cache, "replaced", 20), "2");
+  EXPECT_EQ(Shown(cache, "back", 20), "2");
+  EXPECT_EQ(Shown(cache, "new", 20), "2");
+  EXPECT_FALSE(cache.Holds("gone"));
+}
+
 TEST(ValueCache, KeepsEveryNewKeyOfALargeBatch) {
   ValueCache cache(64 << 20);
   std::vector<std::string> keys;
@@ -220,8 +245,8 @@ TEST(ValueCache, ReadersOfAStoreSeeWhatTheirSnapshotHas) {
       if (i % 50 == 0) {  // gone and back between two snapshots
         ASSERT_TRUE(txn->Delete(right(pair), Reads::kByKey).ok());
       }
-      ASSERT_TRUE(txn->Put(left(pair), next, Reads::kByKey).ok());
-      ASSERT_TRUE(txn->Put(right(pair), next, Reads::kByKey).ok());
+      ASSERT_TRUE(txn->Put(left(pair), next, {.reads = Reads::kByKey}).ok());
+      ASSERT_TRUE(txn->Put(right(pair), next, {.reads = Reads::kByKey}).ok());
       ASSERT_TRUE(txn->Commit(Durability::kProcess).ok());
       ++written;
     }
