@@ -66,9 +66,9 @@ const WriteSet::Write* WriteSet::At(const Map::value_type& entry) const {
 void WriteSet::Index() {
   for (; indexed_ < writes_.size(); ++indexed_) {
     Write& write = writes_[indexed_];
-    write.index_entry = &EntryOf(write.key).second;
-    write.before = write.index_entry->count;
-    write.index_entry->count = indexed_ + 1;
+    write.index_entry_ = &EntryOf(write.key).second;
+    write.before_ = write.index_entry_->count;
+    write.index_entry_->count = indexed_ + 1;
   }
 }
 
@@ -102,7 +102,7 @@ void WriteSet::RollbackToSavepoint() {
   savepoints_.pop_back();
   for (; indexed_ > mark; --indexed_) {
     const Write& undone = writes_[indexed_ - 1];
-    undone.index_entry->count = undone.before;
+    undone.index_entry_->count = undone.before_;
   }
   writes_.resize(mark);
 }

@@ -38,8 +38,8 @@ class WriteSet {
 
    private:
     friend class WriteSet;
-    Last* index_entry = nullptr;
-    size_t before = 0;  // what index_entry was
+    Last* index_entry_ = nullptr;
+    size_t before_ = 0;  // what index_entry_ was
   };
   using Map = std::pmr::map<std::string_view, Last>;
 
