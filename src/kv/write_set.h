@@ -50,6 +50,11 @@ class WriteSet {
   bool empty() const { return writes_.empty(); }
   // In the order they were made; a key may come several times.
   std::span<const Write> writes() const { return writes_; }
+  // Whether no later write of the key is known: one of a key that was never looked for may be.
+  bool IsLast(const Write& write) const {
+    return write.index_entry_ == nullptr ||
+           write.index_entry_->count == static_cast<size_t>(&write - writes_.data()) + 1;
+  }
   // Upper estimate of the bytes of keys and values.
   size_t bytes() const { return bytes_; }
   // The pending write of `key`, or null; valid until the next write.

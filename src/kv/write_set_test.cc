@@ -43,8 +43,11 @@ void ExpectHolds(WriteSet& set, const Model& model, int keys) {
   ASSERT_EQ(last, model);
   last.clear();
   for (const WriteSet::Write& write : set.writes()) {
-    last[std::string(write.key)] =
-        write.kind == WriteSet::Kind::kPut ? std::optional(std::string(write.value)) : std::nullopt;
+    if (set.IsLast(write)) {
+      const bool put = write.kind == WriteSet::Kind::kPut;
+      auto value = put ? std::optional(std::string(write.value)) : std::nullopt;
+      ASSERT_TRUE(last.emplace(write.key, std::move(value)).second) << write.key;
+    }
   }
   ASSERT_EQ(last, model);
 }

@@ -286,9 +286,11 @@ Result<std::unique_ptr<Cursor>> WriteTxn::Scan(Range range, Direction direction)
 
 Status WriteTxn::Fill(rocksdb::WriteBatch* batch) const {
   for (const WriteSet::Write& write : writes_.writes()) {
-    RETURN_IF_ERROR(FromRocks(write.kind == WriteSet::Kind::kPut
-                                  ? batch->Put(ToSlice(write.key), ToSlice(write.value))
-                                  : batch->Delete(ToSlice(write.key))));
+    if (writes_.IsLast(write)) {
+      RETURN_IF_ERROR(FromRocks(write.kind == WriteSet::Kind::kPut
+                                    ? batch->Put(ToSlice(write.key), ToSlice(write.value))
+                                    : batch->Delete(ToSlice(write.key))));
+    }
   }
   return Status::Ok();
 }
