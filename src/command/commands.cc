@@ -217,7 +217,7 @@ Status CheckSnapshotTime(engine::Engine& engine, const request::Generic& generic
   if (!generic.start_transaction || at.missing()) {
     return Status::Ok();
   }
-  if (store::PackTime(engine.log().Visible()) <= store::PackTime(at.AsTimestamp())) {
+  if (engine.log().Visible() <= at.AsTimestamp()) {
     return Status::Ok();
   }
   session->AbortQuietly();

@@ -92,12 +92,6 @@ Result<std::unique_ptr<expr::agg::Expression>> ParseExpression(const bson::Value
   return expr::agg::ParseExpression(spec, scope);
 }
 
-Status WrongType(std::string_view where, const bson::Value& value, std::string_view expected) {
-  return Status(kTypeMismatch, "BSON field '" + std::string(where) + "' is the wrong type '" +
-                                   std::string(bson::TypeName(value.type())) +
-                                   "', expected type '" + std::string(expected) + "'");
-}
-
 bool ToInteger(const bson::Value& value, int64_t* out) {
   auto exact = bson::ExactInt64(value);
   if (exact) {

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/accumulate/accumulation_internal.h"
+#include "expr/wrong_type.h"
 
 namespace quire::expr {
 
@@ -82,9 +83,7 @@ Status ReadPercentiles(const Value& spec, ParseScope& scope, std::vector<double>
 
 Status CheckMethod(const Value& method, std::string_view op) {
   if (!method.is_string()) {
-    return Status(kTypeMismatch, "BSON field '" + std::string(op) + ".method' is the wrong type '" +
-                                     std::string(bson::TypeName(method.type())) +
-                                     "', expected type 'string'");
+    return WrongType(std::string(op) + ".method", method, "string");
   }
   if (method.AsString() != "approximate") {
     return Status(kBadValue, "Currently only 'approximate' can be used as percentile 'method'");

@@ -6,6 +6,7 @@
 #include "bson/decimal.h"
 #include "bson/number.h"
 #include "expr/collation/spec_internal.h"
+#include "expr/wrong_type.h"
 
 namespace quire::expr {
 namespace {
@@ -29,10 +30,7 @@ constexpr UColAttributeValue kStrengths[] = {UCOL_PRIMARY, UCOL_SECONDARY, UCOL_
                                              UCOL_QUATERNARY, UCOL_IDENTICAL};
 
 Status WrongType(const bson::Element& element, std::string_view expected) {
-  return Status(kTypeMismatch, "BSON field 'collation." + std::string(element.name()) +
-                                   "' is the wrong type '" +
-                                   std::string(bson::TypeName(element.type())) +
-                                   "', expected type '" + std::string(expected) + "'");
+  return expr::WrongType("collation." + std::string(element.name()), element.value(), expected);
 }
 
 Status ParseBool(const bson::Element& element, std::optional<bool>* out) {

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 #include "expr/projection/fill.h"
 
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/projection/add_fields.h"
+#include "expr/wrong_type.h"
 
 namespace quire::expr {
 
 namespace {
-
-Status WrongType(std::string_view field, const bson::Value& value, std::string_view expected) {
-  return Status(kTypeMismatch, "BSON field '$fill." + std::string(field) + "' is the wrong type '" +
-                                   std::string(bson::TypeName(value.type())) +
-                                   "', expected type '" + std::string(expected) + "'");
-}
 
 struct FillSpec {
   bson::Value partition_by;
@@ -33,22 +27,22 @@ Result<FillSpec> ReadFill(const bson::Value& spec) {
     bson::Value value = field.value();
     if (field.name() == "partitionBy") {
       if (!value.is_document() && !value.is_string()) {
-        return WrongType("partitionBy", value, "object");
+        return WrongType("$fill.partitionBy", value, "object");
       }
       read.partition_by = value;
     } else if (field.name() == "partitionByFields") {
       if (!value.is_array()) {
-        return WrongType("partitionByFields", value, "array");
+        return WrongType("$fill.partitionByFields", value, "array");
       }
       read.partition_fields = value;
     } else if (field.name() == "sortBy") {
       if (!value.is_document()) {
-        return WrongType("sortBy", value, "object");
+        return WrongType("$fill.sortBy", value, "object");
       }
       read.sort_by = value;
     } else if (field.name() == "output") {
       if (!value.is_document()) {
-        return WrongType("output", value, "object");
+        return WrongType("$fill.output", value, "object");
       }
       read.output = value;
     } else {
@@ -77,7 +71,7 @@ Status AppendPartition(const FillSpec& read, bson::Builder* out) {
   out->BeginDocument("partitionBy");
   for (const bson::Element& field : read.partition_fields.AsArray()) {
     if (field.type() != bson::Type::kString) {
-      return WrongType("partitionByFields", field.value(), "string");
+      return WrongType("$fill.partitionByFields", field.value(), "string");
     }
     std::string path(field.value().AsString());
     if (!path.empty() && path[0] == '$') {

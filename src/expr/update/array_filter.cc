@@ -5,6 +5,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/update/array_filter_internal.h"
+#include "expr/wrong_type.h"
 
 namespace quire::expr::update {
 
@@ -85,10 +86,7 @@ Result<std::vector<ArrayFilter>> ParseArrayFilters(bson::View filters, const Con
   std::vector<ArrayFilter> parsed;
   for (const bson::Element& element : filters) {
     if (element.type() != bson::Type::kDocument) {
-      return Status(kTypeMismatch, "BSON field 'arrayFilters." + std::string(element.name()) +
-                                       "' is the wrong type '" +
-                                       std::string(bson::TypeName(element.type())) +
-                                       "', expected type 'object'");
+      return WrongType("arrayFilters." + std::string(element.name()), element.value(), "object");
     }
     ASSIGN_OR_RETURN(ArrayFilter made, ParseOne(element.value().AsDocument(), context));
     for (const ArrayFilter& other : parsed) {

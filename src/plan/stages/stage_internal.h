@@ -10,6 +10,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/agg/expression.h"
+#include "expr/wrong_type.h"
 #include "plan/pipeline.h"
 #include "plan/stage.h"
 
@@ -55,8 +56,7 @@ Result<Stages> ParseDesugared(const bson::Document& pipeline, const StageContext
 Result<std::unique_ptr<expr::agg::Expression>> ParseExpression(const bson::Value& spec,
                                                                const expr::Context* context);
 
-// "BSON field '<where>' is the wrong type 'int', expected type 'string'".
-Status WrongType(std::string_view where, const bson::Value& value, std::string_view expected);
+using expr::WrongType;
 
 // Whether `options` may stand as $out's timeseries (time_series.cc).
 Status CheckTimeSeries(const bson::Value& options);
