@@ -9,6 +9,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "kv/rocks/crc32c.h"
+#include "kv/rocks/log_file_system.h"
 #include "kv/rocks/rocks_config.h"
 #include "kv/rocks/rocks_status.h"
 
@@ -67,8 +68,10 @@ Status RocksDatabase::Start(const RocksOptions& options) {
   }
   RocksConfig config = MakeRocksConfig(options.cache_bytes, memory_env_.get());
   options_ = config.options;
-  if (options.env != nullptr) {
-    options_.env = options.env;
+  if (!ephemeral_) {
+    rocksdb::Env* disk = options.env != nullptr ? options.env : rocksdb::Env::Default();
+    log_env_ = rocksdb::NewCompositeEnv(std::make_shared<LogFileSystem>(disk->GetFileSystem()));
+    options_.env = log_env_.get();
   }
   cache_ = config.cache;
   values_ = std::make_unique<ValueCache>(config.value_cache_bytes);

@@ -77,7 +77,8 @@ class RocksDatabase {
   bool ephemeral_ = false;
   std::string data_folder_;
   std::string load_folder_;
-  std::unique_ptr<rocksdb::Env> memory_env_;
+  std::unique_ptr<rocksdb::Env> memory_env_;  // when ephemeral
+  std::unique_ptr<rocksdb::Env> log_env_;     // else
   rocksdb::Options options_;
   std::shared_ptr<rocksdb::Cache> cache_;
   std::unique_ptr<rocksdb::DB> db_;
