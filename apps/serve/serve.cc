@@ -19,6 +19,7 @@
 #include "serve/daemon.h"
 #include "serve/settings.h"
 #include "server/server.h"
+#include "store/layout.h"
 
 namespace quire::apps {
 namespace {
@@ -144,6 +145,7 @@ class Service {
     options.path = s_.dbpath;
     options.ephemeral = s_.ephemeral;
     options.cache_bytes = static_cast<uint64_t>(s_.cache_size_gb * (uint64_t{1} << 30));
+    options.sections = store::KeySections();
     ASSIGN_OR_RETURN(auto store, kv::OpenRocks(options));
     engine::EngineOptions engine_options;
     engine_options.log_bytes =

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "kv/rocks/rocks_store.h"
 #include "quire/quire.h"
+#include "store/layout.h"
 
 namespace quire {
 
@@ -18,6 +19,7 @@ Result<Client> Open(const OpenOptions& options) {
   storage.path = options.path;
   storage.ephemeral = options.path.empty();
   storage.cache_bytes = options.cache_bytes;
+  storage.sections = store::KeySections();
   ASSIGN_OR_RETURN(auto store, kv::OpenRocks(storage));
   engine::EngineOptions engine_options;
   engine_options.log_bytes = engine::LogBytes(options.change_log_bytes, storage.ephemeral);

@@ -13,6 +13,7 @@
 #include "command/command.h"
 #include "engine/engine.h"
 #include "kv/rocks/rocks_store.h"
+#include "store/layout.h"
 
 namespace {
 
@@ -30,7 +31,10 @@ void Require(bool condition) {
 class Target {
  public:
   Target() {
-    auto store = quire::kv::OpenRocks({.path = "", .ephemeral = true, .cache_bytes = 16 << 20});
+    auto store = quire::kv::OpenRocks({.path = "",
+                                       .ephemeral = true,
+                                       .cache_bytes = 16 << 20,
+                                       .sections = quire::store::KeySections()});
     Require(store.ok());
     auto engine = quire::engine::Engine::Open(*std::move(store), {});
     Require(engine.ok());

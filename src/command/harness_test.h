@@ -11,6 +11,7 @@
 
 #include "command/command.h"
 #include "kv/rocks/rocks_store.h"
+#include "store/layout.h"
 
 namespace quire::command {
 
@@ -74,6 +75,7 @@ class Node {
   static std::unique_ptr<kv::Store> MemoryStore() {
     kv::RocksOptions options;
     options.ephemeral = true;
+    options.sections = store::KeySections();
     auto store = kv::OpenRocks(options);
     EXPECT_TRUE(store.ok()) << store.status().ToString();
     return *std::move(store);

@@ -27,6 +27,27 @@ class RocksOnDisk : public Backend {
   TempFolder folder_;
 };
 
+// Cut between the keys that the tests write.
+class RocksInSections : public Backend {
+ public:
+  std::unique_ptr<Store> Open() override {
+    using Use = Section::Use;
+    auto store = OpenRocks({.path = folder_.path(),
+                            .cache_bytes = 64 << 20,
+                            .sections = {{.name = "first", .begin = "", .use = Use::kSmall},
+                                         {.name = "numbers", .begin = "00000100"},
+                                         {.name = "b", .begin = "b", .use = Use::kAppended},
+                                         {.name = "c", .begin = "c", .use = Use::kSmall},
+                                         {.name = "rest", .begin = "d"}}});
+    EXPECT_TRUE(store.ok()) << store.status().ToString();
+    return std::move(*store);
+  }
+  bool persistent() const override { return true; }
+
+ private:
+  TempFolder folder_;
+};
+
 class RocksInMemory : public Backend {
  public:
   std::unique_ptr<Store> Open() override {
@@ -51,6 +72,7 @@ std::unique_ptr<Backend> Make() {
 
 constexpr BackendRow kBackends[] = {
     {"rocks_on_disk", Make<RocksOnDisk>},
+    {"rocks_in_sections", Make<RocksInSections>},
     {"rocks_in_memory", Make<RocksInMemory>},
     {"rocks_behind_faults", Make<RocksBehindFaults>},
 };

@@ -48,6 +48,20 @@ struct Range {
   std::string end;
 };
 
+// A part of the key space that a backend may keep apart from the others. Nothing else depends on
+// it: transactions and ranges know no sections.
+struct Section {
+  // What is mostly written there.
+  enum class Use {
+    kAny,
+    kAppended,  // large values under ascending keys, read by range
+    kSmall,     // small values, the same keys over and over
+  };
+  std::string name;   // PERSISTED
+  std::string begin;  // its first key; it ends where the next section begins
+  Use use = Use::kAny;
+};
+
 enum class Direction { kForward, kBackward };
 
 // A value read from the store. Holds the bytes in place where the backend can.

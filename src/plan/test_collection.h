@@ -13,6 +13,7 @@
 #include "plan/planner.h"
 #include "store/catalog.h"
 #include "store/collection.h"
+#include "store/layout.h"
 
 namespace quire::plan {
 
@@ -27,6 +28,7 @@ class TestCollection {
   TestCollection() {
     kv::RocksOptions options;
     options.ephemeral = true;
+    options.sections = store::KeySections();
     store_ = *kv::OpenRocks(options);
     catalog_ = *store::Catalog::Open(store_.get());
     bson::Document id_index = Json(R"({"v": 2, "key": {"_id": 1}, "name": "_id_"})");

@@ -12,8 +12,6 @@ namespace quire::store {
 
 namespace {
 
-constexpr char kLogKind = 'L';
-
 int64_t WallMillis() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -28,10 +26,8 @@ bool IsLogged(std::string_view database, std::string_view name) {
 
 std::string ChangeLog::KeyOf(uint64_t time, uint32_t index) {
   std::string key = MetaKey(kLogKind, "");
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    key.push_back(static_cast<char>(time >> shift));
-  }
-  AppendTableId(index, &key);
+  AppendBigEndian(time, &key);
+  AppendBigEndian(index, &key);
   return key;
 }
 

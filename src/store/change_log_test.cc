@@ -10,6 +10,7 @@
 #include "kv/rocks/rocks_store.h"
 #include "store/catalog.h"
 #include "store/collection.h"
+#include "store/layout.h"
 
 namespace quire::store {
 namespace {
@@ -19,6 +20,7 @@ class ChangeLogTest : public testing::Test {
   void SetUp() override {
     kv::RocksOptions options;
     options.ephemeral = true;
+    options.sections = KeySections();
     store_ = *kv::OpenRocks(options);
     Reopen();
     bson::Document id_index = bson::TestDocument("{v: 2, key: {_id: 1}, name: '_id_'}");

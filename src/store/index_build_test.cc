@@ -10,6 +10,7 @@
 #include "bson/test_json.h"
 #include "kv/rocks/rocks_store.h"
 #include "store/collection.h"
+#include "store/layout.h"
 
 namespace quire::store {
 namespace {
@@ -19,6 +20,7 @@ class IndexBuildTest : public testing::Test {
   IndexBuildTest() {
     kv::RocksOptions options;
     options.ephemeral = true;
+    options.sections = KeySections();
     store_ = *kv::OpenRocks(options);
     catalog_ = *Catalog::Open(store_.get());
     catalog_->set_online_build_documents(0);

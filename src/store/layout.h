@@ -9,10 +9,12 @@
 //   <0> 'M' <table> <255> <path>              empty: the wildcard index met arrays there
 //   <0> 'n' <table> / <0> 'b' <table>         counters (kv.h): documents and bytes of a collection
 //   <0> 'S' <session id> <statement>          answer of a retryable write; statement -1: a commit
-//   <0> 'L' <time> <index>                    group of the change log (change_buffer.h)
+//   <0> 'z' <time> <index>                    group of the change log (change_buffer.h)
 //   <table> <record id>                       document
 //   <table> <index key> <record id>           type bits               (plain index)
 //   <table> <index key>                       record id, type bits    (unique index)
+//
+// In three sections, each in files of its own: the log, what comes before it, and the tables.
 //
 // A table id is 4 bytes and a record id 8 bytes, both big-endian; a record id has its sign bit
 // flipped so that negative ones sort first.
@@ -21,6 +23,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kv/kv.h"
 
@@ -30,19 +33,22 @@ using RecordId = int64_t;
 using TableId = uint32_t;
 
 constexpr TableId kMetaTable = 0;
+constexpr char kLogKind = 'z';           // the last of the meta table
 constexpr char kArrayPathMark = '\xff';  // before a path among the marks of kind 'M'
 
-inline void AppendTableId(TableId id, std::string* out) {
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    out->push_back(static_cast<char>(id >> shift));
+template <typename Unsigned>
+void AppendBigEndian(Unsigned number, std::string* out) {
+  char bytes[sizeof number];
+  for (size_t i = 0; i < sizeof number; ++i) {
+    bytes[i] = static_cast<char>(number >> (8 * (sizeof number - 1 - i)));
   }
+  out->append(bytes, sizeof number);
 }
 
+inline void AppendTableId(TableId id, std::string* out) { AppendBigEndian(id, out); }
+
 inline void AppendRecordId(RecordId id, std::string* out) {
-  uint64_t bits = static_cast<uint64_t>(id) ^ (uint64_t{1} << 63);
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    out->push_back(static_cast<char>(bits >> shift));
-  }
+  AppendBigEndian(static_cast<uint64_t>(id) ^ (uint64_t{1} << 63), out);
 }
 
 // REQUIRES: bytes holds at least 8 bytes.
@@ -86,6 +92,13 @@ inline std::string MetaKey(char kind, std::string_view rest) {
 }
 
 inline std::string MetaKey(char kind, TableId table) { return MetaKey(kind, TablePrefix(table)); }
+
+inline std::vector<kv::Section> KeySections() {
+  using Use = kv::Section::Use;
+  return {{.name = "meta", .begin = "", .use = Use::kSmall},
+          {.name = "log", .begin = MetaKey(kLogKind, ""), .use = Use::kAppended},
+          {.name = "tables", .begin = TablePrefix(kMetaTable + 1), .use = Use::kAny}};
+}
 
 inline kv::Range TableRange(TableId table) {
   std::string prefix = TablePrefix(table);

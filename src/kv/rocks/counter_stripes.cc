@@ -46,13 +46,13 @@ CounterStripes::Lease::~Lease() {
   stripes_.free_.release();
 }
 
-Status CounterStripes::Lease::Apply(rocksdb::DB* db, const std::vector<Addition>& additions,
-                                    rocksdb::WriteBatch* batch) {
+Status CounterStripes::Lease::Apply(rocksdb::DB* db, const Sections& sections,
+                                    const std::vector<Addition>& additions, BatchBuilder* batch) {
   for (const Addition& addition : additions) {
     auto it = std::find_if(next_.begin(), next_.end(),
                            [&](const auto& n) { return n.first == addition.counter; });
     if (it == next_.end()) {
-      ASSIGN_OR_RETURN(int64_t current, stripes_.Current(db, index_, addition.counter));
+      ASSIGN_OR_RETURN(int64_t current, stripes_.Current(db, sections, index_, addition.counter));
       it = next_.emplace(it, addition.counter, current);
     }
     it->second = AddCounters(it->second, addition.delta);
@@ -60,7 +60,8 @@ Status CounterStripes::Lease::Apply(rocksdb::DB* db, const std::vector<Addition>
   for (const auto& [counter, value] : next_) {
     char bytes[kCounterSize];
     EncodeCounter(value, bytes);
-    RETURN_IF_ERROR(FromRocks(batch->Put(StripeKey(counter, index_), {bytes, kCounterSize})));
+    const std::string key = StripeKey(counter, index_);
+    batch->Put(sections.IdOf(key), key, {bytes, kCounterSize});
   }
   return Status::Ok();
 }
@@ -76,14 +77,15 @@ void CounterStripes::Lease::Finish(bool written) {
   }
 }
 
-Result<int64_t> CounterStripes::Current(rocksdb::DB* db, size_t stripe,
+Result<int64_t> CounterStripes::Current(rocksdb::DB* db, const Sections& sections, size_t stripe,
                                         const std::string& counter) {
   Values& values = values_[stripe];
   if (auto it = values.find(counter); it != values.end()) {
     return it->second;
   }
   std::string stored;
-  rocksdb::Status status = db->Get({}, StripeKey(counter, stripe), &stored);
+  const std::string key = StripeKey(counter, stripe);
+  rocksdb::Status status = db->Get({}, sections.Of(key), key, &stored);
   if (status.IsNotFound()) {
     return int64_t{0};
   }

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <rocksdb/db.h>
-#include <rocksdb/write_batch.h>
 
 #include <array>
 #include <atomic>
@@ -21,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "kv/rocks/batch_builder.h"
+#include "kv/rocks/sections.h"
 #include "quire/status.h"
 
 namespace quire::kv {
@@ -50,8 +51,8 @@ class CounterStripes {
     Lease& operator=(const Lease&) = delete;
 
     // Puts the stripe's values after the additions into the batch.
-    Status Apply(rocksdb::DB* db, const std::vector<Addition>& additions,
-                 rocksdb::WriteBatch* batch);
+    Status Apply(rocksdb::DB* db, const Sections& sections, const std::vector<Addition>& additions,
+                 BatchBuilder* batch);
     // Tells whether the batch was written.
     void Finish(bool written);
 
@@ -72,7 +73,8 @@ class CounterStripes {
   static constexpr size_t kStripes = 64;
 
   // The stripe's value of a counter: remembered, or read from the database.
-  Result<int64_t> Current(rocksdb::DB* db, size_t stripe, const std::string& counter);
+  Result<int64_t> Current(rocksdb::DB* db, const Sections& sections, size_t stripe,
+                          const std::string& counter);
 
   std::mutex forget_mutex_;  // two that wait for every stripe would wait for each other
   std::counting_semaphore<kStripes> free_{kStripes};

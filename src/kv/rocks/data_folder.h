@@ -14,7 +14,7 @@ namespace quire::kv {
 
 // The number in the QUIRE file: raised with every change of what is stored. Folders of another
 // number are refused.
-constexpr int kFormatVersion = 2;
+constexpr int kFormatVersion = 3;
 
 // An opened folder, locked until destroyed.
 class DataFolder {

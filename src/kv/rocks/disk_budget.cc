@@ -73,7 +73,7 @@ int64_t DiskBudget::Measure() {
     return std::numeric_limits<int64_t>::max() / 2;  // nothing is known: nothing is refused
   }
   uint64_t unwritten = 0;
-  db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &unwritten);
+  db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &unwritten);
   return static_cast<int64_t>(free) - static_cast<int64_t>(unwritten) - kReserve;
 }
 

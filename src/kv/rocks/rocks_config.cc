@@ -83,6 +83,7 @@ void SetLog(rocksdb::Options& options) {
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   options.track_and_verify_wals_in_manifest = true;
   options.manual_wal_flush = false;
+  options.max_total_wal_size = 4 * options.write_buffer_size;
   options.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
   // With few cores a waiting writer that yields takes the time of the one it waits for.
   constexpr unsigned kFewCores = 4;
@@ -101,6 +102,26 @@ void SetQuiet(rocksdb::Options& options) {
 
 }  // namespace
 
+rocksdb::ColumnFamilyOptions SectionOptions(const rocksdb::Options& options, Section::Use use) {
+  rocksdb::ColumnFamilyOptions section(options);
+  switch (use) {
+    case Section::Use::kAny:
+      break;
+    case Section::Use::kAppended:
+      // Its files follow each other: they are moved down the levels as they are.
+      section.compression_per_level.clear();
+      section.compression = options.compression_per_level.back();
+      section.memtable_whole_key_filtering = false;
+      section.memtable_prefix_bloom_size_ratio = 0;
+      break;
+    case Section::Use::kSmall:
+      // Kept short, as the log is kept until it is written to files.
+      section.write_buffer_size = options.write_buffer_size / 8;
+      break;
+  }
+  return section;
+}
+
 uint64_t DefaultCacheBytes() {
   uint64_t memory = UsableMemory();
   uint64_t half = memory > 1024 * kMiB ? (memory - 1024 * kMiB) / 2 : 0;
@@ -117,6 +138,7 @@ RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env) {
   config.cache = rocksdb::NewLRUCache(cache_bytes);
   rocksdb::Options& options = config.options;
   options.create_if_missing = true;
+  options.create_missing_column_families = true;
   SetTables(options, config.cache);
   SetWriteBuffers(options, cache_bytes, config.cache);
   SetLevels(options);

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "kv/kv.h"
+
 namespace quire::kv {
 
 // Half of the memory this process may use less 1 GB, at least 256 MB (as MongoDB's default).
@@ -19,6 +21,9 @@ struct RocksConfig {
   std::shared_ptr<rocksdb::Cache> cache;
   uint64_t value_cache_bytes = 0;
 };
+
+// The settings of a section with this use.
+rocksdb::ColumnFamilyOptions SectionOptions(const rocksdb::Options& options, Section::Use use);
 
 // `memory_env`: the environment of an ephemeral store, or null for one on disk.
 RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env);

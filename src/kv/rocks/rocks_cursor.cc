@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv/rocks/rocks_cursor.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -10,19 +11,27 @@
 
 namespace quire::kv {
 
-RocksCursor::RocksCursor(rocksdb::DB* db, const rocksdb::ReadOptions& read, Range range,
+RocksCursor::RocksCursor(RocksDatabase& database, const rocksdb::ReadOptions& read, Range range,
                          Direction direction)
-    : range_(std::move(range)), forward_(direction == Direction::kForward) {
-  rocksdb::ReadOptions bounded = read;
+    : database_(database),
+      range_(std::move(range)),
+      forward_(direction == Direction::kForward),
+      read_(read),
+      sections_(database.sections().Touching(range_)) {
   if (!range_.begin.empty()) {
     lower_ = range_.begin;
-    bounded.iterate_lower_bound = &lower_;
+    read_.iterate_lower_bound = &lower_;
   }
   if (!range_.end.empty()) {
     upper_ = range_.end;
-    bounded.iterate_upper_bound = &upper_;
+    read_.iterate_upper_bound = &upper_;
   }
-  iterator_.reset(db->NewIterator(bounded));
+  Enter(forward_ ? 0 : sections_.size() - 1);
+}
+
+void RocksCursor::Enter(size_t section) {
+  section_ = section;
+  iterator_.reset(database_.db()->NewIterator(read_, sections_[section]));
 }
 
 Result<bool> RocksCursor::Next() {
@@ -41,15 +50,34 @@ Result<bool> RocksCursor::Next() {
 
 Result<bool> RocksCursor::Seek(std::string_view target) {
   const rocksdb::Slice to(target.data(), target.size());
+  if (const size_t section = SectionOf(target); section != section_) {
+    Enter(section);
+  }
   forward_ ? iterator_->Seek(to) : iterator_->SeekForPrev(to);
   return Show();
 }
 
+size_t RocksCursor::SectionOf(std::string_view target) const {
+  if (sections_.size() == 1) {
+    return 0;
+  }
+  const Sections::Handle section = database_.sections().Of(target);
+  const auto at = std::find(sections_.begin(), sections_.end(), section);
+  if (at != sections_.end()) {
+    return static_cast<size_t>(at - sections_.begin());
+  }
+  return target < range_.begin ? 0 : sections_.size() - 1;  // outside of the range
+}
+
 Result<bool> RocksCursor::Show() {
-  if (!iterator_->Valid()) {
-    place_ = Place::kEnd;
+  while (!iterator_->Valid()) {
     RETURN_IF_ERROR(FromRocks(iterator_->status()));
-    return false;
+    if (section_ == (forward_ ? sections_.size() - 1 : 0)) {
+      place_ = Place::kEnd;
+      return false;
+    }
+    Enter(forward_ ? section_ + 1 : section_ - 1);
+    forward_ ? iterator_->SeekToFirst() : iterator_->SeekToLast();
   }
   place_ = Place::kAt;
   key_ = iterator_->key().ToStringView();
@@ -57,13 +85,13 @@ Result<bool> RocksCursor::Show() {
   return true;
 }
 
-MergedCursor::MergedCursor(rocksdb::DB* db, const rocksdb::ReadOptions& read, Range range,
+MergedCursor::MergedCursor(RocksDatabase& database, const rocksdb::ReadOptions& read, Range range,
                            Direction direction, WriteSet& writes)
     : range_(range),
       forward_(direction == Direction::kForward),
       set_(writes),
       writes_(writes.Ordered()),
-      base_(db, read, std::move(range), direction) {}
+      base_(database, read, std::move(range), direction) {}
 
 void MergedCursor::SeekPending(std::string_view target) {
   if (forward_) {

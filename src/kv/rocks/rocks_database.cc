@@ -75,13 +75,28 @@ Status RocksDatabase::Start(const RocksOptions& options) {
   }
   cache_ = config.cache;
   values_ = std::make_unique<ValueCache>(config.value_cache_bytes);
-  rocksdb::DB* db = nullptr;
-  Status opened = FromRocks(rocksdb::DB::Open(options_, data_folder_, &db));
-  db_.reset(db);
-  if (db != nullptr && !ephemeral_) {
-    budget_.Watch(db, data_folder_);
+  Status opened = OpenSections(options);
+  if (opened.ok() && !ephemeral_) {
+    budget_.Watch(db_.get(), data_folder_);
   }
   return opened.WithPrefix("Cannot open the data folder " + options.path + ": ");
+}
+
+Status RocksDatabase::OpenSections(const RocksOptions& options) {
+  const std::vector<Section> whole{{.name = "", .begin = ""}};
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  std::vector<std::string> begins;
+  for (const Section& section : options.sections.empty() ? whole : options.sections) {
+    families.emplace_back(section.name, SectionOptions(options_, section.use));
+    begins.push_back(section.begin);
+  }
+  families.back().name = rocksdb::kDefaultColumnFamilyName;  // which costs least
+  rocksdb::DB* db = nullptr;
+  std::vector<Sections::Handle> handles;
+  RETURN_IF_ERROR(FromRocks(rocksdb::DB::Open(options_, data_folder_, families, &handles, &db)));
+  db_.reset(db);
+  sections_ = Sections(db, std::move(begins), std::move(handles));
+  return Status::Ok();
 }
 
 RocksDatabase::~RocksDatabase() {
@@ -125,18 +140,20 @@ Status RocksDatabase::Write(rocksdb::WriteBatch* batch, Durability durability, P
   return FromRocks(Guarded([&] { return db_->Write(how, batch); }));
 }
 
-Status RocksDatabase::Ingest(const std::vector<std::string>& files) {
-  rocksdb::IngestExternalFileOptions how;
-  how.move_files = true;
-  how.failed_move_fall_back_to_copy = true;
-  return FromRocks(Guarded([&] { return db_->IngestExternalFile(files, how); }));
+Status RocksDatabase::Ingest(const std::vector<rocksdb::IngestExternalFileArg>& files) {
+  return FromRocks(Guarded([&] { return db_->IngestExternalFiles(files); }));
 }
 
-Status RocksDatabase::Compact(const rocksdb::CompactRangeOptions& how, const rocksdb::Slice* begin,
-                              const rocksdb::Slice* end) {
+Status RocksDatabase::Compact(const rocksdb::CompactRangeOptions& how, const Range& range) {
+  const rocksdb::Slice begin = range.begin;
+  const rocksdb::Slice end = range.end;
   // The flush that comes first, guarded; the long rest must not keep a repair waiting.
-  RETURN_IF_ERROR(FromRocks(Guarded([&] { return db_->Flush({}); })));
-  return FromRocks(db_->CompactRange(how, begin, end));
+  RETURN_IF_ERROR(FromRocks(Guarded([&] { return db_->Flush({}, sections_.all()); })));
+  for (Sections::Handle section : sections_.Touching(range)) {
+    RETURN_IF_ERROR(FromRocks(db_->CompactRange(
+        how, section, range.begin.empty() ? nullptr : &begin, range.end.empty() ? nullptr : &end)));
+  }
+  return Status::Ok();
 }
 
 bool RocksDatabase::Repair() {
@@ -168,7 +185,7 @@ rocksdb::Status RocksDatabase::ReplaceLog() {
     rocksdb::WriteOptions past_log;
     past_log.disableWAL = true;
     constexpr std::string_view kNoKey("\0", 1);
-    status = db_->Delete(past_log, {kNoKey.data(), kNoKey.size()});
+    status = db_->Delete(past_log, sections_.Of(kNoKey), {kNoKey.data(), kNoKey.size()});
     if (status.ok()) {
       status = db_->Resume();
     }

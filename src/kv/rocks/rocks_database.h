@@ -22,6 +22,7 @@
 #include "kv/rocks/data_folder.h"
 #include "kv/rocks/disk_budget.h"
 #include "kv/rocks/rocks_store.h"
+#include "kv/rocks/sections.h"
 #include "kv/rocks/value_cache.h"
 #include "quire/status.h"
 
@@ -36,6 +37,7 @@ class RocksDatabase {
   RocksDatabase& operator=(const RocksDatabase&) = delete;
 
   rocksdb::DB* db() const { return db_.get(); }
+  const Sections& sections() const { return sections_; }
   rocksdb::Env* env() const { return db_->GetEnv(); }
   rocksdb::Cache* cache() const { return cache_.get(); }
   const rocksdb::Options& options() const { return options_; }
@@ -50,16 +52,16 @@ class RocksDatabase {
   Status Sync();
   // Whether the disk has room for `bytes` written past the log.
   Status Admit(uint64_t bytes) { return budget_.Admit(bytes, Purpose::kKeep); }
-  // Takes finished files of a loader in, all at once.
-  Status Ingest(const std::vector<std::string>& files);
-  Status Compact(const rocksdb::CompactRangeOptions& how, const rocksdb::Slice* begin,
-                 const rocksdb::Slice* end);
+  // Takes finished files of loaders in, all at once.
+  Status Ingest(const std::vector<rocksdb::IngestExternalFileArg>& files);
+  Status Compact(const rocksdb::CompactRangeOptions& how, const Range& range);
   // The name of a new file for a loader.
   std::string NewLoadFile();
 
  private:
   RocksDatabase() = default;
   Status Start(const RocksOptions& options);
+  Status OpenSections(const RocksOptions& options);
   // What RocksDB may be asked to write to. Only a whole log is written to.
   enum class Log { kWhole, kWithoutSpace, kFailed };
 
@@ -82,6 +84,7 @@ class RocksDatabase {
   rocksdb::Options options_;
   std::shared_ptr<rocksdb::Cache> cache_;
   std::unique_ptr<rocksdb::DB> db_;
+  Sections sections_;  // after db_: they end before it
   ClaimTable claims_;
   CounterStripes counters_;
   std::unique_ptr<ValueCache> values_;

@@ -84,7 +84,12 @@ class FullDisk : public testing::Test {
 
   void Open() {
     store_.reset();
-    auto store = OpenRocks({.path = folder_.path(), .cache_bytes = 32 << 20, .env = env_.get()});
+    auto store = OpenRocks({.path = folder_.path(),
+                            .cache_bytes = 32 << 20,
+                            .sections = {{.name = "numbers", .begin = ""},
+                                         {.name = "a", .begin = "a", .use = Section::Use::kSmall},
+                                         {.name = "rest", .begin = "b"}},
+                            .env = env_.get()});
     ASSERT_TRUE(store.ok()) << store.status().ToString();
     store_ = std::move(*store);
   }

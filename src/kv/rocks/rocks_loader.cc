@@ -24,25 +24,34 @@ class RocksLoader final : public SortedLoader {
  private:
   Status FinishFile();
 
+  struct File {
+    Sections::Handle section;
+    std::string name;
+  };
+
   RocksDatabase& database_;
   std::unique_ptr<rocksdb::SstFileWriter> writer_;
-  std::vector<std::string> files_;
+  std::vector<File> files_;
   size_t unadmitted_ = 0;  // bytes added since the disk's room was last asked for
 };
 
 RocksLoader::~RocksLoader() {
   writer_.reset();
-  for (const std::string& file : files_) {
-    database_.env()->DeleteFile(file).PermitUncheckedError();  // gone when it was taken in
+  for (const File& file : files_) {
+    database_.env()->DeleteFile(file.name).PermitUncheckedError();  // gone when it was taken in
   }
 }
 
 Status RocksLoader::Add(std::string_view key, std::string_view value) {
+  const Sections::Handle section = database_.sections().Of(key);
+  if (writer_ && files_.back().section != section) {
+    RETURN_IF_ERROR(FinishFile());
+  }
   if (!writer_) {
     writer_ = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(database_.options()),
                                                        database_.options());
-    files_.push_back(database_.NewLoadFile());
-    RETURN_IF_ERROR(FromRocks(writer_->Open(files_.back())));
+    files_.push_back({section, database_.NewLoadFile()});
+    RETURN_IF_ERROR(FromRocks(writer_->Open(files_.back().name)));
   }
   unadmitted_ += key.size() + value.size();
   constexpr size_t kAdmittedAtOnce = 1 << 20;
@@ -67,7 +76,17 @@ Status RocksLoader::Finish() {
   if (files_.empty()) {
     return Status::Ok();
   }
-  return database_.Ingest(files_);
+  std::vector<rocksdb::IngestExternalFileArg> sections;
+  for (const File& file : files_) {
+    if (sections.empty() || sections.back().column_family != file.section) {
+      rocksdb::IngestExternalFileArg& added = sections.emplace_back();
+      added.column_family = file.section;
+      added.options.move_files = true;
+      added.options.failed_move_fall_back_to_copy = true;
+    }
+    sections.back().external_files.push_back(file.name);
+  }
+  return database_.Ingest(sections);
 }
 
 }  // namespace

@@ -33,28 +33,27 @@ class RocksStore final : public Store {
   StoreStats Stats() override;
 
  private:
-  // The end of the range as a key: past the last one when the range is open.
-  std::string EndKey(const Range& range);
-
   std::unique_ptr<RocksDatabase> database_;
 };
 
-std::string RocksStore::EndKey(const Range& range) {
+// The end of the range in a section as a key: past the last one when the range is open.
+std::string EndKey(rocksdb::DB* db, Sections::Handle section, const Range& range) {
   if (!range.end.empty()) {
     return range.end;
   }
-  std::unique_ptr<rocksdb::Iterator> last(database_->db()->NewIterator({}));
+  std::unique_ptr<rocksdb::Iterator> last(db->NewIterator({}, section));
   last->SeekToLast();
   return last->Valid() ? last->key().ToString() + '\0' : range.begin;
 }
 
 Status RocksStore::DeleteRange(const Range& range) {
-  const std::string end = EndKey(range);
-  if (range.begin >= end) {
-    return Status::Ok();
-  }
   rocksdb::WriteBatch batch;
-  RETURN_IF_ERROR(FromRocks(batch.DeleteRange(range.begin, end)));
+  for (Sections::Handle section : database_->sections().Touching(range)) {
+    const std::string end = EndKey(database_->db(), section, range);
+    if (range.begin < end) {
+      RETURN_IF_ERROR(FromRocks(batch.DeleteRange(section, range.begin, end)));
+    }
+  }
   RETURN_IF_ERROR(database_->Write(&batch, Durability::kProcess, Purpose::kFree));
   database_->counters().Forget();
   return Status::Ok();
@@ -64,22 +63,23 @@ Status RocksStore::Compact(const Range& range) {
   rocksdb::CompactRangeOptions how;
   how.exclusive_manual_compaction = false;
   how.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  const rocksdb::Slice begin = range.begin;
-  const rocksdb::Slice end = range.end;
-  return database_->Compact(how, range.begin.empty() ? nullptr : &begin,
-                            range.end.empty() ? nullptr : &end);
+  return database_->Compact(how, range);
 }
 
 uint64_t RocksStore::ApproximateSize(const Range& range) {
-  const std::string end = EndKey(range);
-  rocksdb::Range asked(range.begin, end);
   rocksdb::SizeApproximationOptions how;
   how.include_memtables = true;
   how.files_size_error_margin = 0.1;
-  uint64_t size = 0;
-  rocksdb::Status status = database_->db()->GetApproximateSizes(
-      how, database_->db()->DefaultColumnFamily(), &asked, 1, &size);
-  return status.ok() ? size : 0;
+  uint64_t sum = 0;
+  for (Sections::Handle section : database_->sections().Touching(range)) {
+    const std::string end = EndKey(database_->db(), section, range);
+    rocksdb::Range asked(range.begin, end);
+    uint64_t size = 0;
+    if (database_->db()->GetApproximateSizes(how, section, &asked, 1, &size).ok()) {
+      sum += size;
+    }
+  }
+  return sum;
 }
 
 StoreStats RocksStore::Stats() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kv/kv.h"
 #include "quire/status.h"
@@ -23,6 +24,9 @@ struct RocksOptions {
   bool ephemeral = false;
   // Bound of the block cache and the write buffers together; 0 chooses by the machine's memory.
   uint64_t cache_bytes = 0;
+  // In the order of their keys, the first beginning with the empty one, the last being the largest;
+  // none: a single section. For a folder the same whenever it is opened.
+  std::vector<Section> sections = {};
   // The file system to use instead of the machine's (tests); outlives the store.
   rocksdb::Env* env = nullptr;
 };

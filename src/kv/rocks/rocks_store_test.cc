@@ -67,7 +67,7 @@ TEST(RocksStore, MakesTheFolderAndItsVersionFile) {
   const std::string path = parent.path() + "/new";
   auto store = OpenAt(path);
   ASSERT_TRUE(store.ok()) << store.status().ToString();
-  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 2\n");
+  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 3\n");
   EXPECT_EQ(ReadFile(path + "/quire.lock"), std::to_string(getpid()) + "\n");
 }
 
@@ -140,7 +140,7 @@ TEST(RocksStore, LogsAndHiddenFilesDoNotMakeAFolderForeign) {
 }
 
 TEST(RocksStore, AnotherFormatIsRefusedAndLeftAlone) {
-  for (const char* format : {"format 1", "format 3"}) {
+  for (const char* format : {"format 2", "format 4"}) {
     TempFolder folder;
     WriteFile(folder.path() + "/QUIRE", "quire data folder\n" + std::string(format) + "\n");
     auto before = Content(folder.path());

@@ -12,6 +12,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "kv/counter.h"
+#include "kv/rocks/batch_builder.h"
 #include "kv/rocks/counter_stripes.h"
 #include "kv/rocks/rocks_cursor.h"
 #include "kv/rocks/rocks_status.h"
@@ -61,7 +62,7 @@ class View {
       return true;
     }
     rocksdb::PinnableSlice* pin = PinOf(value);
-    rocksdb::Status status = db_->Get(read_, cf_, ToSlice(key), pin);
+    rocksdb::Status status = db_->Get(read_, database_.sections().Of(key), ToSlice(key), pin);
     if (status.ok()) {
       value->Show(pin->ToStringView());
       if (by_key) {
@@ -80,14 +81,17 @@ class View {
     values->resize(keys.size());
     found->assign(keys.size(), false);
     std::vector<rocksdb::Slice> missing;
+    std::vector<Sections::Handle> sections;
     std::vector<size_t> places;
     missing.reserve(keys.size());
+    sections.reserve(keys.size());
     places.reserve(keys.size());
     for (size_t i = 0; i < keys.size(); ++i) {
       if (reads == Reads::kByKey && cache_.Get(keys[i], sequence(), &(*values)[i])) {
         (*found)[i] = true;
       } else {
         missing.push_back(ToSlice(keys[i]));
+        sections.push_back(database_.sections().Of(keys[i]));
         places.push_back(i);
       }
     }
@@ -96,7 +100,8 @@ class View {
     }
     std::shared_ptr<rocksdb::PinnableSlice[]> pins(new rocksdb::PinnableSlice[missing.size()]);
     std::vector<rocksdb::Status> statuses(missing.size());
-    db_->MultiGet(read_, cf_, missing.size(), missing.data(), pins.get(), statuses.data());
+    db_->MultiGet(read_, missing.size(), sections.data(), missing.data(), pins.get(),
+                  statuses.data());
     for (size_t i = 0; i < missing.size(); ++i) {
       if (statuses[i].ok()) {
         (*values)[places[i]].Set(pins[i].ToStringView(), pins);
@@ -108,18 +113,18 @@ class View {
     return Status::Ok();
   }
 
-  rocksdb::DB* db() const { return db_; }
+  RocksDatabase& database() const { return database_; }
   const rocksdb::ReadOptions& read() const { return read_; }
 
  private:
   View(RocksDatabase& database, const rocksdb::Snapshot* snapshot)
-      : db_(database.db()), cf_(db_->DefaultColumnFamily()), cache_(database.values()) {
+      : database_(database), db_(database.db()), cache_(database.values()) {
     read_.snapshot = snapshot;
   }
   uint64_t sequence() const { return read_.snapshot->GetSequenceNumber(); }
 
+  RocksDatabase& database_;
   rocksdb::DB* const db_;
-  rocksdb::ColumnFamilyHandle* const cf_;
   ValueCache& cache_;
   rocksdb::ReadOptions read_;
   bool owned_ = false;  // the snapshot
@@ -127,7 +132,7 @@ class View {
 
 // The value of a counter: the sum of what its stripes hold.
 Result<int64_t> SumOfStripes(const View& view, std::string_view counter) {
-  RocksCursor stripes(view.db(), view.read(), {std::string(counter), PrefixEnd(counter)},
+  RocksCursor stripes(view.database(), view.read(), {std::string(counter), PrefixEnd(counter)},
                       Direction::kForward);
   int64_t sum = 0;
   while (true) {
@@ -166,7 +171,7 @@ class ReadTxn final : public Txn {
   }
   Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) override {
     return std::unique_ptr<Cursor>(
-        new RocksCursor(view_.db(), view_.read(), std::move(range), direction));
+        new RocksCursor(view_.database(), view_.read(), std::move(range), direction));
   }
   Status Claim(std::string_view /*key*/) override { return ReadOnly(); }
   Status Put(std::string_view /*key*/, std::string_view /*value*/,
@@ -230,13 +235,14 @@ class WriteTxn final : public Txn {
   Status Commit(Durability durability) override;
 
  private:
-  Status Fill(rocksdb::WriteBatch* batch) const;
+  void Fill(BatchBuilder* batch) const;
   // Whether the transaction deletes and writes next to nothing.
   Purpose purpose() const;
   // Takes the keys read by key out of the cache's sight, with what they will be.
   void Hide(ValueCache::Changes* changes) const;
+  Status Write(BatchBuilder& batch, Durability durability);
   // Adds the new values of a stripe's counters to the batch and writes it.
-  Status WriteWithCounters(rocksdb::WriteBatch* batch, Durability durability);
+  Status WriteWithCounters(BatchBuilder& batch, Durability durability);
 
   RocksDatabase& database_;
   ClaimTable::Claims claims_;  // before view_: it must start first
@@ -278,21 +284,24 @@ Result<int64_t> WriteTxn::ReadCounter(std::string_view counter) {
 Result<std::unique_ptr<Cursor>> WriteTxn::Scan(Range range, Direction direction) {
   if (writes_.empty()) {
     return std::unique_ptr<Cursor>(
-        new RocksCursor(view_.db(), view_.read(), std::move(range), direction));
+        new RocksCursor(view_.database(), view_.read(), std::move(range), direction));
   }
   return std::unique_ptr<Cursor>(
-      new MergedCursor(view_.db(), view_.read(), std::move(range), direction, writes_));
+      new MergedCursor(view_.database(), view_.read(), std::move(range), direction, writes_));
 }
 
-Status WriteTxn::Fill(rocksdb::WriteBatch* batch) const {
+void WriteTxn::Fill(BatchBuilder* batch) const {
   for (const WriteSet::Write& write : writes_.writes()) {
-    if (writes_.IsLast(write)) {
-      RETURN_IF_ERROR(FromRocks(write.kind == WriteSet::Kind::kPut
-                                    ? batch->Put(ToSlice(write.key), ToSlice(write.value))
-                                    : batch->Delete(ToSlice(write.key))));
+    if (!writes_.IsLast(write)) {
+      continue;
+    }
+    const uint32_t section = database_.sections().IdOf(write.key);
+    if (write.kind == WriteSet::Kind::kPut) {
+      batch->Put(section, write.key, write.value);
+    } else {
+      batch->Delete(section, write.key);
     }
   }
-  return Status::Ok();
 }
 
 void WriteTxn::Hide(ValueCache::Changes* changes) const {
@@ -322,25 +331,28 @@ Purpose WriteTxn::purpose() const {
   return deletes ? Purpose::kFree : Purpose::kKeep;
 }
 
-Status WriteTxn::WriteWithCounters(rocksdb::WriteBatch* batch, Durability durability) {
+Status WriteTxn::Write(BatchBuilder& batch, Durability durability) {
+  rocksdb::WriteBatch finished = batch.Finish();
+  return database_.Write(&finished, durability, purpose());
+}
+
+Status WriteTxn::WriteWithCounters(BatchBuilder& batch, Durability durability) {
   CounterStripes::Lease stripe(database_.counters());
-  RETURN_IF_ERROR(stripe.Apply(database_.db(), additions_, batch));
-  Status written = database_.Write(batch, durability, purpose());
+  RETURN_IF_ERROR(stripe.Apply(database_.db(), database_.sections(), additions_, &batch));
+  Status written = Write(batch, durability);
   stripe.Finish(written.ok());
   return written;
 }
 
 Status WriteTxn::Commit(Durability durability) {
   if (!writes_.empty() || !additions_.empty()) {
-    constexpr size_t kPerWrite = 16;  // tag and lengths
     constexpr size_t kPerCounter = 48;
-    rocksdb::WriteBatch batch(writes_.bytes() + kPerWrite * writes_.writes().size() +
-                              kPerCounter * additions_.size());
-    RETURN_IF_ERROR(Fill(&batch));
+    BatchBuilder batch(writes_.writes().size(), writes_.bytes() + kPerCounter * additions_.size());
+    Fill(&batch);
     ValueCache::Changes changes(database_.values(), database_.db()->GetLatestSequenceNumber());
     Hide(&changes);
-    Status written = additions_.empty() ? database_.Write(&batch, durability, purpose())
-                                        : WriteWithCounters(&batch, durability);
+    Status written =
+        additions_.empty() ? Write(batch, durability) : WriteWithCounters(batch, durability);
     changes.Finish(written.ok(), database_.db()->GetLatestSequenceNumber());
     RETURN_IF_ERROR(written);
   }
