@@ -259,6 +259,10 @@ Status Validate(std::string_view bytes, const ValidateOptions& options) {
 }
 
 bool NestsWithin(View document, int max_depth) {
+  constexpr int kSmallestLevel = 7;  // type, an empty name, size and end
+  if (static_cast<int64_t>(document.size()) < int64_t{kSmallestLevel} * max_depth) {
+    return true;
+  }
   Walker walker(document.data(), max_depth);
   return walker.Run(document.size()).ok();
 }

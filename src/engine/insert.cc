@@ -62,12 +62,22 @@ Status InsertOne(const Operation& operation, const request::InsertRequest& reque
   if (!request.bypass_validation) {
     RETURN_IF_ERROR(CheckValidator(operation, collection, prepared, nullptr));
   }
-  RETURN_IF_ERROR(store::Insert(txn, collection, prepared).status());
+  // The request outlives every transaction that ends with it.
+  const bool outlives = prepared.data() == document.data() && !operation.in_transaction;
+  RETURN_IF_ERROR(store::Insert(txn, collection, prepared, outlives).status());
   if (collection.capped) {
     RETURN_IF_ERROR(store::TrimCapped(txn, collection));
     txn.OnCommit([state = collection.state] { state->NotifyInsert(); });
   }
   return Status::Ok();
+}
+
+size_t BytesOf(const std::vector<bson::View>& documents) {
+  size_t bytes = 0;
+  for (const bson::View& document : documents) {
+    bytes += document.bytes().size();
+  }
+  return bytes;
 }
 
 // The collection exists (made when not) and takes inserts here.
@@ -100,6 +110,9 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
   auto body = [&](store::Transaction& txn, const store::CollectionInfo& info) -> Status {
     result = WriteResult();
     StatementLog log(operation);
+    if (!alone && info.log != nullptr) {
+      txn.changes(*info.log).Reserve(request.documents.size(), BytesOf(request.documents));
+    }
     for (int32_t i = 0; i < count; ++i) {
       if (log.Remembered(i)) {
         ++result.n;

@@ -51,6 +51,12 @@ void ChangeBuffer::Collection(std::string_view ns, std::string_view uuid) {
   uuid_ = uuid;
 }
 
+void ChangeBuffer::Reserve(size_t inserts, size_t bytes) {
+  const size_t groups = 1 + bytes / kGroupBytes;
+  constexpr size_t kName = 300;  // of a collection, with its uuid
+  ops_.reserve(ops_.size() + inserts + bytes + groups * (kLargestHeader + kName));
+}
+
 void ChangeBuffer::BeginOn(char kind, const CollectionInfo& info) {
   Begin();
   if (uuid_ != UuidOf(info)) {

@@ -53,6 +53,9 @@ class ChangeBuffer {
   void SetTransaction(std::string_view lsid, int64_t txn_number);
   bool in_transaction() const { return in_transaction_; }
 
+  // Makes room for inserts of so many bytes.
+  void Reserve(size_t inserts, size_t bytes);
+
   struct Mark {
     size_t bytes = 0;
     uint32_t count = 0;

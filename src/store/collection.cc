@@ -309,7 +309,8 @@ Status DuplicateKeyError(const CollectionInfo& info, const IndexInfo& index,
       .WithExtra(extra.Finish().bytes());
 }
 
-Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document) {
+Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document,
+                        bool outlives) {
   RecordId id = info.state->next_record_id.fetch_add(1, std::memory_order_relaxed);
   IndexKeySet keys;
   for (const auto& index : info.indexes) {
@@ -322,7 +323,7 @@ Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
   }
   RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes(),
-                               {.reads = kv::Reads::kByKey, .is_new = true}));
+                               {.reads = kv::Reads::kByKey, .is_new = true, .outlives = outlives}));
   if (info.log != nullptr) {
     txn.changes(*info.log).Insert(info, document);
   }

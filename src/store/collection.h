@@ -27,7 +27,9 @@ struct Touched {
 
 // Adds a document that has its _id. DuplicateKey names the index and the value; the caller rolls
 // back to its savepoint then.
-Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document);
+// `outlives`: the document's bytes stay where they are until the transaction ends.
+Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document,
+                        bool outlives = false);
 // REQUIRES: `before` is what the transaction sees under `id`; ClaimRecord(id) was ok.
 Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View before,
                bson::View after, const Touched& touched);
