@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cassert>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,19 +13,40 @@
 namespace quire {
 
 // Success, or an error with MongoDB's number and name. Copying an error shares its (immutable)
-// text; a success costs one null pointer.
+// text; a success is one null pointer, and what an error needs is kept out of the way of the code
+// that meets none.
 class [[nodiscard]] Status {
  public:
   Status() = default;
   // `code` is one of MongoDB's error numbers (base/error_codes.h lists the named ones).
   // REQUIRES: code != 0.
-  Status(int code, std::string message);
+  [[gnu::cold]] Status(int code, std::string message);
+  Status(const Status& other) : rep_(other.rep_) {
+    if (rep_ != nullptr) [[unlikely]] {
+      Share();
+    }
+  }
+  Status(Status&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
+  Status& operator=(const Status& other) {
+    Status copy(other);
+    std::swap(rep_, copy.rep_);
+    return *this;
+  }
+  Status& operator=(Status&& other) noexcept {
+    std::swap(rep_, other.rep_);
+    return *this;
+  }
+  ~Status() {
+    if (rep_ != nullptr) [[unlikely]] {
+      Drop();
+    }
+  }
 
   static Status Ok() { return {}; }
 
   bool ok() const { return rep_ == nullptr; }
   // 0 when ok().
-  int code() const { return rep_ ? rep_->code : 0; }
+  int code() const;
   // "OK", the name of a known code, or "Location<code>".
   std::string code_name() const;
   // Empty when ok().
@@ -34,7 +54,7 @@ class [[nodiscard]] Status {
 
   // BSON document bytes with further fields of the error reply (keyPattern, errInfo,
   // errorLabels...); empty when there are none.
-  std::string_view extra() const { return rep_ ? std::string_view(rep_->extra) : ""; }
+  std::string_view extra() const;
   // The same error carrying `bson_document` as extra(). REQUIRES: !ok().
   Status WithExtra(std::string bson_document) const;
   // The same error with `prefix` before its message; an ok status stays ok.
@@ -44,12 +64,13 @@ class [[nodiscard]] Status {
   std::string ToString() const;
 
  private:
-  struct Rep {
-    int code;
-    std::string message;
-    std::string extra;
-  };
-  std::shared_ptr<const Rep> rep_;
+  struct Rep;
+
+  Status(int code, std::string message, std::string extra);
+  [[gnu::cold]] void Share() const;
+  [[gnu::cold]] void Drop() const;
+
+  const Rep* rep_ = nullptr;
 };
 
 // A value or the error that prevented it.
@@ -58,7 +79,8 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
   // REQUIRES: !status.ok().
-  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
+  [[gnu::cold]] Result(Status status)
+      : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     assert(!status_.ok());
   }
 

@@ -1,13 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/status.h"
 
+#include <atomic>
+
 #include "base/error_codes.h"
 
 namespace quire {
 
-Status::Status(int code, std::string message)
-    : rep_(std::make_shared<Rep>(Rep{code, std::move(message), {}})) {
+struct Status::Rep {
+  const int code;
+  const std::string message;
+  const std::string extra;
+  mutable std::atomic<int> owners = 1;
+};
+
+Status::Status(int code, std::string message) : Status(code, std::move(message), "") {
   assert(code != 0);
+}
+
+Status::Status(int code, std::string message, std::string extra)
+    : rep_(new Rep{code, std::move(message), std::move(extra)}) {}
+
+void Status::Share() const { rep_->owners.fetch_add(1, std::memory_order_relaxed); }
+
+void Status::Drop() const {
+  if (rep_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete rep_;
+  }
+}
+
+int Status::code() const { return rep_ ? rep_->code : 0; }
+
+std::string_view Status::extra() const {
+  return rep_ ? std::string_view(rep_->extra) : std::string_view();
 }
 
 std::string Status::code_name() const { return rep_ ? ErrorName(rep_->code) : "OK"; }
@@ -19,19 +44,11 @@ const std::string& Status::message() const {
 
 Status Status::WithExtra(std::string bson_document) const {
   assert(!ok());
-  Status copy;
-  copy.rep_ = std::make_shared<Rep>(Rep{rep_->code, rep_->message, std::move(bson_document)});
-  return copy;
+  return {rep_->code, rep_->message, std::move(bson_document)};
 }
 
 Status Status::WithPrefix(std::string_view prefix) const {
-  if (ok()) {
-    return *this;
-  }
-  Status copy;
-  copy.rep_ =
-      std::make_shared<Rep>(Rep{rep_->code, std::string(prefix) + rep_->message, rep_->extra});
-  return copy;
+  return ok() ? *this : Status(rep_->code, std::string(prefix) + rep_->message, rep_->extra);
 }
 
 std::string Status::ToString() const { return ok() ? "OK" : code_name() + ": " + message(); }

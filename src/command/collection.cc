@@ -160,10 +160,11 @@ Status RunRename(Invocation& i) {
       request::ReadFields<RenameFields>("renameCollection", i.body(), true, kRenameRows, &f));
   ASSIGN_OR_RETURN(std::string from, FullNamespace(first.value().AsString()));
   ASSIGN_OR_RETURN(std::string to, FullNamespace(f.to));
-  if (IsReserved(from) || IsReserved(to)) {
-    return {kIllegalOperation, std::string("error with ") +
-                                   (IsReserved(from) ? "source" : "target") +
-                                   " namespace: Illegal name " + (IsReserved(from) ? from : to)};
+  if (IsReserved(from)) {
+    return {kIllegalOperation, "error with source namespace: Illegal name " + from};
+  }
+  if (IsReserved(to)) {
+    return {kIllegalOperation, "error with target namespace: Illegal name " + to};
   }
   if (!f.uuid.missing()) {
     RETURN_IF_ERROR(CheckUuid(i, from, i.body().Find("collectionUUID")));
