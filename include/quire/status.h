@@ -79,10 +79,8 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
   // REQUIRES: !status.ok().
-  [[gnu::cold]] Result(Status status)
-      : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
-    assert(!status_.ok());
-  }
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  [[gnu::cold]] Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }
 
   bool ok() const { return status_.ok(); }
   const Status& status() const& { return status_; }
