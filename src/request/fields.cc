@@ -93,6 +93,10 @@ Status MissingField(std::string_view command, std::string_view field) {
   return {40414, "BSON field " + Dotted(command, field) + " is missing but a required field"};
 }
 
+Status DuplicateField(std::string_view command, std::string_view field) {
+  return {40413, "BSON field " + Dotted(command, field) + " is a duplicate field"};
+}
+
 Status WrongType(std::string_view command, const bson::Element& field, std::string_view expected) {
   std::string message = "BSON field " + Dotted(command, field.name()) + " is the wrong type '" +
                         std::string(bson::TypeName(field.type())) + "', expected ";

@@ -20,6 +20,7 @@ bool IsGenericField(std::string_view name);
 
 Status UnknownField(std::string_view command, std::string_view field);
 Status MissingField(std::string_view command, std::string_view field);
+Status DuplicateField(std::string_view command, std::string_view field);
 Status WrongType(std::string_view command, const bson::Element& field, std::string_view expected);
 
 // One function per kind of member: checks the type and stores the value. Views and strings borrow
@@ -119,6 +120,7 @@ template <typename R>
 Status ReadFields(std::string_view prefix, bson::View body, bool skip_first,
                   std::span<const FieldRow<R>> rows, R* out) {
   uint64_t seen = 0;
+  uint64_t given = 0;
   bool first = skip_first;
   for (const bson::Element& e : body) {
     if (first) {
@@ -136,18 +138,18 @@ Status ReadFields(std::string_view prefix, bson::View body, bool skip_first,
       return UnknownField(prefix, e.name());
     }
     if ((seen >> i) & 1) {
-      return {40413, "BSON field '" + std::string(prefix) + "." + std::string(e.name()) +
-                         "' is a duplicate field"};
+      return DuplicateField(prefix, e.name());
     }
+    seen |= uint64_t{1} << i;  // a null, too: what is read may not hang on who reads it
     bool null = e.type() == bson::Type::kNull || e.type() == bson::Type::kUndefined;
     if (null && !rows[i].reads_null) {
       continue;
     }
     RETURN_IF_ERROR(rows[i].read(prefix, e, out));
-    seen |= uint64_t{1} << i;
+    given |= uint64_t{1} << i;
   }
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].need == Need::kRequired && ((seen >> i) & 1) == 0) {
+    if (rows[i].need == Need::kRequired && ((given >> i) & 1) == 0) {
       return MissingField(prefix, rows[i].name);
     }
   }
