@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "auth/privilege.h"
 
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 
@@ -84,6 +86,11 @@ bool Privileges::AllowAnythingIn(std::string_view database) const {
     }
   }
   return false;
+}
+
+bool Privileges::AllowAnythingOn(const Resource& asked) const {
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const Privilege& privilege) { return Covers(privilege.resource, asked); });
 }
 
 Result<Privilege> ParsePrivilege(bson::View document) {

@@ -49,6 +49,8 @@ class Privileges {
   bool Allow(Action action, const Resource& asked) const;
   // Whether anything at all is allowed in the database.
   bool AllowAnythingIn(std::string_view database) const;
+  // Whether anything at all is allowed on what is asked for.
+  bool AllowAnythingOn(const Resource& asked) const;
   const std::vector<Privilege>& all() const { return all_; }
 
  private:

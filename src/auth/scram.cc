@@ -205,6 +205,10 @@ std::optional<Credential> ReadCredential(bson::View document) {
   return out;
 }
 
+std::string UserDigest(std::string_view user, std::string_view database) {
+  return Hash(EVP_sha256(), std::string(user) + "@" + std::string(database));
+}
+
 std::string Base64(std::string_view bytes) {
   std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
   int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), Bytes(bytes),

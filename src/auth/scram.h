@@ -34,6 +34,9 @@ Result<Credential> MakeCredential(Mechanism mechanism, std::string_view user,
 bson::Document CredentialDocument(const Credential& credential);
 std::optional<Credential> ReadCredential(bson::View document);
 
+// What stands for a user in the keys of its sessions: 32 bytes.
+std::string UserDigest(std::string_view user, std::string_view database);
+
 std::string Base64(std::string_view bytes);
 std::optional<std::string> FromBase64(std::string_view text);
 

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "command/parsed_row.h"
 #include "command/write_concern.h"
 #include "request/crud.h"
 
@@ -114,8 +115,16 @@ Status CheckStrict(bson::View pipeline, bool explain) {
   return Status::Ok();
 }
 
-Status RunAggregate(Invocation& i) {
-  ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(i.body()));
+Result<request::AggregateRequest> ParseAggregate(Invocation& i) {
+  return request::AggregateRequest::Parse(i.body());
+}
+
+Status StateAggregate(Invocation& i, const request::AggregateRequest& request, auth::Needs* needs) {
+  return StatePipeline(i.database(), request.collection, request.pipeline.view,
+                       request.bypass_validation, needs);
+}
+
+Status RunAggregate(Invocation& i, const request::AggregateRequest& request) {
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
   if (!request.collection.empty()) {
     ASSIGN_OR_RETURN(i.call.summary.ns, request::Namespace(i.database(), request.collection));
@@ -155,11 +164,10 @@ Status RunAggregate(Invocation& i) {
 std::span<const Row> AggregateRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"aggregate", "",
-        kRead | kInTransaction | kReadConcern | kSnapshotRead | kWriteConcern | kStableApi,
-        "runs a pipeline of stages"},
-       RunAggregate,
-       Checked(CheckAggregateAccess)},
+      ParsedRow<ParseAggregate, StateAggregate, RunAggregate>(
+          {"aggregate", "",
+           kRead | kInTransaction | kReadConcern | kSnapshotRead | kWriteConcern | kStableApi,
+           "runs a pipeline of stages"}),
   };
   return kRows;
 }

@@ -6,6 +6,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/repeated.h"
 #include "command/command.h"
 #include "command/own_documents.h"
 #include "engine/write.h"
@@ -30,6 +31,9 @@ Result<Entry> ReadEntry(const bson::Element& e) {
     return Status(kTypeMismatch, "An operation of applyOps must be an object");
   }
   bson::View fields = e.value().AsDocument();
+  if (auto name = bson::RepeatedName(fields)) {
+    return request::DuplicateField("applyOps", *name);
+  }
   bson::Value op = fields["op"];
   if (op.missing()) {
     return Status(kNoSuchKey, "Missing expected field \"op\"");
@@ -271,13 +275,41 @@ Status RunApplyOps(Invocation& i) {
   return Status::Ok();
 }
 
+// What the operations need; the commands among them are checked as they are run.
+Status StateOps(bson::View ops, int depth, auth::Needs* needs) {
+  for (const bson::Element& e : ops) {
+    ASSIGN_OR_RETURN(Entry entry, ReadEntry(e));
+    const auth::Resource target = auth::OfNamespace(entry.ns);
+    if (entry.op == 'i') {
+      needs->Add(Action::insert, target);
+      needs->Add(Action::update, target);  // of one that is there already
+    } else if (entry.op == 'u') {
+      needs->Add(Action::update, target);
+      needs->Add(Action::insert, target);
+    } else if (entry.op == 'd') {
+      needs->Add(Action::remove, target);
+    } else if (entry.op == 'c' && !entry.o.empty() && entry.o.front().name() == "applyOps" &&
+               entry.o.front().value().is_array() && depth < kDeepest) {
+      RETURN_IF_ERROR(StateOps(entry.o.front().value().AsArray(), depth + 1, needs));
+    }
+  }
+  return Status::Ok();
+}
+
+Status StateApplyOps(Invocation& i, auth::Needs* needs) {
+  bson::Element ops = i.body().front();
+  return ops.type() == bson::Type::kArray ? StateOps(ops.value().AsArray(), 0, needs)
+                                          : request::WrongType("applyOps", ops, "array");
+}
+
 }  // namespace
 
 std::span<const Row> ApplyOpsRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
       {{"applyOps", "", kWrite | kWriteConcern, "runs operations as the oplog has them"},
-       RunApplyOps},
+       RunApplyOps,
+       Stated(StateApplyOps)},
   };
   return kRows;
 }

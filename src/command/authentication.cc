@@ -128,7 +128,7 @@ Status FinishLogin(Invocation& i, const Conversation& conversation) {
   }
   log::Info("ACCESS", "Authentication succeeded",
             {{"user", login->user}, {"db", login->database}, {"remote", i.call.client.remote()}});
-  i.call.client.login = std::move(login);
+  SetLogin(i.call.client, std::move(login));
   i.call.client.login_under_way = nullptr;
   return Status::Ok();
 }
@@ -167,7 +167,7 @@ Status RunSaslContinue(Invocation& i) {
 }
 
 Status RunLogout(Invocation& i) {
-  i.call.client.login = nullptr;
+  SetLogin(i.call.client, nullptr);
   i.call.client.login_under_way = nullptr;
   return Status::Ok();
 }

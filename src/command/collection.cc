@@ -6,6 +6,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "command/parsed_row.h"
 #include "engine/collection_uuid.h"
 #include "engine/listing.h"
 #include "engine/schema.h"
@@ -147,7 +148,14 @@ Result<std::string> FullNamespace(std::string_view full) {
   return ns;
 }
 
-Status RunRename(Invocation& i) {
+struct RenameRequest {
+  std::string from;
+  std::string to;
+  bool drops_target = false;  // perhaps: the target's UUID is still to be compared
+  bool checks_uuid = false;
+};
+
+Result<RenameRequest> ParseRename(Invocation& i) {
   bson::Element first = i.body().front();
   if (first.value().nullish()) {
     return request::MissingField("renameCollection", "renameCollection");
@@ -158,15 +166,50 @@ Status RunRename(Invocation& i) {
   RenameFields f;
   RETURN_IF_ERROR(
       request::ReadFields<RenameFields>("renameCollection", i.body(), true, kRenameRows, &f));
-  ASSIGN_OR_RETURN(std::string from, FullNamespace(first.value().AsString()));
-  ASSIGN_OR_RETURN(std::string to, FullNamespace(f.to));
+  RenameRequest request;
+  ASSIGN_OR_RETURN(request.from, FullNamespace(first.value().AsString()));
+  ASSIGN_OR_RETURN(request.to, FullNamespace(f.to));
+  request.drops_target = f.drop_target.type() == bson::Type::kBinary ||
+                         (f.drop_target.type() == bson::Type::kBool && f.drop_target.AsBool());
+  request.checks_uuid = !f.uuid.missing();
+  return request;
+}
+
+// Within a database by a privilege of its own, else by all that a copy and a drop need.
+Status StateRename(Invocation& i, const RenameRequest& request, auth::Needs* needs) {
+  const auth::Resource from = auth::OfNamespace(request.from);
+  const auth::Resource to = auth::OfNamespace(request.to);
+  std::vector<auth::Need> copy = {{Action::find, from},
+                                  {Action::dropCollection, from},
+                                  {Action::insert, to},
+                                  {Action::createIndex, to}};
+  std::vector<std::vector<auth::Need>> ways = {copy};
+  if (from.database == to.database) {
+    ways.push_back({{Action::renameCollectionSameDB, from}, {Action::renameCollectionSameDB, to}});
+    // Nobody gets to read by a new name what they could not read by the old one.
+    if (May(i, Action::find, to)) {
+      ways.back().push_back({Action::find, from});
+    }
+  }
+  if (request.drops_target) {
+    for (std::vector<auth::Need>& way : ways) {
+      way.push_back({Action::dropCollection, to});
+    }
+  }
+  needs->AddEither(std::move(ways));
+  return Status::Ok();
+}
+
+Status RunRename(Invocation& i, const RenameRequest& request) {
+  const std::string& from = request.from;
+  const std::string& to = request.to;
   if (IsReserved(from)) {
     return {kIllegalOperation, "error with source namespace: Illegal name " + from};
   }
   if (IsReserved(to)) {
     return {kIllegalOperation, "error with target namespace: Illegal name " + to};
   }
-  if (!f.uuid.missing()) {
+  if (request.checks_uuid) {
     RETURN_IF_ERROR(CheckUuid(i, from, i.body().Find("collectionUUID")));
   }
   ASSIGN_OR_RETURN(bool drop_target, ReadDropTarget(i, from, to));
@@ -245,16 +288,28 @@ bson::Document SystemViewsEntry(bool name_only) {
   return out.Finish();
 }
 
-Status RunListCollections(Invocation& i) {
+Result<ListCollectionsFields> ParseListCollections(Invocation& i) {
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
   ListCollectionsFields f;
   RETURN_IF_ERROR(
       request::ReadFields<L>("listCollections", i.body(), true, kListCollectionsRows, &f));
+  return f;
+}
+
+// With authorizedCollections and nameOnly everybody sees what they may use.
+Status StateListCollections(Invocation& i, const ListCollectionsFields& f, auth::Needs* needs) {
+  if (!(f.authorized && f.name_only)) {
+    needs->Add(Action::listCollections, auth::Database(i.database()));
+  }
+  return Status::Ok();
+}
+
+Status RunListCollections(Invocation& i, const ListCollectionsFields& f) {
   ASSIGN_OR_RETURN(auto batch_size, ReadBatchSize(f.cursor));
   std::vector<bson::Document> all;
   bool has_views = false;
   for (const auto& info : i.engine.catalog().snapshot()->InDatabase(i.database())) {
-    if (f.authorized && !May(i, Action::find, auth::Collection(i.database(), info->name))) {
+    if (f.authorized && !MayUse(i, auth::Collection(i.database(), info->name))) {
       continue;
     }
     all.push_back(CollectionEntry(*info, f.name_only));
@@ -343,6 +398,26 @@ Status RunListDatabases(Invocation& i) {
   return Status::Ok();
 }
 
+// A view that is changed shows what whoever changes it may read.
+Status StateCollMod(Invocation& i, auth::Needs* needs) {
+  ASSIGN_OR_RETURN(auto name, request::CollectionName("collMod", i.body()));
+  needs->Add(Action::collMod, auth::Collection(i.database(), name));
+  ASSIGN_OR_RETURN(engine::ViewChange change, engine::ReadViewChange(i.body()));
+  if (!change.view_on && !change.pipeline.present) {
+    return Status::Ok();
+  }
+  store::CollectionPtr view =
+      i.engine.catalog().Find(std::string(i.database()) + "." + std::string(name));
+  bson::Value kept = view == nullptr ? bson::Value() : view->options["pipeline"];
+  return StateView(
+      i.database(),
+      change.view_on ? *change.view_on : std::string_view(view == nullptr ? "" : view->view_on),
+      change.pipeline.present ? change.pipeline.view
+      : kept.is_array()       ? kept.AsArray()
+                              : bson::View(),
+      needs);
+}
+
 Status RunCollMod(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("collMod", i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
@@ -362,15 +437,13 @@ std::span<const Row> CollectionRows() {
       {{"dropDatabase", "", kChange | kStableApi, "removes a database"},
        RunDropDatabase,
        OnDatabase(Action::dropDatabase)},
-      {{"renameCollection", "", kChange | kAdminOnly, "renames a collection"},
-       RunRename,
-       Checked(CheckRenameAccess)},
+      ParsedRow<ParseRename, StateRename, RunRename>(
+          {"renameCollection", "", kChange | kAdminOnly, "renames a collection"}),
       {{"collMod", "", kChange | kStableApi, "changes options of a collection or an index"},
        RunCollMod,
-       OnCollection(Action::collMod)},
-      {{"listCollections", "", kRead | kStableApi, "lists collections and views"},
-       RunListCollections,
-       Checked(CheckListAccess)},
+       Stated(StateCollMod)},
+      ParsedRow<ParseListCollections, StateListCollections, RunListCollections>(
+          {"listCollections", "", kRead | kStableApi, "lists collections and views"}),
       {{"listDatabases", "", kRead | kAdminOnly | kStableApi, "lists databases"},
        RunListDatabases,
        kLoggedIn},

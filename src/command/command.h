@@ -40,6 +40,7 @@ struct ServerInfo {
 };
 
 class Commands;
+struct Parsed;
 
 // All that a command's function gets.
 struct Invocation {
@@ -47,6 +48,9 @@ struct Invocation {
   engine::Engine& engine;
   engine::Operation& operation;
   request::Call& call;
+  Parsed* parsed = nullptr;  // the request of a ParsedRow
+  // What the command was allowed to do; null without access control.
+  std::shared_ptr<const auth::Needs> needs = nullptr;
 
   OpContext& op() { return call.op; }
   bson::View body() { return call.body; }
@@ -58,6 +62,8 @@ struct Row {
   request::CommandInfo info;
   Status (*run)(Invocation& invocation);
   Access access = {};
+  // Of rows that are parsed first (ParsedRow, in parsed_row.h).
+  Result<std::unique_ptr<Parsed>> (*parse)(Invocation& invocation) = nullptr;
 };
 
 // Answers commands with an engine. Safe for concurrent use.

@@ -10,6 +10,7 @@
 #include "command/cluster_time.h"
 #include "command/command.h"
 #include "command/diagnostic.h"
+#include "command/parsed_row.h"
 #include "command/write_concern.h"
 
 namespace quire::command {
@@ -239,7 +240,11 @@ Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Ro
   LoadQuerySettings(engine_);
   default_concerns_.Load(engine_);
   engine_.host = info_.host;
-  engine_.current_operations = [this](bson::View spec) { return CurrentOperations(*this, spec); };
+  engine_.current_operations = [this](const engine::Operation& operation, bson::View spec) {
+    const bson::Value all = spec["allUsers"];
+    const bool everybody = all.type() == bson::Type::kBool && all.AsBool();
+    return CurrentOperations(*this, spec, everybody ? nullptr : operation.caller);
+  };
   engine_.append_latencies = [this](std::string_view ns, bool histograms, bson::Builder* out) {
     AppendLatencies(top_.LatenciesOf(ns), histograms, out);
   };
@@ -288,9 +293,15 @@ Status Commands::Execute(size_t index, request::Call& call) {
   call.operation_time = engine_.log().Visible();
   call.summary.profiled = profiler_.Watches(call.database);
   RETURN_IF_ERROR(CheckTransactionUse(call));
+  engine::Operation operation{engine_, call.op};
+  operation.caller = call.identity.get();
+  Invocation invocation{*this, engine_, operation, call};
+  std::unique_ptr<Parsed> parsed;
+  if (rows_[index]->parse != nullptr) {
+    ASSIGN_OR_RETURN(parsed, rows_[index]->parse(invocation));
+    invocation.parsed = parsed.get();
+  }
   if (info_.access_control) {
-    engine::Operation operation{engine_, call.op};
-    Invocation invocation{*this, engine_, operation, call};
     RETURN_IF_ERROR(Authorise(invocation, rows_[index]->access));
   }
   if (call.command.flags & request::kWrite) {
@@ -305,7 +316,6 @@ Status Commands::Execute(size_t index, request::Call& call) {
   }
   const request::Generic& generic = call.generic;
   call.op.memory_limit = static_cast<size_t>(engine_.stage_memory_bytes.load());
-  engine::Operation operation{engine_, call.op};
   operation.durability = generic.write_concern.given ? DurabilityOf(generic.write_concern)
                                                      : default_concerns_.durability();
   if (generic.read_concern_level == "snapshot" && !generic.in_transaction() &&
@@ -339,7 +349,6 @@ Status Commands::Execute(size_t index, request::Call& call) {
       operation.statement_ids = statement_ids;
     }
   }
-  Invocation invocation{*this, engine_, operation, call};
   Status status = rows_[index]->run(invocation);
   if (!status.ok() && operation.in_transaction) {
     session->AbortQuietly();

@@ -7,6 +7,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "command/parsed_row.h"
 #include "engine/schema.h"
 #include "engine/storage_options.h"
 #include "request/crud.h"
@@ -312,13 +313,41 @@ bson::Document StoredOptions(const CreateFields& f, const ClusteredFields& clust
   return out.Finish();
 }
 
-Status RunCreate(Invocation& i) {
-  ASSIGN_OR_RETURN(auto name, request::CollectionName("create", i.body()));
-  RETURN_IF_ERROR(engine::CheckNewName(std::string(i.database()) + "." + std::string(name)));
+struct CreateRequest {
+  std::string_view name;
+  CreateFields fields;
+};
+
+Result<CreateRequest> ParseCreate(Invocation& i) {
+  CreateRequest request;
+  ASSIGN_OR_RETURN(request.name, request::CollectionName("create", i.body()));
+  RETURN_IF_ERROR(
+      engine::CheckNewName(std::string(i.database()) + "." + std::string(request.name)));
+  RETURN_IF_ERROR(request::ReadFields<C>("create", i.body(), true, kCreateRows, &request.fields));
+  return request;
+}
+
+// Who may insert may make a plain collection, as the first insert would.
+Status StateCreate(Invocation& i, const CreateRequest& request, auth::Needs* needs) {
+  const auth::Resource made = auth::Collection(i.database(), request.name);
+  const CreateFields& f = request.fields;
+  if (f.view_on) {
+    needs->Add(Action::createCollection, made);
+    return StateView(i.database(), *f.view_on, f.pipeline.view, needs);
+  }
+  if (f.capped.value_or(false)) {
+    needs->Add(Action::createCollection, made);
+  } else {
+    needs->AddEither({{{Action::createCollection, made}}, {{Action::insert, made}}});
+  }
+  return Status::Ok();
+}
+
+Status RunCreate(Invocation& i, const CreateRequest& request) {
+  std::string_view name = request.name;
+  const CreateFields& f = request.fields;
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
   i.call.summary.ns = ns;
-  CreateFields f;
-  RETURN_IF_ERROR(request::ReadFields<C>("create", i.body(), true, kCreateRows, &f));
   RETURN_IF_ERROR(CheckForms(i.body(), f));
   if (f.timeseries) {
     return {kInvalidOptions, "Time-series collections are not supported"};
@@ -353,10 +382,9 @@ Status RunCreate(Invocation& i) {
 std::span<const Row> CreateRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"create", "", kWrite | kWriteConcern | kInTransaction | kStableApi,
-        "makes a collection or a view"},
-       RunCreate,
-       OnCollection(Action::createCollection)},
+      ParsedRow<ParseCreate, StateCreate, RunCreate>(
+          {"create", "", kWrite | kWriteConcern | kInTransaction | kStableApi,
+           "makes a collection or a view"}),
   };
   return kRows;
 }

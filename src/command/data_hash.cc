@@ -114,13 +114,25 @@ Status RunDbHash(Invocation& i) {
   return Status::Ok();
 }
 
-Status RunFileMd5(Invocation& i) {
+// The collection that has the file's chunks.
+Result<std::string> ChunksOf(Invocation& i) {
   bson::Value root = i.body()["root"];
   if (!root.missing() && !root.is_string()) {
-    return {kInvalidNamespace, "'root' must be of type String"};
+    return Status(kInvalidNamespace, "'root' must be of type String");
   }
-  std::string prefix =
-      root.missing() || root.AsString().empty() ? "fs" : std::string(root.AsString());
+  const bool given = !root.missing() && !root.AsString().empty();
+  return std::string(i.database()) + "." + (given ? std::string(root.AsString()) : "fs") +
+         ".chunks";
+}
+
+Status StateFileMd5(Invocation& i, auth::Needs* needs) {
+  ASSIGN_OR_RETURN(std::string chunks, ChunksOf(i));
+  needs->Add(Action::find, auth::OfNamespace(chunks));
+  return Status::Ok();
+}
+
+Status RunFileMd5(Invocation& i) {
+  ASSIGN_OR_RETURN(std::string ns, ChunksOf(i));
   bson::Builder filter;
   filter.Append("files_id", i.body().front().value());
   bson::Document query = filter.Finish();
@@ -133,29 +145,21 @@ Status RunFileMd5(Invocation& i) {
   find.allow_disk_use = true;
   bson::Md5 md5;
   int32_t chunks = 0;
-  RETURN_IF_ERROR(ForEachDocument(
-      i, std::string(i.database()) + "." + prefix + ".chunks", find, [&](bson::View chunk) {
-        bson::Value number = chunk["n"];
-        if (!number.is_number() || bson::ClampedInt64(number) != chunks) {
-          return Status(10040, "chunks out of order");
-        }
-        bson::Value data = chunk["data"];
-        if (data.type() != bson::Type::kBinary) {
-          return Status(50848, "the data of a chunk must be binary");
-        }
-        md5.Add(data.AsBinary());
-        ++chunks;
-        return Status::Ok();
-      }));
+  RETURN_IF_ERROR(ForEachDocument(i, ns, find, [&](bson::View chunk) {
+    bson::Value number = chunk["n"];
+    if (!number.is_number() || bson::ClampedInt64(number) != chunks) {
+      return Status(10040, "chunks out of order");
+    }
+    bson::Value data = chunk["data"];
+    if (data.type() != bson::Type::kBinary) {
+      return Status(50848, "the data of a chunk must be binary");
+    }
+    md5.Add(data.AsBinary());
+    ++chunks;
+    return Status::Ok();
+  }));
   i.reply().Append("numChunks", chunks).Append("md5", Hex(&md5));
   return Status::Ok();
-}
-
-Status CheckFileAccess(Invocation& i) {
-  bson::Value root = i.body()["root"];
-  std::string prefix =
-      root.is_string() && !root.AsString().empty() ? std::string(root.AsString()) : "fs";
-  return RequireAction(i, Action::find, auth::Collection(i.database(), prefix + ".chunks"));
 }
 
 }  // namespace
@@ -166,7 +170,7 @@ std::span<const Row> DataHashRows() {
       {{"dbHash", "dbhash", kRead, "hashes of a database's collections"},
        RunDbHash,
        OnDatabase(Action::dbHash)},
-      {{"filemd5", "", kRead, "the MD5 of a GridFS file"}, RunFileMd5, Checked(CheckFileAccess)},
+      {{"filemd5", "", kRead, "the MD5 of a GridFS file"}, RunFileMd5, Stated(StateFileMd5)},
   };
   return kRows;
 }

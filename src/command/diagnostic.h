@@ -35,7 +35,9 @@ Status SetStartupParameters(Commands& commands, const std::vector<std::string>& 
 
 // What $currentOp tells of the operations under way, idle cursors and idle sessions; `spec` holds
 // the stage's switches.
-std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spec);
+// Only what `owner` runs, unless that is null.
+std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spec,
+                                              const request::Identity* owner);
 // Appends what $collStats tells of the time commands took.
 void AppendLatencies(const TopTable::Latencies& latencies, bool histograms, bson::Builder* out);
 

@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/repeated.h"
 #include "command/access.h"
 #include "command/command.h"
 #include "engine/aggregate.h"
@@ -101,6 +102,16 @@ void AppendServer(Invocation& i, bson::View command) {
   i.reply().End();
 }
 
+// Inside explain the cursor option of an aggregate may be left out.
+bson::Document WithCursorOption(bson::View command) {
+  bson::Builder whole;
+  whole.AppendFields(command);
+  if (!command.Has("cursor") && !command.Has("explain")) {
+    whole.BeginDocument("cursor").End();
+  }
+  return whole.Finish();
+}
+
 bool IsCommand(Invocation& i, std::string_view name) {
   const auto& all = i.commands.commands();
   return !name.empty() && std::any_of(all.begin(), all.end(), [&](const auto* command) {
@@ -178,19 +189,51 @@ Status RunExplain(Invocation& i) {
   return Status::Ok();
 }
 
+// What the explained command needs, read as RunExplain reads it.
+Status StateExplain(Invocation& i, auth::Needs* needs) {
+  bson::Value inner = i.body().front().value();
+  if (!inner.is_document() || inner.AsDocument().empty()) {
+    return Status::Ok();
+  }
+  bson::View command = inner.AsDocument();
+  if (auto name = bson::RepeatedName(command)) {
+    return request::DuplicateField("explain", *name);
+  }
+  std::string_view name = command.front().name();
+  if (name == "aggregate") {
+    bson::Document complete = WithCursorOption(command);
+    ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(complete));
+    return StatePipeline(i.database(), request.collection, request.pipeline.view,
+                         request.bypass_validation, needs);
+  }
+  if (name == "mapReduce" || name == "mapreduce") {
+    ASSIGN_OR_RETURN(auto request, request::MapReduceRequest::Parse(command));
+    return StateMapReduce(i, request, needs);
+  }
+  if (name == "findAndModify" || name == "findandmodify") {
+    ASSIGN_OR_RETURN(auto request, request::FindAndModifyRequest::Parse(command));
+    return StateFindAndModify(i, request, needs);
+  }
+  if (name == "update") {
+    ASSIGN_OR_RETURN(auto request, request::UpdateRequest::Parse(command, {}));
+    return StateUpdate(i, request, needs);
+  }
+  if (name == "delete") {
+    ASSIGN_OR_RETURN(auto request, request::DeleteRequest::Parse(command, {}));
+    return StateDelete(i, request, needs);
+  }
+  ASSIGN_OR_RETURN(std::string_view collection, request::CollectionName(name, command));
+  needs->Add(Action::find, auth::Collection(i.database(), collection));
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status ExplainPipeline(Invocation& i, bson::View command, std::string_view verbosity) {
   if (command.Has("writeConcern")) {
     return {kFailedToParse, "Aggregation explain does not support the 'writeConcern' option"};
   }
-  // Inside explain the cursor option may be left out.
-  bson::Builder whole;
-  whole.AppendFields(command);
-  if (!command.Has("cursor") && !command.Has("explain")) {
-    whole.BeginDocument("cursor").End();
-  }
-  bson::Document complete = whole.Finish();
+  bson::Document complete = WithCursorOption(command);
   ASSIGN_OR_RETURN(auto request, request::AggregateRequest::Parse(complete));
   RETURN_IF_ERROR(ApplyQuerySettings(i, command, true));
   i.reply().Append("explainVersion", "1");
@@ -205,7 +248,7 @@ std::span<const Row> ExplainRows() {
   static constexpr Row kRows[] = {
       {{"explain", "", kRead | kReadConcern | kStableApi, "shows the plan of a command"},
        RunExplain,
-       Checked(CheckExplainAccess)},
+       Stated(StateExplain)},
   };
   return kRows;
 }

@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/repeated.h"
 #include "command/own_documents.h"
 #include "request/fields.h"
 
@@ -21,6 +22,9 @@ Result<auth::RoleName> ReadRoleName(std::string_view where, const bson::Element&
   }
   std::optional<std::string_view> role;
   std::optional<std::string_view> db;
+  if (auto name = bson::RepeatedName(e.value().AsDocument())) {
+    return request::DuplicateField(where, *name);
+  }
   for (const bson::Element& field : e.value().AsDocument()) {
     if (field.name() != "role" && field.name() != "db") {
       return request::UnknownField(where, field.name());
@@ -84,6 +88,9 @@ Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, std::string_view us
   login->user = user;
   login->database = database;
   login->version = version;
+  if (bson::Value user_id = (*stored)["userId"]; user_id.type() == bson::Type::kBinary) {
+    login->user_id = user_id.AsBinary();
+  }
   ASSIGN_OR_RETURN(ResolvedRoles resolved,
                    ResolveRoles(commands.engine(), StoredRoleNames(stored->view())));
   login->roles = std::move(resolved.roles);
@@ -97,8 +104,20 @@ std::shared_ptr<const Login> CurrentLogin(Invocation& i) {
     return login;
   }
   auto fresh = LoadLogin(i.commands, login->user, login->database);
-  i.call.client.login = fresh.ok() ? *fresh : nullptr;
+  const bool same = fresh.ok() && *fresh != nullptr && (*fresh)->user_id == login->user_id;
+  SetLogin(i.call.client, same ? *fresh : nullptr);
   return std::static_pointer_cast<Login>(i.call.client.login);
+}
+
+void SetLogin(request::Client& client, std::shared_ptr<Login> login) {
+  if (login == nullptr) {
+    client.identity = nullptr;
+  } else if (client.identity == nullptr || client.identity->user != login->user ||
+             client.identity->database != login->database) {
+    client.identity = std::make_shared<request::Identity>(request::Identity{
+        login->user, login->database, auth::UserDigest(login->user, login->database)});
+  }
+  client.login = std::move(login);
 }
 
 Result<std::vector<auth::RoleName>> ReadRoleNames(std::string_view where, bson::View array,

@@ -28,14 +28,18 @@ struct Login : request::Attachment {
   std::string database;
   std::vector<auth::RoleName> roles;  // granted and inherited
   auth::Privileges privileges;
+  std::string user_id;   // the stored userId: another user of the same name has another one
   uint64_t version = 0;  // of Commands::accounts_version when it was read
 };
 
 // The login as stored now; null when the user does not exist. Roles that do not exist give nothing.
 Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, std::string_view user,
                                          std::string_view database);
-// The client's login, read again when accounts changed since; null without one.
+// The client's login, read again when accounts changed since; null without one, also when the user
+// was removed meanwhile (and perhaps made anew).
 std::shared_ptr<const Login> CurrentLogin(Invocation& invocation);
+// Makes `login` (null: nobody) the one of the client.
+void SetLogin(request::Client& client, std::shared_ptr<Login> login);
 
 // What a set of roles gives, with the roles they inherit.
 struct ResolvedRoles {

@@ -8,6 +8,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/diagnostic.h"
+#include "command/parsed_row.h"
 #include "command/profile_entry.h"
 #include "expr/match/match.h"
 #include "request/fields.h"
@@ -41,12 +42,7 @@ std::string NamespaceOf(const request::Call& call) {
 // Of a getMore: the cursor it reads. Null when there is none.
 std::shared_ptr<engine::Cursor> CursorOf(Commands& commands, const request::Call& call) {
   if (call.command.name == "getMore" && call.body.front().type() == bson::Type::kInt64) {
-    int64_t id = call.body.front().value().AsInt64();
-    for (const auto& cursor : commands.engine().cursors().All()) {
-      if (cursor->id() == id) {
-        return cursor;
-      }
-    }
+    return commands.engine().cursors().Find(call.body.front().value().AsInt64());
   }
   return nullptr;
 }
@@ -95,11 +91,14 @@ bson::Document Describe(Commands& commands, const request::RunningOp& op, bool t
     }
     out.Append("clientMetadata", call.client.metadata);
   }
-  out.Append("active", true)
-      .Append("currentOpTime", WallClock())
-      .Append("effectiveUsers", bson::Value());
+  out.Append("active", true).Append("currentOpTime", WallClock());
+  if (call.identity != nullptr) {
+    out.BeginArray("effectiveUsers");
+    out.PushDocument().Append("user", call.identity->user).Append("db", call.identity->database);
+    out.End().End();
+  }
   if (!call.generic.lsid.empty()) {
-    out.BeginDocument("lsid").Append("id", bson::Value::Binary(call.generic.lsid, 4)).End();
+    request::AppendSession("lsid", call.generic.lsid, &out);
   }
   out.Append("threaded", true)
       .Append("opid", static_cast<int32_t>(op.id))
@@ -154,7 +153,7 @@ bson::Document IdleCursor(Commands& commands, const engine::Cursor& cursor) {
   bson::Builder out;
   out.Append("type", "idleCursor").Append("host", commands.engine().host).Append("ns", cursor.ns);
   if (!cursor.lsid.empty()) {
-    out.BeginDocument("lsid").Append("id", bson::Value::Binary(cursor.lsid, 4)).End();
+    request::AppendSession("lsid", cursor.lsid, &out);
   }
   out.BeginDocument("cursor")
       .Append("cursorId", cursor.id())
@@ -178,11 +177,16 @@ bson::Document IdleSession(Commands& commands, engine::Session& session) {
       .Append("host", commands.engine().host)
       .Append("desc", "inactive transaction")
       .Append("active", false);
-  out.BeginDocument("lsid").Append("id", bson::Value::Binary(session.lsid, 4)).End();
+  request::AppendSession("lsid", session.lsid, &out);
   out.BeginDocument("transaction").BeginDocument("parameters");
   out.Append("txnNumber", session.txn_number()).Append("autocommit", false).End().End();
   out.Append("waitingForLock", false);
   return out.Finish();
+}
+
+// Whether it belongs to `owner`; null: to anybody.
+bool IsOf(const request::Identity* whose, const request::Identity* owner) {
+  return owner == nullptr || (whose != nullptr && whose->digest == owner->digest);
 }
 
 // The thread that expires documents, cursors and sessions: a connection of nobody.
@@ -204,6 +208,14 @@ bson::Document IdleThread(Commands& commands) {
   return out.Finish();
 }
 
+// Everybody sees what is their own.
+Status StateCurrentOp(Invocation& i, auth::Needs* needs) {
+  if (!Truthy(i.body()["$ownOps"])) {
+    needs->Add(Action::inprog, auth::Cluster());
+  }
+  return Status::Ok();
+}
+
 Status RunCurrentOp(Invocation& i) {
   bson::Document spec = FilterOf(i.body());
   expr::Context context;
@@ -214,7 +226,8 @@ Status RunCurrentOp(Invocation& i) {
       .Append("idleConnections", Truthy(i.body()["$all"]));
   bson::Document wanted = options.Finish();
   i.reply().BeginArray("inprog");
-  for (const bson::Document& op : CurrentOperations(i.commands, wanted)) {
+  const request::Identity* owner = Truthy(i.body()["$ownOps"]) ? i.call.identity.get() : nullptr;
+  for (const bson::Document& op : CurrentOperations(i.commands, wanted, owner)) {
     ASSIGN_OR_RETURN(bool matches, filter->Matches(op.view()));
     if (matches) {
       i.reply().Push(op.view());
@@ -224,47 +237,74 @@ Status RunCurrentOp(Invocation& i) {
   return Status::Ok();
 }
 
-Status RunKillOp(Invocation& i) {
+Result<int64_t> ParseKillOp(Invocation& i) {
   bson::Element op = i.body().Find("op");
   if (!op.present()) {
-    return {kNoSuchKey, "Missing expected field \"op\""};
+    return Status(kNoSuchKey, "Missing expected field \"op\"");
   }
   bson::Value value = op.value();
   if (!value.is_number()) {
-    return {kTypeMismatch, "Expected field \"op\" to have numeric type, but found " +
-                               std::string(bson::TypeName(value.type()))};
+    return Status(kTypeMismatch, "Expected field \"op\" to have numeric type, but found " +
+                                     std::string(bson::TypeName(value.type())));
   }
   auto id = bson::ExactInt64(value);
   if (!id) {
-    return {kBadValue,
-            "Expected field \"op\" to have a value exactly representable as a 64-bit "
-            "integer"};
+    return Status(kBadValue,
+                  "Expected field \"op\" to have a value exactly representable as a 64-bit "
+                  "integer");
   }
   if (*id > INT32_MAX || *id < INT32_MIN) {
-    return {26823,
-            "invalid op : " + std::to_string(*id) + ". Op ID cannot be represented with 32 bits"};
+    return Status(26823, "invalid op : " + std::to_string(*id) +
+                             ". Op ID cannot be represented with 32 bits");
   }
-  i.commands.operations().Kill(*id, kInterrupted);
+  return *id;
+}
+
+// Everybody ends what is their own.
+Status StateKillOp(Invocation& i, const int64_t& id, auth::Needs* needs) {
+  bool own = false;
+  i.commands.operations().ForEach([&](const request::RunningOp& op) {
+    own = own || (op.id == id && op.call->identity != nullptr &&
+                  needs->IsCaller(op.call->identity->user, op.call->identity->database));
+  });
+  if (!own) {
+    needs->Add(Action::killop, auth::Cluster());
+  }
+  return Status::Ok();
+}
+
+Status RunKillOp(Invocation& i, const int64_t& id) {
+  i.commands.operations().Kill(id, kInterrupted);
   i.reply().Append("info", "attempting to kill op");
   return Status::Ok();
 }
 
 }  // namespace
 
-std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spec) {
+std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spec,
+                                              const request::Identity* owner) {
   std::vector<bson::Document> all;
   bool truncate = Switch(spec, "truncateOps", false);
-  commands.operations().ForEach(
-      [&](const request::RunningOp& op) { all.push_back(Describe(commands, op, truncate)); });
-  if (Switch(spec, "idleConnections", false)) {
+  commands.operations().ForEach([&](const request::RunningOp& op) {
+    if (IsOf(op.call->identity.get(), owner)) {
+      all.push_back(Describe(commands, op, truncate));
+    }
+  });
+  if (Switch(spec, "idleConnections", false) && owner == nullptr) {
     all.push_back(IdleThread(commands));
   }
   if (Switch(spec, "idleCursors", false)) {
-    commands.engine().cursors().ForEachIdle(
-        [&](const engine::Cursor& cursor) { all.push_back(IdleCursor(commands, cursor)); });
+    commands.engine().cursors().ForEachIdle([&](const engine::Cursor& cursor) {
+      if (IsOf(cursor.owner.get(), owner)) {
+        all.push_back(IdleCursor(commands, cursor));
+      }
+    });
   }
   if (Switch(spec, "idleSessions", true)) {
     for (const auto& session : commands.engine().sessions().All()) {
+      if (owner != nullptr && session->owner() != owner->digest) {
+        continue;
+      }
       bson::Document idle = IdleSession(commands, *session);
       if (!idle.view().empty()) {
         all.push_back(std::move(idle));
@@ -277,10 +317,9 @@ std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spe
 std::span<const Row> OperationRows() {
   using request::kAdminOnly;
   static constexpr Row kRows[] = {
-      {{"currentOp", "", kAdminOnly, "operations under way"},
-       RunCurrentOp,
-       OnCluster(Action::inprog)},
-      {{"killOp", "", kAdminOnly, "ends an operation"}, RunKillOp, OnCluster(Action::killop)},
+      {{"currentOp", "", kAdminOnly, "operations under way"}, RunCurrentOp, Stated(StateCurrentOp)},
+      ParsedRow<ParseKillOp, StateKillOp, RunKillOp>(
+          {"killOp", "", kAdminOnly, "ends an operation"}),
   };
   return kRows;
 }

@@ -7,6 +7,8 @@
 #include "base/try.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "command/login.h"
+#include "command/parsed_row.h"
 #include "engine/aggregate.h"
 #include "request/crud.h"
 
@@ -51,6 +53,22 @@ class Pinned {
   engine::CursorTable* table_;
   std::shared_ptr<engine::Cursor> cursor_;
 };
+
+// Whoever opened a cursor reads it on, as long as they may still do what they were allowed then.
+Status CheckReader(Invocation& i, const engine::Cursor& cursor) {
+  if (!i.commands.info().access_control) {
+    return Status::Ok();
+  }
+  std::shared_ptr<const Login> login = CurrentLogin(i);
+  const bool own = login != nullptr && cursor.owner != nullptr &&
+                   cursor.owner->user == login->user && cursor.owner->database == login->database;
+  if (!own) {
+    return {kUnauthorized, "cursor id " + std::to_string(cursor.id()) +
+                               " was not created by the authenticated user"};
+  }
+  return cursor.needs == nullptr || cursor.needs->MetBy(login->privileges) ? Status::Ok()
+                                                                           : Unauthorized(i);
+}
 
 Status CheckOwner(const Invocation& i, const engine::Cursor& cursor) {
   std::string_view lsid = i.call.generic.lsid;
@@ -157,6 +175,7 @@ Status CheckCursor(Invocation& i, const std::string& ns, const engine::Cursor& c
     return {kUnauthorized, "Requested getMore on namespace '" + ns +
                                "', but cursor belongs to a different namespace " + cursor.ns};
   }
+  RETURN_IF_ERROR(CheckReader(i, cursor));
   RETURN_IF_ERROR(CheckOwner(i, cursor));
   bson::Value patience = i.body()["maxTimeMS"];
   if (!patience.missing() && !patience.nullish() && !cursor.await_data) {
@@ -222,33 +241,56 @@ constexpr request::FieldRow<KillCursorsFields> kKillCursorsRows[] = {
     request::Field<&KillCursorsFields::cursors>("cursors", request::Need::kRequired),
 };
 
-Status RunKillCursors(Invocation& i) {
+struct KillCursorsRequest {
+  std::string_view collection;
+  std::string ns;
+  std::vector<int64_t> ids;
+};
+
+Result<KillCursorsRequest> ParseKillCursors(Invocation& i) {
+  KillCursorsRequest request;
   if (i.body().front().type() == bson::Type::kBinary) {
-    return {kInvalidNamespace, "collection name has invalid type binData"};
+    return Status(kInvalidNamespace, "collection name has invalid type binData");
   }
-  ASSIGN_OR_RETURN(auto collection, request::CollectionName("killCursors", i.body()));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection));
+  ASSIGN_OR_RETURN(request.collection, request::CollectionName("killCursors", i.body()));
+  ASSIGN_OR_RETURN(request.ns, request::Namespace(i.database(), request.collection));
   KillCursorsFields f;
   RETURN_IF_ERROR(
       request::ReadFields<KillCursorsFields>("killCursors", i.body(), true, kKillCursorsRows, &f));
-  std::vector<int64_t> ids;
   for (const bson::Element& e : f.cursors.view) {
     if (e.type() == bson::Type::kNull) {
       continue;
     }
     if (e.type() != bson::Type::kInt64) {
-      return {kTypeMismatch, "BSON field 'killCursors.cursors." + std::string(e.name()) +
-                                 "' is the wrong type '" + std::string(bson::TypeName(e.type())) +
-                                 "', expected type 'long'"};
+      return Status(kTypeMismatch, "BSON field 'killCursors.cursors." + std::string(e.name()) +
+                                       "' is the wrong type '" +
+                                       std::string(bson::TypeName(e.type())) +
+                                       "', expected type 'long'");
     }
-    ids.push_back(e.value().AsInt64());
+    request.ids.push_back(e.value().AsInt64());
   }
-  if (!collection.starts_with("$cmd.")) {
-    i.call.summary.ns = ns;
+  return request;
+}
+
+// Everybody closes their own cursors, and those of others by a privilege.
+Status StateKillCursors(Invocation& i, const KillCursorsRequest& request, auth::Needs* needs) {
+  for (int64_t id : request.ids) {
+    std::shared_ptr<engine::Cursor> cursor = i.engine.cursors().Find(id);
+    if (cursor != nullptr && (cursor->owner == nullptr ||
+                              !needs->IsCaller(cursor->owner->user, cursor->owner->database))) {
+      needs->Add(Action::killAnyCursor, auth::OfNamespace(cursor->ns));
+    }
+  }
+  return Status::Ok();
+}
+
+Status RunKillCursors(Invocation& i, const KillCursorsRequest& request) {
+  if (!request.collection.starts_with("$cmd.")) {
+    i.call.summary.ns = request.ns;
   }
   std::vector<int64_t> killed;
   std::vector<int64_t> unknown;
-  for (int64_t id : ids) {
+  for (int64_t id : request.ids) {
     (i.engine.cursors().Kill(id) ? killed : unknown).push_back(id);
   }
   auto append = [&](std::string_view name, const std::vector<int64_t>& list) {
@@ -310,6 +352,8 @@ Status AppendFirstBatch(Invocation& i, std::shared_ptr<engine::Cursor> cursor,
   i.engine.metrics.returned += returned;
   bool keep = !cursor->exhausted && !single_batch;
   if (keep) {
+    cursor->owner = i.call.identity;
+    cursor->needs = i.needs;
     cursor->command = bson::Document(i.body());
     KeepTimeLeft(i.op(), cursor.get());
     cursor->source->Rest();
@@ -374,10 +418,9 @@ std::span<const Row> ReadRows() {
       {{"getMore", "", kSnapshotRead | kRead | kInTransaction | kStableApi,
         "reads on from a cursor"},
        RunGetMore,
-       Checked(CheckCursorAccess)},
-      {{"killCursors", "", kRead | kInTransaction | kStableApi, "closes cursors"},
-       RunKillCursors,
-       Checked(CheckCursorAccess)},
+       kLoggedIn},  // the cursor knows who may: CheckReader
+      ParsedRow<ParseKillCursors, StateKillCursors, RunKillCursors>(
+          {"killCursors", "", kRead | kInTransaction | kStableApi, "closes cursors"}),
       {{"count", "", kRead | kReadConcern | kStableApi, "counts documents"},
        RunCount,
        OnCollection(Action::find)},

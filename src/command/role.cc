@@ -9,6 +9,7 @@
 #include "command/diagnostic.h"
 #include "command/login.h"
 #include "command/own_documents.h"
+#include "command/parsed_row.h"
 #include "request/fields.h"
 
 namespace quire::command {
@@ -53,6 +54,13 @@ Result<RoleRequest> ReadRequest(Invocation& i) {
   return asked;
 }
 
+// Where somebody has to be allowed to grant or revoke a privilege on the resource.
+auth::Resource PlaceOf(const auth::Resource& resource) {
+  const bool named =
+      resource.kind == auth::Resource::Kind::kNamespace && !resource.database.empty();
+  return auth::Database(named ? std::string_view(resource.database) : "admin");
+}
+
 // Roles of other databases than admin are about their own database only.
 Status CheckPrivilegePlace(Invocation& i, const auth::Privilege& privilege) {
   const auth::Resource& resource = privilege.resource;
@@ -63,10 +71,7 @@ Status CheckPrivilegePlace(Invocation& i, const auth::Privilege& privilege) {
                 "' database cannot be granted privileges that target other databases or the "
                 "cluster"};
   }
-  auth::Resource place = resource.kind == auth::Resource::Kind::kNamespace
-                             ? auth::Database(resource.database)
-                             : auth::Database("admin");
-  return RequireAction(i, Action::grantRole, place);
+  return Status::Ok();
 }
 
 Result<auth::Privileges> ReadPrivileges(Invocation& i, bson::View array) {
@@ -91,10 +96,66 @@ Result<std::vector<auth::RoleName>> ReadRoles(Invocation& i, bson::View array) {
                     "Roles on the '" + std::string(i.database()) +
                         "' database cannot be granted roles from other databases");
     }
-    RETURN_IF_ERROR(RequireAction(i, Action::grantRole, auth::Database(name.database)));
   }
-  RETURN_IF_ERROR(CheckRolesExist(i.engine, roles));
   return roles;
+}
+
+// A command that makes or changes a role, parsed.
+struct ParsedRole {
+  auth::RoleName name;
+  RoleRequest asked;
+  auth::Privileges privileges;
+  std::vector<auth::RoleName> roles;
+};
+
+Result<ParsedRole> ParseRole(Invocation& i) {
+  ParsedRole out;
+  ASSIGN_OR_RETURN(out.name, NameOf(i));
+  ASSIGN_OR_RETURN(out.asked, ReadRequest(i));
+  ASSIGN_OR_RETURN(out.privileges, ReadPrivileges(i, out.asked.privileges.view));
+  ASSIGN_OR_RETURN(out.roles, ReadRoles(i, out.asked.roles.view));
+  return out;
+}
+
+// Roles and privileges are given and taken by who may do so where they belong.
+void StateParts(const ParsedRole& request, Action action, auth::Needs* needs) {
+  for (const auth::RoleName& name : request.roles) {
+    needs->Add(action, auth::Database(name.database));
+  }
+  for (const auth::Privilege& privilege : request.privileges.all()) {
+    needs->Add(action, PlaceOf(privilege.resource));
+  }
+}
+
+void StateRestrictions(Invocation& i, const ParsedRole& request, auth::Needs* needs) {
+  if (request.asked.restrictions.present) {
+    needs->Add(Action::setAuthenticationRestriction, auth::Database(i.database()));
+  }
+}
+
+Status StateCreateRole(Invocation& i, const ParsedRole& request, auth::Needs* needs) {
+  needs->Add(Action::createRole, auth::Database(i.database()));
+  StateParts(request, Action::grantRole, needs);
+  StateRestrictions(i, request, needs);
+  return Status::Ok();
+}
+
+// What the role had is taken away, wherever that was.
+Status StateUpdateRole(Invocation& i, const ParsedRole& request, auth::Needs* needs) {
+  needs->Add(Action::revokeRole, auth::Database(""));
+  StateParts(request, Action::grantRole, needs);
+  StateRestrictions(i, request, needs);
+  return Status::Ok();
+}
+
+Status StateGrant(Invocation& /*i*/, const ParsedRole& request, auth::Needs* needs) {
+  StateParts(request, Action::grantRole, needs);
+  return Status::Ok();
+}
+
+Status StateRevoke(Invocation& /*i*/, const ParsedRole& request, auth::Needs* needs) {
+  StateParts(request, Action::revokeRole, needs);
+  return Status::Ok();
 }
 
 Status NotFound(const auth::RoleName& name) {
@@ -145,9 +206,9 @@ Status Save(Invocation& i, const auth::RoleName& name, const RoleParts& parts) {
   return Status::Ok();
 }
 
-Status RunCreateRole(Invocation& i) {
-  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
-  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
+Status RunCreateRole(Invocation& i, const ParsedRole& request) {
+  const auth::RoleName& name = request.name;
+  const RoleRequest& asked = request.asked;
   if (!asked.privileges.present || !asked.roles.present) {
     return request::MissingField("createRole", asked.privileges.present ? "roles" : "privileges");
   }
@@ -157,9 +218,8 @@ Status RunCreateRole(Invocation& i) {
   if (auth::IsBuiltInRole(name)) {
     return {kBadValue, "Cannot create roles with the same name as a built-in role"};
   }
-  RoleParts parts;
-  ASSIGN_OR_RETURN(parts.privileges, ReadPrivileges(i, asked.privileges.view));
-  ASSIGN_OR_RETURN(parts.roles, ReadRoles(i, asked.roles.view));
+  RETURN_IF_ERROR(CheckRolesExist(i.engine, request.roles));
+  RoleParts parts{request.privileges, request.roles};
   bson::Document document = RoleDocument(name, parts);
   Status added = AddOwn(i.engine, kRoles, document.view());
   if (added.code() == kDuplicateKey) {
@@ -180,18 +240,19 @@ Status CheckNoCycle(Invocation& i, const auth::RoleName& name,
   return Status::Ok();
 }
 
-Status RunUpdateRole(Invocation& i) {
-  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
-  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
+Status RunUpdateRole(Invocation& i, const ParsedRole& request) {
+  const auth::RoleName& name = request.name;
+  const RoleRequest& asked = request.asked;
   if (!asked.privileges.present && !asked.roles.present && !asked.restrictions.present) {
     return {kBadValue, "updateRole command requires at least one of \"privileges\" or \"roles\""};
   }
   ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
   if (asked.privileges.present) {
-    ASSIGN_OR_RETURN(parts.privileges, ReadPrivileges(i, asked.privileges.view));
+    parts.privileges = request.privileges;
   }
   if (asked.roles.present) {
-    ASSIGN_OR_RETURN(parts.roles, ReadRoles(i, asked.roles.view));
+    RETURN_IF_ERROR(CheckRolesExist(i.engine, request.roles));
+    parts.roles = request.roles;
     RETURN_IF_ERROR(CheckNoCycle(i, name, parts.roles));
   }
   return Save(i, name, parts);
@@ -199,41 +260,37 @@ Status RunUpdateRole(Invocation& i) {
 
 // `change` makes new parts of a role from its parts and the privileges given; they are stored.
 template <typename Change>
-Status ChangePrivileges(Invocation& i, Change change) {
-  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
-  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
-  if (asked.privileges.view.empty()) {
+Status ChangePrivileges(Invocation& i, const ParsedRole& request, Change change) {
+  if (request.asked.privileges.view.empty()) {
     return {kBadValue,
             std::string(i.call.command.name) + " requires a non-empty \"privileges\" array"};
   }
-  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
-  ASSIGN_OR_RETURN(auth::Privileges given, ReadPrivileges(i, asked.privileges.view));
-  change(given, &parts);
-  return Save(i, name, parts);
+  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, request.name));
+  change(request.privileges, &parts);
+  return Save(i, request.name, parts);
 }
 
 // The same with the roles given. `change` may refuse.
 template <typename Change>
-Status ChangeRoles(Invocation& i, Change change) {
-  ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
-  ASSIGN_OR_RETURN(RoleRequest asked, ReadRequest(i));
-  if (asked.roles.view.empty()) {
+Status ChangeRoles(Invocation& i, const ParsedRole& request, Change change) {
+  if (request.asked.roles.view.empty()) {
     return {kBadValue,
             std::string(i.call.command.name) + " command requires a non-empty \"roles\" array"};
   }
-  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, name));
-  ASSIGN_OR_RETURN(std::vector<auth::RoleName> given, ReadRoles(i, asked.roles.view));
-  RETURN_IF_ERROR(change(name, given, &parts));
-  return Save(i, name, parts);
+  ASSIGN_OR_RETURN(RoleParts parts, LoadParts(i, request.name));
+  RETURN_IF_ERROR(CheckRolesExist(i.engine, request.roles));
+  RETURN_IF_ERROR(change(request.name, request.roles, &parts));
+  return Save(i, request.name, parts);
 }
 
-Status RunGrantPrivileges(Invocation& i) {
-  return ChangePrivileges(
-      i, [](const auth::Privileges& given, RoleParts* parts) { parts->privileges.Add(given); });
+Status RunGrantPrivileges(Invocation& i, const ParsedRole& request) {
+  return ChangePrivileges(i, request, [](const auth::Privileges& given, RoleParts* parts) {
+    parts->privileges.Add(given);
+  });
 }
 
-Status RunRevokePrivileges(Invocation& i) {
-  return ChangePrivileges(i, [](const auth::Privileges& given, RoleParts* parts) {
+Status RunRevokePrivileges(Invocation& i, const ParsedRole& request) {
+  return ChangePrivileges(i, request, [](const auth::Privileges& given, RoleParts* parts) {
     auth::Privileges left;
     for (const auth::Privilege& privilege : parts->privileges.all()) {
       auth::ActionSet actions = privilege.actions;
@@ -250,27 +307,29 @@ Status RunRevokePrivileges(Invocation& i) {
   });
 }
 
-Status RunGrantRoles(Invocation& i) {
-  return ChangeRoles(i, [&](const auth::RoleName& name, const std::vector<auth::RoleName>& given,
-                            RoleParts* parts) {
-    RETURN_IF_ERROR(CheckNoCycle(i, name, given));
-    for (const auth::RoleName& role : given) {
-      if (std::find(parts->roles.begin(), parts->roles.end(), role) == parts->roles.end()) {
-        parts->roles.push_back(role);
-      }
-    }
-    return Status::Ok();
-  });
+Status RunGrantRoles(Invocation& i, const ParsedRole& request) {
+  return ChangeRoles(
+      i, request,
+      [&](const auth::RoleName& name, const std::vector<auth::RoleName>& given, RoleParts* parts) {
+        RETURN_IF_ERROR(CheckNoCycle(i, name, given));
+        for (const auth::RoleName& role : given) {
+          if (std::find(parts->roles.begin(), parts->roles.end(), role) == parts->roles.end()) {
+            parts->roles.push_back(role);
+          }
+        }
+        return Status::Ok();
+      });
 }
 
-Status RunRevokeRoles(Invocation& i) {
-  return ChangeRoles(i, [](const auth::RoleName& /*name*/, const std::vector<auth::RoleName>& given,
-                           RoleParts* parts) {
-    std::erase_if(parts->roles, [&](const auth::RoleName& role) {
-      return std::find(given.begin(), given.end(), role) != given.end();
-    });
-    return Status::Ok();
-  });
+Status RunRevokeRoles(Invocation& i, const ParsedRole& request) {
+  return ChangeRoles(i, request,
+                     [](const auth::RoleName& /*name*/, const std::vector<auth::RoleName>& given,
+                        RoleParts* parts) {
+                       std::erase_if(parts->roles, [&](const auth::RoleName& role) {
+                         return std::find(given.begin(), given.end(), role) != given.end();
+                       });
+                       return Status::Ok();
+                     });
 }
 
 // Takes the role from every user and role of `ns` that has it.
@@ -408,10 +467,16 @@ Status AppendAll(Invocation& i, const RolesInfoRequest& asked) {
   return Status::Ok();
 }
 
-Status RunRolesInfo(Invocation& i) {
+struct RoleSelection {
+  bool all = false;  // of the database
+  std::vector<auth::RoleName> names;
   RolesInfoRequest asked;
+};
+
+Result<RoleSelection> ParseRolesInfo(Invocation& i) {
+  RoleSelection out;
   RETURN_IF_ERROR(request::ReadFields<RolesInfoRequest>("rolesInfo", i.body(), true,
-                                                        RolesInfoRequest::kFields, &asked));
+                                                        RolesInfoRequest::kFields, &out.asked));
   bson::Element which = i.body().front();
   bson::Builder list;
   list.BeginArray("list");
@@ -422,18 +487,36 @@ Status RunRolesInfo(Invocation& i) {
       list.Push(e.value());
     }
   } else if (!which.value().is_number()) {
-    return {kBadValue, "rolesInfo takes 1, the name of a role or an array of names"};
+    return Status(kBadValue, "rolesInfo takes 1, the name of a role or an array of names");
   }
   list.End();
   bson::Document names = list.Finish();
-  ASSIGN_OR_RETURN(std::vector<auth::RoleName> roles,
-                   ReadRoleNames("rolesInfo", names["list"].AsArray(), i.database()));
-  i.reply().BeginArray("roles");
-  if (which.value().is_number()) {
-    RETURN_IF_ERROR(AppendAll(i, asked));
+  ASSIGN_OR_RETURN(out.names, ReadRoleNames("rolesInfo", names["list"].AsArray(), i.database()));
+  out.all = which.value().is_number();
+  return out;
+}
+
+// Everybody sees the roles they have; others by viewRole on their database.
+Status StateRolesInfo(Invocation& i, const RoleSelection& selection, auth::Needs* needs) {
+  if (selection.all) {
+    needs->Add(Action::viewRole, auth::Database(i.database()));
   }
-  for (const auth::RoleName& name : roles) {
-    RETURN_IF_ERROR(AppendNamed(i, name, asked));
+  std::shared_ptr<const Login> login = CurrentLogin(i);
+  for (const auth::RoleName& name : selection.names) {
+    if (std::find(login->roles.begin(), login->roles.end(), name) == login->roles.end()) {
+      needs->Add(Action::viewRole, auth::Database(name.database));
+    }
+  }
+  return Status::Ok();
+}
+
+Status RunRolesInfo(Invocation& i, const RoleSelection& selection) {
+  i.reply().BeginArray("roles");
+  if (selection.all) {
+    RETURN_IF_ERROR(AppendAll(i, selection.asked));
+  }
+  for (const auth::RoleName& name : selection.names) {
+    RETURN_IF_ERROR(AppendNamed(i, name, selection.asked));
   }
   i.reply().End();
   return Status::Ok();
@@ -450,29 +533,24 @@ std::span<const Row> RoleRows() {
   using request::kAdminOnly;
   constexpr uint32_t kChange = request::kWrite | request::kWriteConcern;
   static constexpr Row kRows[] = {
-      {{"createRole", "", kChange, "makes a role"}, RunCreateRole, OnDatabase(Action::createRole)},
-      {{"updateRole", "", kChange, "changes a role"},
-       RunUpdateRole,
-       OnDatabase(Action::revokeRole)},
+      ParsedRow<ParseRole, StateCreateRole, RunCreateRole>(
+          {"createRole", "", kChange, "makes a role"}),
+      ParsedRow<ParseRole, StateUpdateRole, RunUpdateRole>(
+          {"updateRole", "", kChange, "changes a role"}),
       {{"dropRole", "", kChange, "removes a role"}, RunDropRole, OnDatabase(Action::dropRole)},
       {{"dropAllRolesFromDatabase", "", kChange, "removes a database's roles"},
        RunDropAllRoles,
        OnDatabase(Action::dropRole)},
-      {{"grantPrivilegesToRole", "", kChange, "gives a role more privileges"},
-       RunGrantPrivileges,
-       OnDatabase(Action::grantRole)},
-      {{"revokePrivilegesFromRole", "", kChange, "takes privileges from a role"},
-       RunRevokePrivileges,
-       OnDatabase(Action::revokeRole)},
-      {{"grantRolesToRole", "", kChange, "gives a role more roles"},
-       RunGrantRoles,
-       OnDatabase(Action::grantRole)},
-      {{"revokeRolesFromRole", "", kChange, "takes roles from a role"},
-       RunRevokeRoles,
-       OnDatabase(Action::revokeRole)},
-      {{"rolesInfo", "", request::kRead, "shows roles"},
-       RunRolesInfo,
-       OnDatabase(Action::viewRole)},
+      ParsedRow<ParseRole, StateGrant, RunGrantPrivileges>(
+          {"grantPrivilegesToRole", "", kChange, "gives a role more privileges"}),
+      ParsedRow<ParseRole, StateRevoke, RunRevokePrivileges>(
+          {"revokePrivilegesFromRole", "", kChange, "takes privileges from a role"}),
+      ParsedRow<ParseRole, StateGrant, RunGrantRoles>(
+          {"grantRolesToRole", "", kChange, "gives a role more roles"}),
+      ParsedRow<ParseRole, StateRevoke, RunRevokeRoles>(
+          {"revokeRolesFromRole", "", kChange, "takes roles from a role"}),
+      ParsedRow<ParseRolesInfo, StateRolesInfo, RunRolesInfo>(
+          {"rolesInfo", "", request::kRead, "shows roles"}),
       {{"invalidateUserCache", "", kAdminOnly, "reads users and roles again"},
        RunInvalidateUserCache,
        OnCluster(Action::invalidateUserCache)},

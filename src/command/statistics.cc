@@ -10,6 +10,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "command/parsed_row.h"
 #include "engine/read.h"
 #include "engine/schema.h"
 #include "request/crud.h"
@@ -179,7 +180,8 @@ Result<Sum> SumRange(Invocation& i, const store::CollectionInfo& info, const Dat
   }
 }
 
-Status RunDataSize(Invocation& i) {
+// The full name that the first field is.
+Result<std::string_view> DataSizeTarget(Invocation& i) {
   bson::Element target = i.body().front();
   if (target.value().nullish()) {
     return request::MissingField("dataSize", "dataSize");
@@ -187,10 +189,20 @@ Status RunDataSize(Invocation& i) {
   if (target.type() != bson::Type::kString) {
     return request::WrongType("dataSize", target, "string");
   }
+  return target.value().AsString();
+}
+
+Status StateDataSize(Invocation& i, auth::Needs* needs) {
+  ASSIGN_OR_RETURN(std::string_view ns, DataSizeTarget(i));
+  needs->Add(Action::find, auth::OfNamespace(ns));
+  return Status::Ok();
+}
+
+Status RunDataSize(Invocation& i) {
+  ASSIGN_OR_RETURN(std::string_view ns, DataSizeTarget(i));
   DataSizeFields f;
   RETURN_IF_ERROR(
       request::ReadFields<DataSizeFields>("dataSize", i.body(), true, kDataSizeRows, &f));
-  std::string_view ns = target.value().AsString();
   size_t dot = ns.find('.');
   if (dot == std::string_view::npos) {
     return {kInvalidNamespace, "Invalid namespace specified '" + std::string(ns) + "'"};
@@ -306,11 +318,30 @@ Result<std::string> NamedBy(Invocation& i, const bson::Value& name, int too_long
                                                           : ns;
 }
 
-Status RunCloneAsCapped(Invocation& i) {
-  ASSIGN_OR_RETURN(std::string from, NamedBy(i, i.body().front().value(), kNamespaceNotFound));
-  ASSIGN_OR_RETURN(std::string to, NamedBy(i, i.body()["toCollection"], kInvalidNamespace));
-  ASSIGN_OR_RETURN(int64_t bytes, CappedBytes(i.body()["size"]));
-  return engine::CloneAsCapped(i.operation, from, to, bytes);
+struct CloneRequest {
+  std::string from;
+  std::string to;
+  int64_t bytes = 0;
+};
+
+Result<CloneRequest> ParseCloneAsCapped(Invocation& i) {
+  CloneRequest request;
+  ASSIGN_OR_RETURN(request.from, NamedBy(i, i.body().front().value(), kNamespaceNotFound));
+  ASSIGN_OR_RETURN(request.to, NamedBy(i, i.body()["toCollection"], kInvalidNamespace));
+  ASSIGN_OR_RETURN(request.bytes, CappedBytes(i.body()["size"]));
+  return request;
+}
+
+Status StateCloneAsCapped(Invocation& /*i*/, const CloneRequest& request, auth::Needs* needs) {
+  const auth::Resource to = auth::OfNamespace(request.to);
+  needs->Add(Action::find, auth::OfNamespace(request.from));
+  needs->Add(Action::insert, to);
+  needs->Add(Action::convertToCapped, to);
+  return Status::Ok();
+}
+
+Status RunCloneAsCapped(Invocation& i, const CloneRequest& request) {
+  return engine::CloneAsCapped(i.operation, request.from, request.to, request.bytes);
 }
 
 }  // namespace
@@ -326,13 +357,13 @@ std::span<const Row> StatisticsRows() {
        OnDatabase(Action::dbStats)},
       {{"dataSize", "datasize", kRead, "bytes of a collection's documents"},
        RunDataSize,
-       Checked(CheckDataSizeAccess)},
+       Stated(StateDataSize)},
       {{"convertToCapped", "", kWrite | kWriteConcern, "makes a collection capped"},
        RunConvertToCapped,
        OnCollection(Action::convertToCapped)},
-      {{"cloneCollectionAsCapped", "", kWrite | kWriteConcern, "copies into a capped collection"},
-       RunCloneAsCapped,
-       OnDatabase(Action::convertToCapped)},
+      ParsedRow<ParseCloneAsCapped, StateCloneAsCapped, RunCloneAsCapped>(
+          {"cloneCollectionAsCapped", "", kWrite | kWriteConcern,
+           "copies into a capped collection"}),
       {{"compact", "", kRead, "gives unused space of a collection back"},
        RunCompact,
        OnCollection(Action::compact)},

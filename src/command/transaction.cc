@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "auth/scram.h"
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/repeated.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "command/parsed_row.h"
 #include "command/write_concern.h"
 #include "request/fields.h"
 
@@ -68,15 +71,23 @@ Status WrongElement(Invocation& i, const bson::Element& e) {
                              std::string(bson::TypeName(e.type())) + "', expected type 'object'"};
 }
 
-// The 16 bytes of {id: UUID}.
-Result<std::string_view> SessionId(Invocation& i, bson::View session) {
+std::string_view OwnDigest(const Invocation& i) {
+  return i.call.identity == nullptr ? std::string_view() : i.call.identity->digest;
+}
+
+// The key of {id: UUID, uid: digest}; without uid the caller's own session of that id.
+Result<std::string> KeyOf(Invocation& i, bson::View session) {
   bson::Element id;
+  bson::Element uid;
   for (const bson::Element& e : session) {
-    if (e.name() == "id") {
-      id = e;
-    } else if (e.name() != "uid") {
+    if (e.name() != "id" && e.name() != "uid") {
       return request::UnknownField(i.call.command.name, e.name());
     }
+    bson::Element& field = e.name() == "id" ? id : uid;
+    if (field.present()) {
+      return request::DuplicateField(i.call.command.name, e.name());
+    }
+    field = e;
   }
   if (!id.present() || id.value().nullish()) {
     return request::MissingField(i.call.command.name, "id");
@@ -84,18 +95,20 @@ Result<std::string_view> SessionId(Invocation& i, bson::View session) {
   if (id.type() != bson::Type::kBinary || id.value().binary_subtype() != 4) {
     return request::WrongType(i.call.command.name, id, "binData");
   }
-  if (id.value().AsBinary().size() != 16) {
+  if (id.value().AsBinary().size() != request::kSessionIdSize) {
     return Status(kInvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype");
   }
-  return id.value().AsBinary();
+  const bool named = i.call.identity != nullptr && uid.present() && !uid.value().nullish();
+  if (named && uid.type() != bson::Type::kBinary) {
+    return request::WrongType(i.call.command.name, uid, "binData");
+  }
+  return request::SessionKey(id.value().AsBinary(), named ? uid.value().AsBinary() : OwnDigest(i));
 }
 
-// Calls `visit` with the id of each {id: UUID} of the command's array, once all are known to be
-// well-formed.
-template <typename F>
-Status ForEachSession(Invocation& i, F visit) {
+// The sessions that the command's array names.
+Result<std::vector<std::string>> ParseSessions(Invocation& i) {
   ASSIGN_OR_RETURN(bson::View list, ListOf(i));
-  std::vector<std::string_view> ids;
+  std::vector<std::string> keys;
   for (const bson::Element& e : list) {
     if (e.value().nullish()) {
       continue;
@@ -103,11 +116,19 @@ Status ForEachSession(Invocation& i, F visit) {
     if (e.type() != bson::Type::kDocument) {
       return WrongElement(i, e);
     }
-    ASSIGN_OR_RETURN(std::string_view id, SessionId(i, e.value().AsDocument()));
-    ids.push_back(id);
+    ASSIGN_OR_RETURN(std::string key, KeyOf(i, e.value().AsDocument()));
+    keys.push_back(std::move(key));
   }
-  for (std::string_view id : ids) {
-    RETURN_IF_ERROR(visit(id));
+  return keys;
+}
+
+// Those of others are out of reach without a privilege.
+Status StateSessions(Invocation& i, const std::vector<std::string>& keys, auth::Needs* needs) {
+  for (const std::string& key : keys) {
+    if (std::string_view(key).substr(request::kSessionIdSize) != OwnDigest(i)) {
+      needs->Add(Action::killAnySession, auth::Cluster());
+      break;
+    }
   }
   return Status::Ok();
 }
@@ -115,7 +136,7 @@ Status ForEachSession(Invocation& i, F visit) {
 Status RunStartSession(Invocation& i) {
   store::Uuid uuid = store::GenerateUuid();
   std::string_view id(reinterpret_cast<const char*>(uuid.data()), uuid.size());
-  RETURN_IF_ERROR(i.engine.sessions().Get(id).status());
+  RETURN_IF_ERROR(i.engine.sessions().Get(request::SessionKey(id, OwnDigest(i))).status());
   i.reply()
       .BeginDocument("id")
       .Append("id", bson::Value::Binary(id, 4))
@@ -130,23 +151,26 @@ void EndOne(Invocation& i, std::string_view lsid) {
   i.engine.sessions().End(lsid);
 }
 
-Status RunEndSessions(Invocation& i) {
-  return ForEachSession(i, [&](std::string_view lsid) {
-    if (lsid != i.call.generic.lsid) {
-      EndOne(i, lsid);
+Status RunEndSessions(Invocation& i, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    if (key != i.call.generic.lsid) {
+      EndOne(i, key);
     }
-    return Status::Ok();
-  });
+  }
+  return Status::Ok();
 }
 
-Status RunRefreshSessions(Invocation& i) {
-  return ForEachSession(
-      i, [&](std::string_view lsid) { return i.engine.sessions().Get(lsid).status(); });
+Status RunRefreshSessions(Invocation& i, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    RETURN_IF_ERROR(i.engine.sessions().Get(key).status());
+  }
+  return Status::Ok();
 }
 
-void EndAll(Invocation& i) {
+// Ends the sessions of one owner, or (nothing given) of everybody.
+void EndAll(Invocation& i, std::optional<std::string_view> owner) {
   for (const auto& session : i.engine.sessions().All()) {
-    if (session->lsid != i.call.generic.lsid) {
+    if (session->lsid != i.call.generic.lsid && (!owner || session->owner() == *owner)) {
       EndOne(i, session->lsid);
     }
   }
@@ -160,52 +184,103 @@ struct UserPattern {
        request::Field<&UserPattern::db>("db", request::Need::kRequired)});
 };
 
-// Sessions have no owner here: those of named users are none, those of everybody are all.
+// The digest of the user that {user, db} names.
+Result<std::string> OwnerOf(Invocation& i, const bson::Element& e) {
+  if (e.type() != bson::Type::kDocument) {
+    return WrongElement(i, e);
+  }
+  UserPattern pattern;
+  RETURN_IF_ERROR(request::ReadFields<UserPattern>(i.call.command.name, e.value().AsDocument(),
+                                                   false, UserPattern::kFields, &pattern));
+  return auth::UserDigest(pattern.user, pattern.db);
+}
+
 Status RunKillAllSessions(Invocation& i) {
   ASSIGN_OR_RETURN(bson::View list, ListOf(i));
+  std::vector<std::string> owners;
   for (const bson::Element& e : list) {
-    if (e.value().nullish()) {
-      continue;
+    if (!e.value().nullish()) {
+      ASSIGN_OR_RETURN(std::string owner, OwnerOf(i, e));
+      owners.push_back(std::move(owner));
     }
-    if (e.type() != bson::Type::kDocument) {
-      return WrongElement(i, e);
-    }
-    UserPattern pattern;
-    RETURN_IF_ERROR(request::ReadFields<UserPattern>("killAllSessions", e.value().AsDocument(),
-                                                     false, UserPattern::kFields, &pattern));
   }
   if (list.empty()) {
-    EndAll(i);
+    EndAll(i, std::nullopt);
+  }
+  for (const std::string& owner : owners) {
+    EndAll(i, owner);
   }
   return Status::Ok();
 }
 
-// [{lsid: {id}}]; patterns of users and roles match nobody.
+// What a pattern stands for: one session, those of some owners, or all of them.
+struct SessionPattern {
+  std::string lsid;
+  std::vector<std::string> owners;
+};
+
+Result<SessionPattern> ReadPattern(Invocation& i, bson::View pattern) {
+  SessionPattern out;
+  if (auto name = bson::RepeatedName(pattern)) {
+    return request::DuplicateField(i.call.command.name, *name);
+  }
+  for (const bson::Element& e : pattern) {
+    if (e.name() == "lsid") {
+      if (e.type() != bson::Type::kDocument) {
+        return request::WrongType(i.call.command.name, e, "object");
+      }
+      ASSIGN_OR_RETURN(out.lsid, KeyOf(i, e.value().AsDocument()));
+    } else if (e.name() == "uid") {
+      if (e.type() != bson::Type::kBinary) {
+        return request::WrongType(i.call.command.name, e, "binData");
+      }
+      out.owners.emplace_back(e.value().AsBinary());
+    } else if (e.name() == "users") {
+      if (e.type() != bson::Type::kArray) {
+        return request::WrongType(i.call.command.name, e, "array");
+      }
+      for (const bson::Element& user : e.value().AsArray()) {
+        ASSIGN_OR_RETURN(std::string owner, OwnerOf(i, user));
+        out.owners.push_back(std::move(owner));
+      }
+    } else if (e.name() != "roles") {  // nobody runs anything here in another's name
+      return request::UnknownField(i.call.command.name, e.name());
+    }
+  }
+  return out;
+}
+
 Status RunKillByPattern(Invocation& i) {
   ASSIGN_OR_RETURN(bson::View list, ListOf(i));
-  if (list.empty()) {
-    EndAll(i);
-  }
+  std::vector<SessionPattern> patterns;
   for (const bson::Element& e : list) {
     if (e.type() != bson::Type::kDocument) {
       return WrongElement(i, e);
     }
-    bson::Value lsid = e.value().AsDocument()["lsid"];
-    if (lsid.is_document()) {
-      ASSIGN_OR_RETURN(std::string_view id, SessionId(i, lsid.AsDocument()));
-      EndOne(i, id);
+    ASSIGN_OR_RETURN(SessionPattern pattern, ReadPattern(i, e.value().AsDocument()));
+    patterns.push_back(std::move(pattern));
+  }
+  if (list.empty()) {
+    EndAll(i, std::nullopt);
+  }
+  for (const SessionPattern& pattern : patterns) {
+    if (!pattern.lsid.empty()) {
+      EndOne(i, pattern.lsid);
+    }
+    for (const std::string& owner : pattern.owners) {
+      EndAll(i, owner);
     }
   }
   return Status::Ok();
 }
 
-Status RunKillSessions(Invocation& i) {
-  bson::Element list = i.body().front();
-  if (list.type() == bson::Type::kArray && list.value().AsArray().empty()) {
-    EndAll(i);
-    return Status::Ok();
+// Without a list: all that the caller has; everybody's where nobody logs in.
+Status RunKillSessions(Invocation& i, const std::vector<std::string>& keys) {
+  bson::Value list = i.body().front().value();
+  if (list.AsArray().empty()) {
+    EndAll(i, i.call.identity == nullptr ? std::nullopt : std::optional(OwnDigest(i)));
   }
-  return RunEndSessions(i);
+  return RunEndSessions(i, keys);
 }
 
 }  // namespace
@@ -217,11 +292,12 @@ std::span<const Row> TransactionRows() {
       {{"commitTransaction", "", kEnd | kStableApi, "commits a transaction"}, RunCommit, kLoggedIn},
       {{"abortTransaction", "", kEnd | kStableApi, "aborts a transaction"}, RunAbort, kLoggedIn},
       {{"startSession", "", 0, "begins a session"}, RunStartSession, kLoggedIn},
-      {{"endSessions", "", kStableApi, "ends sessions"}, RunEndSessions, kLoggedIn},
-      {{"refreshSessions", "", kStableApi, "keeps sessions from timing out"},
-       RunRefreshSessions,
-       kLoggedIn},
-      {{"killSessions", "", 0, "ends sessions and what they run"}, RunKillSessions, kLoggedIn},
+      ParsedRow<ParseSessions, StateSessions, RunEndSessions>(
+          {"endSessions", "", kStableApi, "ends sessions"}),
+      ParsedRow<ParseSessions, StateSessions, RunRefreshSessions>(
+          {"refreshSessions", "", kStableApi, "keeps sessions from timing out"}),
+      ParsedRow<ParseSessions, StateSessions, RunKillSessions>(
+          {"killSessions", "", 0, "ends sessions and what they run"}),
       {{"killAllSessions", "", 0, "ends all sessions"},
        RunKillAllSessions,
        OnCluster(Action::killAnySession)},

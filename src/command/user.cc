@@ -9,6 +9,7 @@
 #include "command/diagnostic.h"
 #include "command/login.h"
 #include "command/own_documents.h"
+#include "command/parsed_row.h"
 #include "expr/match/match.h"
 #include "request/fields.h"
 
@@ -39,7 +40,7 @@ Status NotFound(std::string_view user, std::string_view database) {
           "User '" + std::string(user) + "@" + std::string(database) + "' not found"};
 }
 
-Result<std::string_view> UserName(Invocation& i) {
+Result<std::string_view> NameOf(Invocation& i) {
   bson::Element name = i.body().front();
   if (name.type() != bson::Type::kString) {
     return request::WrongType(i.call.command.name, name, "string");
@@ -107,20 +108,51 @@ Status CheckRestrictions(const UserRequest& asked) {
              : Status(kBadValue, "authenticationRestrictions are not supported by this server");
 }
 
-Status CheckGrants(Invocation& i, const std::vector<auth::RoleName>& roles, Action action) {
+// A role is given and taken by who may do so in the role's own database.
+void StateRoles(const std::vector<auth::RoleName>& roles, Action action, auth::Needs* needs) {
   for (const auth::RoleName& name : roles) {
-    RETURN_IF_ERROR(RequireAction(i, action, auth::Database(name.database)));
+    needs->Add(action, auth::Database(name.database));
   }
-  return CheckRolesExist(i.engine, roles);
 }
 
 void Changed(Invocation& i) { i.commands.accounts_version.fetch_add(1); }
 
-Status RunCreateUser(Invocation& i) {
-  ASSIGN_OR_RETURN(std::string_view user, UserName(i));
+// createUser and updateUser, parsed.
+struct ParsedUser {
+  std::string_view user;
   UserRequest asked;
+  std::vector<auth::RoleName> roles;
+};
+
+Result<ParsedUser> ParseUser(Invocation& i) {
+  ParsedUser out;
+  ASSIGN_OR_RETURN(out.user, NameOf(i));
   RETURN_IF_ERROR(
-      request::ReadFields<UserRequest>("createUser", i.body(), true, kUserRows, &asked));
+      request::ReadFields<UserRequest>(i.call.command.name, i.body(), true, kUserRows, &out.asked));
+  if (out.asked.roles.present) {
+    ASSIGN_OR_RETURN(out.roles, ReadRoleNames(std::string(i.call.command.name) + ".roles",
+                                              out.asked.roles.view, i.database()));
+  }
+  return out;
+}
+
+void StateRestrictions(Invocation& i, const UserRequest& asked, auth::Needs* needs) {
+  if (asked.restrictions.present) {
+    needs->Add(Action::setAuthenticationRestriction, auth::Database(i.database()));
+  }
+}
+
+Status StateCreateUser(Invocation& i, const ParsedUser& request, auth::Needs* needs) {
+  needs->Add(Action::createUser, auth::Database(i.database()));
+  StateRoles(request.roles, Action::grantRole, needs);
+  StateRestrictions(i, request.asked, needs);
+  return Status::Ok();
+}
+
+Status RunCreateUser(Invocation& i, const ParsedUser& request) {
+  std::string_view user = request.user;
+  const UserRequest& asked = request.asked;
+  const std::vector<auth::RoleName>& roles = request.roles;
   if (!asked.roles.present) {
     return request::MissingField("createUser", "roles");
   }
@@ -137,11 +169,6 @@ Status RunCreateUser(Invocation& i) {
     return {kBadValue, "Cannot set the password for users defined on the '$external' database"};
   }
   RETURN_IF_ERROR(CheckRestrictions(asked));
-  ASSIGN_OR_RETURN(std::vector<auth::RoleName> roles,
-                   ReadRoleNames("createUser.roles", asked.roles.view, i.database()));
-  if (CurrentLogin(i) != nullptr) {
-    RETURN_IF_ERROR(CheckGrants(i, roles, Action::grantRole));
-  }
   RETURN_IF_ERROR(CheckRolesExist(i.engine, roles));
   store::Uuid uuid = store::GenerateUuid();
   bson::Builder out;
@@ -172,7 +199,7 @@ Status RunCreateUser(Invocation& i) {
 
 // The stored user that the command's first field names.
 Result<bson::Document> LoadNamed(Invocation& i) {
-  ASSIGN_OR_RETURN(std::string_view user, UserName(i));
+  ASSIGN_OR_RETURN(std::string_view user, NameOf(i));
   std::string id = IdOf(user, i.database());
   ASSIGN_OR_RETURN(std::optional<bson::Document> stored,
                    LoadOwn(i.engine, kUsers, bson::Value(std::string_view(id))));
@@ -226,11 +253,34 @@ Status ChangeCredentials(const UserRequest& asked, std::string_view user, bson::
   return Status::Ok();
 }
 
-Status RunUpdateUser(Invocation& i) {
-  ASSIGN_OR_RETURN(std::string_view user, UserName(i));
-  UserRequest asked;
-  RETURN_IF_ERROR(
-      request::ReadFields<UserRequest>("updateUser", i.body(), true, kUserRows, &asked));
+// Everybody may change what is theirs with the actions named so.
+Status StateUpdateUser(Invocation& i, const ParsedUser& request, auth::Needs* needs) {
+  const bool own = needs->IsCaller(request.user, i.database());
+  const auth::Resource here = auth::Database(i.database());
+  auto change = [&](Action any, Action of_own) {
+    if (own) {
+      needs->AddEither({{{any, here}}, {{of_own, here}}});
+    } else {
+      needs->Add(any, here);
+    }
+  };
+  if (request.asked.password || request.asked.mechanisms.present) {
+    change(Action::changePassword, Action::changeOwnPassword);
+  }
+  if (request.asked.custom_data) {
+    change(Action::changeCustomData, Action::changeOwnCustomData);
+  }
+  if (request.asked.roles.present) {  // it takes away whatever the user had, wherever
+    needs->Add(Action::revokeRole, auth::Database(""));
+    StateRoles(request.roles, Action::grantRole, needs);
+  }
+  StateRestrictions(i, request.asked, needs);
+  return Status::Ok();
+}
+
+Status RunUpdateUser(Invocation& i, const ParsedUser& request) {
+  std::string_view user = request.user;
+  const UserRequest& asked = request.asked;
   if (!asked.password && !asked.custom_data && !asked.roles.present && !asked.mechanisms.present &&
       !asked.restrictions.present) {
     return {kBadValue, "Must specify at least one field to update in updateUser"};
@@ -243,35 +293,15 @@ Status RunUpdateUser(Invocation& i) {
     changes.Append("customData", *asked.custom_data);
   }
   if (asked.roles.present) {
-    ASSIGN_OR_RETURN(std::vector<auth::RoleName> roles,
-                     ReadRoleNames("updateUser.roles", asked.roles.view, i.database()));
-    RETURN_IF_ERROR(CheckGrants(i, roles, Action::grantRole));
-    AppendRoleNames("roles", roles, &changes);
+    RETURN_IF_ERROR(CheckRolesExist(i.engine, request.roles));
+    AppendRoleNames("roles", request.roles, &changes);
   }
   bson::Document document = changes.Finish();
   return Replace(i, stored.view(), document.view());
 }
 
-// Everybody may change what is theirs with the actions named so.
-Status CheckUpdateUserAccess(Invocation& i) {
-  std::shared_ptr<const Login> login = CurrentLogin(i);
-  bson::Value name = i.body().front().value();
-  bool own = name.is_string() && name.AsString() == login->user && i.database() == login->database;
-  auth::Resource here = auth::Database(i.database());
-  if (i.body().Has("pwd") && !(own && May(i, Action::changeOwnPassword, here))) {
-    RETURN_IF_ERROR(RequireAction(i, Action::changePassword, here));
-  }
-  if (i.body().Has("customData") && !(own && May(i, Action::changeOwnCustomData, here))) {
-    RETURN_IF_ERROR(RequireAction(i, Action::changeCustomData, here));
-  }
-  if (i.body().Has("roles")) {
-    RETURN_IF_ERROR(RequireAction(i, Action::revokeRole, here));
-  }
-  return Status::Ok();
-}
-
 Status RunDropUser(Invocation& i) {
-  ASSIGN_OR_RETURN(std::string_view user, UserName(i));
+  ASSIGN_OR_RETURN(std::string_view user, NameOf(i));
   RETURN_IF_ERROR(request::ReadFields<UserRequest>("dropUser", i.body(), true, {}, nullptr));
   bson::Builder filter;
   filter.Append("_id", IdOf(user, i.database()));
@@ -310,6 +340,18 @@ Result<std::vector<auth::RoleName>> ReadGrant(Invocation& i) {
   return ReadRoleNames(i.call.command.name, asked.roles.view, i.database());
 }
 
+using RoleNames = std::vector<auth::RoleName>;
+
+Status StateGrant(Invocation& /*i*/, const RoleNames& roles, auth::Needs* needs) {
+  StateRoles(roles, Action::grantRole, needs);
+  return Status::Ok();
+}
+
+Status StateRevoke(Invocation& /*i*/, const RoleNames& roles, auth::Needs* needs) {
+  StateRoles(roles, Action::revokeRole, needs);
+  return Status::Ok();
+}
+
 Status SetRoles(Invocation& i, bson::View stored, const std::vector<auth::RoleName>& roles) {
   bson::Builder changes;
   AppendRoleNames("roles", roles, &changes);
@@ -317,10 +359,9 @@ Status SetRoles(Invocation& i, bson::View stored, const std::vector<auth::RoleNa
   return Replace(i, stored, document.view());
 }
 
-Status RunGrantRoles(Invocation& i) {
-  ASSIGN_OR_RETURN(std::vector<auth::RoleName> granted, ReadGrant(i));
+Status RunGrantRoles(Invocation& i, const RoleNames& granted) {
   ASSIGN_OR_RETURN(bson::Document stored, LoadNamed(i));
-  RETURN_IF_ERROR(CheckGrants(i, granted, Action::grantRole));
+  RETURN_IF_ERROR(CheckRolesExist(i.engine, granted));
   std::vector<auth::RoleName> roles = StoredRoleNames(stored.view());
   for (const auth::RoleName& name : granted) {
     if (std::find(roles.begin(), roles.end(), name) == roles.end()) {
@@ -330,10 +371,9 @@ Status RunGrantRoles(Invocation& i) {
   return SetRoles(i, stored.view(), roles);
 }
 
-Status RunRevokeRoles(Invocation& i) {
-  ASSIGN_OR_RETURN(std::vector<auth::RoleName> revoked, ReadGrant(i));
+Status RunRevokeRoles(Invocation& i, const RoleNames& revoked) {
   ASSIGN_OR_RETURN(bson::Document stored, LoadNamed(i));
-  RETURN_IF_ERROR(CheckGrants(i, revoked, Action::revokeRole));
+  RETURN_IF_ERROR(CheckRolesExist(i.engine, revoked));
   std::vector<auth::RoleName> roles = StoredRoleNames(stored.view());
   std::erase_if(roles, [&](const auth::RoleName& name) {
     return std::find(revoked.begin(), revoked.end(), name) != revoked.end();
@@ -356,51 +396,90 @@ constexpr auto kInfoRows = std::to_array<request::FieldRow<I>>(
      request::Field<&I::restrictions>("showAuthenticationRestrictions"),
      request::Field<&I::filter>("filter")});
 
-// {_id: ...} of one user: a name, or {user, db}.
-Status AppendUserId(Invocation& i, const bson::Element& e, bson::Builder* ids) {
+struct UserName {
+  std::string user;
+  std::string database;
+};
+
+// Which users are asked for.
+struct UserSelection {
+  enum class Kind { kNamed, kOfDatabase, kAll };
+  Kind kind = Kind::kNamed;
+  std::vector<UserName> names;
+  InfoRequest asked;
+};
+
+// One user: a name, or {user, db}.
+Result<UserName> ReadUserName(Invocation& i, const bson::Element& e) {
   if (e.type() == bson::Type::kString) {
-    ids->Push(IdOf(e.value().AsString(), i.database()));
-    return Status::Ok();
+    return UserName{std::string(e.value().AsString()), std::string(i.database())};
   }
   if (e.type() != bson::Type::kDocument) {
-    return {kBadValue, "UserName must be either a string or an object"};
+    return Status(kBadValue, "UserName must be either a string or an object");
   }
   bson::Value user = e.value().AsDocument()["user"];
   bson::Value db = e.value().AsDocument()["db"];
   if (!user.is_string() || !db.is_string()) {
-    return {kBadValue, std::string("UserName must contain a '") +
-                           (user.is_string() ? "db" : "user") + "' field of type string"};
+    return Status(kBadValue, std::string("UserName must contain a '") +
+                                 (user.is_string() ? "db" : "user") + "' field of type string");
   }
-  ids->Push(IdOf(user.AsString(), db.AsString()));
+  return UserName{std::string(user.AsString()), std::string(db.AsString())};
+}
+
+Result<UserSelection> ParseUsersInfo(Invocation& i) {
+  UserSelection out;
+  RETURN_IF_ERROR(
+      request::ReadFields<InfoRequest>("usersInfo", i.body(), true, kInfoRows, &out.asked));
+  bson::Element which = i.body().front();
+  if (which.value().is_number()) {
+    out.kind = UserSelection::Kind::kOfDatabase;
+    return out;
+  }
+  if (which.type() == bson::Type::kDocument && which.value().AsDocument().Has("forAllDBs")) {
+    out.kind = UserSelection::Kind::kAll;
+    return out;
+  }
+  if (which.type() != bson::Type::kArray) {
+    ASSIGN_OR_RETURN(UserName name, ReadUserName(i, which));
+    out.names.push_back(std::move(name));
+    return out;
+  }
+  if (which.value().AsArray().empty()) {
+    return Status(kBadValue, "$and/$or/$nor must be a nonempty array");
+  }
+  for (const bson::Element& e : which.value().AsArray()) {
+    ASSIGN_OR_RETURN(UserName name, ReadUserName(i, e));
+    out.names.push_back(std::move(name));
+  }
+  return out;
+}
+
+// Everybody sees themselves; others by viewUser on their database, or on all of them.
+Status StateUsersInfo(Invocation& i, const UserSelection& selection, auth::Needs* needs) {
+  if (selection.kind == UserSelection::Kind::kAll) {
+    needs->Add(Action::viewUser, auth::Database(""));
+  } else if (selection.kind == UserSelection::Kind::kOfDatabase) {
+    needs->Add(Action::viewUser, auth::Database(i.database()));
+  }
+  for (const UserName& name : selection.names) {
+    if (!needs->IsCaller(name.user, name.database)) {
+      needs->Add(Action::viewUser, auth::Database(name.database));
+    }
+  }
   return Status::Ok();
 }
 
-// Which users are asked for, as a filter.
-Result<bson::Document> InfoFilter(Invocation& i) {
-  bson::Element which = i.body().front();
+bson::Document InfoFilter(Invocation& i, const UserSelection& selection) {
   bson::Builder filter;
-  if (which.value().is_number()) {
+  if (selection.kind == UserSelection::Kind::kOfDatabase) {
     filter.Append("db", i.database());
-    return filter.Finish();
-  }
-  if (which.type() == bson::Type::kDocument && which.value().AsDocument().Has("forAllDBs")) {
-    return filter.Finish();
-  }
-  bson::Builder ids;
-  ids.BeginArray("ids");
-  if (which.type() == bson::Type::kArray) {
-    if (which.value().AsArray().empty()) {
-      return Status(kBadValue, "$and/$or/$nor must be a nonempty array");
+  } else if (selection.kind == UserSelection::Kind::kNamed) {
+    filter.BeginDocument("_id").BeginArray("$in");
+    for (const UserName& name : selection.names) {
+      filter.Push(IdOf(name.user, name.database));
     }
-    for (const bson::Element& e : which.value().AsArray()) {
-      RETURN_IF_ERROR(AppendUserId(i, e, &ids));
-    }
-  } else {
-    RETURN_IF_ERROR(AppendUserId(i, which, &ids));
+    filter.End().End();
   }
-  ids.End();
-  bson::Document list = ids.Finish();
-  filter.BeginDocument("_id").Append("$in", list["ids"]).End();
   return filter.Finish();
 }
 
@@ -440,10 +519,9 @@ Status AppendUser(Invocation& i, bson::View stored, const InfoRequest& asked) {
   return Status::Ok();
 }
 
-Status RunUsersInfo(Invocation& i) {
-  InfoRequest asked;
-  RETURN_IF_ERROR(request::ReadFields<InfoRequest>("usersInfo", i.body(), true, kInfoRows, &asked));
-  ASSIGN_OR_RETURN(bson::Document filter, InfoFilter(i));
+Status RunUsersInfo(Invocation& i, const UserSelection& selection) {
+  const InfoRequest& asked = selection.asked;
+  bson::Document filter = InfoFilter(i, selection);
   bson::Builder sort;
   sort.Append("user", 1).Append("db", 1);
   bson::Document order = sort.Finish();
@@ -468,26 +546,6 @@ Status RunUsersInfo(Invocation& i) {
   return Status::Ok();
 }
 
-// Everybody sees themselves; others by viewUser on their database, or on all of them.
-Status CheckUsersInfoAccess(Invocation& i) {
-  std::shared_ptr<const Login> login = CurrentLogin(i);
-  bson::Value which = i.body().front().value();
-  if (which.is_string() && which.AsString() == login->user && i.database() == login->database) {
-    return Status::Ok();
-  }
-  bool all = which.is_document() && which.AsDocument().Has("forAllDBs");
-  if (which.is_document() && !all) {
-    bson::Value user = which.AsDocument()["user"];
-    bson::Value db = which.AsDocument()["db"];
-    if (user.is_string() && db.is_string()) {
-      bool own = user.AsString() == login->user && db.AsString() == login->database;
-      return own ? Status::Ok() : RequireAction(i, Action::viewUser, auth::Database(db.AsString()));
-    }
-  }
-  return RequireAction(i, Action::viewUser,
-                       all ? auth::Database("") : auth::Database(i.database()));
-}
-
 }  // namespace
 
 std::span<const Row> UserRows() {
@@ -495,19 +553,20 @@ std::span<const Row> UserRows() {
   using request::kWriteConcern;
   constexpr uint32_t kChange = kWrite | kWriteConcern;
   static constexpr Row kRows[] = {
-      {{"createUser", "", kChange, "makes a user"}, RunCreateUser, OnDatabase(Action::createUser)},
-      {{"updateUser", "", kChange, "changes a user"},
-       RunUpdateUser,
-       Checked(CheckUpdateUserAccess)},
+      ParsedRow<ParseUser, StateCreateUser, RunCreateUser>(
+          {"createUser", "", kChange, "makes a user"}),
+      ParsedRow<ParseUser, StateUpdateUser, RunUpdateUser>(
+          {"updateUser", "", kChange, "changes a user"}),
       {{"dropUser", "", kChange, "removes a user"}, RunDropUser, OnDatabase(Action::dropUser)},
       {{"dropAllUsersFromDatabase", "", kChange, "removes a database's users"},
        RunDropAllUsers,
        OnDatabase(Action::dropUser)},
-      {{"grantRolesToUser", "", kChange, "gives a user more roles"}, RunGrantRoles, kLoggedIn},
-      {{"revokeRolesFromUser", "", kChange, "takes roles from a user"}, RunRevokeRoles, kLoggedIn},
-      {{"usersInfo", "", request::kRead, "shows users"},
-       RunUsersInfo,
-       Checked(CheckUsersInfoAccess)},
+      ParsedRow<ReadGrant, StateGrant, RunGrantRoles>(
+          {"grantRolesToUser", "", kChange, "gives a user more roles"}),
+      ParsedRow<ReadGrant, StateRevoke, RunRevokeRoles>(
+          {"revokeRolesFromUser", "", kChange, "takes roles from a user"}),
+      ParsedRow<ParseUsersInfo, StateUsersInfo, RunUsersInfo>(
+          {"usersInfo", "", request::kRead, "shows users"}),
   };
   return kRows;
 }

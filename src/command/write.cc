@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/write.h"
 
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/access.h"
 #include "command/command.h"
+#include "command/parsed_row.h"
 #include "command/write_concern.h"
 #include "engine/bulk_write.h"
 #include "request/crud.h"
@@ -73,8 +76,25 @@ Result<std::string> WrittenNamespace(Invocation& i, std::string_view collection)
   return ns;
 }
 
-Status RunInsert(Invocation& i) {
-  ASSIGN_OR_RETURN(auto request, request::InsertRequest::Parse(i.call.request));
+// Writes that are not validated need a privilege of their own.
+void StateBypass(bool bypass, const auth::Resource& target, auth::Needs* needs) {
+  if (bypass) {
+    needs->Add(Action::bypassDocumentValidation, target);
+  }
+}
+
+Result<request::InsertRequest> ParseInsert(Invocation& i) {
+  return request::InsertRequest::Parse(i.call.request);
+}
+
+Status StateInsert(Invocation& i, const request::InsertRequest& request, auth::Needs* needs) {
+  const auth::Resource target = auth::Collection(i.database(), request.collection);
+  needs->Add(Action::insert, target);
+  StateBypass(request.bypass_validation, target, needs);
+  return Status::Ok();
+}
+
+Status RunInsert(Invocation& i, const request::InsertRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::Insert(i.operation, ns, request));
   i.call.summary.inserted = result.n;
@@ -85,8 +105,11 @@ Status RunInsert(Invocation& i) {
   return Status::Ok();
 }
 
-Status RunUpdate(Invocation& i) {
-  ASSIGN_OR_RETURN(auto request, request::UpdateRequest::Parse(i.body(), i.call.request.sequences));
+Result<request::UpdateRequest> ParseUpdate(Invocation& i) {
+  return request::UpdateRequest::Parse(i.body(), i.call.request.sequences);
+}
+
+Status RunUpdate(Invocation& i, const request::UpdateRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::UpdateMany(i.operation, ns, request, &i.call.summary));
   result = Told(i, std::move(result));
@@ -108,8 +131,11 @@ Status RunUpdate(Invocation& i) {
   return Status::Ok();
 }
 
-Status RunDelete(Invocation& i) {
-  ASSIGN_OR_RETURN(auto request, request::DeleteRequest::Parse(i.body(), i.call.request.sequences));
+Result<request::DeleteRequest> ParseDelete(Invocation& i) {
+  return request::DeleteRequest::Parse(i.body(), i.call.request.sequences);
+}
+
+Status RunDelete(Invocation& i, const request::DeleteRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::DeleteMany(i.operation, ns, request, &i.call.summary));
   result = Told(i, std::move(result));
@@ -119,10 +145,42 @@ Status RunDelete(Invocation& i) {
   return Status::Ok();
 }
 
-Status RunFindAndModify(Invocation& i) {
-  ASSIGN_OR_RETURN(auto request, request::FindAndModifyRequest::Parse(i.body()));
+Result<request::FindAndModifyRequest> ParseFindAndModify(Invocation& i) {
+  return request::FindAndModifyRequest::Parse(i.body());
+}
+
+Status RunFindAndModify(Invocation& i, const request::FindAndModifyRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   return engine::FindAndModify(i.operation, ns, request, &i.call.summary, &i.reply());
+}
+
+Result<request::BulkWriteRequest> ParseBulkWrite(Invocation& i) {
+  return request::BulkWriteRequest::Parse(i.call.request);
+}
+
+Status StateBulkWrite(Invocation& /*i*/, const request::BulkWriteRequest& request,
+                      auth::Needs* needs) {
+  using Kind = request::BulkOperation::Kind;
+  std::vector<auth::ActionSet> actions(request.targets.size());
+  for (const request::BulkOperation& operation : request.operations) {
+    auto add = [&](Action action) { actions[operation.target].set(static_cast<size_t>(action)); };
+    add(operation.kind == Kind::kInsert   ? Action::insert
+        : operation.kind == Kind::kUpdate ? Action::update
+                                          : Action::remove);
+    if (operation.kind == Kind::kUpdate && operation.update.upsert) {
+      add(Action::insert);
+    }
+  }
+  for (size_t target = 0; target < actions.size(); ++target) {
+    const auth::Resource resource = auth::OfNamespace(request.targets[target].ns);
+    for (Action action : {Action::insert, Action::update, Action::remove}) {
+      if (actions[target].test(static_cast<size_t>(action))) {
+        needs->Add(action, resource);
+      }
+    }
+    StateBypass(request.bypass_validation && actions[target].any(), resource, needs);
+  }
+  return Status::Ok();
 }
 
 bson::Document BulkItemReply(const engine::BulkItem& item) {
@@ -169,8 +227,7 @@ void AppendBulkCounts(const std::vector<engine::BulkItem>& items, bson::Builder*
   AppendCount(reply, "nDeleted", deleted);
 }
 
-Status RunBulkWrite(Invocation& i) {
-  ASSIGN_OR_RETURN(auto request, request::BulkWriteRequest::Parse(i.call.request));
+Status RunBulkWrite(Invocation& i, const request::BulkWriteRequest& request) {
   i.call.summary.ns = "admin.$cmd.bulkWrite";
   for (const request::BulkTarget& target : request.targets) {
     RETURN_IF_ERROR(CheckWritten(target.ns));
@@ -193,26 +250,50 @@ Status RunBulkWrite(Invocation& i) {
 
 }  // namespace
 
+Status StateUpdate(Invocation& i, const request::UpdateRequest& request, auth::Needs* needs) {
+  const auth::Resource target = auth::Collection(i.database(), request.collection);
+  needs->Add(Action::update, target);
+  if (std::any_of(request.updates.begin(), request.updates.end(),
+                  [](const request::UpdateStatement& statement) { return statement.upsert; })) {
+    needs->Add(Action::insert, target);
+  }
+  StateBypass(request.bypass_validation, target, needs);
+  return Status::Ok();
+}
+
+Status StateDelete(Invocation& i, const request::DeleteRequest& request, auth::Needs* needs) {
+  needs->Add(Action::remove, auth::Collection(i.database(), request.collection));
+  return Status::Ok();
+}
+
+Status StateFindAndModify(Invocation& i, const request::FindAndModifyRequest& request,
+                          auth::Needs* needs) {
+  const auth::Resource target = auth::Collection(i.database(), request.collection);
+  needs->Add(Action::find, target);
+  needs->Add(request.remove ? Action::remove : Action::update, target);
+  if (request.upsert) {
+    needs->Add(Action::insert, target);
+  }
+  StateBypass(request.bypass_validation, target, needs);
+  return Status::Ok();
+}
+
 std::span<const Row> WriteRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   constexpr uint32_t kFlags = kWrite | kInTransaction | kRetryable | kWriteConcern;
   static constexpr Row kRows[] = {
-      {{"insert", "", kFlags | kStableApi, "adds documents"},
-       RunInsert,
-       OnCollection(Action::insert)},
-      {{"update", "", kFlags | kStableApi, "changes documents"},
-       RunUpdate,
-       Checked(CheckUpdateAccess)},
-      {{"delete", "", kFlags | kStableApi, "removes documents"},
-       RunDelete,
-       OnCollection(Action::remove)},
-      {{"findAndModify", "findandmodify", kFlags | kStableApi,
-        "changes one document and returns it"},
-       RunFindAndModify,
-       Checked(CheckModifyAccess)},
-      {{"bulkWrite", "", kFlags | kAdminOnly | kStableApi, "writes to many collections at once"},
-       RunBulkWrite,
-       Checked(CheckBulkWriteAccess)},
+      ParsedRow<ParseInsert, StateInsert, RunInsert>(
+          {"insert", "", kFlags | kStableApi, "adds documents"}),
+      ParsedRow<ParseUpdate, StateUpdate, RunUpdate>(
+          {"update", "", kFlags | kStableApi, "changes documents"}),
+      ParsedRow<ParseDelete, StateDelete, RunDelete>(
+          {"delete", "", kFlags | kStableApi, "removes documents"}),
+      ParsedRow<ParseFindAndModify, StateFindAndModify, RunFindAndModify>(
+          {"findAndModify", "findandmodify", kFlags | kStableApi,
+           "changes one document and returns it"}),
+      ParsedRow<ParseBulkWrite, StateBulkWrite, RunBulkWrite>(
+          {"bulkWrite", "", kFlags | kAdminOnly | kStableApi,
+           "writes to many collections at once"}),
   };
   return kRows;
 }

@@ -275,16 +275,8 @@ void AppendPayload(const StreamSpec& spec, const store::Change& change, bson::Bu
 }
 
 void AppendSession(const store::Change& change, bson::Builder* out) {
-  // The digest of no user: sessions here have no owner.
-  static constexpr unsigned char kNoUser[32] = {0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14,
-                                                0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24,
-                                                0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c,
-                                                0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55};
-  out->Append("txnNumber", change.txn_number)
-      .BeginDocument("lsid")
-      .Append("id", bson::Value::Binary(change.lsid, 4))
-      .Append("uid", bson::Value::Binary({reinterpret_cast<const char*>(kNoUser), 32}, 0))
-      .End();
+  out->Append("txnNumber", change.txn_number);
+  request::AppendSession("lsid", change.lsid, out);
 }
 
 bson::Document MakeViewEvent(const store::Change& change, const CommandRow& row) {

@@ -352,6 +352,12 @@ Status CheckExpireAfterSeconds(int64_t seconds) {
   return Status::Ok();
 }
 
+Result<ViewChange> ReadViewChange(bson::View command) {
+  Fields f;
+  RETURN_IF_ERROR(request::ReadFields<Fields>("collMod", command, true, kRows, &f));
+  return ViewChange{f.view_on, f.pipeline};
+}
+
 Status CollMod(const Operation& operation, const std::string& ns, bson::View command,
                bson::Builder* reply) {
   Fields f;

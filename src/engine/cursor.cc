@@ -18,11 +18,13 @@ constexpr size_t kMaxBatchBytes = size_t{16} << 20;
 constexpr size_t kAheadEach = size_t{4} << 20;
 constexpr size_t kAheadAll = size_t{64} << 20;
 
+// Not to be guessed from others: straight from the system's random numbers.
 int64_t NewCursorId() {
-  static thread_local std::mt19937_64 random(std::random_device{}());
+  static thread_local std::random_device random;
   int64_t id;
   do {
-    id = static_cast<int64_t>(random() >> 1);
+    const uint64_t high = random();
+    id = static_cast<int64_t>(((high << 32) | random()) >> 1);
   } while (id == 0);
   return id;
 }
@@ -142,6 +144,12 @@ void CursorTable::Unpin(const std::shared_ptr<Cursor>& cursor) {
   }
 }
 
+std::shared_ptr<Cursor> CursorTable::Find(int64_t id) {
+  std::lock_guard lock(mutex_);
+  auto it = cursors_.find(id);
+  return it == cursors_.end() ? nullptr : it->second;
+}
+
 bool CursorTable::Kill(int64_t id) {
   std::shared_ptr<Cursor> dead;  // destroyed outside the lock
   std::lock_guard lock(mutex_);
@@ -247,15 +255,6 @@ void CursorTable::Clear() {
 size_t CursorTable::size() {
   std::lock_guard lock(mutex_);
   return cursors_.size();
-}
-
-std::vector<std::shared_ptr<Cursor>> CursorTable::All() {
-  std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<Cursor>> all;
-  for (const auto& [id, cursor] : cursors_) {
-    all.push_back(cursor);
-  }
-  return all;
 }
 
 }  // namespace quire::engine

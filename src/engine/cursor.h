@@ -16,9 +16,11 @@
 #include <string_view>
 #include <vector>
 
+#include "auth/needs.h"
 #include "base/bell.h"
 #include "exec/operator.h"
 #include "quire/bson.h"
+#include "request/request.h"
 #include "store/catalog.h"
 
 namespace quire::engine {
@@ -59,6 +61,9 @@ class Cursor {
  public:
   std::string ns;
   std::string lsid;
+  // Who opened it, and what that needed; both null without access control.
+  std::shared_ptr<const request::Identity> owner;
+  std::shared_ptr<const auth::Needs> needs;
   std::optional<int64_t> txn_number;               // set inside a multi-document transaction
   std::optional<bson::Timestamp> at_cluster_time;  // of a snapshot read
   // What is left of the maxTimeMS of the command that made it.
@@ -112,6 +117,8 @@ class CursorTable {
   // Gives it back, or forgets it when exhausted or killed meanwhile.
   void Unpin(const std::shared_ptr<Cursor>& cursor);
 
+  // Null when there is none.
+  std::shared_ptr<Cursor> Find(int64_t id);
   // False when there is none.
   bool Kill(int64_t id);
   void KillSession(std::string_view lsid);
@@ -125,7 +132,6 @@ class CursorTable {
 
   size_t size();
   int64_t timed_out() const { return timed_out_; }
-  std::vector<std::shared_ptr<Cursor>> All();
   // Threads that wait in Await for a cursor's news.
   std::atomic<int> waiting_threads{0};
   // Calls `visit(cursor)` with each cursor that no getMore uses; the table is locked meanwhile.

@@ -41,6 +41,8 @@ constexpr uint64_t LogBytes(uint64_t wanted, bool in_memory) {
   return wanted != 0 ? wanted : uint64_t{in_memory ? 64U : 1024U} << 20;
 }
 
+struct Operation;
+
 // Safe for concurrent use.
 class Engine {
  public:
@@ -73,7 +75,8 @@ class Engine {
 
   // Set once by whoever runs commands on the engine, before the first one.
   std::string host = "localhost";
-  std::function<std::vector<bson::Document>(bson::View spec)> current_operations;
+  std::function<std::vector<bson::Document>(const Operation& operation, bson::View spec)>
+      current_operations;
   // Appends {reads, writes, commands, transactions} of a namespace to the open document.
   std::function<void(std::string_view ns, bool histograms, bson::Builder* out)> append_latencies;
 
@@ -122,6 +125,8 @@ struct Operation {
   OpContext& op;
   // Locked for the operation; null without lsid.
   Session* session = nullptr;
+  // Who runs it; null without a login.
+  const request::Identity* caller = nullptr;
   // In a multi-document transaction: everything happens in session->transaction().
   bool in_transaction = false;
   // Set for a retryable write: answers are remembered under session's number.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "request/fields.h"
 
 namespace quire::engine {
 
@@ -20,7 +21,6 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
 // GraphContainsCycle when it would read itself; else the errors of parsing.
 Status CheckViewPipeline(const Operation& operation, const std::string& ns,
                          const std::string& source, bson::View pipeline);
-// {enabled: bool} of changeStreamPreAndPostImages.
 // Whether the collection may have a validator: none of the server's own may.
 Status CheckValidatable(std::string_view ns);
 // Whether a collection may be created with that name. InvalidNamespace.
@@ -29,6 +29,13 @@ Status CheckNewName(std::string_view ns);
 Status CheckViewOn(std::string_view database, std::string_view view_on);
 // The stages of a view without nulls. TypeMismatch for what is no stage.
 Result<bson::Document> ViewPipeline(bson::View stages);
+// What a collMod says about a view.
+struct ViewChange {
+  std::optional<std::string_view> view_on;
+  request::ArrayArgument pipeline;
+};
+Result<ViewChange> ReadViewChange(bson::View command);
+// {enabled: bool} of changeStreamPreAndPostImages.
 Status CheckChangeImages(bson::View images);
 Status DropCollection(const Operation& operation, const std::string& ns, int64_t* indexes);
 Status DropDatabase(const Operation& operation, std::string_view database);

@@ -32,6 +32,12 @@ std::string AnswerKey(std::string_view lsid, int32_t stmt) {
   return key;
 }
 
+std::string_view LsidOf(std::string_view answer_key) {
+  answer_key.remove_prefix(store::MetaKey('S', "").size());
+  answer_key.remove_suffix(sizeof(uint32_t));
+  return answer_key;
+}
+
 Status NoSuchTransaction(int64_t number, std::string_view why) {
   return WithLabel(
       {kNoSuchTransaction, "Given transaction number " + std::to_string(number) +
@@ -195,6 +201,9 @@ Status Session::Load() {
     if (!more) {
       return Status::Ok();
     }
+    if (LsidOf(cursor->key()) != lsid) {
+      continue;  // another owner's session of the same id
+    }
     bson::View stored(cursor->value().data());
     int64_t number = stored["t"].AsInt64();
     if (number < txn_number_) {
@@ -309,7 +318,6 @@ void SessionTable::AbortAll() {
 }
 
 Status SessionTable::ForgetAnswers(std::chrono::minutes timeout) {
-  constexpr size_t kLsidSize = 16;
   int64_t oldest =
       Now().millis - std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
@@ -323,8 +331,7 @@ Status SessionTable::ForgetAnswers(std::chrono::minutes timeout) {
       break;
     }
     bson::View stored(records->value().data());
-    std::string_view lsid = records->key().substr(prefix.size(), kLsidSize);
-    if (stored["d"].AsDate().millis < oldest && Find(lsid) == nullptr) {
+    if (stored["d"].AsDate().millis < oldest && Find(LsidOf(records->key())) == nullptr) {
       old.emplace_back(records->key());
     }
   }

@@ -36,7 +36,8 @@ class Session {
   Session(std::string id, kv::Store* store, const TransactionEnds* transaction_ends)
       : lsid(std::move(id)), store_(store), transaction_ends_(transaction_ends) {}
 
-  const std::string lsid;
+  const std::string lsid;  // its key: see request::SessionKey
+  std::string_view owner() const { return std::string_view(lsid).substr(request::kSessionIdSize); }
 
   // --- Multi-document transactions ---
   // Continues, starts or refuses the transaction the command's fields name.

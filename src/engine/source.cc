@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The stages that tell about the node itself.
+#include "auth/scram.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/listing.h"
@@ -129,21 +130,43 @@ Result<Documents> CurrentOp(const Operation& operation, const plan::Namespace& n
                   "$currentOp must be run against the 'admin' database with {aggregate: 1}");
   }
   return operation.engine.current_operations
-             ? operation.engine.current_operations(spec.AsDocument())
+             ? operation.engine.current_operations(operation, spec.AsDocument())
              : Documents();
 }
 
-// Sessions are not told apart by their users: one asked for by name is not found.
+// The owners whose sessions are asked for; nothing: those of everybody.
+std::optional<std::vector<std::string>> WantedOwners(const Operation& operation, bson::View spec) {
+  bson::Value all = spec["allUsers"];
+  bson::Value users = spec["users"];
+  std::vector<std::string> owners;
+  if (users.is_array()) {
+    for (const bson::Element& e : users.AsArray()) {
+      if (e.type() == bson::Type::kDocument) {
+        bson::View user = e.value().AsDocument();
+        owners.push_back(auth::UserDigest(user["user"].AsString(), user["db"].AsString()));
+      }
+    }
+  }
+  if (!owners.empty()) {
+    return owners;
+  }
+  if (operation.caller == nullptr || (all.type() == bson::Type::kBool && all.AsBool())) {
+    return std::nullopt;
+  }
+  owners.push_back(operation.caller->digest);
+  return owners;
+}
+
 Result<Documents> Sessions(const Operation& operation, const plan::Namespace&,
                            const bson::Value& spec) {
   Documents out;
-  bson::Value users = spec.AsDocument()["users"];
-  if (users.is_array() && !users.AsArray().empty()) {
-    return out;
-  }
+  const std::optional<std::vector<std::string>> owners = WantedOwners(operation, spec.AsDocument());
   for (const auto& session : operation.engine.sessions().All()) {
+    if (owners && std::find(owners->begin(), owners->end(), session->owner()) == owners->end()) {
+      continue;
+    }
     bson::Builder b;
-    b.BeginDocument("_id").Append("id", bson::Value::Binary(session->lsid, 4)).End();
+    request::AppendSession("_id", session->lsid, &b);
     b.Append("lastUse", bson::Date{session->last_use_wall_millis.load()});
     out.push_back(b.Finish());
   }

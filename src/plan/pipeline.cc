@@ -83,6 +83,9 @@ Result<const StageRow*> RowOf(const bson::Element& element, bool internal) {
   if (!row || ((row->flags & kInternal) && !internal)) {
     return Status(40324, "Unrecognized pipeline stage name: '" + name + "'");
   }
+  if ((row->flags & kOptions) && spec.front().value().is_document()) {
+    RETURN_IF_ERROR(CheckNotRepeated(spec.front().value().AsDocument(), name));
+  }
   return row;
 }
 
@@ -245,6 +248,25 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
     RETURN_IF_ERROR(CheckSortMeta(stages));
   }
   return stages;
+}
+
+Status AddPipelineNeeds(bson::View pipeline, const PipelineOptions& options, auth::Needs* needs) {
+  if (options.depth > kMaxDepth) {
+    return Status(232, "Maximum number of nested sub-pipelines exceeded. Limit is 20");
+  }
+  // A branch of $facet reads what comes to it.
+  bool reads_input = options.place != PipelinePlace::kFacet;
+  bool first = true;
+  for (const bson::Element& element : pipeline) {
+    ASSIGN_OR_RETURN(const StageRow* row, RowOf(element, options.internal));
+    reads_input = reads_input && !(first && (row->flags & kFirst));
+    first = false;
+    RETURN_IF_ERROR(row->needs(element.value().AsDocument().front(), options, needs));
+  }
+  if (reads_input) {
+    needs->Add(auth::Action::find, auth::Collection(options.ns.database, options.ns.collection));
+  }
+  return Status::Ok();
 }
 
 Result<Stages> ParseDesugared(const bson::Document& pipeline, const StageContext& context) {

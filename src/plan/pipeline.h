@@ -84,6 +84,12 @@ class PipelineEnvironment {
 Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options,
                              const expr::Context* context);
 
+// Adds what running the pipeline needs, sub-pipelines included: a find on each collection it reads,
+// the writes of its last stage, and what stages about the server itself ask for. Only names are
+// read, no value is evaluated: the answer holds whatever the pipeline's variables will be. Errors:
+// those of ParsePipeline about the form of stages and the names of collections.
+Status AddPipelineNeeds(bson::View pipeline, const PipelineOptions& options, auth::Needs* needs);
+
 // The named rewrites, in the order in which they run.
 struct Rewrite {
   std::string_view name;

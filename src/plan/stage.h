@@ -5,11 +5,13 @@
 
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "auth/needs.h"
 #include "base/op_context.h"
 #include "exec/operator.h"
 #include "expr/context.h"
@@ -35,10 +37,11 @@ enum class PipelinePlace { kTop, kFacet, kLookup, kUnionWith, kView };
 struct PipelineOptions {
   Namespace ns;
   PipelinePlace place = PipelinePlace::kTop;
-  int depth = 0;           // of nested pipelines; at most 20
-  bool in_facet = false;   // somewhere inside $facet
-  bool internal = false;   // written by a command: kInternal stages and $where are allowed
-  size_t view_stages = 0;  // how many at the beginning are a view's own
+  int depth = 0;                   // of nested pipelines; at most 20
+  bool in_facet = false;           // somewhere inside $facet
+  bool internal = false;           // written by a command: kInternal stages and $where are allowed
+  size_t view_stages = 0;          // how many at the beginning are a view's own
+  bool bypass_validation = false;  // what it writes is not validated
 };
 
 // What stages are parsed with; `context` outlives them.
@@ -95,12 +98,16 @@ enum StageFlags : uint32_t {
   kInternal = 1024,     // unknown to users
   kInStream = 2048,     // may be part of a $changeStream pipeline
   kLeads = 4096,        // must begin its pipeline, and reads its collection
+  kOptions = 8192,      // its argument is a list of named options, none of them twice (40413)
 };
 
 struct StageRow {
   std::string_view name;
   // One stage of the language may become several here.
   Result<Stages> (*parse)(const bson::Element& spec, const StageContext& context);
+  // States what the stage does beside reading the pipeline's input; of a kFirst stage, which has
+  // none, all that it does. Reads what it names by the same functions as `parse`.
+  Status (*needs)(const bson::Element& spec, const PipelineOptions& options, auth::Needs* out);
   uint32_t flags;
   int not_first = 40602;  // the error of a kFirst or kLeads stage behind another
   int wrong_place = 73;   // the error of a kDatabase stage on a collection: InvalidNamespace
@@ -108,5 +115,6 @@ struct StageRow {
 
 // Null when there is no such stage.
 const StageRow* FindStage(std::string_view name);
+std::span<const StageRow> AllStages();
 
 }  // namespace quire::plan

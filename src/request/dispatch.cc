@@ -6,6 +6,8 @@
 #include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/repeated.h"
+#include "request/fields.h"
 
 namespace quire::request {
 
@@ -111,6 +113,8 @@ Outcome Dispatcher::Run(Client& client, const Request& request, std::string* rep
               out,
               outcome,
               {},
+              {},
+              client.identity,
               {}};
     auto started = std::chrono::steady_clock::now();
     try {
@@ -137,7 +141,14 @@ Outcome Dispatcher::Run(Client& client, const Request& request, std::string* rep
 
 Status Dispatcher::RunRow(size_t index, Call& call) {
   uint32_t flags = call.command.flags;
+  if (auto name = bson::RepeatedName(call.body)) {
+    return DuplicateField(call.command.name, *name);
+  }
   ASSIGN_OR_RETURN(call.generic, ReadGeneric(call.command.name, call.body));
+  if (!call.generic.lsid.empty() && call.identity != nullptr) {
+    call.session_key = SessionKey(call.generic.lsid, call.identity->digest);
+    call.generic.lsid = call.session_key;
+  }
   if ((flags & kAdminOnly) && call.database != "admin") {
     return {kUnauthorized,
             std::string(call.command.name) + " may only be run against the admin database."};

@@ -89,7 +89,9 @@ struct Call {
   bson::Builder& reply;  // without "ok": the dispatcher adds it
   Outcome& outcome;
   OpSummary summary;
-  bson::Timestamp operation_time;  // the reply's operationTime
+  bson::Timestamp operation_time;            // the reply's operationTime
+  std::shared_ptr<const Identity> identity;  // who runs it; null: nobody has logged in
+  std::string session_key;  // what generic.lsid points to when the session has an owner
 };
 
 // A running operation as currentOp shows it. Valid while Operations' lock is held.

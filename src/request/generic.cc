@@ -20,6 +20,9 @@ Status ReadSession(const bson::Element& e, Generic* out) {
   bson::Element id;
   for (const bson::Element& field : e.value().AsDocument()) {
     if (field.name() == "id") {
+      if (id.present()) {
+        return DuplicateField("OperationSessionInfo.lsid", "id");
+      }
       id = field;
     } else if (field.name() != "uid" && field.name() != "txnNumber" && field.name() != "txnUUID") {
       return UnknownField("OperationSessionInfo.lsid", field.name());
@@ -256,6 +259,27 @@ Status CheckTransactionFields(const Generic& g) {
 }
 
 }  // namespace
+
+std::string SessionKey(std::string_view uuid, std::string_view owner) {
+  std::string key(uuid);
+  key += owner;
+  return key;
+}
+
+void AppendSession(std::string_view name, std::string_view key, bson::Builder* out) {
+  static constexpr unsigned char kNobody[32] = {0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14,
+                                                0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24,
+                                                0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c,
+                                                0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55};
+  std::string_view owner = key.substr(kSessionIdSize);
+  if (owner.empty()) {
+    owner = {reinterpret_cast<const char*>(kNobody), sizeof kNobody};
+  }
+  out->BeginDocument(name)
+      .Append("id", bson::Value::Binary(key.substr(0, kSessionIdSize), 4))
+      .Append("uid", bson::Value::Binary(owner, 0))
+      .End();
+}
 
 Result<Generic> ReadGeneric(std::string_view command, bson::View body) {
   Generic out;

@@ -30,8 +30,17 @@ struct Api {
   bool deprecation_errors = false;
 };
 
+// A session belongs to whoever began it: its key is the 16 bytes of its uuid, followed by the
+// digest of its owner when there is one. The same uuid is another session for another user.
+inline constexpr size_t kSessionIdSize = 16;
+std::string SessionKey(std::string_view uuid, std::string_view owner);
+// Appends {id, uid} of the session with that key as the field `name`; without an owner uid is the
+// digest of no user.
+void AppendSession(std::string_view name, std::string_view key, bson::Builder* out);
+
 struct Generic {
-  std::string_view lsid;  // 16 bytes of the session's uuid; empty without a session
+  // The key of the session (see SessionKey); empty without one.
+  std::string_view lsid;
   std::optional<int64_t> txn_number;
   std::optional<bool> autocommit;
   bool start_transaction = false;

@@ -49,6 +49,13 @@ struct Attachment {
   virtual ~Attachment() = default;
 };
 
+// Who has logged in. `digest` stands for it in the keys of its sessions.
+struct Identity {
+  std::string user;
+  std::string database;
+  std::string digest;
+};
+
 // One connection (or one embedded user) as commands see it. Owned by the door; used by one request
 // at a time.
 class Client {
@@ -71,6 +78,8 @@ class Client {
   // Who has logged in, and a login under way.
   std::shared_ptr<Attachment> login;
   std::shared_ptr<Attachment> login_under_way;
+  // The same for those who only ask who it is; null: nobody.
+  std::shared_ptr<const Identity> identity;
 
  private:
   static std::atomic<int64_t> next_id_;

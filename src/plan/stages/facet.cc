@@ -115,6 +115,21 @@ void FacetStage::Explain(bson::Builder* out) const {
 
 }  // namespace
 
+Status FacetNeeds(const bson::Element& spec, const PipelineOptions& options, auth::Needs* needs) {
+  if (!spec.value().is_document()) {
+    return Status::Ok();
+  }
+  PipelineOptions inner = options;
+  inner.place = PipelinePlace::kFacet;
+  ++inner.depth;
+  for (const bson::Element& branch : spec.value().AsDocument()) {
+    if (branch.type() == bson::Type::kArray) {
+      RETURN_IF_ERROR(AddPipelineNeeds(branch.value().AsArray(), inner, needs));
+    }
+  }
+  return Status::Ok();
+}
+
 Result<Stages> ParseFacet(const bson::Element& spec, const StageContext& context) {
   return MakeStage<FacetStage>(spec, context);
 }

@@ -139,6 +139,15 @@ Result<OperatorPtr> GraphLookupStage::Build(OpContext&, OperatorPtr input,
 
 }  // namespace
 
+Status GraphLookupNeeds(const bson::Element& spec, const PipelineOptions& options,
+                        auth::Needs* needs) {
+  if (!spec.value().is_document()) {
+    return Status::Ok();
+  }
+  return AddInnerNeeds(spec.value().AsDocument()["from"], bson::Value(), "$graphLookup", options,
+                       needs);
+}
+
 Result<Stages> ParseGraphLookup(const bson::Element& spec, const StageContext& context) {
   return MakeStage<GraphLookupStage>(spec, context);
 }

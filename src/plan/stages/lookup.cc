@@ -88,12 +88,7 @@ Status LookupStage::Parse(const StageContext& context) {
     return Status(kFailedToParse,
                   "missing 'from' option to $lookup stage specification: " + bson::ToJson(fields));
   }
-  std::set<std::string_view> seen;
   for (const bson::Element& field : fields) {
-    if (!seen.insert(field.name()).second) {
-      return Status(40413,
-                    "BSON field '$lookup." + std::string(field.name()) + "' is a duplicate field");
-    }
     RETURN_IF_ERROR(ParseField(field));
   }
   RETURN_IF_ERROR(CheckFields(context));
@@ -394,6 +389,14 @@ void LookupStage::Explain(bson::Builder* out) const {
     out->Append("matching", inner_filter_);
   }
   out->End();
+}
+
+Status LookupNeeds(const bson::Element& spec, const PipelineOptions& options, auth::Needs* needs) {
+  if (!spec.value().is_document()) {
+    return Status::Ok();
+  }
+  bson::View fields = spec.value().AsDocument();
+  return AddInnerNeeds(fields["from"], fields["pipeline"], "$lookup", options, needs);
 }
 
 Result<Stages> ParseLookup(const bson::Element& spec, const StageContext& context) {

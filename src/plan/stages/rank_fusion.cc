@@ -279,6 +279,24 @@ Result<OperatorPtr> RankFusionStage::Build(OpContext&, OperatorPtr input,
 
 }  // namespace
 
+Status RankFusionNeeds(const bson::Element& spec, const PipelineOptions& options,
+                       auth::Needs* needs) {
+  bson::Value input =
+      spec.value().is_document() ? spec.value().AsDocument()["input"] : bson::Value();
+  bson::Value pipelines = input.is_document() ? input.AsDocument()["pipelines"] : bson::Value();
+  if (!pipelines.is_document()) {
+    return Status::Ok();
+  }
+  PipelineOptions inner = options;
+  ++inner.depth;
+  for (const bson::Element& pipeline : pipelines.AsDocument()) {
+    if (pipeline.type() == bson::Type::kArray) {
+      RETURN_IF_ERROR(AddPipelineNeeds(pipeline.value().AsArray(), inner, needs));
+    }
+  }
+  return Status::Ok();
+}
+
 Result<Stages> ParseRankFusion(const bson::Element& spec, const StageContext& context) {
   auto stage = std::make_unique<RankFusionStage>(spec, context);
   Stages stages;

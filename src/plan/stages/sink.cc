@@ -44,6 +44,7 @@ class SinkStage : public Stage {
     ASSIGN_OR_RETURN(auto sink, env.OpenSink(op, options_));
     return OperatorPtr(std::make_unique<Drain>(std::move(input), std::move(sink)));
   }
+  const SinkOptions& sink() const { return options_; }
 
  protected:
   SinkOptions options_;
@@ -89,9 +90,6 @@ Status OutStage::ParseTarget(bson::View fields) {
     }
     if (!is_db && name != "coll") {
       return Status(40415, "BSON field '$out." + name + "' is an unknown field.");
-    }
-    if ((is_db && db) || (!is_db && coll)) {
-      return Status(40413, "BSON field '$out." + name + "' is a duplicate field");
     }
     if (field.value().nullish()) {
       continue;
@@ -142,6 +140,8 @@ class MergeStage : public SinkStage {
  public:
   using SinkStage::SinkStage;
   Status Parse(const StageContext& context);
+  // The target and the modes, as far as no expression is involved.
+  Status ParseOptions(const PipelineOptions& options);
 
  private:
   Status ParseField(const bson::Element& field);
@@ -169,6 +169,7 @@ Status MergeStage::ParseInto(const bson::Value& into) {
     return Status(51178, "$merge 'into' field must be either a string or an object, but found " +
                              std::string(bson::TypeName(into.type())));
   }
+  RETURN_IF_ERROR(CheckNotRepeated(into.AsDocument(), "into"));
   for (const bson::Element& field : into.AsDocument()) {
     std::string name(field.name());
     if (name != "db" && name != "coll") {
@@ -359,8 +360,14 @@ Status MergeStage::CheckModes(const StageContext& context) {
 }
 
 Status MergeStage::Parse(const StageContext& context) {
+  RETURN_IF_ERROR(ParseOptions(context.options));
+  RETURN_IF_ERROR(ParseLet());
+  return CheckModes(context);
+}
+
+Status MergeStage::ParseOptions(const PipelineOptions& options) {
   options_.mode = SinkOptions::Mode::kMerge;
-  options_.target.database = context.options.ns.database;
+  options_.target.database = options.ns.database;
   if (spec().is_string()) {
     has_into_ = true;
     options_.target.collection = spec().AsString();
@@ -381,11 +388,42 @@ Status MergeStage::Parse(const StageContext& context) {
   if (IsInternalDatabase(options_.target.database)) {
     return Status(31320, "Cannot $merge to internal database: " + options_.target.database);
   }
-  RETURN_IF_ERROR(ParseLet());
-  return CheckModes(context);
+  return Status::Ok();
+}
+
+void AddSinkNeeds(const SinkOptions& sink, const PipelineOptions& options, auth::Needs* needs) {
+  using auth::Action;
+  const auth::Resource target = auth::Collection(sink.target.database, sink.target.collection);
+  const bool replaces = sink.mode == SinkOptions::Mode::kOut;
+  if (replaces || sink.not_matched == SinkOptions::NotMatched::kInsert) {
+    needs->Add(Action::insert, target);
+  }
+  if (replaces) {
+    needs->Add(Action::remove, target);
+  } else if (sink.matched != SinkOptions::Matched::kFail) {
+    needs->Add(Action::update, target);
+  }
+  if (options.bypass_validation) {
+    needs->Add(Action::bypassDocumentValidation, target);
+  }
 }
 
 }  // namespace
+
+Status OutNeeds(const bson::Element& spec, const PipelineOptions& options, auth::Needs* needs) {
+  const StageContext context{nullptr, options};
+  OutStage stage(spec, context);
+  RETURN_IF_ERROR(stage.Parse(context));
+  AddSinkNeeds(stage.sink(), options, needs);
+  return Status::Ok();
+}
+
+Status MergeNeeds(const bson::Element& spec, const PipelineOptions& options, auth::Needs* needs) {
+  MergeStage stage(spec, StageContext{nullptr, options});
+  RETURN_IF_ERROR(stage.ParseOptions(options));
+  AddSinkNeeds(stage.sink(), options, needs);
+  return Status::Ok();
+}
 
 Result<Stages> ParseOut(const bson::Element& spec, const StageContext& context) {
   return MakeStage<OutStage>(spec, context);

@@ -67,7 +67,83 @@ class SplitLargeEventStage : public Stage {
   }
 };
 
+using auth::Action;
+
+bool IsTrue(const bson::Element& spec, std::string_view option) {
+  bson::Value value =
+      spec.value().is_document() ? spec.value().AsDocument()[option] : bson::Value();
+  return value.type() == bson::Type::kBool && value.AsBool();
+}
+
+auth::Resource Input(const PipelineOptions& options) {
+  return auth::Collection(options.ns.database, options.ns.collection);
+}
+
 }  // namespace
+
+Status ReadNeeds(const bson::Element&, const PipelineOptions& options, auth::Needs* needs) {
+  needs->Add(Action::find, Input(options));
+  return Status::Ok();
+}
+Status CollStatsNeeds(const bson::Element&, const PipelineOptions& options, auth::Needs* needs) {
+  needs->Add(Action::collStats, Input(options));
+  return Status::Ok();
+}
+Status IndexStatsNeeds(const bson::Element&, const PipelineOptions& options, auth::Needs* needs) {
+  needs->Add(Action::indexStats, Input(options));
+  return Status::Ok();
+}
+Status PlanCacheNeeds(const bson::Element&, const PipelineOptions& options, auth::Needs* needs) {
+  needs->Add(Action::planCacheRead, Input(options));
+  return Status::Ok();
+}
+// Of one collection, of a database, or of everything.
+Status StreamNeeds(const bson::Element& spec, const PipelineOptions& options, auth::Needs* needs) {
+  const auth::Resource watched =
+      IsTrue(spec, "allChangesForCluster") ? auth::Database("") : Input(options);
+  needs->Add(Action::find, watched);
+  needs->Add(Action::changeStream, watched);
+  return Status::Ok();
+}
+// Everybody sees what is their own.
+Status CurrentOpNeeds(const bson::Element& spec, const PipelineOptions&, auth::Needs* needs) {
+  if (IsTrue(spec, "allUsers")) {
+    needs->Add(Action::inprog, auth::Cluster());
+  }
+  return Status::Ok();
+}
+Status SessionsNeeds(const bson::Element& spec, const PipelineOptions&, auth::Needs* needs) {
+  bool others = IsTrue(spec, "allUsers");
+  bson::Value users =
+      spec.value().is_document() ? spec.value().AsDocument()["users"] : bson::Value();
+  if (users.is_array()) {
+    for (const bson::Element& e : users.AsArray()) {
+      bson::View user = e.value().is_document() ? e.value().AsDocument() : bson::View();
+      others = others || !user["user"].is_string() || !user["db"].is_string() ||
+               !needs->IsCaller(user["user"].AsString(), user["db"].AsString());
+    }
+  }
+  if (others) {
+    needs->Add(Action::listSessions, auth::Cluster());
+  }
+  return Status::Ok();
+}
+// On admin it tells of all databases.
+Status CatalogNeeds(const bson::Element&, const PipelineOptions& options, auth::Needs* needs) {
+  needs->Add(Action::listCollections,
+             auth::Database(options.ns.database == "admin" ? "" : options.ns.database));
+  return Status::Ok();
+}
+Status QuerySettingsNeeds(const bson::Element&, const PipelineOptions&, auth::Needs* needs) {
+  needs->Add(Action::querySettings, auth::Cluster());
+  return Status::Ok();
+}
+// The stage is refused by whoever parses it.
+Status UnsupportedNeeds(const bson::Element& spec, const PipelineOptions& options,
+                        auth::Needs* needs) {
+  needs->AddImpossible();
+  return ParseUnsupported(spec, StageContext{nullptr, options}).status();
+}
 
 Result<Stages> ParseSplitLargeEvent(const bson::Element& spec, const StageContext& context) {
   return MakeStage<SplitLargeEventStage>(spec, context);

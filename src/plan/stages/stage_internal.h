@@ -39,6 +39,18 @@ ParseStageFunction ParseMapReduce;                                 // map_reduce
 ParseStageFunction ParseSplitLargeEvent;  // source.cc
 ParseStageFunction ParseUnsupported;      // source.cc: known by name, refused (40324)
 
+// Of stages that do nothing but with their input.
+Status NeedNothing(const bson::Element& spec, const PipelineOptions& options, auth::Needs* needs);
+using StageNeedsFunction = Status(const bson::Element& spec, const PipelineOptions& options,
+                                  auth::Needs* needs);
+StageNeedsFunction FacetNeeds, LookupNeeds, GraphLookupNeeds, UnionWithNeeds, RankFusionNeeds;
+StageNeedsFunction OutNeeds, MergeNeeds;  // sink.cc
+StageNeedsFunction ReadNeeds, CollStatsNeeds, IndexStatsNeeds, PlanCacheNeeds, StreamNeeds,
+    CurrentOpNeeds, SessionsNeeds, CatalogNeeds, QuerySettingsNeeds, UnsupportedNeeds;  // source.cc
+
+// 40413 when a field stands twice in `fields`, the argument of `where`.
+Status CheckNotRepeated(bson::View fields, std::string_view where);
+
 // Makes an S from the stage's field and lets it parse itself.
 template <typename S>
 Result<Stages> MakeStage(const bson::Element& spec, const StageContext& context) {

@@ -10,6 +10,7 @@ Result<Namespace> ParseFrom(const bson::Value& from, std::string_view stage,
   if (from.is_string()) {
     ns.collection = from.AsString();
   } else if (from.is_document()) {
+    RETURN_IF_ERROR(CheckNotRepeated(from.AsDocument(), std::string(stage) + ".from"));
     for (const bson::Element& field : from.AsDocument()) {
       bool db = field.name() == "db";
       if (!db && field.name() != "coll") {
@@ -22,11 +23,11 @@ Result<Namespace> ParseFrom(const bson::Value& from, std::string_view stage,
       }
       (db ? ns.database : ns.collection) = field.value().AsString();
     }
-    if (stage == "$lookup" && from.AsDocument().Has("db") && from.AsDocument().Has("coll")) {
-      return Status(kFailedToParse,
-                    "$lookup with syntax {from: {db:<>, coll:<>},..} is not "
-                    "supported for db: " +
-                        bson::ToJson(from.AsDocument()["db"]));
+    if (from.AsDocument().Has("db")) {  // pipelines stay in their database
+      return Status(kFailedToParse, std::string(stage) +
+                                        " with syntax {from: {db:<>, coll:<>},..} is not "
+                                        "supported for db: " +
+                                        bson::ToJson(from.AsDocument()["db"]));
     }
   } else {
     return Status(kFailedToParse, std::string(stage) +
@@ -39,6 +40,18 @@ Result<Namespace> ParseFrom(const bson::Value& from, std::string_view stage,
                   "Invalid collection name specified '" + ns.database + "." + ns.collection + "'");
   }
   return ns;
+}
+
+Status AddInnerNeeds(const bson::Value& from, const bson::Value& pipeline, std::string_view stage,
+                     const PipelineOptions& options, auth::Needs* needs) {
+  PipelineOptions inner = options;
+  inner.place = PipelinePlace::kLookup;
+  ++inner.depth;
+  if (!from.nullish()) {
+    ASSIGN_OR_RETURN(inner.ns, ParseFrom(from, stage, options.ns));
+    needs->Add(auth::Action::find, auth::Collection(inner.ns.database, inner.ns.collection));
+  }
+  return pipeline.is_array() ? AddPipelineNeeds(pipeline.AsArray(), inner, needs) : Status::Ok();
 }
 
 bool StartsWithDocuments(const bson::Value& pipeline) {

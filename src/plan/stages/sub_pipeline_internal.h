@@ -29,6 +29,11 @@ class OwnedRun final : public exec::Operator {
 Result<Namespace> ParseFrom(const bson::Value& from, std::string_view stage,
                             const Namespace& current);
 
+// States what a stage needs that runs `pipeline` (missing: none) on the collection `from` (missing
+// or null: none) of another name than its own.
+Status AddInnerNeeds(const bson::Value& from, const bson::Value& pipeline, std::string_view stage,
+                     const PipelineOptions& options, auth::Needs* needs);
+
 // Whether the pipeline begins with $documents, and so needs no collection.
 bool StartsWithDocuments(const bson::Value& pipeline);
 

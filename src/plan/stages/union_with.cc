@@ -95,6 +95,15 @@ void UnionWithStage::Explain(bson::Builder* out) const {
 
 }  // namespace
 
+Status UnionWithNeeds(const bson::Element& spec, const PipelineOptions& options,
+                      auth::Needs* needs) {
+  if (!spec.value().is_document()) {
+    return AddInnerNeeds(spec.value(), bson::Value(), "$unionWith", options, needs);
+  }
+  bson::View fields = spec.value().AsDocument();
+  return AddInnerNeeds(fields["coll"], fields["pipeline"], "$unionWith", options, needs);
+}
+
 Result<Stages> ParseUnionWith(const bson::Element& spec, const StageContext& context) {
   return MakeStage<UnionWithStage>(spec, context);
 }
