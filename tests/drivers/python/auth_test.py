@@ -81,9 +81,11 @@ class Access(unittest.TestCase):
         self.refused(13, reader.shop.things.insert_one, {})
         self.refused(13, reader.other.things.find_one)
         self.refused(13, reader.shop.things.aggregate, [{"$out": "copy"}])
-        self.refused(13, reader.shop.things.aggregate,
+        self.refused(9, reader.shop.things.aggregate,  # pipelines stay in their database
                      [{"$lookup": {"from": {"db": "admin", "coll": "system.users"}, "as": "x",
                                    "pipeline": []}}])
+        self.refused(13, reader.shop.things.aggregate,
+                     [{"$lookup": {"from": "system.profile", "as": "x", "pipeline": []}}])
         self.refused(13, reader.admin.command, "shutdown")
         writer.shop.things.update_one({"_id": 2}, {"$set": {"a": 1}}, upsert=True)
         writer.shop.things.create_index("a")
