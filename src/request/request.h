@@ -60,8 +60,11 @@ struct Identity {
 // at a time.
 class Client {
  public:
-  explicit Client(std::string remote = "", std::string local = "")
-      : id_(next_id_.fetch_add(1)), remote_(std::move(remote)), local_(std::move(local)) {}
+  explicit Client(std::string remote = "", std::string local = "", std::string origin = "")
+      : id_(next_id_.fetch_add(1)),
+        remote_(std::move(remote)),
+        local_(std::move(local)),
+        origin_(std::move(origin)) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -69,6 +72,9 @@ class Client {
   // "127.0.0.1:50000", "[::1]:...", a unix socket's path; empty when embedded.
   const std::string& remote() const { return remote_; }
   const std::string& local() const { return local_; }
+  // Who sits behind it, for what is counted by address: the remote address without its port, of
+  // IPv6 the network part; empty for unix sockets and when embedded.
+  const std::string& origin() const { return origin_; }
 
   // What hello's "client" document said; set once.
   bson::Document metadata;
@@ -86,6 +92,7 @@ class Client {
   int64_t id_;
   std::string remote_;
   std::string local_;
+  std::string origin_;
 };
 
 // A wait without a thread: for the waker to be called, for as long as this object lives.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <utility>
@@ -40,32 +41,44 @@ void Scratch::Trim() {
 }
 
 Connection::Connection(Accepted accepted, Shared* shared)
-    : accepted_(std::move(accepted)), shared_(shared), client_(accepted_.remote, accepted_.local) {
+    : accepted_(std::move(accepted)),
+      shared_(shared),
+      client_(accepted_.remote, accepted_.local, accepted_.origin) {
   (void)setsockopt(fd(), SOL_SOCKET, SO_RCVTIMEO, &kStay, sizeof kStay);
+  held_.fd = fd();
+  held_.origin = accepted_.origin;
+  SetDeadline(Wait::kReadable);
 }
 
-Connection::~Connection() { shared_->held.fetch_sub(held_, std::memory_order_relaxed); }
+Connection::~Connection() { shared_->held.Forget(held_); }
 
 Connection::Wait Connection::Drive(Scratch& scratch, bool hangup) {
   Wait wait = Move(scratch, hangup);
-  if (Account() || wait == Wait::kClose) {
-    return wait;
+  if (!shared_->held.Note(held_, input_.held() + output_.capacity())) {
+    return Wait::kClose;
   }
-  log::Warning("NETWORK", "Connections hold too much memory, closing one that does",
-               {{"remote", client_.remote()}, {"bytes", held_}});
-  return Wait::kClose;
+  SetDeadline(wait);
+  return wait;
 }
 
-bool Connection::Account() {
-  constexpr size_t kLittle = 64 << 10;
-  const size_t now = input_.held() + output_.capacity();
-  const size_t before = std::exchange(held_, now);
-  if (now == before) [[likely]] {
-    return true;
+void Connection::SetDeadline(Wait wait) {
+  if (wait != Wait::kReadable && wait != Wait::kWritable) {
+    patience_.Rest();
+    return;
   }
-  const size_t all =
-      shared_->held.fetch_add(now - before, std::memory_order_relaxed) + now - before;
-  return now < before || now <= kLittle || all <= shared_->held_limit;
+  patience_.Wait({.stranger = stranger(),
+                  .login = client_.login_under_way != nullptr,
+                  .reply = !output_.empty(),
+                  .turns = turns_,
+                  .received = input_.pending(),
+                  .sent = sent_},
+                 *shared_->limits);
+}
+
+size_t Connection::MaxMessageSize() const {
+  const auto strangers =
+      static_cast<size_t>(shared_->limits->stranger_message_bytes.load(std::memory_order_relaxed));
+  return stranger() ? std::min<size_t>(strangers, wire::kMaxMessageSize) : wire::kMaxMessageSize;
 }
 
 Connection::Wait Connection::Move(Scratch& scratch, bool hangup) {
@@ -139,12 +152,14 @@ std::optional<Connection::Wait> Connection::FinishOutput() {
   }
   std::string().swap(output_);
   sent_ = 0;
+  ++turns_;
   return close_after_output_ ? std::optional(Wait::kClose) : std::nullopt;
 }
 
 std::optional<Connection::Wait> Connection::RunMessages(Scratch& scratch) {
   while (true) {
-    auto bytes = input_.Next();
+    const size_t max_size = MaxMessageSize();
+    auto bytes = input_.Next(max_size);
     if (!bytes.ok()) {
       log::Info("NETWORK", "Bad message header, closing connection",
                 {{"remote", client_.remote()}, {"error", bytes.status().message()}});
@@ -156,12 +171,13 @@ std::optional<Connection::Wait> Connection::RunMessages(Scratch& scratch) {
     auto& stats = request::Network();
     stats.bytes_in.fetch_add(static_cast<int64_t>(bytes->size()), std::memory_order_relaxed);
     stats.requests.fetch_add(1, std::memory_order_relaxed);
-    auto message = wire::Parse(*bytes, &scratch.inflated);
+    auto message = wire::Parse(*bytes, &scratch.inflated, max_size);
     if (!message.ok()) {
       log::Info("NETWORK", "Bad message, closing connection",
                 {{"remote", client_.remote()}, {"error", message.status().message()}});
       return Wait::kClose;
     }
+    ++turns_;
     auto wait = Answer(*message, scratch);
     input_.Consume(bytes->size());
     if (wait) {
@@ -196,6 +212,7 @@ void Connection::Wake() {
 std::optional<Connection::Wait> Connection::Answer(
     wire::Message& message, Scratch& scratch,
     std::optional<std::chrono::steady_clock::time_point> patience) {
+  patience_.Rest();  // what it waits for now is ours to do
   std::string& reply = scratch.reply;
   reply.clear();
   wire::BeginReply(message, &reply);

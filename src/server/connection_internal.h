@@ -11,8 +11,11 @@
 #include <optional>
 #include <string>
 
+#include "request/network_limits.h"
 #include "request/request.h"
+#include "server/held_memory_internal.h"
 #include "server/input_internal.h"
+#include "server/patience_internal.h"
 #include "server/socket_internal.h"
 #include "wire/message.h"
 
@@ -30,14 +33,15 @@ struct Scratch {
 
 // What all connections of a server share.
 struct Shared {
+  explicit Shared(size_t held_limit) : held(held_limit) {}
+
   request::Handler* handler = nullptr;
   std::atomic<int> idle_threads{0};   // waiting for any connection
   std::atomic<int> staying{0};        // threads waiting for one connection's next request
   int stay_limit = 0;                 // most of them
   std::atomic<bool> stopping{false};  // no new requests are taken
-  // Memory of all connections: messages that arrive slowly, replies that nobody reads.
-  std::atomic<size_t> held{0};
-  size_t held_limit = 0;
+  const request::NetworkLimits* limits = nullptr;
+  HeldMemory held;
   std::function<void()> woken;  // a connection that waits was woken; from any thread
 };
 
@@ -54,6 +58,9 @@ class Connection final : public request::Waker {
   Wait Drive(Scratch& scratch, bool hangup);
 
   int fd() const { return accepted_.fd.get(); }
+  const std::string& origin() const { return accepted_.origin; }
+  const Patience& patience() const { return patience_; }
+  std::atomic<bool> watched{false};  // the Watchlist's
   const request::Client& client() const { return client_; }
   // After Wait::kDelay: how long.
   std::chrono::milliseconds delay() const { return delay_; }
@@ -88,9 +95,12 @@ class Connection final : public request::Waker {
   enum class Flush { kDone, kBlocked, kFailed };
 
   Wait Move(Scratch& scratch, bool hangup);
-  // Notes the memory the connection holds; false when all hold too much and it is one of those
-  // that hold more than a little.
-  bool Account();
+  // Whether it has still to log in.
+  bool stranger() const {
+    return shared_->limits->logins.load(std::memory_order_relaxed) && client_.login == nullptr;
+  }
+  size_t MaxMessageSize() const;
+  void SetDeadline(Wait wait);
   Wait Receive(Scratch& scratch);
   Input::Read Fill(bool stay, bool* full);
   std::optional<Wait> FinishOutput();
@@ -109,7 +119,9 @@ class Connection final : public request::Waker {
   Input input_;
   std::string output_;  // the reply that did not fit the socket, or is delayed
   size_t sent_ = 0;
-  size_t held_ = 0;  // as counted in shared_->held
+  uint64_t turns_ = 0;  // messages received and replies sent
+  Patience patience_;
+  Holder held_;
   bool close_after_output_ = false;
   std::chrono::milliseconds delay_{0};
   std::unique_ptr<Stream> stream_;

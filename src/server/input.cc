@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
+#include "base/error_codes.h"
 #include "base/try.h"
 #include "server/input_internal.h"
 #include "wire/message.h"
@@ -42,12 +44,16 @@ void Input::Detach() {
   scratch_ = nullptr;
 }
 
-Result<std::string_view> Input::Next() const {
+Result<std::string_view> Input::Next(size_t max_size) const {
   if (pending() < wire::kHeaderSize) {
     return std::string_view();
   }
   ASSIGN_OR_RETURN(wire::Header header, wire::ParseHeader(data_ + begin_));
   auto length = static_cast<size_t>(header.length);
+  if (length > max_size) {
+    return Status(kProtocolError, "Message length " + std::to_string(length) +
+                                      " is more than may be sent before a login");
+  }
   return pending() < length ? std::string_view() : std::string_view(data_ + begin_, length);
 }
 

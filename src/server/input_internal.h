@@ -23,8 +23,9 @@ class Input {
   void Detach();
 
   // The first complete message, or an empty view when more bytes are needed. Valid until the next
-  // call of anything but Next. Error: no message can begin like this.
-  Result<std::string_view> Next() const;
+  // call of anything but Next. Error: no message can begin like this, or it is longer than
+  // `max_size`.
+  Result<std::string_view> Next(size_t max_size) const;
   // Drops the first `size` bytes.
   void Consume(size_t size);
 

@@ -37,10 +37,12 @@ Loop::Loop(const Options& options, std::vector<Listener> listeners, int port,
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       processors_(static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))),
-      base_threads_(BaseThreads(options.max_threads, processors_)) {
+      base_threads_(BaseThreads(options.max_threads, processors_)),
+      shared_(options.held_bytes > 0 ? options.held_bytes : DefaultHeldBytes()),
+      admission_(static_cast<size_t>(options.max_connections), options.limits) {
   shared_.handler = handler;
+  shared_.limits = options.limits;
   shared_.stay_limit = std::max(2, processors_);
-  shared_.held_limit = options.held_bytes > 0 ? options.held_bytes : DefaultHeldBytes();
   shared_.woken = [this] {
     std::lock_guard lock(mutex_);
     if (!std::exchange(woken_, true)) {

@@ -18,9 +18,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/admission_internal.h"
 #include "server/connection_internal.h"
 #include "server/server.h"
 #include "server/socket_internal.h"
+#include "server/watchlist_internal.h"
 
 namespace quire::server {
 
@@ -67,7 +69,7 @@ class Loop {
   bool Retire(Worker* worker);
   void Serve(Worker* worker, Scratch& scratch, Connection* connection, uint32_t events);
   void AcceptAll(Listener* listener);
-  bool Adopt(Accepted accepted);
+  void Adopt(Accepted accepted);
   // False when the system refuses (only an addition can be refused).
   bool Arm(Connection* connection, uint32_t events, int op);
   void Close(Connection* connection);
@@ -93,6 +95,9 @@ class Loop {
   const int processors_;
   const int base_threads_;
   Shared shared_;
+  Admission admission_;
+  SpareDescriptor spare_;
+  Watchlist watchlist_;
   std::thread supervisor_;
   size_t most_held_ = 0;               // the supervisor's: since memory was last given back
   std::atomic<bool> starving_{false};  // the supervisor looks often

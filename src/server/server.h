@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "quire/status.h"
+#include "request/network_limits.h"
 #include "request/request.h"
 
 namespace quire::server {
@@ -30,8 +31,10 @@ struct Options {
   int max_connections = 65536;
   int max_threads = 4096;
   // Memory that messages arriving slowly and replies nobody reads may take, all connections
-  // together; 0: an eighth of the machine's. Past it, connections that take more are closed.
+  // together; 0: an eighth of the machine's. Past it, the slowest are closed.
   size_t held_bytes = 0;
+  // What one client may take; outlives the server.
+  const request::NetworkLimits* limits = &request::Limits();
   // How long Stop lets running commands go on before it asks them to end.
   std::chrono::milliseconds grace = std::chrono::seconds(10);
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -42,6 +43,22 @@ std::string AddressText(const sockaddr_storage& address) {
     return "[" + std::string(text) + "]:" + std::to_string(ntohs(in.sin6_port));
   }
   return "anonymous unix socket";
+}
+
+// The address without the port; one who has an IPv6 address mostly has all of its /64.
+std::string OriginOf(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, text, sizeof text);
+    return text;
+  }
+  if (address.ss_family == AF_INET6) {
+    in6_addr network = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    memset(network.s6_addr + 8, 0, 8);
+    inet_ntop(AF_INET6, &network, text, sizeof text);
+    return std::string(text) + "/64";
+  }
+  return "";
 }
 
 int PortOf(int fd) {
@@ -161,6 +178,7 @@ Accepted Accept(const Listener& listener, int* error) {
   }
   accepted.fd = Fd(fd);
   accepted.remote = AddressText(address);
+  accepted.origin = OriginOf(address);
   if (address.ss_family == AF_INET || address.ss_family == AF_INET6) {
     SetOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     SetOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -174,6 +192,17 @@ Accepted Accept(const Listener& listener, int* error) {
     accepted.local = listener.address;
   }
   return accepted;
+}
+
+SpareDescriptor::SpareDescriptor() : spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+
+bool SpareDescriptor::Refuse(const Listener& listener) {
+  std::lock_guard lock(mutex_);
+  spare_ = Fd();
+  int error = 0;
+  const bool waited = Accept(listener, &error).fd.get() >= 0;
+  spare_ = Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return waited;
 }
 
 }  // namespace quire::server

@@ -3,6 +3,7 @@
 // Sockets: listening ones from options, and the settings of accepted ones.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,8 +44,23 @@ struct Accepted {
   Fd fd;
   std::string remote;
   std::string local;
+  std::string origin;  // as request::Client::origin
 };
 // The next waiting connection. An fd of -1: none waits, or (*error set) accepting failed.
 Accepted Accept(const Listener& listener, int* error);
+
+// A descriptor kept in reserve: without another one left it makes room to accept a connection and
+// close it, which would otherwise wait for ever and wake everybody all the time. Safe for
+// concurrent use.
+class SpareDescriptor {
+ public:
+  SpareDescriptor();
+  // Accepts and closes what waits; false when nothing did.
+  bool Refuse(const Listener& listener);
+
+ private:
+  std::mutex mutex_;
+  Fd spare_;  // protected by mutex_
+};
 
 }  // namespace quire::server

@@ -72,6 +72,7 @@ void Loop::Supervise() {
         connection->TellDisconnected();
       }
       gone.clear();
+      watchlist_.Look(NowMillis());
       GiveBackMemory();
       lock.lock();
       JoinExited(lock);
@@ -194,7 +195,7 @@ std::vector<std::shared_ptr<Connection>> Loop::FindVanished() {
 
 // The allocator keeps what slow clients took; the system gets it back when most of it is free.
 void Loop::GiveBackMemory() {
-  const size_t held = shared_.held.load(std::memory_order_relaxed);
+  const size_t held = shared_.held.bytes();
   most_held_ = std::max(most_held_, held);
   if (most_held_ > kMuchMemory && held < most_held_ / 2) {
     most_held_ = held;

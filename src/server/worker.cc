@@ -93,6 +93,7 @@ void Loop::Serve(Worker* worker, Scratch& scratch, Connection* connection, uint3
   worker->turns.fetch_add(1, std::memory_order_release);
   auto wait = connection->Drive(scratch, (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
   worker->turns.fetch_add(1, std::memory_order_release);
+  watchlist_.Watch(connection);
   switch (wait) {
     case Connection::Wait::kReadable:
       Arm(connection, EPOLLIN, EPOLL_CTL_MOD);
@@ -120,15 +121,17 @@ void Loop::AcceptAll(Listener* listener) {
       return;
     }
     if (accepted.fd.get() < 0) {
+      if ((error == EMFILE || error == ENFILE) && spare_.Refuse(*listener)) {
+        admission_.Refused("", "no file descriptor is left");
+        continue;
+      }
       if (error != 0) {
         log::Error("NETWORK", "Failed to accept a connection", {{"error", strerror(error)}});
         usleep(kAcceptPause);
       }
       break;
     }
-    if (!Adopt(std::move(accepted))) {
-      request::Network().connections_rejected.fetch_add(1, std::memory_order_relaxed);
-    }
+    Adopt(std::move(accepted));
   }
   epoll_event event{};
   event.events = EPOLLIN | EPOLLONESHOT;
@@ -136,39 +139,33 @@ void Loop::AcceptAll(Listener* listener) {
   (void)epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener->fd.get(), &event);
 }
 
-bool Loop::Adopt(Accepted accepted) {
+void Loop::Adopt(Accepted accepted) {
+  if (std::string_view why = admission_.Enter(accepted.origin); !why.empty()) {
+    admission_.Refused(accepted.remote, why);
+    return;
+  }
   auto connection = std::make_shared<Connection>(std::move(accepted), &shared_);
   Connection* raw = connection.get();
-  size_t count = 0;
   {
     std::lock_guard lock(mutex_);
     if (shared_.stopping) {
-      return false;
+      return;
     }
-    count = connections_.size() + 1;
-    if (count <= static_cast<size_t>(options_.max_connections)) {
-      connections_.emplace(raw, std::move(connection));
-    }
-    if (count == 1) {
+    connections_.emplace(raw, std::move(connection));
+    if (connections_.size() == 1) {
       wake_.notify_one();
     }
-  }
-  if (connection != nullptr) {
-    log::Warning("NETWORK", "Connection refused because there are too many open connections",
-                 {{"remote", raw->client().remote()}, {"connectionCount", count - 1}});
-    return false;
   }
   auto& stats = request::Network();
   stats.connections.fetch_add(1, std::memory_order_relaxed);
   stats.connections_created.fetch_add(1, std::memory_order_relaxed);
   log::Debug(1, "NETWORK", "Connection accepted",
              {{"remote", raw->client().remote()}, {"connectionId", raw->client().id()}});
+  watchlist_.Watch(raw);
   if (!Arm(raw, EPOLLIN, EPOLL_CTL_ADD)) {
     log::Error("NETWORK", "Failed to watch a connection", {{"error", strerror(errno)}});
     Close(raw);
-    return false;
   }
-  return true;
 }
 
 bool Loop::Arm(Connection* connection, uint32_t events, int op) {
@@ -182,6 +179,8 @@ bool Loop::Arm(Connection* connection, uint32_t events, int op) {
 
 void Loop::Close(Connection* connection) {
   connection->TellDisconnected();
+  watchlist_.Forget(connection);
+  admission_.Leave(connection->origin());
   log::Debug(
       1, "NETWORK", "Connection ended",
       {{"remote", connection->client().remote()}, {"connectionId", connection->client().id()}});

@@ -207,7 +207,7 @@ Status ParsePayload(int32_t opcode, std::string_view payload, std::string_view f
   }
 }
 
-Status Unpack(std::string_view payload, int32_t* opcode, Compressor* compressor,
+Status Unpack(std::string_view payload, size_t max_size, int32_t* opcode, Compressor* compressor,
               std::string* scratch) {
   ByteReader reader(payload);
   int32_t size = 0;
@@ -215,7 +215,7 @@ Status Unpack(std::string_view payload, int32_t* opcode, Compressor* compressor,
   if (!reader.Read(opcode) || !reader.Read(&size) || !reader.Read(&id)) {
     return Malformed("OP_COMPRESSED too short");
   }
-  if (size < 0 || size > kMaxMessageSize - static_cast<int32_t>(kHeaderSize)) {
+  if (size < 0 || static_cast<size_t>(size) + kHeaderSize > max_size) {
     return Malformed("OP_COMPRESSED with a bad uncompressed size");
   }
   if (id > static_cast<uint8_t>(Compressor::kZstd)) {
@@ -266,7 +266,7 @@ Result<Header> ParseHeader(const char* data) {
   return header;
 }
 
-Result<Message> Parse(std::string_view bytes, std::string* scratch) {
+Result<Message> Parse(std::string_view bytes, std::string* scratch, size_t max_size) {
   ASSIGN_OR_RETURN(Header header, ParseHeader(bytes.data()));
   Message message;
   message.request_id = header.request_id;
@@ -275,7 +275,7 @@ Result<Message> Parse(std::string_view bytes, std::string* scratch) {
   int32_t opcode = header.opcode;
   if (opcode == static_cast<int32_t>(OpCode::kCompressed)) {
     Compressor compressor{};
-    RETURN_IF_ERROR(Unpack(payload, &opcode, &compressor, scratch));
+    RETURN_IF_ERROR(Unpack(payload, max_size, &opcode, &compressor, scratch));
     message.compressor = compressor;
     payload = *scratch;
     frame = {};

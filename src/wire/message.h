@@ -69,7 +69,9 @@ struct Message {
 // Parses one whole message, header included. `*scratch` receives decompressed bytes, which the
 // message may then borrow. Error: the connection must be closed without an answer.
 // REQUIRES: ParseHeader accepted the header and bytes.size() is the length it gave.
-Result<Message> Parse(std::string_view bytes, std::string* scratch);
+// A compressed message longer than `max_size` is refused before it is unpacked.
+Result<Message> Parse(std::string_view bytes, std::string* scratch,
+                      size_t max_size = kMaxMessageSize);
 
 // A reply is written in three steps: BeginReply appends room for the headers to *out, the caller
 // appends exactly one document, FinishReply fills the headers in, adds the checksum and compresses.

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What strangers, slow clients and too many of them are given.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "request/network_stats.h"
+#include "server/admission_internal.h"
+#include "server/held_memory_internal.h"
+#include "server/patience_internal.h"
+#include "server/server.h"
+#include "wire/compression.h"
+#include "wire/message.h"
+
+namespace quire::server {
+namespace {
+
+class Greeter : public request::Handler {
+ public:
+  request::Outcome Run(request::Client& client, const request::Request& request,
+                       std::string* reply) override {
+    const std::string_view name = request.body.front().name();
+    bson::Builder b(reply);
+    if (name == "login") {
+      client.login = std::make_shared<request::Attachment>();
+      client.login_under_way = nullptr;
+    } else if (name == "begin") {
+      client.login_under_way = std::make_shared<request::Attachment>();
+    } else if (name == "large") {
+      b.Append("data",
+               std::string(static_cast<size_t>(request.body.front().value().AsInt32()), 'x'));
+    }
+    b.Append("origin", client.origin()).Append("ok", 1.0);
+    b.Close();
+    return {};
+  }
+  void Disconnected(request::Client& /*client*/) override {}
+};
+
+std::string Message(const char* name, int32_t argument, size_t padding = 0) {
+  bson::Builder b;
+  b.Append(name, argument).Append("$db", "test").Append("pad", std::string(padding, 'p'));
+  std::string bytes(21, '\0');
+  bytes += b.Finish().bytes();
+  int32_t fields[] = {static_cast<int32_t>(bytes.size()), 7, 0, 2013, 0};
+  memcpy(bytes.data(), fields, sizeof fields);
+  return bytes;
+}
+
+std::string Compressed(const std::string& message) {
+  std::string bytes(25, '\0');
+  EXPECT_TRUE(
+      wire::Compress(wire::Compressor::kZlib, std::string_view(message).substr(16), &bytes).ok());
+  int32_t fields[] = {static_cast<int32_t>(bytes.size()),       7, 0, 2012, 2013,
+                      static_cast<int32_t>(message.size() - 16)};
+  memcpy(bytes.data(), fields, sizeof fields);
+  bytes[24] = 2;
+  return bytes;
+}
+
+// A blocking client.
+class Caller {
+ public:
+  explicit Caller(int port, const char* from = "127.0.0.1")
+      : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    inet_pton(AF_INET, from, &address.sin_addr);
+    (void)bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  }
+  ~Caller() { close(fd_); }
+  Caller(Caller&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+  void Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n <= 0) {
+        return;
+      }
+      bytes.remove_prefix(static_cast<size_t>(n));
+    }
+  }
+  // Of a whole reply; 0 at the end of the connection.
+  size_t Receive() {
+    std::string head = Read(16);
+    if (head.empty()) {
+      return 0;
+    }
+    int32_t length;
+    memcpy(&length, head.data(), 4);
+    return Read(static_cast<size_t>(length) - 16).empty() ? 0 : static_cast<size_t>(length);
+  }
+  bool Answers(const std::string& message) {
+    Send(message);
+    return Receive() > 0;
+  }
+  int fd() const { return fd_; }
+
+ private:
+  std::string Read(size_t size) const {
+    std::string bytes(size, '\0');
+    size_t have = 0;
+    while (have < size) {
+      ssize_t n = recv(fd_, bytes.data() + have, size - have, 0);
+      if (n <= 0) {
+        return "";
+      }
+      have += static_cast<size_t>(n);
+    }
+    return bytes;
+  }
+  int fd_;
+};
+
+class LimitsTest : public ::testing::Test {
+ protected:
+  void Start(Options options = {}) {
+    options.port = 0;
+    options.limits = &limits_;
+    auto started = Server::Start(options, &handler_);
+    ASSERT_TRUE(started.ok()) << started.status().ToString();
+    server_ = *std::move(started);
+  }
+  int port() const { return server_->port(); }
+
+  request::NetworkLimits limits_;
+  Greeter handler_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(LimitsTest, StrangersSendSmallMessages) {
+  limits_.logins = true;
+  Start();
+  Caller stranger(port());
+  EXPECT_TRUE(stranger.Answers(Message("ping", 1, 16'000)));
+  EXPECT_FALSE(stranger.Answers(Message("ping", 1, 16'384)));
+  Caller user(port());
+  EXPECT_TRUE(user.Answers(Message("login", 1)));
+  EXPECT_TRUE(user.Answers(Message("ping", 1, 16 << 20)));
+}
+
+TEST_F(LimitsTest, WithoutLoginsNobodyIsAStranger) {
+  Start();
+  Caller client(port());
+  EXPECT_TRUE(client.Answers(Message("ping", 1, 1 << 20)));
+}
+
+TEST_F(LimitsTest, CompressedMessagesCountUncompressed) {
+  limits_.logins = true;
+  Start();
+  Caller stranger(port());
+  EXPECT_TRUE(stranger.Answers(Compressed(Message("ping", 1, 16'000))));
+  const std::string bomb = Compressed(Message("ping", 1, 10 << 20));
+  EXPECT_LT(bomb.size(), 16U << 10);
+  EXPECT_FALSE(stranger.Answers(bomb));
+  Caller user(port());
+  EXPECT_TRUE(user.Answers(Message("login", 1)));
+  EXPECT_TRUE(user.Answers(bomb));
+}
+
+TEST_F(LimitsTest, StrangersAreHeldToTheirTime) {
+  limits_.logins = true;
+  limits_.stranger_millis = 50;
+  Start();
+  Caller silent(port());
+  Caller half(port());
+  half.Send(Message("ping", 1).substr(0, 10));
+  Caller undecided(port());
+  EXPECT_TRUE(undecided.Answers(Message("begin", 1)));
+  Caller monitor(port());  // has greeted, and may wait
+  EXPECT_TRUE(monitor.Answers(Message("ping", 1)));
+  Caller user(port());
+  EXPECT_TRUE(user.Answers(Message("login", 1)));
+  EXPECT_EQ(silent.Receive(), 0U);
+  EXPECT_EQ(half.Receive(), 0U);
+  EXPECT_EQ(undecided.Receive(), 0U);
+  EXPECT_TRUE(monitor.Answers(Message("ping", 1)));
+  EXPECT_TRUE(user.Answers(Message("ping", 1)));
+}
+
+TEST_F(LimitsTest, IdleStrangersLeaveAtLast) {
+  limits_.logins = true;
+  limits_.stranger_idle_millis = 50;
+  Start();
+  Caller stranger(port());
+  Caller user(port());
+  EXPECT_TRUE(user.Answers(Message("login", 1)));
+  EXPECT_TRUE(stranger.Answers(Message("ping", 1)));
+  EXPECT_EQ(stranger.Receive(), 0U);
+  EXPECT_TRUE(user.Answers(Message("ping", 1)));
+}
+
+TEST_F(LimitsTest, HalfSentMessagesAndUnreadRepliesEnd) {
+  limits_.message_stall_millis = 50;
+  limits_.reply_stall_millis = 50;
+  Start();
+  Caller half(port());
+  half.Send(Message("ping", 1, 100'000).substr(0, 50'000));
+  Caller deaf(port());
+  deaf.Send(Message("large", 40 << 20));
+  EXPECT_EQ(half.Receive(), 0U);
+  // What had been sent comes first, then the end.
+  while (request::Network().connections > 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(deaf.Receive(), 0U);
+}
+
+TEST_F(LimitsTest, SlowClientsThatGetOnMayGoOn) {
+  limits_.message_stall_millis = 2'000;
+  Start();
+  Caller slow(port());
+  const std::string message = Message("ping", 1, 40'000);
+  for (size_t at = 0; at < message.size(); at += 10'000) {  // longer than the limit in all
+    slow.Send(std::string_view(message).substr(at, 10'000));
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  }
+  EXPECT_GT(slow.Receive(), 0U);
+}
+
+TEST_F(LimitsTest, OneAddressLeavesRoomForOthers) {
+  Options options;
+  options.max_connections = 5;
+  Start(options);
+  std::vector<Caller> same;
+  for (int i = 0; i < 4; ++i) {
+    same.emplace_back(port());
+    EXPECT_TRUE(same.back().Answers(Message("ping", 1)));
+  }
+  Caller fifth(port());
+  EXPECT_FALSE(fifth.Answers(Message("ping", 1)));
+  Caller other(port(), "127.0.0.2");
+  EXPECT_TRUE(other.Answers(Message("ping", 1)));
+  Caller sixth(port(), "127.0.0.3");
+  EXPECT_FALSE(sixth.Answers(Message("ping", 1)));
+}
+
+TEST_F(LimitsTest, TheLimitOfAnAddressCanBeSet) {
+  limits_.connections_per_address = 1;
+  Start();
+  Caller first(port());
+  EXPECT_TRUE(first.Answers(Message("ping", 1)));
+  Caller second(port());
+  EXPECT_FALSE(second.Answers(Message("ping", 1)));
+  limits_.connections_per_address = 2;
+  Caller third(port());
+  EXPECT_TRUE(third.Answers(Message("ping", 1)));
+}
+
+// Those who take their time give way, not the one that comes last.
+TEST_F(LimitsTest, TheSlowestGiveWay) {
+  Options options;
+  options.held_bytes = 32 << 20;
+  Start(options);
+  const std::string message = Message("ping", 1, 12 << 20);
+  std::vector<Caller> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.emplace_back(port());
+    slow.back().Send(std::string_view(message).substr(0, message.size() - 1));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  for (int i = 0; i < 6; ++i) {  // two at a time, with the slow ones more than there is room for
+    Caller one(port());
+    Caller two(port());
+    one.Send(std::string_view(message).substr(0, message.size() - 1));
+    two.Send(std::string_view(message).substr(0, message.size() - 1));
+    one.Send(std::string_view("\0", 1));
+    two.Send(std::string_view("\0", 1));
+    EXPECT_GT(one.Receive(), 0U);
+    EXPECT_GT(two.Receive(), 0U);
+  }
+  EXPECT_EQ(slow.front().Receive(), 0U);
+}
+
+TEST_F(LimitsTest, WithoutDescriptorsConnectionsAreRefusedAndTheServerGoesOn) {
+  Start();
+  Caller before(port());
+  EXPECT_TRUE(before.Answers(Message("ping", 1)));
+  // The client's descriptor first, then none is left for the server's.
+  std::vector<int> taken;
+  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  rlimit was{};
+  getrlimit(RLIMIT_NOFILE, &was);
+  rlimit low = was;
+  low.rlim_cur = 200;
+  setrlimit(RLIMIT_NOFILE, &low);
+  for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
+    taken.push_back(fd);
+  }
+  const int64_t rejected = request::Network().connections_rejected;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  char byte = 0;
+  EXPECT_LE(recv(client, &byte, 1, 0), 0);
+  while (request::Network().connections_rejected == rejected) {  // counted after it is closed
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(before.Answers(Message("ping", 1)));
+  for (int fd : taken) {
+    close(fd);
+  }
+  close(client);
+  setrlimit(RLIMIT_NOFILE, &was);
+  Caller after(port());
+  EXPECT_TRUE(after.Answers(Message("ping", 1)));
+}
+
+TEST(Admission, CountsByOrigin) {
+  request::NetworkLimits limits;
+  Admission admission(5, &limits);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(admission.Enter("a"), "");
+  }
+  EXPECT_NE(admission.Enter("a"), "");
+  EXPECT_EQ(admission.Enter(""), "");  // a unix socket
+  EXPECT_NE(admission.Enter("b"), "");
+  admission.Leave("");
+  admission.Leave("a");
+  EXPECT_EQ(admission.Enter("b"), "");
+  EXPECT_EQ(admission.Enter("a"), "");
+}
+
+TEST(Patience, AMessageHasToGetOn) {
+  request::NetworkLimits limits;
+  limits.message_stall_millis = 1000;
+  Patience patience;
+  patience.Wait({.turns = 1}, limits);
+  EXPECT_EQ(patience.deadline(), 0);
+  patience.Wait({.turns = 1, .received = 100}, limits);
+  const int64_t first = patience.deadline();
+  EXPECT_GT(first, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  patience.Wait({.turns = 1, .received = 200}, limits);
+  EXPECT_EQ(patience.deadline(), first) << "too little for progress";
+  patience.Wait({.turns = 1, .received = 2000}, limits);
+  EXPECT_GT(patience.deadline(), first);
+  const int64_t second = patience.deadline();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  patience.Wait({.turns = 2, .received = 100}, limits);
+  EXPECT_GT(patience.deadline(), second) << "another message";
+  limits.message_stall_millis = 0;
+  patience.Wait({.turns = 2, .received = 100}, limits);
+  EXPECT_EQ(patience.deadline(), 0);
+}
+
+TEST(Patience, AStrangersProgressBuysNoTime) {
+  request::NetworkLimits limits;
+  Patience patience;
+  patience.Wait({.stranger = true, .turns = 1, .received = 100}, limits);
+  const int64_t first = patience.deadline();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  patience.Wait({.stranger = true, .turns = 1, .received = 10'000}, limits);
+  EXPECT_EQ(patience.deadline(), first);
+  // Nor do other commands while it logs in.
+  patience.Wait({.stranger = true, .login = true, .turns = 2}, limits);
+  const int64_t login = patience.deadline();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  patience.Wait({.stranger = true, .login = true, .turns = 3}, limits);
+  EXPECT_EQ(patience.deadline(), login);
+  patience.Wait({.turns = 4}, limits);
+  EXPECT_EQ(patience.deadline(), 0);
+}
+
+TEST(HeldMemory, TheAddressThatHoldsMostGivesWay) {
+  HeldMemory memory(10 << 20);
+  std::vector<Holder> many(8);
+  for (Holder& holder : many) {
+    holder.origin = "many";
+    EXPECT_TRUE(memory.Note(holder, 1 << 20));
+  }
+  Holder other;
+  other.origin = "other";
+  EXPECT_TRUE(memory.Note(other, 2 << 20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(memory.Note(other, 3 << 20)) << "the others hold more";
+  EXPECT_LE(memory.bytes(), size_t{10} << 20);
+  for (Holder& holder : many) {
+    memory.Forget(holder);
+  }
+  EXPECT_TRUE(memory.Note(other, 1000));
+  EXPECT_EQ(memory.bytes(), 1000U);
+  EXPECT_FALSE(memory.Note(other, 11 << 20)) << "it alone is too large";
+  memory.Forget(other);
+  EXPECT_EQ(memory.bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace quire::server
