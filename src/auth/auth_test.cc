@@ -120,6 +120,21 @@ TEST(Scram, RefusesWrongProofs) {
   EXPECT_EQ(server.Verify("nonsense").status().code(), kBadValue);
 }
 
+TEST(Scram, AStandInLooksLikeACredential) {
+  for (Mechanism mechanism : {Mechanism::kScramSha1, Mechanism::kScramSha256}) {
+    auto real = MakeCredential(mechanism, "user", "pencil", false);
+    ASSERT_TRUE(real.ok());
+    Credential one = StandInCredential(mechanism, "secret", "user");
+    EXPECT_EQ(one.iterations, real->iterations);
+    EXPECT_EQ(one.salt.size(), real->salt.size());
+    EXPECT_EQ(one.stored_key.size(), real->stored_key.size());
+    EXPECT_EQ(one.server_key.size(), real->server_key.size());
+    EXPECT_EQ(StandInCredential(mechanism, "secret", "user").salt, one.salt);
+    EXPECT_NE(StandInCredential(mechanism, "secret", "other").salt, one.salt);
+    EXPECT_NE(StandInCredential(mechanism, "another secret", "user").salt, one.salt);
+  }
+}
+
 TEST(Scram, PreparesPasswords) {
   // A soft hyphen maps to nothing, so both are the same password: each server accepts the other's.
   EXPECT_TRUE(MakeCredential(Mechanism::kScramSha256, "u", "I\xc2\xadX", false).ok());

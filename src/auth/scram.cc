@@ -10,6 +10,7 @@
 #include <unicode/usprep.h>
 
 #include <array>
+#include <cstring>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -47,14 +48,6 @@ std::string Hash(const EVP_MD* hash, std::string_view text) {
   unsigned int size = 0;
   EVP_Digest(text.data(), text.size(), out.data(), &size, hash, nullptr);
   return {reinterpret_cast<const char*>(out.data()), size};
-}
-
-std::string RandomBytes(size_t count) {
-  std::string out(count, '\0');
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(count)) != 1) {
-    OPENSSL_die("no randomness", __FILE__, __LINE__);
-  }
-  return out;
 }
 
 std::string Hex(std::string_view bytes) {
@@ -170,6 +163,38 @@ Result<Credential> MakeCredential(Mechanism mechanism, std::string_view user,
                     reinterpret_cast<unsigned char*>(salted.data()));
   out.stored_key = Hash(family.hash(), Hmac(family.hash(), salted, "Client Key"));
   out.server_key = Hmac(family.hash(), salted, "Server Key");
+  return out;
+}
+
+std::string RandomBytes(size_t count) {
+  std::string out(count, '\0');
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(count)) != 1) {
+    OPENSSL_die("no randomness", __FILE__, __LINE__);
+  }
+  return out;
+}
+
+uint64_t KeyedHash(std::string_view secret, std::string_view text) {
+  uint64_t number = 0;
+  memcpy(&number, Hmac(EVP_sha256(), secret, text).data(), sizeof number);
+  return number;
+}
+
+Credential StandInCredential(Mechanism mechanism, std::string_view secret, std::string_view user) {
+  const Family& family = FamilyOf(mechanism);
+  auto part = [&](std::string_view name) {
+    std::string text(name);
+    text += family.name;
+    text += '\0';
+    text += user;
+    return Hmac(EVP_sha256(), secret, text);
+  };
+  const auto size = static_cast<size_t>(EVP_MD_get_size(family.hash()));
+  Credential out;
+  out.iterations = family.iterations;
+  out.salt = part("salt").substr(0, family.salt_bytes);
+  out.stored_key = part("stored").substr(0, size);
+  out.server_key = part("server").substr(0, size);
   return out;
 }
 

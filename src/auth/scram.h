@@ -3,6 +3,8 @@
 // SCRAM (RFC 5802, RFC 7677) as a server speaks it, with the passwords MongoDB derives.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +38,14 @@ std::optional<Credential> ReadCredential(bson::View document);
 
 // What stands for a user in the keys of its sessions: 32 bytes.
 std::string UserDigest(std::string_view user, std::string_view database);
+
+// What a login of a user that does not exist is answered with: the same whenever `secret` is the
+// same, in nothing different from a stored one, and no password fits.
+Credential StandInCredential(Mechanism mechanism, std::string_view secret, std::string_view user);
+
+std::string RandomBytes(size_t count);
+// Numbers that nobody without the secret can foresee.
+uint64_t KeyedHash(std::string_view secret, std::string_view text);
 
 std::string Base64(std::string_view bytes);
 std::optional<std::string> FromBase64(std::string_view text);
