@@ -63,6 +63,7 @@ void Engine::Background() {
     }
     const bool swollen = std::exchange(swollen_, false);
     lock.unlock();
+    CheckStorage();
     cursors_.Expire(std::chrono::milliseconds(cursor_timeout_millis.load()));
     cursors_.ReleaseSnapshots(options_.snapshot_idle);
     sessions_->Expire(options_.session_timeout);
@@ -93,6 +94,18 @@ std::unique_ptr<Bell::Listener> Engine::ListenToLog() {
     swollen_ = true;
     wake_.notify_all();
   });
+}
+
+void Engine::CheckStorage() {
+  const Status health = store_->Health();
+  if (writable.exchange(health.ok()) != health.ok()) {
+    if (health.ok()) {
+      log::Info("REPL", "Storage takes writes again; this node is a writable primary");
+    } else {
+      log::Error("REPL", "Storage takes no writes; this node is no writable primary",
+                 {{"error", health.message()}});
+    }
+  }
 }
 
 void Engine::TrimLog() {

@@ -87,6 +87,9 @@ class Engine {
 
   QuerySettings query_settings;
 
+  // False while storage takes no writes and cannot be recovered; kept up to date in the background.
+  std::atomic<bool> writable{true};
+
   std::atomic<bool> ttl_enabled{true};
   std::atomic<int64_t> transaction_lifetime_seconds{60};
   // How long a snapshot that was read can be read again.
@@ -96,6 +99,8 @@ class Engine {
 
   // Expires documents once, now. Used by the background job and by tests.
   void RunTtlPass();
+  // Lets storage recover, and notes whether it has.
+  void CheckStorage();
   // Brings the change log back within its bounds.
   void TrimLog();
   std::unique_ptr<Bell::Listener> ListenToLog();

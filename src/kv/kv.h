@@ -207,6 +207,9 @@ class Store {
   // Estimated bytes on disk of the range.
   virtual uint64_t ApproximateSize(const Range& range) = 0;
   virtual StoreStats Stats() = 0;
+  // Ok, or why the store takes no writes though the disk has room. It tries to recover by itself,
+  // with every write and with every call of this; to be called every second or so.
+  virtual Status Health() { return Status::Ok(); }
 };
 
 // The smallest key greater than every key with this prefix ("" when there is none).

@@ -143,6 +143,10 @@ class FaultStore final : public Store {
   }
   uint64_t ApproximateSize(const Range& range) override { return base_->ApproximateSize(range); }
   StoreStats Stats() override { return base_->Stats(); }
+  Status Health() override {
+    RETURN_IF_ERROR(plan_.Check(FaultPoint::kHealth));
+    return base_->Health();
+  }
 
  private:
   std::unique_ptr<Store> base_;

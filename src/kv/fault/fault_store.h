@@ -24,8 +24,9 @@ enum class FaultPoint {
   kCommit,  // Commit of a transaction that may write; the transaction is rolled back
   kLoad,    // each call of a SortedLoader
   kAdmin,   // DeleteRange, Sync, Compact
+  kHealth,  // Health
 };
-constexpr size_t kFaultPoints = 7;
+constexpr size_t kFaultPoints = 8;
 
 // Which calls fail and how. Safe for concurrent use. The default plan fails nothing.
 class FaultPlan {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <system_error>
 
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "base/try.h"
 
 namespace quire::kv {
@@ -24,6 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kHeader = "quire data folder\nformat ";
+constexpr std::string_view kFilled = "\nfilled\n";
+constexpr mode_t kFolderMode = 0700;
+constexpr mode_t kFileMode = 0600;
 
 Status IoError(const std::string& what, int error) {
   int code = error == ENOSPC || error == EDQUOT ? kOutOfDiskSpace : kInternalError;
@@ -55,18 +60,25 @@ Status CheckUnclaimed(const std::string& path) {
   std::error_code error;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
     std::string name = it->path().filename().string();
-    if (!IsHarmless(name)) {
+    // The first thing that is made; see Open.
+    std::error_code unreadable;
+    const bool begun = name == "data" && fs::is_empty(it->path(), unreadable);
+    if (!IsHarmless(name) && !begun) {
       return Foreign(path, name);
     }
   }
   return error ? IoError("Cannot read the data folder " + path, error.value()) : Status::Ok();
 }
 
-Status CheckVersion(const std::string& path) {
+std::string ReadQuireFile(const std::string& path) {
   std::ifstream in(path + "/QUIRE");
   std::stringstream text;
   text << in.rdbuf();
-  std::string content = text.str();
+  return text.str();
+}
+
+Status CheckVersion(const std::string& path) {
+  std::string content = ReadQuireFile(path);
   int version = 0;
   if (content.starts_with(kHeader)) {
     const char* digits = content.data() + kHeader.size();
@@ -92,17 +104,29 @@ Status CheckVersion(const std::string& path) {
   return Status::Ok();
 }
 
-// A database that lost its root file must not be taken for a new one, which would delete the rest.
-Status CheckComplete(const std::string& path) {
+Status Lost(const std::string& path, const std::string& what) {
+  return Status(kDataCorruptionDetected, "The data folder " + path + " is damaged: " + what +
+                                             " is missing. Bring it back, or choose another "
+                                             "folder to begin with an empty database");
+}
+
+// A database that lost its files, or its root file, must not be taken for a new one, which would
+// delete the rest.
+Status CheckComplete(const std::string& path, bool ours, bool filled) {
   std::error_code error;
   if (fs::exists(path + "/data/CURRENT", error)) {
     return Status::Ok();
   }
+  if (ours && !fs::exists(path + "/data", error)) {
+    return Lost(path, "the folder data");
+  }
+  if (filled) {
+    return Lost(path, "the file data/CURRENT");
+  }
   for (fs::directory_iterator it(path + "/data", error), end; !error && it != end;
        it.increment(error)) {
     if (it->path().extension() == ".sst" || it->path().extension() == ".log") {
-      return Status(kDataCorruptionDetected,
-                    "The data folder " + path + " is damaged: the file data/CURRENT is missing");
+      return Lost(path, "the file data/CURRENT");
     }
   }
   return Status::Ok();
@@ -116,11 +140,12 @@ void SyncFolder(const std::string& path) {
   }
 }
 
-Status WriteVersion(const std::string& path) {
+Status WriteQuireFile(const std::string& path, bool filled) {
   const std::string name = path + "/QUIRE";
   const std::string draft = path + "/.QUIRE.new";
-  const std::string text = std::string(kHeader) + std::to_string(kFormatVersion) + "\n";
-  int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const std::string text = std::string(kHeader) + std::to_string(kFormatVersion) +
+                           std::string(filled ? kFilled : kFilled.substr(0, 1));
+  int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode);
   if (fd < 0) {
     return IoError("Cannot write " + draft, errno);
   }
@@ -147,7 +172,7 @@ std::string ReadSmall(int fd) {
 
 Result<int> Lock(const std::string& path) {
   const std::string name = path + "/quire.lock";
-  int fd = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  int fd = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode);
   if (fd < 0) {
     return IoError("Cannot open " + name, errno);
   }
@@ -172,13 +197,45 @@ Result<int> Lock(const std::string& path) {
   return fd;
 }
 
+// A new folder is the owner's alone and survives power loss.
 Status MakeFolder(const std::string& path) {
-  std::error_code error;
-  fs::create_directory(path, error);
-  if (error) {
-    return IoError("Cannot create the data folder " + path, error.value());
+  if (mkdir(path.c_str(), kFolderMode) != 0) {
+    std::error_code error;
+    return errno == EEXIST && fs::is_directory(path, error)
+               ? Status::Ok()
+               : IoError("Cannot create the data folder " + path, errno);
   }
+  SyncFolder(path + "/..");
   return Status::Ok();
+}
+
+// Takes from others what they may do with a file or folder. What is not this user's stays.
+void Close(const std::string& path, mode_t mode) {
+  struct stat now {};
+  if (lstat(path.c_str(), &now) != 0 || S_ISLNK(now.st_mode) || now.st_uid != geteuid() ||
+      (now.st_mode & (S_IRWXG | S_IRWXO)) == 0) {
+    return;
+  }
+  if (chmod(path.c_str(), mode) == 0) {
+    log::Info("STORAGE", "Closed to other users", {{"path", path}});
+  }
+}
+
+// Those an older version made, or somebody copied.
+void CloseToOthers(const std::string& path) {
+  for (const char* folder : {"", "/data", "/load"}) {
+    Close(path + folder, kFolderMode);
+  }
+  for (const char* file : {"/QUIRE", "/quire.lock"}) {
+    Close(path + file, kFileMode);
+  }
+  std::error_code error;
+  for (fs::directory_iterator it(path + "/data", error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_regular_file(error)) {
+      (void)chmod(it->path().c_str(), kFileMode);
+    }
+  }
 }
 
 }  // namespace
@@ -188,23 +245,35 @@ Result<DataFolder> DataFolder::Open(const std::string& path) {
   std::error_code error;
   const bool ours = fs::exists(path + "/QUIRE", error);
   RETURN_IF_ERROR(ours ? CheckVersion(path) : CheckUnclaimed(path));
-  RETURN_IF_ERROR(CheckComplete(path));
-
   DataFolder folder;
   folder.path_ = path;
+  folder.filled_ = ours && ReadQuireFile(path).ends_with(kFilled);
+  RETURN_IF_ERROR(CheckComplete(path, ours, folder.filled_));
+
   ASSIGN_OR_RETURN(folder.lock_, Lock(path));
+  RETURN_IF_ERROR(MakeFolder(folder.data()));
   if (!fs::exists(path + "/QUIRE", error)) {
-    RETURN_IF_ERROR(WriteVersion(path));
+    RETURN_IF_ERROR(WriteQuireFile(path, false));
   }
   fs::remove_all(folder.load(), error);
   RETURN_IF_ERROR(MakeFolder(folder.load()));
-  RETURN_IF_ERROR(MakeFolder(folder.data()));
+  CloseToOthers(path);
   return folder;
+}
+
+Status DataFolder::MarkFilled() {
+  if (filled_) {
+    return Status::Ok();
+  }
+  RETURN_IF_ERROR(WriteQuireFile(path_, true));
+  filled_ = true;
+  return Status::Ok();
 }
 
 DataFolder& DataFolder::operator=(DataFolder&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(lock_, other.lock_);
+  std::swap(filled_, other.filled_);
   return *this;
 }
 

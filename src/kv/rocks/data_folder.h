@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The data folder of a store on disk and its three own files:
-//   QUIRE       text: "quire data folder\nformat <number>\n", written before anything else
+//   QUIRE       text: "quire data folder\nformat <number>\n", and "filled\n" once there is a
+//               database: from then on a folder without one has lost it
 //   quire.lock  locked while a store has the folder open; holds the process id as text
 //   data/       the database's files;  load/  files being loaded, emptied at start
+// Nobody but the owner may read them.
 #pragma once
 
 #include <string>
@@ -21,6 +23,8 @@ class DataFolder {
  public:
   // Checks, creates what is missing, and locks. Errors as OpenRocks.
   static Result<DataFolder> Open(const std::string& path);
+  // The database is there.
+  Status MarkFilled();
 
   DataFolder() = default;
   DataFolder(DataFolder&& other) noexcept { *this = std::move(other); }
@@ -33,6 +37,7 @@ class DataFolder {
  private:
   std::string path_;
   int lock_ = -1;
+  bool filled_ = false;
 };
 
 }  // namespace quire::kv

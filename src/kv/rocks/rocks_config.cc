@@ -83,6 +83,7 @@ void SetLog(rocksdb::Options& options) {
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   options.track_and_verify_wals_in_manifest = true;
   options.manual_wal_flush = false;
+  options.max_bgerror_resume_count = 0;  // as above, for errors that pass
   options.max_total_wal_size = 4 * options.write_buffer_size;
   options.listeners.push_back(std::make_shared<NoRecoveryOfTheLog>());
   // With few cores a waiting writer that yields takes the time of the one it waits for.

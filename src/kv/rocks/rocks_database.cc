@@ -3,13 +3,17 @@
 
 #include <rocksdb/transaction_log.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <utility>
 
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "base/try.h"
 #include "kv/rocks/crc32c.h"
 #include "kv/rocks/log_file_system.h"
+#include "kv/rocks/passing_errors.h"
 #include "kv/rocks/rocks_config.h"
 #include "kv/rocks/rocks_status.h"
 
@@ -70,14 +74,19 @@ Status RocksDatabase::Start(const RocksOptions& options) {
   options_ = config.options;
   if (!ephemeral_) {
     rocksdb::Env* disk = options.env != nullptr ? options.env : rocksdb::Env::Default();
-    log_env_ = rocksdb::NewCompositeEnv(std::make_shared<LogFileSystem>(disk->GetFileSystem()));
+    log_env_ = rocksdb::NewCompositeEnv(
+        std::make_shared<LogFileSystem>(std::make_shared<PassingErrors>(disk->GetFileSystem())));
     options_.env = log_env_.get();
+  }
+  if (options.max_open_files > 0) {
+    options_.max_open_files = options.max_open_files;
   }
   cache_ = config.cache;
   values_ = std::make_unique<ValueCache>(config.value_cache_bytes);
   Status opened = OpenSections(options);
   if (opened.ok() && !ephemeral_) {
     budget_.Watch(db_.get(), data_folder_);
+    opened = folder_.MarkFilled();
   }
   return opened.WithPrefix("Cannot open the data folder " + options.path + ": ");
 }
@@ -115,9 +124,8 @@ rocksdb::Status RocksDatabase::Guarded(Action write) {
   if (log_.load(std::memory_order_acquire) == Log::kWhole) {
     [[maybe_unused]] UnseenByThreadSanitizer unseen;
     status = write();
-    if (status.IsIOError() || status.IsIncomplete()) {
-      const bool space = status.IsNoSpace() || status.IsIncomplete();
-      log_.store(space ? Log::kWithoutSpace : Log::kFailed, std::memory_order_release);
+    if (status.IsIOError() || status.IsIncomplete() || status.IsCorruption()) {
+      Break(status);
     }
   } else {
     status = Refusal();
@@ -126,10 +134,32 @@ rocksdb::Status RocksDatabase::Guarded(Action write) {
   return status;
 }
 
-rocksdb::Status RocksDatabase::Refusal() const {
-  return log_.load() == Log::kFailed
-             ? rocksdb::Status::IOError("An earlier write to the log failed")
-             : rocksdb::Status::NoSpace("The log waits for space");
+void RocksDatabase::Break(const rocksdb::Status& error) {
+  const bool space = error.IsNoSpace() || error.IsIncomplete();
+  std::lock_guard lock(error_mutex_);
+  if (log_.load() == Log::kWhole) {
+    error_ = error;
+    broken_log_ = LogNumber();
+    repair_pause_ = kFirstPause;
+    log::Error("STORAGE", "A write failed; no others are taken until storage has recovered",
+               {{"error", error.ToString()}});
+  }
+  log_.store(space ? Log::kWithoutSpace : Log::kFailed, std::memory_order_release);
+}
+
+rocksdb::Status RocksDatabase::Refusal() {
+  if (log_.load() != Log::kFailed) {
+    return rocksdb::Status::NoSpace("The log waits for space");
+  }
+  std::lock_guard lock(error_mutex_);
+  return error_;
+}
+
+Status RocksDatabase::Health() {
+  if (log_.load(std::memory_order_acquire) != Log::kWhole) {
+    (void)Repair();
+  }
+  return log_.load() == Log::kFailed ? FromRocks(Refusal()) : Status::Ok();
 }
 
 Status RocksDatabase::Write(rocksdb::WriteBatch* batch, Durability durability, Purpose purpose) {
@@ -162,12 +192,17 @@ bool RocksDatabase::Repair() {
   int64_t now =
       std::chrono::duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
   int64_t next = next_repair_.load();
-  if (now < next || !next_repair_.compare_exchange_strong(next, now + 1000) ||
+  if (now < next || !next_repair_.compare_exchange_strong(next, now + repair_pause_.load()) ||
       !budget_.Admit(0, Purpose::kKeep).ok()) {
     return false;
   }
   writers_.Close();
-  const bool repaired = log_.load() == Log::kWhole || ReplaceLog().ok();
+  bool repaired = log_.load() == Log::kWhole;
+  if (!repaired) {
+    const rocksdb::Status status = ReplaceLog();
+    NoteRepair(status);
+    repaired = status.ok();
+  }
   if (repaired) {
     log_.store(Log::kWhole, std::memory_order_release);
   }
@@ -175,13 +210,29 @@ bool RocksDatabase::Repair() {
   return repaired;
 }
 
+void RocksDatabase::NoteRepair(const rocksdb::Status& status) {
+  std::lock_guard lock(error_mutex_);
+  if (status.ok()) {
+    gave_up_ = false;
+    log::Info("STORAGE", "Storage has recovered; writes are taken again");
+    return;
+  }
+  if (log_.load() == Log::kFailed) {
+    repair_pause_ = std::min(2 * repair_pause_.load(), kLongestPause);
+  }
+  const bool hopeless = status.severity() > rocksdb::Status::Severity::kHardError;
+  if (hopeless && !std::exchange(gave_up_, true)) {
+    log::Error("STORAGE", "Storage cannot recover by itself; writes need a new start of the server",
+               {{"error", status.ToString()}});
+  }
+}
+
 // RocksDB 7.8 leaves its error state by a flush, and starts a new log with it only when there is
 // something to flush; a later write to the old log would end the process. So the log's number is
 // compared, and if need be something is put into the write buffer, past the log, and flushed.
 rocksdb::Status RocksDatabase::ReplaceLog() {
-  const uint64_t broken_log = LogNumber();
   rocksdb::Status status = db_->Resume();
-  if (status.ok() && LogNumber() == broken_log) {
+  if (status.ok() && LogNumber() == broken_log_) {
     rocksdb::WriteOptions past_log;
     past_log.disableWAL = true;
     constexpr std::string_view kNoKey("\0", 1);
@@ -190,7 +241,10 @@ rocksdb::Status RocksDatabase::ReplaceLog() {
       status = db_->Resume();
     }
   }
-  if (status.ok() && LogNumber() == broken_log) {
+  if (status.ok() && LogNumber() == broken_log_) {  // there was no error state to leave
+    status = db_->Flush({}, sections_.all());
+  }
+  if (status.ok() && LogNumber() == broken_log_) {
     return rocksdb::Status::IOError("the log was not replaced");
   }
   return status;

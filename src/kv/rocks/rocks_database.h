@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ class RocksDatabase {
   ValueCache& values() { return *values_; }
   const std::string& data_folder() const { return data_folder_; }
 
+  // See Store::Health.
+  Status Health();
   // Applies the batch atomically. OutOfDiskSpace without touching RocksDB while the disk is full or
   // the log is broken; a broken log is replaced once there is space.
   Status Write(rocksdb::WriteBatch* batch, Durability durability, Purpose purpose);
@@ -64,14 +67,20 @@ class RocksDatabase {
   Status OpenSections(const RocksOptions& options);
   // What RocksDB may be asked to write to. Only a whole log is written to.
   enum class Log { kWhole, kWithoutSpace, kFailed };
+  // Between attempts to replace a broken log.
+  static constexpr int64_t kFirstPause = 1000;
+  static constexpr int64_t kLongestPause = 10'000;
 
   // Runs `write` unless the log is broken; an I/O error of it breaks the log. Whether RocksDB lost
   // its log or only a flush failed cannot be seen from outside: both count as broken.
   template <typename Action>
   rocksdb::Status Guarded(Action write);
-  rocksdb::Status Refusal() const;
-  // Tries, at most once a second, to replace the broken log; false while it is broken.
+  void Break(const rocksdb::Status& error);
+  rocksdb::Status Refusal();
+  // Tries, at most once a second and less often the longer it lasts, to replace the broken log;
+  // false while it is broken.
   bool Repair();
+  void NoteRepair(const rocksdb::Status& status);
   rocksdb::Status ReplaceLog();
   uint64_t LogNumber() const;
 
@@ -91,7 +100,12 @@ class RocksDatabase {
   DiskBudget budget_;
   SharedGate writers_;  // closed while the log is replaced
   std::atomic<Log> log_{Log::kWhole};
+  std::atomic<uint64_t> broken_log_{0};  // its number
   std::atomic<int64_t> next_repair_{0};
+  std::atomic<int64_t> repair_pause_{kFirstPause};
+  std::mutex error_mutex_;
+  rocksdb::Status error_;  // that broke the log; protected by error_mutex_
+  bool gave_up_ = false;   // was logged; protected by error_mutex_
   std::atomic<uint64_t> load_files_{0};
 };
 

@@ -31,6 +31,7 @@ class RocksStore final : public Store {
   Status Compact(const Range& range) override;
   uint64_t ApproximateSize(const Range& range) override;
   StoreStats Stats() override;
+  Status Health() override { return database_->Health(); }
 
  private:
   std::unique_ptr<RocksDatabase> database_;

@@ -27,6 +27,8 @@ struct RocksOptions {
   // In the order of their keys, the first beginning with the empty one, the last being the largest;
   // none: a single section. For a folder the same whenever it is opened.
   std::vector<Section> sections = {};
+  // Most files the store has open at once; 0: no limit.
+  int max_open_files = 0;
   // The file system to use instead of the machine's (tests); outlives the store.
   rocksdb::Env* env = nullptr;
 };

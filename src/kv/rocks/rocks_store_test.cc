@@ -67,8 +67,63 @@ TEST(RocksStore, MakesTheFolderAndItsVersionFile) {
   const std::string path = parent.path() + "/new";
   auto store = OpenAt(path);
   ASSERT_TRUE(store.ok()) << store.status().ToString();
-  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 3\n");
+  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 3\nfilled\n");
   EXPECT_EQ(ReadFile(path + "/quire.lock"), std::to_string(getpid()) + "\n");
+}
+
+TEST(RocksStore, NobodyElseMayReadTheFolder) {
+  TempFolder parent;
+  const std::string path = parent.path() + "/new";
+  ASSERT_TRUE(OpenAt(path).ok());
+  auto mode = [](const std::string& name) {
+    return static_cast<unsigned>(fs::status(name).permissions());
+  };
+  for (const char* folder : {"", "/data", "/load"}) {
+    EXPECT_EQ(mode(path + folder), 0700U) << folder;
+    fs::permissions(path + folder, fs::perms(0755));  // as an older version left it
+  }
+  for (const char* file : {"/QUIRE", "/quire.lock"}) {
+    EXPECT_EQ(mode(path + file), 0600U) << file;
+    fs::permissions(path + file, fs::perms(0644));
+  }
+  ASSERT_TRUE(OpenAt(path).ok());
+  for (const char* folder : {"", "/data", "/load"}) {
+    EXPECT_EQ(mode(path + folder), 0700U) << folder;
+  }
+  for (const char* file : {"/QUIRE", "/quire.lock"}) {
+    EXPECT_EQ(mode(path + file), 0600U) << file;
+  }
+}
+
+TEST(RocksStore, AFolderThatLostItsDataIsRefused) {
+  for (bool all : {true, false}) {
+    TempFolder folder;
+    PutOne(**OpenAt(folder.path()), "a", "1");
+    if (all) {
+      fs::remove_all(folder.path() + "/data");
+    } else {
+      for (const auto& file : fs::directory_iterator(folder.path() + "/data")) {
+        fs::remove_all(file);
+      }
+    }
+    auto before = Content(folder.path());
+    auto store = OpenAt(folder.path());
+    ASSERT_FALSE(store.ok());
+    EXPECT_EQ(store.status().code(), kDataCorruptionDetected);
+    EXPECT_NE(store.status().message().find("is missing"), std::string::npos);
+    EXPECT_EQ(Content(folder.path()), before);
+  }
+}
+
+TEST(RocksStore, AFolderWhoseMakingWasCutOffIsMade) {
+  for (bool named : {false, true}) {
+    TempFolder folder;
+    fs::create_directory(folder.path() + "/data");
+    if (named) {
+      WriteFile(folder.path() + "/QUIRE", "quire data folder\nformat 3\n");
+    }
+    EXPECT_TRUE(OpenAt(folder.path()).ok());
+  }
 }
 
 TEST(RocksStore, AMissingParentIsAClearError) {
