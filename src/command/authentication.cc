@@ -3,6 +3,7 @@
 // Logging in and out: SCRAM conversations over saslStart and saslContinue.
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "base/error_codes.h"
 #include "base/log.h"
@@ -19,9 +20,11 @@ constexpr int32_t kConversation = 1;
 
 // A login under way.
 struct Conversation : request::Attachment {
-  explicit Conversation(auth::Mechanism mechanism) : scram(mechanism) {}
+  explicit Conversation(auth::Mechanism m) : mechanism(m), scram(m) {}
+  const auth::Mechanism mechanism;
   auth::ScramServer scram;
   std::string database;
+  bool known = true;  // the user exists and can log in so
   bool skip_empty_exchange = false;
   bool proven = false;  // only the empty last exchange is missing
 };
@@ -51,8 +54,33 @@ constexpr auto kContinueRows = std::to_array<request::FieldRow<S>>(
     {request::Field<&S::conversation>("conversationId", request::Need::kRequired),
      request::Field<&S::payload>("payload", request::Need::kRequired)});
 
-// The bytes of a payload: binary, or base64 in a string.
+std::string UserId(const Conversation& conversation) {
+  return conversation.database + "." + conversation.scram.user();
+}
+
+std::chrono::milliseconds Now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now().time_since_epoch());
+}
+
+void LogFailure(Invocation& i, const Conversation& conversation, std::string_view why) {
+  log::Info("ACCESS", "Authentication failed",
+            {{"user", UserId(conversation)},
+             {"mechanism", auth::MechanismName(conversation.mechanism)},
+             {"remote", i.call.client.remote()},
+             {"reason", why}});
+}
+
+// The bytes of a payload: binary, or base64 in a string. They may be kept until the login ends, so
+// there are not many.
 Result<std::string> PayloadOf(std::string_view command, const bson::Value& payload) {
+  constexpr size_t kMaxPayload = 8 << 10;
+  const size_t size = payload.type() == bson::Type::kBinary ? payload.AsBinary().size()
+                      : payload.is_string()                 ? payload.AsString().size() / 4 * 3
+                                                            : 0;
+  if (size > kMaxPayload) {
+    return Failed();
+  }
   if (payload.type() == bson::Type::kBinary) {
     return std::string(payload.AsBinary());
   }
@@ -95,17 +123,21 @@ Status Start(Invocation& i, const SaslRequest& asked, std::string_view database,
   if (!conversation->scram.ReadFirst(payload).ok()) {
     return Failed();
   }
-  std::string id = conversation->database + "." + conversation->scram.user();
+  const std::string id = UserId(*conversation);
   ASSIGN_OR_RETURN(std::optional<bson::Document> user,
                    LoadOwn(i.engine, kUsers, bson::Value(std::string_view(id))));
   std::optional<auth::Credential> credential;
   if (user) {
     credential = CredentialOf(user->view(), *mechanism);
   }
-  if (!credential) {
-    log::Info("ACCESS", "Authentication failed",
-              {{"user", id}, {"mechanism", asked.mechanism}, {"remote", i.call.client.remote()}});
+  if (!credential && !i.commands.info().access_control) {
+    LogFailure(i, *conversation, "no such user, or not by this mechanism");
     return Failed();
+  }
+  if (!credential) {
+    // Goes on as with a wrong password, so that nobody learns who exists.
+    conversation->known = false;
+    credential = i.commands.login_guard().StandIn(*mechanism, id);
   }
   std::string challenge = conversation->scram.Challenge(*std::move(credential));
   AppendStep(reply, false, challenge, asked.payload.is_string());
@@ -117,7 +149,13 @@ Status RunSaslStart(Invocation& i) {
   SaslRequest asked;
   RETURN_IF_ERROR(
       request::ReadFields<SaslRequest>("saslStart", i.body(), true, kStartRows, &asked));
-  return Start(i, asked, i.database(), &i.reply());
+  RETURN_IF_ERROR(Start(i, asked, i.database(), &i.reply()));
+  auto conversation = std::static_pointer_cast<Conversation>(i.call.client.login_under_way);
+  LoginGuard& guard = i.commands.login_guard();
+  i.call.outcome.delay =
+      guard.failed().Begin(i.call.client.origin(), UserId(*conversation), Now(),
+                           std::chrono::milliseconds(guard.most_delay_millis.load()));
+  return Status::Ok();
 }
 
 Status FinishLogin(Invocation& i, const Conversation& conversation) {
@@ -126,9 +164,10 @@ Status FinishLogin(Invocation& i, const Conversation& conversation) {
   if (login == nullptr) {
     return Failed();
   }
+  RETURN_IF_ERROR(TakeLogin(i, login));
   log::Info("ACCESS", "Authentication succeeded",
             {{"user", login->user}, {"db", login->database}, {"remote", i.call.client.remote()}});
-  SetLogin(i.call.client, std::move(login));
+  i.commands.login_guard().failed().Succeeded(i.call.client.origin(), UserId(conversation));
   i.call.client.login_under_way = nullptr;
   return Status::Ok();
 }
@@ -154,8 +193,9 @@ Status RunSaslContinue(Invocation& i) {
   auto signature = conversation->scram.Verify(payload);
   if (!signature.ok()) {
     i.call.client.login_under_way = nullptr;
-    log::Info("ACCESS", "Authentication failed",
-              {{"user", conversation->scram.user()}, {"remote", i.call.client.remote()}});
+    LogFailure(i, *conversation,
+               conversation->known ? "wrong password" : "no such user, or not by this mechanism");
+    i.commands.login_guard().failed().Failed(i.call.client.origin(), UserId(*conversation), Now());
     return signature.status();
   }
   conversation->proven = true;
@@ -164,6 +204,18 @@ Status RunSaslContinue(Invocation& i) {
   }
   AppendStep(&i.reply(), conversation->skip_empty_exchange, *signature, as_text);
   return Status::Ok();
+}
+
+// Drops a login that was begun with hello when it has to wait.
+bool SlowedDown(Invocation& i) {
+  auto conversation = std::static_pointer_cast<Conversation>(i.call.client.login_under_way);
+  LoginGuard& guard = i.commands.login_guard();
+  const bool slow = guard.most_delay_millis.load() > 0 &&
+                    guard.failed().Slows(i.call.client.origin(), UserId(*conversation), Now());
+  if (slow) {
+    i.call.client.login_under_way = nullptr;
+  }
+  return slow;
 }
 
 Status RunLogout(Invocation& i) {
@@ -192,7 +244,9 @@ void StartSpeculatively(Invocation& i, bson::View request) {
     return;
   }
   bson::Builder step;
-  if (Start(i, asked, asked.database.empty() ? "admin" : asked.database, &step).ok()) {
+  // After failed logins the client is left to ask for itself, and to wait.
+  if (Start(i, asked, asked.database.empty() ? "admin" : asked.database, &step).ok() &&
+      !SlowedDown(i)) {
     bson::Document document = step.Finish();
     i.reply().Append("speculativeAuthenticate", document);
   }

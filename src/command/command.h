@@ -15,6 +15,7 @@
 #include "command/cluster.h"
 #include "command/default_concern.h"
 #include "command/fail_point.h"
+#include "command/login_guard.h"
 #include "command/profiler.h"
 #include "command/top.h"
 #include "command/write_gate.h"
@@ -90,6 +91,7 @@ class Commands : public request::Dispatcher {
   Profiler& profiler() { return profiler_; }
   TopTable& top() { return top_; }
   FailPoints& fail_points() { return fail_points_; }
+  LoginGuard& login_guard() { return login_guard_; }
   // Changes with every change of users or roles: logins read before are out of date.
   std::atomic<uint64_t> accounts_version{1};
   // The parameter automationServiceDescriptor, which hello shows.
@@ -121,6 +123,7 @@ class Commands : public request::Dispatcher {
   Profiler profiler_;
   TopTable top_;
   FailPoints fail_points_;
+  LoginGuard login_guard_;
   std::mutex mutex_;
   std::string automation_descriptor_;  // protected by mutex_
 };

@@ -235,7 +235,8 @@ Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Ro
       engine_(*engine),
       info_(std::move(info)),
       rows_(std::move(rows)),
-      tallies_(std::make_unique<Tally[]>(rows_.size())) {
+      tallies_(std::make_unique<Tally[]>(rows_.size())),
+      login_guard_(engine_, info_.access_control) {
   cluster_.Load(engine_);
   LoadQuerySettings(engine_);
   default_concerns_.Load(engine_);
@@ -327,7 +328,13 @@ Status Commands::Execute(size_t index, request::Call& call) {
   std::shared_ptr<engine::Session> session;
   std::unique_lock<std::mutex> lock;
   std::vector<int32_t> statement_ids;
-  if (!generic.lsid.empty()) {
+  // Before a login there are no sessions: what names one is run without it.
+  const bool stranger = info_.access_control && call.client.login == nullptr;
+  if (stranger && generic.txn_number) {
+    return {kUnauthorized,
+            "Command " + std::string(call.command.name) + " requires authentication"};
+  }
+  if (!generic.lsid.empty() && !stranger) {
     ASSIGN_OR_RETURN(session, engine_.sessions().Get(generic.lsid));
     operation.session = session.get();
   }

@@ -2,6 +2,7 @@
 //
 // hello and its older name isMaster: who this server is, and what it agrees to on a connection.
 #include <algorithm>
+#include <chrono>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -20,6 +21,7 @@ constexpr int32_t kMaxMessageBytes = 48'000'000;
 constexpr int32_t kMaxBatch = 100'000;
 constexpr size_t kMaxAppName = 128;
 constexpr size_t kMaxMetadata = 512;
+constexpr std::chrono::milliseconds kLongestAwait = std::chrono::hours(1);
 // One member never changes: the topology's version stays at its first primary.
 constexpr int64_t kTopologyCounter = 6;
 
@@ -93,12 +95,14 @@ Status AppendMechanisms(Invocation& i) {
     return {kBadValue, "UserName must contain a '.' separated database.user pair"};
   }
   ASSIGN_OR_RETURN(std::optional<bson::Document> stored, LoadOwn(i.engine, kUsers, user));
-  if (!stored) {
+  // Who does not exist is answered like who does, where that is nobody's business.
+  const bool stand_in = !stored && i.commands.info().access_control;
+  if (!stored && !stand_in) {
     return Status::Ok();
   }
   i.reply().BeginArray("saslSupportedMechs");
   for (auth::Mechanism mechanism : {auth::Mechanism::kScramSha1, auth::Mechanism::kScramSha256}) {
-    if (CredentialOf(stored->view(), mechanism)) {
+    if (stand_in || CredentialOf(stored->view(), mechanism)) {
       i.reply().Push(auth::MechanismName(mechanism));
     }
   }
@@ -141,7 +145,7 @@ Status ReadAwait(Invocation& i) {
                        std::to_string(kTopologyCounter)};
   }
   if (same && *counter == kTopologyCounter) {
-    i.call.outcome.delay = std::chrono::milliseconds(*millis);
+    i.call.outcome.delay = std::min(std::chrono::milliseconds(*millis), kLongestAwait);
   }
   return Status::Ok();
 }
@@ -175,9 +179,13 @@ void AppendCompression(Invocation& i) {
   agreed.clear();
   const auto& known = i.commands.info().compressors;
   for (const bson::Element& e : offered.AsArray()) {
-    if (e.type() == bson::Type::kString &&
-        std::find(known.begin(), known.end(), e.value().AsString()) != known.end()) {
-      agreed.emplace_back(e.value().AsString());
+    if (e.type() != bson::Type::kString) {
+      continue;
+    }
+    const std::string_view name = e.value().AsString();
+    if (std::find(known.begin(), known.end(), name) != known.end() &&
+        std::find(agreed.begin(), agreed.end(), name) == agreed.end()) {
+      agreed.emplace_back(name);
     }
   }
   if (!agreed.empty()) {
@@ -206,13 +214,18 @@ void AppendMember(Invocation& i, std::string_view primary_field) {
       .Push(me)
       .End()
       .Append("setName", i.commands.info().set_name)
-      .Append("setVersion", 1)
-      .Append(primary_field, true)
-      .Append("secondary", false)
-      .Append("primary", me)
-      .Append("me", me)
-      .Append("electionId", ElectionId())
-      .BeginDocument("lastWrite");
+      .Append("setVersion", 1);
+  // Without storage to write to it can still be read.
+  const bool writable = i.engine.writable.load();
+  i.reply().Append(primary_field, writable).Append("secondary", !writable);
+  if (writable) {
+    i.reply().Append("primary", me);
+  }
+  i.reply().Append("me", me);
+  if (writable) {
+    i.reply().Append("electionId", ElectionId());
+  }
+  i.reply().BeginDocument("lastWrite");
   AppendOpTime(i.reply(), "opTime", time);
   i.reply().Append("lastWriteDate", date);
   AppendOpTime(i.reply(), "majorityOpTime", time);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "base/try.h"
 #include "bson/repeated.h"
 #include "command/own_documents.h"
@@ -105,6 +106,9 @@ std::shared_ptr<const Login> CurrentLogin(Invocation& i) {
   }
   auto fresh = LoadLogin(i.commands, login->user, login->database);
   const bool same = fresh.ok() && *fresh != nullptr && (*fresh)->user_id == login->user_id;
+  if (same) {
+    (*fresh)->place = login->place;
+  }
   SetLogin(i.call.client, same ? *fresh : nullptr);
   return std::static_pointer_cast<Login>(i.call.client.login);
 }
@@ -118,6 +122,21 @@ void SetLogin(request::Client& client, std::shared_ptr<Login> login) {
         login->user, login->database, auth::UserDigest(login->user, login->database)});
   }
   client.login = std::move(login);
+}
+
+Status TakeLogin(Invocation& i, std::shared_ptr<Login> login) {
+  auto before = std::static_pointer_cast<Login>(i.call.client.login);
+  const bool same = before != nullptr && before->user == login->user &&
+                    before->database == login->database && before->place != nullptr;
+  login->place = same ? before->place
+                      : i.commands.login_guard().TakePlace(login->database + "." + login->user);
+  if (login->place == nullptr) {
+    log::Warning("ACCESS", "Login refused because the user has too many open connections",
+                 {{"user", login->user}, {"db", login->database}});
+    return {kAuthenticationFailed, "The user has too many open connections."};
+  }
+  SetLogin(i.call.client, std::move(login));
+  return Status::Ok();
 }
 
 Result<std::vector<auth::RoleName>> ReadRoleNames(std::string_view where, bson::View array,

@@ -30,6 +30,7 @@ struct Login : request::Attachment {
   auth::Privileges privileges;
   std::string user_id;   // the stored userId: another user of the same name has another one
   uint64_t version = 0;  // of Commands::accounts_version when it was read
+  std::shared_ptr<void> place = nullptr;  // among the user's connections
 };
 
 // The login as stored now; null when the user does not exist. Roles that do not exist give nothing.
@@ -40,6 +41,9 @@ Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, std::string_view us
 std::shared_ptr<const Login> CurrentLogin(Invocation& invocation);
 // Makes `login` (null: nobody) the one of the client.
 void SetLogin(request::Client& client, std::shared_ptr<Login> login);
+
+// Makes it the client's login. AuthenticationFailed when the user has too many connections.
+Status TakeLogin(Invocation& invocation, std::shared_ptr<Login> login);
 
 // What a set of roles gives, with the roles they inherit.
 struct ResolvedRoles {

@@ -14,6 +14,7 @@
 #include "js/script.h"
 #include "plan/pipeline.h"
 #include "request/fields.h"
+#include "request/network_limits.h"
 
 namespace quire::command {
 namespace {
@@ -189,6 +190,18 @@ void GetRewritesOff(Commands& commands, std::string_view name, bson::Builder* ou
   out->Append(name, names);
 }
 
+using request::NetworkLimits;
+
+template <std::atomic<int64_t> NetworkLimits::*Limit>
+void GetLimit(Commands&, std::string_view name, bson::Builder* out) {
+  out->Append(name, static_cast<int32_t>((request::Limits().*Limit).load()));
+}
+
+template <std::atomic<int64_t> NetworkLimits::*Limit>
+void SetLimit(Commands&, const bson::Value& value) {
+  request::Limits().*Limit = IntegerOf(value);
+}
+
 const Parameter kParameters[] = {
     {"KeysRotationIntervalSec", kStartup,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, 7776000); },
@@ -233,6 +246,12 @@ const Parameter kParameters[] = {
        out->Append(n, c.fail_points().enabled());
      },
      CheckSwitch, [](Commands& c, const bson::Value& v) { c.fail_points().Enable(Truthy(v)); }},
+    {"failedLoginDelayMaxMillis", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.login_guard().most_delay_millis.load()));
+     },
+     CheckInteger<0, 60'000>,
+     [](Commands& c, const bson::Value& v) { c.login_guard().most_delay_millis = IntegerOf(v); }},
     {"featureCompatibilityVersion", kNever,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->BeginDocument(n).Append("version", c.cluster().version()).End();
@@ -261,12 +280,32 @@ const Parameter kParameters[] = {
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Verbosity()); },
      CheckInteger<0, 5>,
      [](Commands&, const bson::Value& v) { log::SetVerbosity(static_cast<int>(IntegerOf(v))); }},
+    {"maxConnectionsPerAddress", kAlways, GetLimit<&NetworkLimits::connections_per_address>,
+     CheckInteger<0, INT32_MAX>, SetLimit<&NetworkLimits::connections_per_address>},
+    {"maxConnectionsPerUser", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.login_guard().connections_per_user.load()));
+     },
+     CheckInteger<0, INT32_MAX>,
+     [](Commands& c, const bson::Value& v) {
+       c.login_guard().connections_per_user = IntegerOf(v);
+     }},
     {"maxSessions", kStartup,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, static_cast<int32_t>(c.engine().sessions().most()));
      },
      CheckInteger<1, INT32_MAX>,
      [](Commands& c, const bson::Value& v) { c.engine().sessions().SetMost(IntegerOf(v)); }},
+    {"messageStallTimeoutMillis", kAlways, GetLimit<&NetworkLimits::message_stall_millis>,
+     CheckInteger<0, INT32_MAX>, SetLimit<&NetworkLimits::message_stall_millis>},
+    {"preAuthIdleTimeoutMillis", kAlways, GetLimit<&NetworkLimits::stranger_idle_millis>,
+     CheckInteger<0, INT32_MAX>, SetLimit<&NetworkLimits::stranger_idle_millis>},
+    {"preAuthMaximumMessageSizeBytes", kAlways, GetLimit<&NetworkLimits::stranger_message_bytes>,
+     CheckInteger<1024, 48'000'000>, SetLimit<&NetworkLimits::stranger_message_bytes>},
+    {"preAuthTimeoutMillis", kAlways, GetLimit<&NetworkLimits::stranger_millis>,
+     CheckInteger<0, INT32_MAX>, SetLimit<&NetworkLimits::stranger_millis>},
+    {"replyStallTimeoutMillis", kAlways, GetLimit<&NetworkLimits::reply_stall_millis>,
+     CheckInteger<0, INT32_MAX>, SetLimit<&NetworkLimits::reply_stall_millis>},
     {"quiet", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Quiet()); },
      CheckSwitch, [](Commands&, const bson::Value& v) { log::SetQuiet(Truthy(v)); }},

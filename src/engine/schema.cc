@@ -160,7 +160,7 @@ Status CheckNewName(std::string_view ns) {
   if (name.find('$') != std::string_view::npos) {
     return {kInvalidNamespace, "Invalid collection name: " + std::string(name)};
   }
-  if (name.starts_with("system.") &&
+  if (name.starts_with("system.") && ns != "admin.system.keys" &&
       std::find(std::begin(kOwn), std::end(kOwn), name) == std::end(kOwn)) {
     return {kInvalidNamespace, "Invalid system namespace: " + std::string(ns)};
   }
