@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -91,20 +93,44 @@ Status PidFile::Write(const std::string& path) {
   std::ofstream file(path);
   file << getpid() << "\n";
   file.close();
-  if (!file) {
+  if (!file || chmod(path.c_str(), 0644) != 0) {
     return {kFileNotOpen, "Failed to write the pid file " + path};
   }
   path_ = path;
   return Status::Ok();
 }
 
-void RaiseFileLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-  }
+OpenFiles ShareOf(int64_t open_files, int64_t wanted_connections) {
+  constexpr int64_t kMost = 1 << 20;
+  constexpr int64_t kLeastOfStorage = 64;
+  const int64_t all = std::min(open_files, kMost);
+  // Logs, listeners, files that operations spill to.
+  const int64_t other = std::clamp<int64_t>(all / 16, 32, 1024);
+  const int64_t least = std::max(kLeastOfStorage, all / 4);
+  const int64_t connections = std::clamp<int64_t>(all - other - least, 0, wanted_connections);
+  return {static_cast<int>(std::max<int64_t>(all - other - connections, 0)),
+          static_cast<int>(connections)};
 }
+
+Result<OpenFiles> ShareOpenFiles(int64_t wanted_connections) {
+  constexpr int64_t kFewest = 5;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return Status(kInternalError, std::string("getrlimit failed: ") + strerror(errno));
+  }
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+  (void)getrlimit(RLIMIT_NOFILE, &limit);
+  const auto all = static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, INT32_MAX));
+  OpenFiles files = ShareOf(all, wanted_connections);
+  if (files.connections < std::min(kFewest, wanted_connections)) {
+    return Status(kBadValue, "The limit of open files (" + std::to_string(all) +
+                                 ") is too low: raise it with ulimit -n");
+  }
+  return files;
+}
+
+void KeepFilesPrivate() { (void)umask(S_IRWXG | S_IRWXO); }
 
 void BlockSignals() {
   sigset_t set = EndSignals();
@@ -119,7 +145,7 @@ int WaitForEnd() {
     if (sigwait(&set, &signal) != 0) {
       continue;
     }
-    if (signal != SIGUSR1) {
+    if (signal != SIGUSR1 && signal != SIGHUP) {
       return signal;
     }
     if (Status status = log::Rotate(); !status.ok()) {

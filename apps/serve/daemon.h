@@ -3,6 +3,7 @@
 // The process around the server: background, pid file, limits, signals.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "quire/status.h"
@@ -36,12 +37,22 @@ class PidFile {
   std::string path_;
 };
 
-// As many open files as the system allows this process.
-void RaiseFileLimit();
+// The open files the system allows this process, and who may have them: connections are refused
+// before storage has to do without.
+struct OpenFiles {
+  int storage = 0;
+  int connections = 0;  // as many as wanted, or as there are
+};
+// Raises the limit to what the system allows. Error: it is too low for a server.
+Result<OpenFiles> ShareOpenFiles(int64_t wanted_connections);
+OpenFiles ShareOf(int64_t open_files, int64_t wanted_connections);
+
+// From now on new files are the owner's alone.
+void KeepFilesPrivate();
 
 // Blocks the signals WaitForEnd waits for; to be called before any thread starts.
 void BlockSignals();
-// Returns the number of the signal that asks to end; rotates the log at SIGUSR1.
+// Returns the number of the signal that asks to end; rotates the log at SIGUSR1 and SIGHUP.
 int WaitForEnd();
 
 }  // namespace quire::apps

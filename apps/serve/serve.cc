@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "js/script.h"
 #include "kv/rocks/rocks_store.h"
+#include "request/network_limits.h"
 #include "serve/daemon.h"
 #include "serve/settings.h"
 #include "server/server.h"
@@ -76,7 +77,7 @@ class Service {
 
   int Run() {
     BlockSignals();
-    RaiseFileLimit();
+    KeepFilesPrivate();
     if (Status status = Prepare(); !status.ok()) {
       fprintf(stderr, "quire: %s\n", status.message().c_str());
       return kFailed;
@@ -146,6 +147,12 @@ class Service {
     options.ephemeral = s_.ephemeral;
     options.cache_bytes = static_cast<uint64_t>(s_.cache_size_gb * (uint64_t{1} << 30));
     options.sections = store::KeySections();
+    ASSIGN_OR_RETURN(files_, ShareOpenFiles(s_.max_conns));
+    options.max_open_files = files_.storage;
+    if (files_.connections < s_.max_conns && parsed_.given.count("maxConns") != 0) {
+      log::Warning("CONTROL", "The limit of open files allows fewer connections than --maxConns",
+                   {{"maxConns", s_.max_conns}, {"connections", files_.connections}});
+    }
     ASSIGN_OR_RETURN(auto store, kv::OpenRocks(options));
     engine::EngineOptions engine_options;
     engine_options.log_bytes =
@@ -161,6 +168,7 @@ class Service {
         s_.compressors == "disabled" ? std::vector<std::string>{} : SplitList(s_.compressors);
     info.embedded = false;
     info.access_control = s_.auth || s_.authorization == "enabled" || !s_.key_file.empty();
+    request::Limits().logins = info.access_control;
     info.shutdown = [] { kill(getpid(), SIGTERM); };
     node_.commands = std::make_unique<command::Commands>(node_.engine.get(), std::move(info));
     node_.commands->slow_millis = s_.slow_ms;
@@ -180,7 +188,7 @@ class Service {
     }
     options.unix_socket_folder = s_.no_unix_socket ? "" : s_.unix_socket_prefix;
     options.unix_socket_permissions = static_cast<int>(s_.file_permissions);
-    options.max_connections = static_cast<int>(s_.max_conns);
+    options.max_connections = files_.connections;
     ASSIGN_OR_RETURN(server_,
                      server::Server::Start(options, node_.commands.get(), [this](int port) {
                        command::ServerInfo& info = node_.commands->info();
@@ -223,6 +231,7 @@ class Service {
   Settings& s_;
   Background background_;
   PidFile pid_file_;
+  OpenFiles files_;
   Node node_;
   std::unique_ptr<server::Server> server_;
 };
