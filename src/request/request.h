@@ -81,6 +81,10 @@ class Client {
   bool has_metadata = false;
   // Compressors agreed in hello, for the connection to use ("snappy", "zlib", "zstd").
   std::vector<std::string> compressors;
+  // What TLS told about the other side; set by the door before the first request.
+  bool encrypted = false;
+  std::string certificate_subject;  // of a verified certificate, as RFC 2253 writes it
+  bool member_certificate = false;  // its O, OU and DC are those of the server's own
   // Who has logged in, and a login under way.
   std::shared_ptr<Attachment> login;
   std::shared_ptr<Attachment> login_under_way;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <utility>
 
 #include "base/log.h"
@@ -43,7 +42,8 @@ void Scratch::Trim() {
 Connection::Connection(Accepted accepted, Shared* shared)
     : accepted_(std::move(accepted)),
       shared_(shared),
-      client_(accepted_.remote, accepted_.local, accepted_.origin) {
+      client_(accepted_.remote, accepted_.local, accepted_.origin),
+      transport_(fd(), shared->tls) {
   (void)setsockopt(fd(), SOL_SOCKET, SO_RCVTIMEO, &kStay, sizeof kStay);
   held_.fd = fd();
   held_.origin = accepted_.origin;
@@ -66,13 +66,16 @@ void Connection::SetDeadline(Wait wait) {
     patience_.Rest();
     return;
   }
-  patience_.Wait({.stranger = stranger(),
-                  .login = client_.login_under_way != nullptr,
-                  .reply = !output_.empty(),
-                  .turns = turns_,
-                  .received = input_.pending(),
-                  .sent = sent_},
-                 *shared_->limits);
+  const bool greeting = shared_->tls != nullptr && !transport_.ready();
+  patience_.Wait(
+      {.greeting_millis = greeting ? shared_->tls->options().handshake_timeout.count() : 0,
+       .stranger = stranger(),
+       .login = client_.login_under_way != nullptr,
+       .reply = !output_.empty(),
+       .turns = turns_,
+       .received = input_.pending(),
+       .sent = sent_},
+      *shared_->limits);
 }
 
 size_t Connection::MaxMessageSize() const {
@@ -84,6 +87,11 @@ size_t Connection::MaxMessageSize() const {
 Connection::Wait Connection::Move(Scratch& scratch, bool hangup) {
   if (hangup && (stream_ != nullptr || !output_.empty())) {
     return Wait::kClose;
+  }
+  if (!transport_.ready()) [[unlikely]] {
+    if (auto wait = Greet()) {
+      return *wait;
+    }
   }
   waiting_.reset();
   if (auto wait = FinishOutput()) {
@@ -115,7 +123,7 @@ Connection::Wait Connection::Receive(Scratch& scratch) {
       case Input::Read::kEnd:
         return Wait::kClose;
       case Input::Read::kNothing:
-        return Wait::kReadable;
+        return transport_.wants_write() ? Wait::kWritable : Wait::kReadable;
       case Input::Read::kData:
         break;
     }
@@ -130,10 +138,10 @@ Connection::Wait Connection::Receive(Scratch& scratch) {
 // Waits for the next request when asked to and few enough other threads do.
 Input::Read Connection::Fill(bool stay, bool* full) {
   if (!stay) {
-    return input_.Fill(fd(), false, full);
+    return input_.Fill(transport_, false, full);
   }
   bool wait = shared_->staying.fetch_add(1, std::memory_order_relaxed) < shared_->stay_limit;
-  Input::Read read = input_.Fill(fd(), wait, full);
+  Input::Read read = input_.Fill(transport_, wait, full);
   shared_->staying.fetch_sub(1, std::memory_order_relaxed);
   return read;
 }
@@ -142,12 +150,12 @@ std::optional<Connection::Wait> Connection::FinishOutput() {
   if (output_.empty()) {
     return std::nullopt;
   }
-  switch (Send(output_, &sent_)) {
-    case Flush::kBlocked:
+  switch (transport_.Send(output_, &sent_)) {
+    case Transport::Flush::kBlocked:
       return Wait::kWritable;
-    case Flush::kFailed:
+    case Transport::Flush::kFailed:
       return Wait::kClose;
-    case Flush::kDone:
+    case Transport::Flush::kDone:
       break;
   }
   std::string().swap(output_);
@@ -269,14 +277,14 @@ std::optional<Connection::Wait> Connection::Answer(
     return Wait::kDelay;
   }
   size_t sent = 0;
-  switch (Send(reply, &sent)) {
-    case Flush::kFailed:
+  switch (transport_.Send(reply, &sent)) {
+    case Transport::Flush::kFailed:
       return Wait::kClose;
-    case Flush::kBlocked:
+    case Transport::Flush::kBlocked:
       output_ = Fitting(std::move(reply));
       sent_ = sent;
       return Wait::kWritable;
-    case Flush::kDone:
+    case Transport::Flush::kDone:
       break;
   }
   if (outcome.close) {
@@ -284,20 +292,6 @@ std::optional<Connection::Wait> Connection::Answer(
   }
   // A stream goes on through epoll: it takes turns with other connections.
   return outcome.more_to_come ? std::optional(Wait::kWritable) : std::nullopt;
-}
-
-Connection::Flush Connection::Send(const std::string& bytes, size_t* sent) {
-  while (*sent < bytes.size()) {
-    ssize_t n = send(fd(), bytes.data() + *sent, bytes.size() - *sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n >= 0) {
-      *sent += static_cast<size_t>(n);
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return Flush::kBlocked;
-    } else if (errno != EINTR) {
-      return Flush::kFailed;
-    }
-  }
-  return Flush::kDone;
 }
 
 void Connection::TellDisconnected() {

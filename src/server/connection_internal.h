@@ -17,6 +17,7 @@
 #include "server/input_internal.h"
 #include "server/patience_internal.h"
 #include "server/socket_internal.h"
+#include "server/transport_internal.h"
 #include "wire/message.h"
 
 namespace quire::server {
@@ -36,6 +37,7 @@ struct Shared {
   explicit Shared(size_t held_limit) : held(held_limit) {}
 
   request::Handler* handler = nullptr;
+  const Tls* tls = nullptr;           // null: no TLS
   std::atomic<int> idle_threads{0};   // waiting for any connection
   std::atomic<int> staying{0};        // threads waiting for one connection's next request
   int stay_limit = 0;                 // most of them
@@ -92,7 +94,6 @@ class Connection final : public request::Waker {
     std::string database;
     std::optional<std::chrono::steady_clock::time_point> patience;  // of one that waited
   };
-  enum class Flush { kDone, kBlocked, kFailed };
 
   Wait Move(Scratch& scratch, bool hangup);
   // Whether it has still to log in.
@@ -101,6 +102,9 @@ class Connection final : public request::Waker {
   }
   size_t MaxMessageSize() const;
   void SetDeadline(Wait wait);
+  // Up to the first message (greeting.cc): plain or TLS, and its handshake. Nothing: go on.
+  std::optional<Wait> Greet();
+  void NotePeer();
   Wait Receive(Scratch& scratch);
   Input::Read Fill(bool stay, bool* full);
   std::optional<Wait> FinishOutput();
@@ -109,13 +113,13 @@ class Connection final : public request::Waker {
   std::optional<Wait> Answer(wire::Message& message, Scratch& scratch,
                              std::optional<std::chrono::steady_clock::time_point> patience = {});
   void Keep(const wire::Message& message, bson::Document next, int32_t request_id);
-  Flush Send(const std::string& bytes, size_t* sent);
 
   // Constant after construction.
   Accepted accepted_;
   Shared* shared_;
   // Used by the thread that holds the connection.
   request::Client client_;
+  Transport transport_;
   Input input_;
   std::string output_;  // the reply that did not fit the socket, or is delayed
   size_t sent_ = 0;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -88,19 +85,12 @@ void Input::MakeRoom() {
   capacity_ = size;
 }
 
-Input::Read Input::Fill(int fd, bool wait, bool* full) {
+Input::Read Input::Fill(Transport& transport, bool wait, bool* full) {
   MakeRoom();
-  size_t room = capacity_ - end_;
-  ssize_t n;
-  do {
-    n = recv(fd, data_ + end_, room, wait ? 0 : MSG_DONTWAIT);
-  } while (n < 0 && errno == EINTR);
-  *full = n == static_cast<ssize_t>(room);
-  if (n > 0) {
-    end_ += static_cast<size_t>(n);
-    return Read::kData;
-  }
-  return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? Read::kNothing : Read::kEnd;
+  size_t received = 0;
+  Read read = transport.Receive(data_ + end_, capacity_ - end_, wait, &received, full);
+  end_ += received;
+  return read;
 }
 
 }  // namespace quire::server

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "quire/status.h"
+#include "server/transport_internal.h"
 
 namespace quire::server {
 
@@ -29,10 +30,10 @@ class Input {
   // Drops the first `size` bytes.
   void Consume(size_t size);
 
-  enum class Read { kData, kNothing, kEnd };
-  // Receives what the socket has; kEnd when the peer closed or failed. With `wait` blocks for at
-  // most the socket's receive time-out. *full: the buffer was filled, more may be waiting.
-  Read Fill(int fd, bool wait, bool* full);
+  using Read = Transport::Read;
+  // Receives what has arrived; kEnd when the peer closed or failed. With `wait` blocks for at
+  // most the socket's receive time-out. *full: more may be waiting, of which no event tells.
+  Read Fill(Transport& transport, bool wait, bool* full);
 
   size_t pending() const { return end_ - begin_; }
   // Bytes of memory of its own.

@@ -42,6 +42,7 @@ Loop::Loop(const Options& options, std::vector<Listener> listeners, int port,
       admission_(static_cast<size_t>(options.max_connections), options.limits) {
   shared_.handler = handler;
   shared_.limits = options.limits;
+  shared_.tls = options.tls.get();
   shared_.stay_limit = std::max(2, processors_);
   shared_.woken = [this] {
     std::lock_guard lock(mutex_);

@@ -40,7 +40,7 @@ void Patience::Expect(int64_t since, int64_t millis, const char* complaint) {
 
 void Patience::Wait(const Pending& pending, const request::NetworkLimits& limits) {
   const bool message = pending.received > 0;
-  if (!pending.stranger && !message && !pending.reply) {
+  if (!pending.stranger && !message && !pending.reply && pending.greeting_millis == 0) {
     message_.open = reply_.open = login_.open = false;
     Rest();
     return;
@@ -51,6 +51,7 @@ void Patience::Wait(const Pending& pending, const request::NetworkLimits& limits
   reply_.Move(pending.reply, pending.turns, pending.sent, kProgress, now);
   login_.Move(stranger && pending.login, 0, 0, kNever, now);
   next_ = 0;
+  Expect(opened_, pending.greeting_millis, "its TLS handshake took too long");
   if (message) {
     Expect(message_.since, stranger ? limits.stranger_millis : limits.message_stall_millis,
            "a message did not arrive in time");

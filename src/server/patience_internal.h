@@ -22,6 +22,7 @@ class Patience {
 
   // What the connection waits for.
   struct Pending {
+    int64_t greeting_millis = 0;  // for a TLS handshake that is still to be done; 0: it is not
     bool stranger = false;
     bool login = false;   // has been begun
     bool reply = false;   // has not been sent completely

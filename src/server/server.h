@@ -17,6 +17,7 @@
 #include "quire/status.h"
 #include "request/network_limits.h"
 #include "request/request.h"
+#include "server/tls.h"
 
 namespace quire::server {
 
@@ -35,6 +36,8 @@ struct Options {
   size_t held_bytes = 0;
   // What one client may take; outlives the server.
   const request::NetworkLimits* limits = &request::Limits();
+  // With which TLS is offered; null: not at all.
+  std::shared_ptr<Tls> tls;
   // How long Stop lets running commands go on before it asks them to end.
   std::chrono::milliseconds grace = std::chrono::seconds(10);
 };

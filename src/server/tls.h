@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TLS as a server offers it: the options, and the certificates in force, which can be exchanged
+// while connections are open.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "quire/status.h"
+
+using SSL_CTX = struct ssl_ctx_st;
+
+namespace quire::server {
+
+// kAllow and kPrefer take both plain and encrypted connections on the same port.
+enum class TlsMode : unsigned char { kDisabled, kAllow, kPrefer, kRequire };
+// Error: BadValue.
+Result<TlsMode> ParseTlsMode(std::string_view name);
+
+// The versions of TLS, as bits.
+enum TlsVersions : unsigned char { kTls10 = 1, kTls11 = 2, kTls12 = 4, kTls13 = 8 };
+// "TLS1_0,TLS1_1", each also with "no" before it, or "none". Error: BadValue.
+Result<unsigned> ParseTlsVersions(std::string_view list);
+
+struct TlsOptions {
+  TlsMode mode = TlsMode::kDisabled;
+  // PEM with the certificate, those between it and its authority, and the key.
+  std::string certificate_key_file;
+  std::string key_password;
+  // Authorities of clients' certificates. With any, clients have to have one.
+  std::string ca_file;
+  bool system_ca = false;
+  std::string crl_file;                    // PEM with lists of revoked certificates
+  bool allow_without_certificate = false;  // a client need not have one
+  bool allow_invalid_certificates = false;
+  unsigned disabled = kTls10 | kTls11;
+  std::string ciphers;        // OpenSSL's list for TLS 1.2 and before; empty: a good one
+  std::string cipher_suites;  // for TLS 1.3; empty: OpenSSL's
+  // After which a connection that has not finished its handshake is closed.
+  std::chrono::milliseconds handshake_timeout = std::chrono::seconds(10);
+};
+
+// What a server certificate says of itself.
+struct CertificateFacts {
+  std::string subject;
+  int64_t expires = 0;  // milliseconds since 1970
+  bool has_authority = false;
+};
+
+// The certificates in force. Safe for concurrent use.
+class Tls {
+ public:
+  // Reads all files. Error: BadValue for options that do not go together, InvalidSSLConfiguration.
+  static Result<std::unique_ptr<Tls>> Load(const TlsOptions& options);
+  ~Tls();
+  Tls(const Tls&) = delete;
+  Tls& operator=(const Tls&) = delete;
+
+  // Reads the same files again; connections that are open keep what they have. Error: as Load,
+  // and what was in force stays so.
+  Status Rotate();
+
+  const TlsOptions& options() const { return options_; }
+  CertificateFacts facts() const;
+  // For the handshake of a new connection.
+  std::shared_ptr<SSL_CTX> context() const;
+
+ private:
+  explicit Tls(TlsOptions options);
+
+  const TlsOptions options_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<SSL_CTX> context_;  // protected by mutex_
+  CertificateFacts facts_;            // protected by mutex_
+};
+
+}  // namespace quire::server
