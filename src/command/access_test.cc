@@ -41,7 +41,7 @@ class AccessTest : public testing::Test {
 
   // A client that has logged in as `user`.
   void LogIn(request::Client& client, std::string_view user, std::string_view database) {
-    auto login = LoadLogin(node_.commands(), user, database);
+    auto login = LoadLogin(node_.commands(), client, user, database);
     ASSERT_TRUE(login.ok() && *login != nullptr) << user;
     SetLogin(client, *login);
   }

@@ -26,13 +26,9 @@ struct Conversation : request::Attachment {
   std::string database;
   bool known = true;  // the user exists and can log in so
   bool skip_empty_exchange = false;
-  bool proven = false;  // only the empty last exchange is missing
+  bool proven = false;       // only the empty last exchange is missing
+  bool speculative = false;  // begun by hello
 };
-
-Status UnknownMechanism(std::string_view name) {
-  return {kMechanismUnavailable, "Received authentication for mechanism " + std::string(name) +
-                                     " which is unknown or not enabled"};
-}
 
 Status Failed() { return {kAuthenticationFailed, "Authentication failed."}; }
 
@@ -107,16 +103,18 @@ void AppendStep(bson::Builder* reply, bool done, const std::string& payload, boo
 }
 
 // Begins a conversation; appends its first step to *reply.
-Status Start(Invocation& i, const SaslRequest& asked, std::string_view database,
+Status Start(Invocation& i, const SaslRequest& asked, std::string_view database, bool speculative,
              bson::Builder* reply) {
   i.call.client.login_under_way = nullptr;
   std::optional<auth::Mechanism> mechanism = auth::FindMechanism(asked.mechanism);
-  if (!mechanism) {
+  if (!mechanism || !i.commands.mechanisms.Enabled(asked.mechanism)) {
     return UnknownMechanism(asked.mechanism);
   }
+  i.commands.mechanisms.CountReceived(asked.mechanism, speculative);
   ASSIGN_OR_RETURN(std::string payload, PayloadOf("saslStart", asked.payload));
   auto conversation = std::make_shared<Conversation>(*mechanism);
   conversation->database = database;
+  conversation->speculative = speculative;
   if (asked.options) {
     conversation->skip_empty_exchange = Truthy((*asked.options)["skipEmptyExchange"]);
   }
@@ -149,7 +147,7 @@ Status RunSaslStart(Invocation& i) {
   SaslRequest asked;
   RETURN_IF_ERROR(
       request::ReadFields<SaslRequest>("saslStart", i.body(), true, kStartRows, &asked));
-  RETURN_IF_ERROR(Start(i, asked, i.database(), &i.reply()));
+  RETURN_IF_ERROR(Start(i, asked, i.database(), false, &i.reply()));
   auto conversation = std::static_pointer_cast<Conversation>(i.call.client.login_under_way);
   LoginGuard& guard = i.commands.login_guard();
   i.call.outcome.delay =
@@ -159,16 +157,10 @@ Status RunSaslStart(Invocation& i) {
 }
 
 Status FinishLogin(Invocation& i, const Conversation& conversation) {
-  ASSIGN_OR_RETURN(std::shared_ptr<Login> login,
-                   LoadLogin(i.commands, conversation.scram.user(), conversation.database));
-  if (login == nullptr) {
-    return Failed();
-  }
-  RETURN_IF_ERROR(TakeLogin(i, login));
-  log::Info("ACCESS", "Authentication succeeded",
-            {{"user", login->user}, {"db", login->database}, {"remote", i.call.client.remote()}});
+  RETURN_IF_ERROR(LogIn(i, conversation.scram.user(), conversation.database));
   i.commands.login_guard().failed().Succeeded(i.call.client.origin(), UserId(conversation));
-  i.call.client.login_under_way = nullptr;
+  i.commands.mechanisms.CountSuccess(auth::MechanismName(conversation.mechanism),
+                                     conversation.speculative);
   return Status::Ok();
 }
 
@@ -224,20 +216,13 @@ Status RunLogout(Invocation& i) {
   return Status::Ok();
 }
 
-Status RunAuthenticate(Invocation& i) {
-  bson::Element mechanism = i.body().Find("mechanism");
-  if (!mechanism.present()) {
-    return request::MissingField("authenticate", "mechanism");
-  }
-  if (mechanism.type() != bson::Type::kString) {
-    return request::WrongType("authenticate", mechanism, "string");
-  }
-  return UnknownMechanism(mechanism.value().AsString());
-}
-
 }  // namespace
 
 void StartSpeculatively(Invocation& i, bson::View request) {
+  if (!request.empty() && request.front().name() == "authenticate") {
+    AuthenticateSpeculatively(i, request);
+    return;
+  }
   SaslRequest asked;
   if (request.empty() || request.front().name() != "saslStart" ||
       !request::ReadFields<SaslRequest>("saslStart", request, true, kStartRows, &asked).ok()) {
@@ -245,7 +230,7 @@ void StartSpeculatively(Invocation& i, bson::View request) {
   }
   bson::Builder step;
   // After failed logins the client is left to ask for itself, and to wait.
-  if (Start(i, asked, asked.database.empty() ? "admin" : asked.database, &step).ok() &&
+  if (Start(i, asked, asked.database.empty() ? "admin" : asked.database, true, &step).ok() &&
       !SlowedDown(i)) {
     bson::Document document = step.Finish();
     i.reply().Append("speculativeAuthenticate", document);
@@ -260,9 +245,6 @@ std::span<const Row> AuthenticationRows() {
       {{"saslStart", "", kHandshake | kStableApi, "begins a login"}, RunSaslStart, kAnyone},
       {{"saslContinue", "", kHandshake | kStableApi, "goes on with a login"},
        RunSaslContinue,
-       kAnyone},
-      {{"authenticate", "", kHandshake | kStableApi, "logs in with a certificate"},
-       RunAuthenticate,
        kAnyone},
   };
   return kRows;

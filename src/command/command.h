@@ -16,6 +16,7 @@
 #include "command/default_concern.h"
 #include "command/fail_point.h"
 #include "command/login_guard.h"
+#include "command/mechanisms.h"
 #include "command/profiler.h"
 #include "command/top.h"
 #include "command/write_gate.h"
@@ -24,6 +25,13 @@
 #include "request/dispatch.h"
 
 namespace quire::command {
+
+// What the server's TLS certificate says of itself.
+struct ServerCertificate {
+  std::string subject;
+  bson::Date expires;
+  bool has_authority = false;  // clients' certificates are checked
+};
 
 // What the process tells about itself; filled in by whoever starts it.
 struct ServerInfo {
@@ -38,6 +46,9 @@ struct ServerInfo {
   bool access_control = false;           // clients log in, and do what their roles allow
   std::function<void()> shutdown;        // asks the process to stop; empty when embedded
   std::function<int64_t()> connections;  // open connections; empty when embedded
+  // Empty without TLS: reads the certificates' files again, and shows what is in force.
+  std::function<Status()> rotate_certificates;
+  std::function<ServerCertificate()> certificate;
 };
 
 class Commands;
@@ -94,6 +105,16 @@ class Commands : public request::Dispatcher {
   LoginGuard& login_guard() { return login_guard_; }
   // Changes with every change of users or roles: logins read before are out of date.
   std::atomic<uint64_t> accounts_version{1};
+  Mechanisms mechanisms;
+  // Whether certificates of the server's own organisation are refused as logins
+  // (enforceUserClusterSeparation).
+  std::atomic<bool> separate_members{true};
+  // Parameters of TLS, for whoever starts the server; set before it is.
+  struct TlsParameters {
+    std::string ciphers;
+    std::string cipher_suites;
+    bool system_ca = false;
+  } tls_parameters;
   // The parameter automationServiceDescriptor, which hello shows.
   std::string automation_descriptor();
   void SetAutomationDescriptor(std::string text);

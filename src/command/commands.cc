@@ -27,7 +27,8 @@ std::vector<const Row*> AllRows() {
         ControlRows(),        ProfileRows(),     TopRows(),         AuthenticationRows(),
         DefaultConcernRows(), UserRows(),        RoleRows(),        ClusterRows(),
         DataHashRows(),       StableApiRows(),   ValidateRows(),    MapReduceRows(),
-        QuerySettingsRows(),  ApplyOpsRows(),    AutoCompactRows(), FailPointRows()}) {
+        QuerySettingsRows(),  ApplyOpsRows(),    AutoCompactRows(), FailPointRows(),
+        CertificateRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }

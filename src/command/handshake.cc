@@ -83,6 +83,7 @@ Status AppendMechanisms(Invocation& i) {
   if (!asked.present()) {
     return Status::Ok();
   }
+  i.commands.mechanisms.supported_asked.fetch_add(1, std::memory_order_relaxed);
   bson::Value user = asked.value();
   if (user.is_document()) {
     return {kBadValue, "UserName must contain a 'user' field"};
@@ -102,9 +103,13 @@ Status AppendMechanisms(Invocation& i) {
   }
   i.reply().BeginArray("saslSupportedMechs");
   for (auth::Mechanism mechanism : {auth::Mechanism::kScramSha1, auth::Mechanism::kScramSha256}) {
-    if (stand_in || CredentialOf(stored->view(), mechanism)) {
+    const bool stored_so = stand_in || CredentialOf(stored->view(), mechanism);
+    if (stored_so && i.commands.mechanisms.Enabled(auth::MechanismName(mechanism))) {
       i.reply().Push(auth::MechanismName(mechanism));
     }
+  }
+  if (user.AsString().starts_with("$external.") && i.commands.mechanisms.Enabled(kX509)) {
+    i.reply().Push(kX509);
   }
   i.reply().End();
   return Status::Ok();

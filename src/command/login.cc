@@ -38,6 +38,22 @@ Result<auth::RoleName> ReadRoleName(std::string_view where, const bson::Element&
   return auth::RoleName{std::string(*role), std::string(*db)};
 }
 
+// Makes it the client's login. AuthenticationFailed when the user has too many connections.
+Status TakeLogin(Invocation& i, std::shared_ptr<Login> login) {
+  auto before = std::static_pointer_cast<Login>(i.call.client.login);
+  const bool same = before != nullptr && before->user == login->user &&
+                    before->database == login->database && before->place != nullptr;
+  login->place = same ? before->place
+                      : i.commands.login_guard().TakePlace(login->database + "." + login->user);
+  if (login->place == nullptr) {
+    log::Warning("ACCESS", "Login refused because the user has too many open connections",
+                 {{"user", login->user}, {"db", login->database}});
+    return {kAuthenticationFailed, "The user has too many open connections."};
+  }
+  SetLogin(i.call.client, std::move(login));
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<std::optional<bson::Document>> LoadRole(engine::Engine& engine, const auth::RoleName& name) {
@@ -69,6 +85,10 @@ Result<ResolvedRoles> ResolveRoles(engine::Engine& engine,
         out.privileges.Add(privilege.resource, privilege.actions);
       }
     }
+    ASSIGN_OR_RETURN(auth::Restrictions restrictions, auth::Restrictions::Stored(stored->view()));
+    if (!restrictions.empty()) {
+      out.restrictions.push_back(std::move(restrictions));
+    }
     for (auth::RoleName& inherited : StoredRoleNames(stored->view())) {
       open.push_back(std::move(inherited));
     }
@@ -76,8 +96,8 @@ Result<ResolvedRoles> ResolveRoles(engine::Engine& engine,
   return out;
 }
 
-Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, std::string_view user,
-                                         std::string_view database) {
+Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, const request::Client& client,
+                                         std::string_view user, std::string_view database) {
   uint64_t version = commands.accounts_version.load();
   std::string id = std::string(database) + "." + std::string(user);
   ASSIGN_OR_RETURN(std::optional<bson::Document> stored,
@@ -94,6 +114,15 @@ Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, std::string_view us
   }
   ASSIGN_OR_RETURN(ResolvedRoles resolved,
                    ResolveRoles(commands.engine(), StoredRoleNames(stored->view())));
+  ASSIGN_OR_RETURN(auth::Restrictions own, auth::Restrictions::Stored(stored->view()));
+  resolved.restrictions.push_back(std::move(own));
+  for (const auth::Restrictions& restrictions : resolved.restrictions) {
+    if (!restrictions.Met(client.remote(), client.local())) {
+      log::Info("ACCESS", "Authentication restrictions are not met",
+                {{"user", id}, {"remote", client.remote()}, {"local", client.local()}});
+      return std::shared_ptr<Login>();
+    }
+  }
   login->roles = std::move(resolved.roles);
   login->privileges = std::move(resolved.privileges);
   return login;
@@ -104,7 +133,7 @@ std::shared_ptr<const Login> CurrentLogin(Invocation& i) {
   if (login == nullptr || login->version == i.commands.accounts_version.load()) {
     return login;
   }
-  auto fresh = LoadLogin(i.commands, login->user, login->database);
+  auto fresh = LoadLogin(i.commands, i.call.client, login->user, login->database);
   const bool same = fresh.ok() && *fresh != nullptr && (*fresh)->user_id == login->user_id;
   if (same) {
     (*fresh)->place = login->place;
@@ -124,19 +153,22 @@ void SetLogin(request::Client& client, std::shared_ptr<Login> login) {
   client.login = std::move(login);
 }
 
-Status TakeLogin(Invocation& i, std::shared_ptr<Login> login) {
-  auto before = std::static_pointer_cast<Login>(i.call.client.login);
-  const bool same = before != nullptr && before->user == login->user &&
-                    before->database == login->database && before->place != nullptr;
-  login->place = same ? before->place
-                      : i.commands.login_guard().TakePlace(login->database + "." + login->user);
-  if (login->place == nullptr) {
-    log::Warning("ACCESS", "Login refused because the user has too many open connections",
-                 {{"user", login->user}, {"db", login->database}});
-    return {kAuthenticationFailed, "The user has too many open connections."};
+Status LogIn(Invocation& i, std::string_view user, std::string_view database) {
+  ASSIGN_OR_RETURN(std::shared_ptr<Login> login,
+                   LoadLogin(i.commands, i.call.client, user, database));
+  if (login == nullptr) {
+    return {kAuthenticationFailed, "Authentication failed."};
   }
-  SetLogin(i.call.client, std::move(login));
+  RETURN_IF_ERROR(TakeLogin(i, login));
+  log::Info("ACCESS", "Authentication succeeded",
+            {{"user", login->user}, {"db", login->database}, {"remote", i.call.client.remote()}});
+  i.call.client.login_under_way = nullptr;
   return Status::Ok();
+}
+
+Status UnknownMechanism(std::string_view name) {
+  return {kMechanismUnavailable, "Received authentication for mechanism " + std::string(name) +
+                                     " which is unknown or not enabled"};
 }
 
 Result<std::vector<auth::RoleName>> ReadRoleNames(std::string_view where, bson::View array,
@@ -199,6 +231,24 @@ std::optional<auth::Credential> CredentialOf(bson::View user, auth::Mechanism me
   }
   bson::Value one = credentials.AsDocument()[auth::MechanismName(mechanism)];
   return one.is_document() ? auth::ReadCredential(one.AsDocument()) : std::nullopt;
+}
+
+void AppendRestrictions(std::string_view field, const auth::Restrictions& restrictions,
+                        bson::Builder* out) {
+  out->BeginArray(field);
+  restrictions.AppendTo(out);
+  out->End();
+}
+
+void AppendRestrictions(std::string_view field, const std::vector<auth::Restrictions>& lists,
+                        bson::Builder* out) {
+  out->BeginArray(field);
+  for (const auth::Restrictions& restrictions : lists) {
+    out->PushArray();
+    restrictions.AppendTo(out);
+    out->End();
+  }
+  out->End();
 }
 
 }  // namespace quire::command

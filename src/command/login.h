@@ -3,8 +3,9 @@
 // Users and roles as they are stored, and the login of a connection.
 //
 // A user is a document of admin.system.users: {_id: "db.name", userId, user, db, credentials,
-// customData, roles: [{role, db}]}; a role one of admin.system.roles: {_id: "db.name", role, db,
-// privileges, roles}. PERSISTED in MongoDB's own form.
+// customData, authenticationRestrictions, roles: [{role, db}]}; a role one of admin.system.roles:
+// {_id: "db.name", role, db, privileges, roles, authenticationRestrictions}. PERSISTED in MongoDB's
+// own form.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "auth/privilege.h"
+#include "auth/restriction.h"
 #include "auth/scram.h"
 #include "command/command.h"
 
@@ -33,22 +35,25 @@ struct Login : request::Attachment {
   std::shared_ptr<void> place = nullptr;  // among the user's connections
 };
 
-// The login as stored now; null when the user does not exist. Roles that do not exist give nothing.
-Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, std::string_view user,
-                                         std::string_view database);
+// The login as stored now; null when the user does not exist, or may not log in over the client's
+// connection. Roles that do not exist give nothing.
+Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, const request::Client& client,
+                                         std::string_view user, std::string_view database);
+// Makes the user, who has proven to be that, the client's login. Error: AuthenticationFailed.
+Status LogIn(Invocation& invocation, std::string_view user, std::string_view database);
+// MechanismUnavailable.
+Status UnknownMechanism(std::string_view name);
 // The client's login, read again when accounts changed since; null without one, also when the user
 // was removed meanwhile (and perhaps made anew).
 std::shared_ptr<const Login> CurrentLogin(Invocation& invocation);
 // Makes `login` (null: nobody) the one of the client.
 void SetLogin(request::Client& client, std::shared_ptr<Login> login);
 
-// Makes it the client's login. AuthenticationFailed when the user has too many connections.
-Status TakeLogin(Invocation& invocation, std::shared_ptr<Login> login);
-
 // What a set of roles gives, with the roles they inherit.
 struct ResolvedRoles {
   std::vector<auth::RoleName> roles;
   auth::Privileges privileges;
+  std::vector<auth::Restrictions> restrictions;  // each has to be met
 };
 Result<ResolvedRoles> ResolveRoles(engine::Engine& engine,
                                    const std::vector<auth::RoleName>& roles);
@@ -67,8 +72,15 @@ std::vector<auth::RoleName> StoredRoleNames(bson::View document, std::string_vie
 // The credential of a stored user; nothing when it has none of that mechanism.
 std::optional<auth::Credential> CredentialOf(bson::View user, auth::Mechanism mechanism);
 
-// saslStart on behalf of hello (speculativeAuthenticate): appends the reply, or nothing when the
-// login cannot begin.
+// Restrictions as a field; those of several roles as a list of lists.
+void AppendRestrictions(std::string_view field, const auth::Restrictions& restrictions,
+                        bson::Builder* out);
+void AppendRestrictions(std::string_view field, const std::vector<auth::Restrictions>& lists,
+                        bson::Builder* out);
+
+// saslStart or authenticate on behalf of hello (speculativeAuthenticate): appends the reply, or
+// nothing when the login cannot begin.
 void StartSpeculatively(Invocation& invocation, bson::View request);
+void AuthenticateSpeculatively(Invocation& invocation, bson::View request);
 
 }  // namespace quire::command

@@ -75,6 +75,11 @@ Status CheckDescriptor(std::string_view name, const bson::Value& value) {
   return Status::Ok();
 }
 
+Status CheckText(std::string_view name, const bson::Value& value) {
+  return value.is_string() ? Status::Ok()
+                           : Status(kTypeMismatch, std::string(name) + " must be a string");
+}
+
 void SetNothing(Commands&, const bson::Value&) {}
 
 constexpr std::string_view kVerbosityName = "logComponentVerbosity";
@@ -219,11 +224,21 @@ const Parameter kParameters[] = {
     {"authSchemaVersion", kNever,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, 5); }, nullptr,
      nullptr},
-    {"authenticationMechanisms", kNever,
-     [](Commands&, std::string_view n, bson::Builder* out) {
-       out->BeginArray(n).Push("SCRAM-SHA-1").Push("SCRAM-SHA-256").End();
+    {"authenticationMechanisms", kStartup,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->BeginArray(n);
+       for (std::string_view name : Mechanisms::kNames) {
+         if (c.mechanisms.Enabled(name)) {
+           out->Push(name);
+         }
+       }
+       out->End();
      },
-     nullptr, nullptr},
+     [](std::string_view n, const bson::Value& v) {
+       RETURN_IF_ERROR(CheckText(n, v));
+       return Mechanisms::CheckList(v.AsString());
+     },
+     [](Commands& c, const bson::Value& v) { (void)c.mechanisms.Enable(v.AsString()); }},
     {"automationServiceDescriptor", kAlways,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, c.automation_descriptor());
@@ -246,6 +261,11 @@ const Parameter kParameters[] = {
        out->Append(n, c.fail_points().enabled());
      },
      CheckSwitch, [](Commands& c, const bson::Value& v) { c.fail_points().Enable(Truthy(v)); }},
+    {"enforceUserClusterSeparation", kStartup,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.separate_members.load());
+     },
+     CheckSwitch, [](Commands& c, const bson::Value& v) { c.separate_members = Truthy(v); }},
     {"failedLoginDelayMaxMillis", kAlways,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, static_cast<int32_t>(c.login_guard().most_delay_millis.load()));
@@ -306,6 +326,17 @@ const Parameter kParameters[] = {
      CheckInteger<0, INT32_MAX>, SetLimit<&NetworkLimits::stranger_millis>},
     {"replyStallTimeoutMillis", kAlways, GetLimit<&NetworkLimits::reply_stall_millis>,
      CheckInteger<0, INT32_MAX>, SetLimit<&NetworkLimits::reply_stall_millis>},
+    {"opensslCipherConfig", kStartup,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.tls_parameters.ciphers);
+     },
+     CheckText, [](Commands& c, const bson::Value& v) { c.tls_parameters.ciphers = v.AsString(); }},
+    {"opensslCipherSuiteConfig", kStartup,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.tls_parameters.cipher_suites);
+     },
+     CheckText,
+     [](Commands& c, const bson::Value& v) { c.tls_parameters.cipher_suites = v.AsString(); }},
     {"quiet", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Quiet()); },
      CheckSwitch, [](Commands&, const bson::Value& v) { log::SetQuiet(Truthy(v)); }},
@@ -315,6 +346,12 @@ const Parameter kParameters[] = {
      },
      CheckInteger<0, INT32_MAX>,
      [](Commands& c, const bson::Value& v) { c.engine().snapshot_window_seconds = IntegerOf(v); }},
+    {"tlsUseSystemCA", kStartup,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.tls_parameters.system_ca);
+     },
+     CheckSwitch,
+     [](Commands& c, const bson::Value& v) { c.tls_parameters.system_ca = Truthy(v); }},
     {"transactionLifetimeLimitSeconds", kAlways,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, static_cast<int32_t>(c.engine().transaction_lifetime_seconds.load()));

@@ -29,6 +29,7 @@ struct RoleRequest {
 struct RoleParts {
   auth::Privileges privileges;
   std::vector<auth::RoleName> roles;
+  auth::Restrictions restrictions;
 };
 
 std::string Shown(const auth::RoleName& name) { return name.role + "@" + name.database; }
@@ -48,8 +49,9 @@ Result<RoleRequest> ReadRequest(Invocation& i) {
   RoleRequest asked;
   RETURN_IF_ERROR(request::ReadFields<RoleRequest>(i.call.command.name, i.body(), true,
                                                    RoleRequest::kFields, &asked));
-  if (!asked.restrictions.view.empty()) {
-    return Status(kBadValue, "authenticationRestrictions are not supported by this server");
+  const bool takes = i.call.command.name == "createRole" || i.call.command.name == "updateRole";
+  if (asked.restrictions.present && !takes) {
+    return request::UnknownField(i.call.command.name, "authenticationRestrictions");
   }
   return asked;
 }
@@ -106,6 +108,7 @@ struct ParsedRole {
   RoleRequest asked;
   auth::Privileges privileges;
   std::vector<auth::RoleName> roles;
+  auth::Restrictions restrictions;
 };
 
 Result<ParsedRole> ParseRole(Invocation& i) {
@@ -114,6 +117,7 @@ Result<ParsedRole> ParseRole(Invocation& i) {
   ASSIGN_OR_RETURN(out.asked, ReadRequest(i));
   ASSIGN_OR_RETURN(out.privileges, ReadPrivileges(i, out.asked.privileges.view));
   ASSIGN_OR_RETURN(out.roles, ReadRoles(i, out.asked.roles.view));
+  ASSIGN_OR_RETURN(out.restrictions, auth::Restrictions::Parse(out.asked.restrictions.view));
   return out;
 }
 
@@ -165,6 +169,7 @@ Status NotFound(const auth::RoleName& name) {
 Result<RoleParts> PartsOf(bson::View stored) {
   RoleParts out;
   out.roles = StoredRoleNames(stored);
+  ASSIGN_OR_RETURN(out.restrictions, auth::Restrictions::Stored(stored));
   if (bson::Value list = stored["privileges"]; list.is_array()) {
     for (const bson::Element& e : list.AsArray()) {
       ASSIGN_OR_RETURN(auth::Privilege privilege, auth::ParsePrivilege(e.value().AsDocument()));
@@ -196,6 +201,9 @@ bson::Document RoleDocument(const auth::RoleName& name, const RoleParts& parts) 
   }
   out.End();
   AppendRoleNames("roles", parts.roles, &out);
+  if (!parts.restrictions.empty()) {
+    AppendRestrictions("authenticationRestrictions", parts.restrictions, &out);
+  }
   return out.Finish();
 }
 
@@ -219,7 +227,7 @@ Status RunCreateRole(Invocation& i, const ParsedRole& request) {
     return {kBadValue, "Cannot create roles with the same name as a built-in role"};
   }
   RETURN_IF_ERROR(CheckRolesExist(i.engine, request.roles));
-  RoleParts parts{request.privileges, request.roles};
+  RoleParts parts{request.privileges, request.roles, request.restrictions};
   bson::Document document = RoleDocument(name, parts);
   Status added = AddOwn(i.engine, kRoles, document.view());
   if (added.code() == kDuplicateKey) {
@@ -254,6 +262,9 @@ Status RunUpdateRole(Invocation& i, const ParsedRole& request) {
     RETURN_IF_ERROR(CheckRolesExist(i.engine, request.roles));
     parts.roles = request.roles;
     RETURN_IF_ERROR(CheckNoCycle(i, name, parts.roles));
+  }
+  if (asked.restrictions.present) {
+    parts.restrictions = request.restrictions;
   }
   return Save(i, name, parts);
 }
@@ -431,7 +442,11 @@ Status AppendRole(Invocation& i, const auth::RoleName& name, const RoleParts& pa
     out.End();
   }
   if (asked.restrictions) {
-    out.BeginArray("authenticationRestrictions").End();
+    AppendRestrictions("authenticationRestrictions", parts.restrictions, &out);
+    if (!parts.restrictions.empty()) {
+      inherited.restrictions.insert(inherited.restrictions.begin(), parts.restrictions);
+    }
+    AppendRestrictions("inheritedAuthenticationRestrictions", inherited.restrictions, &out);
   }
   out.Append("isBuiltin", built_in).End();
   return Status::Ok();

@@ -259,7 +259,38 @@ void AppendOplog(Invocation& i) {
 }
 
 void AppendSecurity(Invocation& i) {
-  i.reply().BeginDocument("authentication").BeginDocument("mechanisms").End().End();
+  Mechanisms& mechanisms = i.commands.mechanisms;
+  bson::Builder& out = i.reply();
+  out.BeginDocument("authentication")
+      .Append("saslSupportedMechsReceived", mechanisms.supported_asked.load())
+      .BeginDocument("mechanisms");
+  for (std::string_view name : Mechanisms::kNames) {
+    if (!mechanisms.Enabled(name)) {
+      continue;
+    }
+    const Mechanisms::Tries& tries = mechanisms.tries(name);
+    auto append = [&](std::string_view kind, int64_t received, int64_t successful) {
+      out.BeginDocument(kind).Append("received", received).Append("successful", successful).End();
+    };
+    out.BeginDocument(name);
+    append("speculativeAuthenticate", tries.speculative_received, tries.speculative_successful);
+    append("clusterAuthenticate", 0, 0);
+    append("authenticate", tries.received, tries.successful);
+    out.End();
+  }
+  out.End().End();
+  if (const auto& certificate = i.commands.info().certificate) {
+    const ServerCertificate facts = certificate();
+    out.Append("SSLServerSubjectName", facts.subject)
+        .Append("SSLServerHasCertificateAuthority", facts.has_authority)
+        .Append("SSLServerCertificateExpirationDate", facts.expires);
+  }
+}
+
+void AppendTransportSecurity(Invocation& i) {
+  for (size_t at = 0; at < request::kTlsVersions.size(); ++at) {
+    i.reply().Append(request::kTlsVersions[at], request::Network().tls[at].load());
+  }
 }
 
 void AppendStorageEngine(Invocation& i) {
@@ -325,6 +356,7 @@ constexpr Section kSections[] = {
     {"security", AppendSecurity},
     {"storageEngine", AppendStorageEngine},
     {"transactions", AppendTransactions},
+    {"transportSecurity", AppendTransportSecurity},
     {"wiredTiger", AppendWiredTiger},
 };
 

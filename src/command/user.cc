@@ -31,6 +31,8 @@ constexpr auto kUserRows = std::to_array<request::FieldRow<U>>(
      request::Field<&U::restrictions>("authenticationRestrictions"),
      request::Field<&U::mechanisms>("mechanisms")});
 
+constexpr std::string_view kRestrictions = "authenticationRestrictions";
+
 std::string IdOf(std::string_view user, std::string_view database) {
   return std::string(database) + "." + std::string(user);
 }
@@ -102,12 +104,6 @@ Result<bson::Document> MakeCredentials(std::string_view user, const UserRequest&
   return out.Finish();
 }
 
-Status CheckRestrictions(const UserRequest& asked) {
-  return asked.restrictions.view.empty()
-             ? Status::Ok()
-             : Status(kBadValue, "authenticationRestrictions are not supported by this server");
-}
-
 // A role is given and taken by who may do so in the role's own database.
 void StateRoles(const std::vector<auth::RoleName>& roles, Action action, auth::Needs* needs) {
   for (const auth::RoleName& name : roles) {
@@ -122,6 +118,7 @@ struct ParsedUser {
   std::string_view user;
   UserRequest asked;
   std::vector<auth::RoleName> roles;
+  auth::Restrictions restrictions;
 };
 
 Result<ParsedUser> ParseUser(Invocation& i) {
@@ -133,6 +130,7 @@ Result<ParsedUser> ParseUser(Invocation& i) {
     ASSIGN_OR_RETURN(out.roles, ReadRoleNames(std::string(i.call.command.name) + ".roles",
                                               out.asked.roles.view, i.database()));
   }
+  ASSIGN_OR_RETURN(out.restrictions, auth::Restrictions::Parse(out.asked.restrictions.view));
   return out;
 }
 
@@ -168,7 +166,6 @@ Status RunCreateUser(Invocation& i, const ParsedUser& request) {
   if (external && asked.password) {
     return {kBadValue, "Cannot set the password for users defined on the '$external' database"};
   }
-  RETURN_IF_ERROR(CheckRestrictions(asked));
   RETURN_IF_ERROR(CheckRolesExist(i.engine, roles));
   store::Uuid uuid = store::GenerateUuid();
   bson::Builder out;
@@ -185,6 +182,9 @@ Status RunCreateUser(Invocation& i, const ParsedUser& request) {
   }
   if (asked.custom_data) {
     out.Append("customData", *asked.custom_data);
+  }
+  if (!request.restrictions.empty()) {
+    AppendRestrictions(kRestrictions, request.restrictions, &out);
   }
   AppendRoleNames("roles", roles, &out);
   bson::Document document = out.Finish();
@@ -209,16 +209,22 @@ Result<bson::Document> LoadNamed(Invocation& i) {
   return *std::move(stored);
 }
 
-// The user with some fields set to others, those that `changes` names.
+// The user with some fields set to others, those that `changes` names; restrictions that are none
+// leave no field.
 Status Replace(Invocation& i, bson::View stored, bson::View changes) {
   bson::Builder out;
+  auto append = [&](const bson::Element& e) {
+    if (e.name() != kRestrictions || !e.value().is_array() || !e.value().AsArray().empty()) {
+      out.Append(e);
+    }
+  };
   for (const bson::Element& e : stored) {
     bson::Element changed = changes.Find(e.name());
-    out.Append(changed.present() ? changed : e);
+    append(changed.present() ? changed : e);
   }
   for (const bson::Element& e : changes) {
     if (!stored.Has(e.name())) {
-      out.Append(e);
+      append(e);
     }
   }
   bson::Document document = out.Finish();
@@ -285,12 +291,14 @@ Status RunUpdateUser(Invocation& i, const ParsedUser& request) {
       !asked.restrictions.present) {
     return {kBadValue, "Must specify at least one field to update in updateUser"};
   }
-  RETURN_IF_ERROR(CheckRestrictions(asked));
   ASSIGN_OR_RETURN(bson::Document stored, LoadNamed(i));
   bson::Builder changes;
   RETURN_IF_ERROR(ChangeCredentials(asked, user, stored.view(), &changes));
   if (asked.custom_data) {
     changes.Append("customData", *asked.custom_data);
+  }
+  if (asked.restrictions.present) {
+    AppendRestrictions(kRestrictions, request.restrictions, &changes);
   }
   if (asked.roles.present) {
     RETURN_IF_ERROR(CheckRolesExist(i.engine, request.roles));
@@ -488,7 +496,7 @@ Status AppendUser(Invocation& i, bson::View stored, const InfoRequest& asked) {
   out.PushDocument();
   for (const bson::Element& e : stored) {
     if ((e.name() == "credentials" && !asked.credentials) ||
-        (e.name() == "customData" && !asked.custom_data)) {
+        (e.name() == "customData" && !asked.custom_data) || e.name() == kRestrictions) {
       continue;
     }
     out.Append(e);
@@ -503,17 +511,24 @@ Status AppendUser(Invocation& i, bson::View stored, const InfoRequest& asked) {
     out.Push("external");
   }
   out.End();
+  ResolvedRoles resolved;
   if (asked.restrictions || asked.privileges) {
-    out.BeginArray("authenticationRestrictions").End();
+    ASSIGN_OR_RETURN(auth::Restrictions own, auth::Restrictions::Stored(stored));
+    AppendRestrictions(kRestrictions, own, &out);
+  }
+  if (asked.restrictions || asked.privileges) {
+    ASSIGN_OR_RETURN(resolved, ResolveRoles(i.engine, StoredRoleNames(stored)));
   }
   if (asked.privileges) {
-    ASSIGN_OR_RETURN(ResolvedRoles resolved, ResolveRoles(i.engine, StoredRoleNames(stored)));
     AppendRoleNames("inheritedRoles", resolved.roles, &out);
     out.BeginArray("inheritedPrivileges");
     for (const auth::Privilege& privilege : resolved.privileges.all()) {
       auth::AppendPrivilege(privilege, &out);
     }
-    out.End().BeginArray("inheritedAuthenticationRestrictions").End();
+    out.End();
+  }
+  if (asked.restrictions || asked.privileges) {
+    AppendRestrictions("inheritedAuthenticationRestrictions", resolved.restrictions, &out);
   }
   out.End();
   return Status::Ok();
