@@ -25,8 +25,16 @@ constexpr Refused kRefused[] = {
     {"repair", "the store repairs itself at start; there is nothing to ask for"},
     {"directoryperdb", "all databases share one store"},
     {"syslog", "logs go to standard output or to --logpath"},
-    {"tlsMode", "TLS does not exist yet"},
-    {"sslMode", "TLS does not exist yet"},
+    {"sslMode", "use --tlsMode"},
+    {"sslPEMKeyFile", "use --tlsCertificateKeyFile"},
+    {"sslCAFile", "use --tlsCAFile"},
+    {"tlsOnNormalPorts", "use --tlsMode requireTLS"},
+    {"tlsClusterFile", "the one member has no others to connect to"},
+    {"tlsClusterCAFile", "the one member has no others to connect to"},
+    {"tlsClusterPassword", "the one member has no others to connect to"},
+    {"clusterAuthMode", "the one member has no others to log in to"},
+    {"tlsFIPSMode", "OpenSSL's own configuration decides that"},
+    {"tlsCertificateSelector", "certificates come from --tlsCertificateKeyFile"},
 };
 
 Status Bad(std::string text) { return {kBadValue, std::move(text)}; }
@@ -220,6 +228,19 @@ Status CheckAccess(const Settings& s) {
   return Status::Ok();
 }
 
+Status CheckTls(const Parsed& parsed) {
+  const std::string& mode = parsed.settings.tls_mode;
+  if (!mode.empty() && mode != "disabled") {
+    return Status::Ok();  // the files say the rest
+  }
+  for (std::string_view name : parsed.given) {
+    if (name.starts_with("tls") && name != "tlsMode") {
+      return Bad("need to enable TLS via the tlsMode flag when using TLS configuration parameters");
+    }
+  }
+  return Status::Ok();
+}
+
 Status CheckTogether(const Parsed& parsed) {
   const Settings& s = parsed.settings;
   if (s.fork && s.logpath.empty()) {
@@ -235,6 +256,7 @@ Status CheckTogether(const Parsed& parsed) {
     return Bad("--logFormat must be text or json");
   }
   RETURN_IF_ERROR(CheckAccess(s));
+  RETURN_IF_ERROR(CheckTls(parsed));
   if (s.storage_engine != "wiredTiger" && s.storage_engine != "inMemory" &&
       s.storage_engine != "ephemeralForTest") {
     return Bad("unknown storage engine '" + s.storage_engine + "'");

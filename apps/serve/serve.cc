@@ -90,6 +90,9 @@ class Service {
         !status.ok()) {
       return Fail("CONTROL", "Bad --setParameter", status, kBadOptions);
     }
+    if (Status status = LoadTls(); !status.ok()) {
+      return Fail("NETWORK", "Failed to set up TLS", status, kBadOptions);
+    }
     if (Status status = Listen(); !status.ok()) {
       return Fail("CONTROL", "Failed to set up listener", status, kNetworkFailed);
     }
@@ -161,7 +164,7 @@ class Service {
     ASSIGN_OR_RETURN(node_.engine, engine::Engine::Open(std::move(store), engine_options));
     command::ServerInfo info;
     info.set_name = s_.repl_set;
-    info.arguments = argv_;
+    info.arguments = Shown(argv_);
     info.parsed_options = parsed_.ToDocument();
     info.data_path = s_.ephemeral ? "" : s_.dbpath;
     info.compressors =
@@ -172,6 +175,40 @@ class Service {
     info.shutdown = [] { kill(getpid(), SIGTERM); };
     node_.commands = std::make_unique<command::Commands>(node_.engine.get(), std::move(info));
     node_.commands->slow_millis = s_.slow_ms;
+    return Status::Ok();
+  }
+
+  Status LoadTls() {
+    server::TlsOptions options;
+    ASSIGN_OR_RETURN(options.mode,
+                     server::ParseTlsMode(s_.tls_mode.empty() ? "disabled" : s_.tls_mode));
+    if (options.mode == server::TlsMode::kDisabled) {
+      return Status::Ok();
+    }
+    options.certificate_key_file = s_.tls_certificate_key_file;
+    options.key_password = s_.tls_key_password;
+    options.ca_file = s_.tls_ca_file;
+    options.crl_file = s_.tls_crl_file;
+    options.allow_without_certificate = s_.tls_without_certificates;
+    options.allow_invalid_certificates = s_.tls_invalid_certificates;
+    if (!s_.tls_disabled_protocols.empty()) {
+      ASSIGN_OR_RETURN(options.disabled, server::ParseTlsVersions(s_.tls_disabled_protocols));
+    }
+    const auto& parameters = node_.commands->tls_parameters;
+    options.system_ca = parameters.system_ca;
+    options.ciphers = parameters.ciphers.empty() ? s_.tls_ciphers : parameters.ciphers;
+    options.cipher_suites = parameters.cipher_suites;
+    ASSIGN_OR_RETURN(std::unique_ptr<server::Tls> tls, server::Tls::Load(options));
+    tls_ = std::move(tls);
+    command::ServerInfo& info = node_.commands->info();
+    info.rotate_certificates = [this] { return tls_->Rotate(); };
+    info.certificate = [this] {
+      server::CertificateFacts facts = tls_->facts();
+      return command::ServerCertificate{facts.subject, bson::Date{facts.expires},
+                                        facts.has_authority};
+    };
+    log::Info("NETWORK", "TLS is enabled",
+              {{"mode", s_.tls_mode}, {"subject", tls_->facts().subject}});
     return Status::Ok();
   }
 
@@ -189,6 +226,7 @@ class Service {
     options.unix_socket_folder = s_.no_unix_socket ? "" : s_.unix_socket_prefix;
     options.unix_socket_permissions = static_cast<int>(s_.file_permissions);
     options.max_connections = files_.connections;
+    options.tls = tls_;
     ASSIGN_OR_RETURN(server_,
                      server::Server::Start(options, node_.commands.get(), [this](int port) {
                        command::ServerInfo& info = node_.commands->info();
@@ -233,6 +271,7 @@ class Service {
   PidFile pid_file_;
   OpenFiles files_;
   Node node_;
+  std::shared_ptr<server::Tls> tls_;
   std::unique_ptr<server::Server> server_;
 };
 

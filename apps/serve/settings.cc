@@ -7,10 +7,13 @@ namespace quire::apps {
 namespace {
 
 constexpr double kNoLimit = 1e15;
+constexpr std::string_view kPassword = "tlsCertificateKeyFilePassword";
+constexpr std::string_view kHidden = "<password>";
 
 using S = Settings;
 constexpr std::string_view kStorage = "Storage";
 constexpr std::string_view kNetwork = "Network";
+constexpr std::string_view kTls = "TLS";
 constexpr std::string_view kLog = "Log";
 constexpr std::string_view kProcess = "Process";
 constexpr std::string_view kOther = "Other";
@@ -53,6 +56,31 @@ const std::array kOptions = {
     Option{kNetwork, "networkMessageCompressors", 0, "LIST", &S::compressors, 0, 0,
            "net.compression.compressors",
            "Compressors to agree to, of snappy, zstd and zlib; or disabled."},
+
+    Option{kTls, "tlsMode", 0, "MODE", &S::tls_mode, 0, 0, "net.tls.mode",
+           "disabled, allowTLS and preferTLS (both plain and TLS), or requireTLS."},
+    Option{kTls, "tlsCertificateKeyFile", 0, "FILE", &S::tls_certificate_key_file, 0, 0,
+           "net.tls.certificateKeyFile", "PEM with the server's certificate and its key."},
+    Option{kTls, kPassword, 0, "TEXT", &S::tls_key_password, 0, 0,
+           "net.tls.certificateKeyFilePassword", "Password of the key, when it is encrypted."},
+    Option{kTls, "tlsCAFile", 0, "FILE", &S::tls_ca_file, 0, 0, "net.tls.CAFile",
+           "PEM with the authorities clients' certificates are checked with."},
+    Option{kTls, "tlsCRLFile", 0, "FILE", &S::tls_crl_file, 0, 0, "net.tls.CRLFile",
+           "PEM with the list of revoked certificates."},
+    Option{kTls, "tlsAllowConnectionsWithoutCertificates", 0, "", &S::tls_without_certificates,
+           0, 0, "net.tls.allowConnectionsWithoutCertificates",
+           "Clients need not have a certificate; one that they have is checked."},
+    Option{kTls, "tlsAllowInvalidCertificates", 0, "", &S::tls_invalid_certificates, 0, 0,
+           "net.tls.allowInvalidCertificates",
+           "Clients with invalid certificates may connect, but not log in by them."},
+    Option{kTls, "tlsAllowInvalidHostnames", 0, "", &S::tls_invalid_hostnames, 0, 0,
+           "net.tls.allowInvalidHostnames",
+           "About connections to other members, which there are none of; taken for mongod's sake."},
+    Option{kTls, "tlsDisabledProtocols", 0, "LIST", &S::tls_disabled_protocols, 0, 0,
+           "net.tls.disabledProtocols",
+           "Of TLS1_0, TLS1_1, TLS1_2 and TLS1_3, or none. Default TLS1_0,TLS1_1."},
+    Option{kTls, "tlsCipherConfig", 0, "LIST", &S::tls_ciphers, 0, 0, "net.tls.tlsCipherConfig",
+           "The same as --setParameter opensslCipherConfig: ciphers up to TLS 1.2."},
 
     Option{kLog, "logpath", 0, "FILE", &S::logpath, 0, 0, "systemLog.path",
            "Write the log to a file instead of standard output."},
@@ -141,6 +169,8 @@ void AppendSetting(const Option& option, std::string_view name, const Settings& 
           out->Append(name, static_cast<int32_t>(value));
         } else if (option.name == "nounixsocket" || option.name == "noscripting") {
           out->Append(name, false);
+        } else if (option.name == kPassword) {
+          out->Append(name, kHidden);
         } else {
           out->Append(name, value);
         }
@@ -163,6 +193,18 @@ void AppendNode(const Node& node, const Settings& settings, bson::Builder* out) 
 }  // namespace
 
 std::span<const Option> AllOptions() { return kOptions; }
+
+std::vector<std::string> Shown(std::vector<std::string> argv) {
+  const std::string option = "--" + std::string(kPassword);
+  for (size_t i = 0; i < argv.size(); ++i) {
+    if (argv[i] == option && i + 1 < argv.size()) {
+      argv[++i] = kHidden;
+    } else if (argv[i].starts_with(option + "=")) {
+      argv[i] = option + "=" + std::string(kHidden);
+    }
+  }
+  return argv;
+}
 
 bson::Document Parsed::ToDocument() const {
   Node root;

@@ -37,6 +37,17 @@ struct Settings {
   bool no_unix_socket = false;
   int64_t file_permissions = 0700;
   std::string compressors = "snappy,zstd,zlib";
+  // TLS.
+  std::string tls_mode;
+  std::string tls_certificate_key_file;
+  std::string tls_key_password;
+  std::string tls_ca_file;
+  std::string tls_crl_file;
+  bool tls_without_certificates = false;
+  bool tls_invalid_certificates = false;
+  bool tls_invalid_hostnames = false;
+  std::string tls_disabled_protocols;
+  std::string tls_ciphers;
   // Log.
   std::string logpath;
   bool logappend = false;
@@ -87,6 +98,9 @@ struct Parsed {
   // getCmdLineOpts' "parsed": the options given, by their configuration path.
   bson::Document ToDocument() const;
 };
+
+// The command line without what is secret in it.
+std::vector<std::string> Shown(std::vector<std::string> argv);
 
 // Reads a command line (without the program's name), then the file --config names; the command
 // line wins. Error: BadValue with a text for the user.
