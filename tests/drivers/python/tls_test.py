@@ -566,7 +566,9 @@ class Restrictions(Case):
             self.refused(13, maker.shop.command, "updateRole", "without", **given)
         with client(self.server, tls=False, username="full", password="p", authSource="shop") as full:
             full.shop.command("createUser", "with", pwd="p", roles=[], **given)
-            full.shop.command("updateRole", "without", **given)
+            full.shop.command("updateUser", "without", **given)
+            full.shop.command("createRole", "with", privileges=[], roles=[], **given)
+        self.root.shop.command("updateRole", "without", **given)
 
 
 if __name__ == "__main__":
