@@ -128,8 +128,12 @@ Status Start(Invocation& i, const SaslRequest& asked, std::string_view database,
   if (user) {
     credential = CredentialOf(user->view(), *mechanism);
   }
-  if (!credential && !i.commands.info().access_control) {
-    LogFailure(i, *conversation, "no such user, or not by this mechanism");
+  // hello names the mechanisms that a user does have: the client takes another one.
+  const bool guessed_wrong = user && speculative;
+  if (!credential && (guessed_wrong || !i.commands.info().access_control)) {
+    if (!speculative) {
+      LogFailure(i, *conversation, "no such user, or not by this mechanism");
+    }
     return Failed();
   }
   if (!credential) {

@@ -95,6 +95,13 @@ class Case(unittest.TestCase):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder, True)
         self.data = os.path.join(self.folder, "data")
+        self.clients = []
+
+    def stop(self, server, number=signal.SIGTERM):
+        """Closes the clients, which would look for the server, and ends it; the exit code."""
+        for client in self.clients:
+            client.close()
+        return server.stop(number)
 
     def start(self, extra=(), path=None, program=None):
         server = Server(path, extra, program)
@@ -103,6 +110,7 @@ class Case(unittest.TestCase):
 
     def client(self, server, **options):
         client = pymongo.MongoClient(server.uri, serverSelectionTimeoutMS=20000, **options)
+        self.clients.append(client)
         self.addCleanup(client.close)
         return client
 
@@ -206,7 +214,7 @@ class BeforeALogin(Case):
         for _ in range(2):
             server = self.start(["--auth"], self.data)
             salts.add(bytes(start_login(self.connect(server), "bob")[1]["payload"]).split(b",", 1)[1])
-            self.assertEqual(server.stop(), 0)
+            self.assertEqual(self.stop(server), 0)
         self.assertEqual(len(salts), 1)
 
 
@@ -304,7 +312,7 @@ class Descriptors(Case):
 
         self.wait_for(answers, "no connection is taken any more")
         self.assertEqual(things.count_documents({}), 61)
-        self.assertEqual(server.stop(), 0)
+        self.assertEqual(self.stop(server), 0)
 
     def test_too_few_are_refused_at_start(self):
         done = subprocess.run([self.limited(60), "--port", "0", "--nounixsocket", "--dbpath", self.data],
@@ -343,7 +351,7 @@ class Descriptors(Case):
 
         self.wait_for(writes, "no write is taken")
         self.assertIn("Storage has recovered", server.output())
-        server.stop(signal.SIGKILL)
+        self.stop(server, signal.SIGKILL)
         server = self.start(path=self.data)
         present = set(self.client(server).test.things.distinct("_id"))
         self.assertLessEqual(set(acknowledged) | {-1, "again"}, present)
@@ -370,7 +378,7 @@ class Folder(Case):
         server = self.start(path=self.data)
         self.client(server).test.things.insert_one({})
         self.client(server).admin.command("fsync")
-        self.assertEqual(server.stop(), 0)
+        self.assertEqual(self.stop(server), 0)
         for path, mode in self.modes():
             self.assertEqual(mode, 0o700 if os.path.isdir(path) else 0o600, path)
             os.chmod(path, 0o755 if os.path.isdir(path) else 0o644)  # as an older version left it
@@ -380,7 +388,7 @@ class Folder(Case):
 
     def test_that_lost_its_data_is_refused(self):
         server = self.start(path=self.data)
-        self.assertEqual(server.stop(), 0)
+        self.assertEqual(self.stop(server), 0)
         shutil.rmtree(os.path.join(self.data, "data"))
         before = sorted(os.listdir(self.data))
         done = subprocess.run([QUIRE, "serve", "--port", "0", "--nounixsocket", "--dbpath", self.data],
@@ -409,7 +417,7 @@ class Signals(Case):
         server = self.start()
         server.process.send_signal(signal.SIGHUP)
         self.assertEqual(self.client(server).admin.command("ping")["ok"], 1)
-        self.assertEqual(server.stop(), 0)
+        self.assertEqual(self.stop(server), 0)
 
 
 if __name__ == "__main__":
