@@ -12,11 +12,14 @@ namespace quire::auth {
 #define QUIRE_ACTIONS(X)                 \
   X(addShard)                            \
   X(analyze)                             \
+  X(analyzeShardKey)                     \
   X(anyAction)                           \
   X(appendOplogNote)                     \
   X(applicationMessage)                  \
+  X(applyOps)                            \
   X(auditConfigure)                      \
   X(authSchemaUpgrade)                   \
+  X(bypassDefaultMaxTimeMS)              \
   X(bypassDocumentValidation)            \
   X(bypassWriteBlockingMode)             \
   X(changeCustomData)                    \
@@ -27,6 +30,7 @@ namespace quire::auth {
   X(checkFreeMonitoringStatus)           \
   X(checkMetadataConsistency)            \
   X(cleanupOrphaned)                     \
+  X(cleanupStructuredEncryptionData)     \
   X(clearJumboFlag)                      \
   X(closeAllDatabases)                   \
   X(collMod)                             \
@@ -34,6 +38,7 @@ namespace quire::auth {
   X(compact)                             \
   X(compactStructuredEncryptionData)     \
   X(configureFailPoint)                  \
+  X(configureQueryAnalyzer)              \
   X(connPoolStats)                       \
   X(connPoolSync)                        \
   X(convertToCapped)                     \
@@ -78,6 +83,7 @@ namespace quire::auth {
   X(insert)                              \
   X(internal)                            \
   X(invalidateUserCache)                 \
+  X(issueDirectShardOperations)          \
   X(killAnyCursor)                       \
   X(killAnySession)                      \
   X(killCursors)                         \
@@ -94,16 +100,18 @@ namespace quire::auth {
   X(listShards)                          \
   X(logRotate)                           \
   X(moveChunk)                           \
+  X(moveCollection)                      \
   X(netstat)                             \
   X(oidReset)                            \
   X(operationMetrics)                    \
   X(planCacheIndexFilter)                \
   X(planCacheRead)                       \
   X(planCacheWrite)                      \
-  X(queryStatsRead)                      \
   X(querySettings)                       \
-  X(reIndex)                             \
+  X(queryStatsRead)                      \
+  X(queryStatsReadTransformed)           \
   X(refineCollectionShardKey)            \
+  X(reIndex)                             \
   X(remove)                              \
   X(removeShard)                         \
   X(renameCollection)                    \
@@ -129,6 +137,7 @@ namespace quire::auth {
   X(setFreeMonitoring)                   \
   X(setParameter)                        \
   X(setUserWriteBlockMode)               \
+  X(shardedDataDistribution)             \
   X(shardingState)                       \
   X(shutdown)                            \
   X(splitChunk)                          \
@@ -141,6 +150,7 @@ namespace quire::auth {
   X(transitionToDedicatedConfigServer)   \
   X(unlock)                              \
   X(unlockCollection)                    \
+  X(unshardCollection)                   \
   X(update)                              \
   X(updateSearchIndex)                   \
   X(useTenant)                           \

@@ -2,49 +2,155 @@
 #include <gtest/gtest.h>
 
 #include "auth/privilege.h"
+#include "auth/role_table_test.h"
 #include "auth/scram.h"
 #include "base/error_codes.h"
 
 namespace quire::auth {
 namespace {
 
+// "cluster", "db.collection", "db." or "." as RoleTable has them.
+Resource ResourceOf(std::string_view text) {
+  if (text == "cluster") {
+    return Cluster();
+  }
+  if (text == "everything") {
+    return AnyResource();
+  }
+  size_t dot = text.find('.');
+  return Collection(text.substr(0, dot), text.substr(dot + 1));
+}
+
+// Every action of every built-in role on every kind of resource, as the manual has it.
+TEST(Roles, AllowWhatMongoDBsDo) {
+  const char* const kAsked[] = {"cluster",
+                                "everything",
+                                ".",
+                                "shop.",
+                                "shop.orders",
+                                "shop.system.js",
+                                "shop.system.profile",
+                                "shop.system.views",
+                                "shop.system.users",
+                                "shop.system.buckets.x",
+                                "shop.systematic",
+                                "other.",
+                                "other.orders",
+                                "other.system.js",
+                                "admin.",
+                                "admin.orders",
+                                "admin.system.users",
+                                "admin.system.roles",
+                                "admin.system.version",
+                                "admin.system.views",
+                                "config.",
+                                "config.settings",
+                                "config.orders",
+                                "config.system.sessions",
+                                "config.system.preimages",
+                                "local.",
+                                "local.orders",
+                                "local.oplog.rs",
+                                "local.system.replset",
+                                "local.system.js"};
+  const RoleTable& table = RoleTable::Get();
+  for (const auto& [name, row] : table.roles()) {
+    for (const char* database : {"shop", "admin", "config", "local"}) {
+      Privileges privileges;
+      bool exists = row.everywhere || database == std::string_view("admin");
+      ASSERT_EQ(AddBuiltInRole({name, database}, &privileges), exists) << name << "@" << database;
+      if (!exists) {
+        continue;
+      }
+      for (const char* asked : kAsked) {
+        for (size_t i = 0; i < kActionCount; ++i) {
+          Action action = static_cast<Action>(i);
+          std::string action_name(ActionName(action));
+          EXPECT_EQ(privileges.Allow(action, ResourceOf(asked)),
+                    table.Gives(name, database, action_name, asked))
+              << name << "@" << database << " " << action_name << " on " << asked;
+        }
+      }
+      for (const char* asked : {"shop", "other", "admin", "config", "local"}) {
+        EXPECT_EQ(privileges.AllowAnythingIn(asked), table.GivesAnything(name, database, asked))
+            << name << "@" << database << " in " << asked;
+      }
+    }
+  }
+}
+
+TEST(Roles, AreThoseOfTheManual) {
+  std::vector<std::string> of_admin;
+  std::vector<std::string> of_shop;
+  for (const auto& [name, row] : RoleTable::Get().roles()) {
+    of_admin.push_back(name);
+    if (row.everywhere) {
+      of_shop.push_back(name);
+    }
+    for (const RoleTable::Line& line : row.lines) {
+      for (const std::string& action : line.actions) {
+        EXPECT_TRUE(FindAction(action).has_value()) << action;
+      }
+    }
+  }
+  auto names = [](std::string_view database) {
+    std::vector<std::string_view> all = BuiltInRoles(database);
+    return std::vector<std::string>(all.begin(), all.end());
+  };
+  EXPECT_EQ(names("admin"), of_admin);
+  EXPECT_EQ(names("shop"), of_shop);
+}
+
 struct Question {
-  const char* role;
-  const char* database;  // of the role
-  Action action;
-  Resource asked;
-  bool allowed;
+  const char* privilege;  // the resource it is on
+  const char* asked;
+  bool covered;
 };
 
-TEST(Roles, AllowWhatMongoDBsDo) {
+TEST(Privileges, CoverWhatMongoDBsDo) {
   const Question kQuestions[] = {
-      {"read", "shop", Action::find, Collection("shop", "orders"), true},
-      {"read", "shop", Action::find, Collection("shop", "system.users"), false},
-      {"read", "shop", Action::find, Collection("other", "orders"), false},
-      {"read", "shop", Action::insert, Collection("shop", "orders"), false},
-      {"read", "shop", Action::listCollections, Database("shop"), true},
-      {"readWrite", "shop", Action::insert, Collection("shop", "orders"), true},
-      {"readWrite", "shop", Action::createIndex, Collection("shop", "orders"), true},
-      {"readWrite", "shop", Action::dropDatabase, Database("shop"), false},
-      {"dbAdmin", "shop", Action::find, Collection("shop", "orders"), false},
-      {"dbAdmin", "shop", Action::find, Collection("shop", "system.profile"), true},
-      {"dbOwner", "shop", Action::createUser, Database("shop"), true},
-      {"userAdmin", "shop", Action::createUser, Database("other"), false},
-      {"readAnyDatabase", "admin", Action::find, Collection("any", "thing"), true},
-      {"readAnyDatabase", "admin", Action::listDatabases, Cluster(), true},
-      {"readAnyDatabase", "admin", Action::serverStatus, Cluster(), false},
-      {"clusterMonitor", "admin", Action::serverStatus, Cluster(), true},
-      {"root", "admin", Action::shutdown, Cluster(), true},
-      {"root", "admin", Action::find, Collection("admin", "system.users"), true},
-      {"root", "admin", Action::anyAction, AnyResource(), false},
-      {"__system", "admin", Action::anyAction, AnyResource(), true},
+      {"shop.orders", "shop.orders", true},
+      {"shop.orders", "shop.orders2", false},
+      {"shop.orders", "shop.", false},
+      {"shop.orders", "other.orders", false},
+      {"shop.", "shop.", true},
+      {"shop.", "shop.orders", true},
+      {"shop.", "shop.system.views", false},
+      {"shop.", "Shop.orders", false},
+      {"shop.", ".", false},
+      {".orders", "shop.orders", true},
+      {".orders", "local.orders", true},
+      {".orders", "shop.", false},
+      {".system.js", "shop.system.js", true},
+      {".system.js", "shop.system.users", false},
+      {".", "shop.orders", true},
+      {".", "shop.", true},
+      {".", ".", true},
+      {".", "shop.system.js", false},
+      {".", "local.orders", false},
+      {".", "config.", false},
+      {".", "cluster", false},
+      {".", "everything", false},
+      {"local.", "local.orders", true},
+      {"local.", "local.system.replset", false},
+      {"local.", "local.replset.minvalid", false},
+      {"shop.", "shop.replset.minvalid", true},
+      {"cluster", "cluster", true},
+      {"cluster", "shop.orders", false},
+      {"everything", "cluster", true},
+      {"everything", "shop.system.users", true},
+      {"everything", "local.system.replset", true},
+      {"everything", "everything", true},
+      {"cluster", "everything", false},
   };
   for (const Question& q : kQuestions) {
     Privileges privileges;
-    ASSERT_TRUE(AddBuiltInRole({q.role, q.database}, &privileges)) << q.role;
-    EXPECT_EQ(privileges.Allow(q.action, q.asked), q.allowed)
-        << q.role << " " << ActionName(q.action) << " " << q.asked.database << "."
-        << q.asked.collection;
+    ActionSet find;
+    find.set(static_cast<size_t>(Action::find));
+    privileges.Add(ResourceOf(q.privilege), find);
+    EXPECT_EQ(privileges.Allow(Action::find, ResourceOf(q.asked)), q.covered)
+        << q.privilege << " and " << q.asked;
+    EXPECT_FALSE(privileges.Allow(Action::insert, ResourceOf(q.asked))) << q.privilege;
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MongoDB's built-in roles, each a list of actions per kind of resource.
+// MongoDB's built-in roles, each a list of actions per kind of resource. What they are made of is
+// written down once more, from the manual, in tests/privileges/roles.txt.
 #include <algorithm>
 #include <span>
 
@@ -14,156 +15,123 @@ using A = Action;
 constexpr A kRead[] = {A::changeStream,  A::collStats,        A::dbHash,      A::dbStats,
                        A::find,          A::killCursors,      A::listIndexes, A::listCollections,
                        A::planCacheRead, A::listSearchIndexes};
-constexpr A kWrite[] = {A::insert,          A::remove,
-                        A::update,          A::createCollection,
-                        A::createIndex,     A::dropCollection,
-                        A::dropIndex,       A::renameCollectionSameDB,
-                        A::convertToCapped, A::createSearchIndexes,
-                        A::dropSearchIndex, A::updateSearchIndex,
-                        A::collMod};
+constexpr A kWrite[] = {A::convertToCapped,        A::createCollection, A::createIndex,
+                        A::createSearchIndexes,    A::dropCollection,   A::dropIndex,
+                        A::dropSearchIndex,        A::insert,           A::remove,
+                        A::renameCollectionSameDB, A::update,           A::updateSearchIndex};
+constexpr A kCompactEncrypted[] = {A::compactStructuredEncryptionData,
+                                   A::cleanupStructuredEncryptionData};
 constexpr A kDbAdmin[] = {A::analyze,
+                          A::bypassDocumentValidation,
                           A::collMod,
                           A::collStats,
                           A::compact,
                           A::convertToCapped,
                           A::createCollection,
                           A::createIndex,
+                          A::createSearchIndexes,
                           A::dbStats,
                           A::dropCollection,
                           A::dropDatabase,
                           A::dropIndex,
+                          A::dropSearchIndex,
                           A::enableProfiler,
-                          A::indexStats,
-                          A::killCursors,
                           A::listCollections,
                           A::listIndexes,
+                          A::listSearchIndexes,
                           A::planCacheIndexFilter,
                           A::planCacheRead,
                           A::planCacheWrite,
                           A::reIndex,
                           A::renameCollectionSameDB,
-                          A::storageDetails,
-                          A::validate,
-                          A::bypassDocumentValidation,
-                          A::createSearchIndexes,
-                          A::dropSearchIndex,
-                          A::listSearchIndexes,
-                          A::updateSearchIndex};
-constexpr A kProfile[] = {A::changeStream,     A::collStats,   A::convertToCapped,
-                          A::createCollection, A::dbHash,      A::dbStats,
-                          A::dropCollection,   A::find,        A::killCursors,
-                          A::listCollections,  A::listIndexes, A::planCacheRead};
+                          A::updateSearchIndex,
+                          A::validate};
+constexpr A kProfile[] = {A::convertToCapped, A::createCollection, A::dropCollection};
 constexpr A kUserAdmin[] = {A::changeCustomData, A::changePassword, A::createRole,
                             A::createUser,       A::dropRole,       A::dropUser,
                             A::grantRole,        A::revokeRole,     A::setAuthenticationRestriction,
                             A::viewRole,         A::viewUser};
 constexpr A kUserAdminCluster[] = {A::authSchemaUpgrade, A::invalidateUserCache, A::listDatabases};
-constexpr A kMonitorCluster[] = {A::checkFreeMonitoringStatus,
-                                 A::connPoolStats,
+constexpr A kUserCollections[] = {A::collStats,       A::createIndex, A::createSearchIndexes,
+                                  A::dbHash,          A::dbStats,     A::dropIndex,
+                                  A::dropSearchIndex, A::find,        A::killCursors,
+                                  A::planCacheRead};
+constexpr A kMonitorCluster[] = {A::connPoolStats,
                                  A::getCmdLineOpts,
                                  A::getDefaultRWConcern,
-                                 A::getDiagnosticData,
                                  A::getLog,
                                  A::getParameter,
-                                 A::getClusterParameter,
                                  A::getShardMap,
                                  A::hostInfo,
                                  A::inprog,
-                                 A::listCursors,
+                                 A::listClusterCatalog,
                                  A::listDatabases,
+                                 A::listSampledQueries,
                                  A::listSessions,
                                  A::listShards,
                                  A::netstat,
                                  A::operationMetrics,
                                  A::queryStatsRead,
+                                 A::queryStatsReadTransformed,
                                  A::replSetGetConfig,
                                  A::replSetGetStatus,
                                  A::serverStatus,
-                                 A::setFreeMonitoring,
+                                 A::shardedDataDistribution,
                                  A::shardingState,
-                                 A::top};
+                                 A::top,
+                                 A::useUUID};
 constexpr A kMonitorDatabase[] = {A::collStats, A::dbStats, A::getShardVersion, A::indexStats,
                                   A::useUUID};
 constexpr A kManagerCluster[] = {A::addShard,
                                  A::appendOplogNote,
                                  A::applicationMessage,
+                                 A::checkMetadataConsistency,
                                  A::cleanupOrphaned,
                                  A::flushRouterConfig,
-                                 A::getDefaultRWConcern,
                                  A::getClusterParameter,
+                                 A::getDefaultRWConcern,
                                  A::listSessions,
                                  A::listShards,
+                                 A::moveCollection,
+                                 A::querySettings,
                                  A::removeShard,
                                  A::replSetConfigure,
                                  A::replSetGetConfig,
                                  A::replSetGetStatus,
                                  A::replSetStateChange,
                                  A::resync,
-                                 A::setDefaultRWConcern,
                                  A::setClusterParameter,
+                                 A::setDefaultRWConcern,
                                  A::setFeatureCompatibilityVersion,
-                                 A::setFreeMonitoring,
-                                 A::setUserWriteBlockMode,
-                                 A::bypassWriteBlockingMode,
-                                 A::querySettings};
+                                 A::transitionFromDedicatedConfigServer,
+                                 A::transitionToDedicatedConfigServer,
+                                 A::unshardCollection};
 constexpr A kManagerDatabase[] = {
-    A::clearJumboFlag,    A::enableSharding, A::moveChunk,   A::refineCollectionShardKey,
-    A::reshardCollection, A::splitChunk,     A::splitVector, A::analyze};
-constexpr A kHostCluster[] = {A::applicationMessage,
-                              A::auditConfigure,
-                              A::closeAllDatabases,
-                              A::connPoolSync,
-                              A::dropConnections,
-                              A::flushRouterConfig,
-                              A::fsync,
-                              A::getParameter,
-                              A::invalidateUserCache,
-                              A::killAnyCursor,
-                              A::killAnySession,
-                              A::killop,
-                              A::logRotate,
-                              A::oidReset,
-                              A::resync,
-                              A::rotateCertificates,
-                              A::setParameter,
-                              A::shutdown,
-                              A::touch,
-                              A::trafficRecord,
-                              A::unlock,
-                              A::getClusterParameter,
-                              A::setClusterParameter};
-constexpr A kHostDatabase[] = {A::killCursors};
+    A::analyzeShardKey,   A::clearJumboFlag, A::configureQueryAnalyzer,
+    A::enableSharding,    A::moveChunk,      A::refineCollectionShardKey,
+    A::reshardCollection, A::splitChunk,     A::splitVector};
+constexpr A kSharding[] = {A::analyzeShardKey,          A::enableSharding,    A::moveCollection,
+                           A::refineCollectionShardKey, A::reshardCollection, A::unshardCollection};
+constexpr A kHostCluster[] = {
+    A::applicationMessage,  A::auditConfigure,  A::closeAllDatabases,  A::compact,
+    A::connPoolSync,        A::dropConnections, A::flushRouterConfig,  A::fsync,
+    A::invalidateUserCache, A::killAnyCursor,   A::killAnySession,     A::killop,
+    A::logRotate,           A::oidReset,        A::replSetResizeOplog, A::resync,
+    A::rotateCertificates,  A::setParameter,    A::shutdown,           A::touch,
+    A::trafficRecord,       A::unlock};
+constexpr A kHostDatabase[] = {A::compact, A::killCursors};
 constexpr A kBackupCluster[] = {A::appendOplogNote, A::getParameter, A::listDatabases,
                                 A::serverStatus, A::setUserWriteBlockMode};
-constexpr A kBackupDatabase[] = {A::find, A::listCollections, A::listIndexes, A::collStats};
-constexpr A kRestoreCluster[] = {A::getParameter, A::setUserWriteBlockMode,
-                                 A::bypassWriteBlockingMode};
-constexpr A kRestoreDatabase[] = {A::bypassDocumentValidation,
-                                  A::changeCustomData,
-                                  A::changePassword,
-                                  A::collMod,
-                                  A::createCollection,
-                                  A::createIndex,
-                                  A::createRole,
-                                  A::createUser,
-                                  A::dropCollection,
-                                  A::dropRole,
-                                  A::dropUser,
-                                  A::grantRole,
-                                  A::insert,
-                                  A::revokeRole,
-                                  A::viewRole,
-                                  A::viewUser,
-                                  A::update,
-                                  A::remove,
-                                  A::convertToCapped,
-                                  A::forceUUID,
-                                  A::useUUID,
-                                  A::listCollections};
+constexpr A kList[] = {A::listDatabases, A::listCollections, A::listIndexes, A::listSearchIndexes};
+constexpr A kSettings[] = {A::find, A::insert, A::update};
+constexpr A kRestoreCluster[] = {A::bypassWriteBlockingMode, A::forceUUID, A::getParameter,
+                                 A::setUserWriteBlockMode, A::useUUID};
+constexpr A kRestore[] = {
+    A::bypassDocumentValidation, A::collMod, A::createCollection, A::createIndex,
+    A::dropCollection,           A::insert,  A::updateSearchIndex};
+constexpr A kRestoreAny[] = {A::convertToCapped, A::createSearchIndexes};
 constexpr A kFindOnly[] = {A::find};
-constexpr A kListDatabases[] = {A::listDatabases};
-constexpr A kAnything[] = {A::anyAction};
-constexpr A kDropDatabase[] = {A::dropDatabase, A::bypassDocumentValidation};
+constexpr A kChange[] = {A::insert, A::remove, A::update};
 
 ActionSet SetOf(std::span<const A> actions) {
   ActionSet out;
@@ -173,10 +141,11 @@ ActionSet SetOf(std::span<const A> actions) {
   return out;
 }
 
+ActionSet SetOf(A action) { return SetOf(std::span(&action, 1)); }
+
 void AddRead(std::string_view db, Privileges* out) {
   out->Add(Database(db), SetOf(kRead));
   out->Add(Collection(db, "system.js"), SetOf(kRead));
-  out->Add(Collection(db, "system.views"), SetOf(kFindOnly));
 }
 
 void AddReadWrite(std::string_view db, Privileges* out) {
@@ -187,7 +156,7 @@ void AddReadWrite(std::string_view db, Privileges* out) {
 
 void AddDbAdmin(std::string_view db, Privileges* out) {
   out->Add(Database(db), SetOf(kDbAdmin));
-  out->Add(Collection(db, "system.profile"), SetOf(kProfile));
+  out->Add(Collection(db, "system.profile"), SetOf(kRead) | SetOf(kProfile));
 }
 
 void AddUserAdmin(std::string_view db, Privileges* out) {
@@ -198,83 +167,106 @@ void AddDbOwner(std::string_view db, Privileges* out) {
   AddReadWrite(db, out);
   AddDbAdmin(db, out);
   AddUserAdmin(db, out);
+  out->Add(Database(db), SetOf(kCompactEncrypted));
 }
 
 void AddUserAdminAnyDatabase(std::string_view, Privileges* out) {
   AddUserAdmin("", out);
   out->Add(Cluster(), SetOf(kUserAdminCluster));
-  for (std::string_view name : {"system.users", "system.roles"}) {
-    out->Add(Collection("admin", name), SetOf(kRead));
-  }
+  out->Add(Collection("admin", "system.roles"), SetOf(kUserCollections));
+  out->Add(Collection("", "system.users"), SetOf(kUserCollections));
 }
 
 void AddReadAnyDatabase(std::string_view, Privileges* out) {
   AddRead("", out);
-  out->Add(Cluster(), SetOf(kListDatabases));
+  out->Add(Cluster(), SetOf(A::listDatabases));
 }
 
 void AddReadWriteAnyDatabase(std::string_view, Privileges* out) {
   AddReadWrite("", out);
-  out->Add(Cluster(), SetOf(kListDatabases));
+  out->Add(Database(""), SetOf(kCompactEncrypted));
+  out->Add(Cluster(), SetOf(A::listDatabases));
 }
 
 void AddDbAdminAnyDatabase(std::string_view, Privileges* out) {
   AddDbAdmin("", out);
-  out->Add(Cluster(), SetOf(kListDatabases));
+  out->Add(Cluster(), SetOf(A::listDatabases) | SetOf(A::applyOps));
 }
 
 void AddClusterMonitor(std::string_view, Privileges* out) {
   out->Add(Cluster(), SetOf(kMonitorCluster));
-  out->Add(Database(""), SetOf(kMonitorDatabase));
-  for (std::string_view name : {"config", "local"}) {
-    AddRead(name, out);
+  for (std::string_view database : {"", "config", "local"}) {
+    out->Add(Database(database), SetOf(kMonitorDatabase));
   }
-  out->Add(Collection("", "system.profile"), SetOf(kFindOnly));
+  for (std::string_view database : {"config", "local"}) {
+    AddRead(database, out);
+  }
+  out->Add(Collection("local", "system.replset"), SetOf(A::find));
+  out->Add(Collection("", "system.profile"), SetOf(A::find));
 }
 
 void AddClusterManager(std::string_view, Privileges* out) {
   out->Add(Cluster(), SetOf(kManagerCluster));
-  out->Add(Database(""), SetOf(kManagerDatabase));
-  AddReadWrite("config", out);
-  AddRead("local", out);
+  for (std::string_view database : {"", "config", "local"}) {
+    out->Add(Database(database), SetOf(kManagerDatabase));
+  }
+  AddRead("config", out);
+  for (std::string_view database : {"config", "local"}) {
+    out->Add(Database(database), SetOf(kChange));
+  }
+  out->Add(Collection("local", "system.replset"), SetOf(kRead));
 }
 
 void AddHostManager(std::string_view, Privileges* out) {
   out->Add(Cluster(), SetOf(kHostCluster));
-  out->Add(Database(""), SetOf(kHostDatabase));
+  for (std::string_view database : {"", "config", "local"}) {
+    out->Add(Database(database), SetOf(kHostDatabase));
+  }
 }
 
 void AddClusterAdmin(std::string_view, Privileges* out) {
   AddClusterMonitor("", out);
   AddClusterManager("", out);
   AddHostManager("", out);
-  out->Add(Database(""), SetOf(kDropDatabase));
+  out->Add(Database(""), SetOf(A::dropDatabase));
+}
+
+void AddDirectShardOperations(std::string_view, Privileges* out) {
+  out->Add(Cluster(), SetOf(A::issueDirectShardOperations));
 }
 
 void AddEnableSharding(std::string_view, Privileges* out) {
-  ActionSet actions;
-  actions.set(static_cast<size_t>(A::enableSharding));
-  actions.set(static_cast<size_t>(A::refineCollectionShardKey));
-  actions.set(static_cast<size_t>(A::reshardCollection));
-  out->Add(Database(""), actions);
+  out->Add(Database(""), SetOf(kSharding));
 }
 
 void AddBackup(std::string_view, Privileges* out) {
   out->Add(Cluster(), SetOf(kBackupCluster));
-  out->Add(Database(""), SetOf(kBackupDatabase));
-  for (std::string_view name :
-       {"system.js", "system.profile", "system.views", "system.users", "system.roles"}) {
+  out->Add(AnyResource(), SetOf(kList));
+  for (std::string_view database : {"", "config", "local"}) {
+    out->Add(Database(database), SetOf(kFindOnly));
+  }
+  for (std::string_view name : {"system.js", "system.profile", "system.users"}) {
     out->Add(Collection("", name), SetOf(kFindOnly));
   }
+  for (std::string_view name : {"system.roles", "system.version"}) {
+    out->Add(Collection("admin", name), SetOf(kFindOnly));
+  }
+  out->Add(Collection("local", "system.replset"), SetOf(kFindOnly));
+  out->Add(Collection("config", "settings"), SetOf(kSettings));
 }
 
 void AddRestore(std::string_view, Privileges* out) {
   out->Add(Cluster(), SetOf(kRestoreCluster));
-  out->Add(Database(""), SetOf(kRestoreDatabase));
-  for (std::string_view name : {"system.js", "system.views", "system.users", "system.roles"}) {
-    out->Add(Collection("", name), SetOf(kRestoreDatabase));
-    out->Add(Collection("", name), SetOf(kFindOnly));
+  out->Add(AnyResource(), SetOf(A::listCollections));
+  for (std::string_view database : {"", "config", "local"}) {
+    out->Add(Database(database), SetOf(kRestore));
   }
+  out->Add(Database(""), SetOf(kRestoreAny) | SetOf(kUserAdmin));
+  out->Add(Collection("", "system.js"), SetOf(kRestore));
+  out->Add(Collection("", "system.users"), SetOf(kRestore) | SetOf(kFindOnly) | SetOf(kChange));
+  out->Add(Collection("", "system.views"), SetOf(A::dropCollection));
+  out->Add(Collection("admin", "system.roles"), SetOf(A::createIndex));
+  out->Add(Collection("admin", "system.version"), SetOf(kRestore) | SetOf(kFindOnly));
 }
 
 void AddRoot(std::string_view, Privileges* out) {
@@ -284,13 +276,12 @@ void AddRoot(std::string_view, Privileges* out) {
   AddClusterAdmin("", out);
   AddRestore("", out);
   AddBackup("", out);
-  for (std::string_view name : {"system.js", "system.profile", "system.views"}) {
-    out->Add(Collection("", name), SetOf(kDbAdmin));
-    out->Add(Collection("", name), SetOf(kWrite));
-  }
+  out->Add(AnyResource(), SetOf(A::validate));
+  out->Add(Cluster(), SetOf(A::bypassDefaultMaxTimeMS));
+  out->Add(Collection("config", "system.preimages"), SetOf(A::find) | SetOf(A::remove));
 }
 
-void AddSystem(std::string_view, Privileges* out) { out->Add(AnyResource(), SetOf(kAnything)); }
+void AddSystem(std::string_view, Privileges* out) { out->Add(AnyResource(), SetOf(A::anyAction)); }
 
 struct BuiltIn {
   std::string_view name;
@@ -307,7 +298,8 @@ constexpr BuiltIn kRoles[] = {
     {"dbAdmin", false, AddDbAdmin},
     {"dbAdminAnyDatabase", true, AddDbAdminAnyDatabase},
     {"dbOwner", false, AddDbOwner},
-    {"enableSharding", false, AddEnableSharding},
+    {"directShardOperations", true, AddDirectShardOperations},
+    {"enableSharding", true, AddEnableSharding},
     {"hostManager", true, AddHostManager},
     {"read", false, AddRead},
     {"readAnyDatabase", true, AddReadAnyDatabase},

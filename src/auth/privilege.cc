@@ -9,6 +9,17 @@
 namespace quire::auth {
 namespace {
 
+// Of all databases but these a privilege on "every database" speaks.
+bool IsOfTheServer(std::string_view database) {
+  return database == "local" || database == "config";
+}
+
+// System collections have to be named: no privilege on whole databases covers them.
+bool IsSystem(const Resource& asked) {
+  return asked.collection.starts_with("system.") ||
+         (asked.database == "local" && asked.collection.starts_with("replset."));
+}
+
 bool Covers(const Resource& pattern, const Resource& asked) {
   if (pattern.kind == Resource::Kind::kAny) {
     return true;
@@ -19,13 +30,12 @@ bool Covers(const Resource& pattern, const Resource& asked) {
   if (pattern.kind == Resource::Kind::kCluster) {
     return true;
   }
-  if (!pattern.database.empty() && pattern.database != asked.database) {
-    return false;
-  }
   if (!pattern.collection.empty()) {
-    return pattern.collection == asked.collection;
+    return pattern.collection == asked.collection &&
+           (pattern.database.empty() || pattern.database == asked.database);
   }
-  return !asked.collection.starts_with("system.");
+  return !IsSystem(asked) && (pattern.database.empty() ? !IsOfTheServer(asked.database)
+                                                       : pattern.database == asked.database);
 }
 
 Result<Resource> ParseResource(bson::View document) {
@@ -79,9 +89,12 @@ bool Privileges::Allow(Action action, const Resource& asked) const {
 bool Privileges::AllowAnythingIn(std::string_view database) const {
   for (const Privilege& privilege : all_) {
     const Resource& resource = privilege.resource;
-    if (resource.kind == Resource::Kind::kAny ||
-        (resource.kind == Resource::Kind::kNamespace &&
-         (resource.database.empty() || resource.database == database))) {
+    if (resource.kind == Resource::Kind::kAny) {
+      return true;
+    }
+    if (resource.kind == Resource::Kind::kNamespace &&
+        (resource.database.empty() ? !resource.collection.empty() || !IsOfTheServer(database)
+                                   : resource.database == database)) {
       return true;
     }
   }

@@ -18,8 +18,11 @@ namespace quire::auth {
 struct Resource {
   enum class Kind : unsigned char { kNamespace, kCluster, kAny };
   Kind kind = Kind::kNamespace;
-  std::string database;    // "" in a privilege: every database
-  std::string collection;  // "" in a privilege: every collection that is not a system one
+  // "" in a privilege: every database, without a collection but local and config. Asked for with ""
+  // twice: all of them.
+  std::string database;
+  // "" in a privilege: every collection that is not a system one.
+  std::string collection;
 
   bool operator==(const Resource&) const = default;
 };
