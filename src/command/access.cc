@@ -6,6 +6,7 @@
 #include "command/command.h"
 #include "command/login.h"
 #include "command/own_documents.h"
+#include "command/redact.h"
 #include "engine/schema.h"
 #include "plan/pipeline.h"
 #include "request/crud.h"
@@ -65,7 +66,8 @@ Status StateNeeds(Invocation& i, const Access& access, auth::Needs* needs) {
 
 Status Unauthorized(const Invocation& i) {
   constexpr size_t kMaxText = 512;
-  std::string text = bson::ToJson(i.call.body);
+  const ShownCommand shown(i.call.body);
+  std::string text = bson::ToJson(shown.view());
   if (text.size() > kMaxText) {
     text.resize(kMaxText);
     text += "...";

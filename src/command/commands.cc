@@ -11,6 +11,7 @@
 #include "command/command.h"
 #include "command/diagnostic.h"
 #include "command/parsed_row.h"
+#include "command/redact.h"
 #include "command/write_concern.h"
 
 namespace quire::command {
@@ -417,7 +418,7 @@ void Commands::LogIfSlow(const request::Call& call, const Status& status,
             {{"type", "command"},
              {"ns", call.summary.ns},
              {"remote", call.client.remote()},
-             {"command", bson::ToJson(call.body)},
+             {"command", bson::ToJson(ShownCommand(call.body).view())},
              {"planSummary", call.summary.plan},
              {"keysExamined", call.summary.keys_examined},
              {"docsExamined", call.summary.docs_examined},

@@ -10,6 +10,7 @@
 #include "command/diagnostic.h"
 #include "command/parsed_row.h"
 #include "command/profile_entry.h"
+#include "command/redact.h"
 #include "expr/match/match.h"
 #include "request/fields.h"
 
@@ -52,14 +53,16 @@ void AppendCursor(const engine::Cursor& cursor, const request::Call& call, bson:
       .Append("cursorId", cursor.id())
       .Append("tailable", cursor.tailable)
       .Append("awaitData", cursor.await_data)
-      .Append("originatingCommand", cursor.command)
+      .Append("originatingCommand", ShownCommand(cursor.command).view())
       .Append("operationUsingCursorId", static_cast<int64_t>(call.client.id()))
       .End();
 }
 
 // The command as $truncateOps shows a long one: its text cut off, the comment beside it.
-void AppendCommand(bson::View command, bool truncate, bson::Builder* out) {
+void AppendCommand(bson::View given, bool truncate, bson::Builder* out) {
   constexpr size_t kMostBytes = 1024;
+  const ShownCommand shown(given);
+  const bson::View command = shown.view();
   if (!truncate || command.size() <= kMostBytes) {
     out->Append("command", command);
     return;
@@ -161,7 +164,7 @@ bson::Document IdleCursor(Commands& commands, const engine::Cursor& cursor) {
       .Append("noCursorTimeout", cursor.no_timeout)
       .Append("tailable", cursor.tailable)
       .Append("awaitData", cursor.await_data)
-      .Append("originatingCommand", cursor.command)
+      .Append("originatingCommand", ShownCommand(cursor.command).view())
       .End();
   return out.Finish();
 }

@@ -8,6 +8,7 @@
 #include "command/command.h"
 #include "command/diagnostic.h"
 #include "command/login.h"
+#include "command/redact.h"
 #include "request/crud.h"
 
 namespace quire::command {
@@ -42,7 +43,9 @@ std::string_view Cut(std::string_view text, size_t size) {
   return text.substr(0, size);
 }
 
-void AppendCommand(std::string_view field, bson::View command, bson::Builder* out) {
+void AppendCommand(std::string_view field, bson::View given, bson::Builder* out) {
+  const ShownCommand shown(given);
+  const bson::View command = shown.view();
   if (command.size() <= kMaxCommandBytes) {
     out->Append(field, command);
     return;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/redact.h"
+
+#include "base/log.h"
+#include "command/guarded_test.h"
+
+namespace quire::command {
+namespace {
+
+constexpr std::string_view kSecret = "s3cr3t";
+
+std::string Shown(const char* json) {
+  bson::Document command = GuardedNode::Parse(json);
+  return bson::ToJson(ShownCommand(command.view()).view());
+}
+
+TEST(Redact, HidesPasswordsAndLogins) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {R"({"createUser":"a","pwd":"s3cr3t","roles":[]})",
+       R"({"createUser":"a","pwd":"xxx","roles":[]})"},
+      {R"({"updateUser":"a","pwd":"s3cr3t"})", R"({"updateUser":"a","pwd":"xxx"})"},
+      {R"({"updateUser":"a","pwd":null,"pwd":"s3cr3t"})",
+       R"({"updateUser":"a","pwd":"xxx","pwd":"xxx"})"},
+      {R"({"saslStart":1,"mechanism":"SCRAM-SHA-256","payload":"s3cr3t"})",
+       R"({"saslStart":1,"mechanism":"SCRAM-SHA-256","payload":"xxx"})"},
+      {R"({"saslContinue":1,"conversationId":1,"payload":"s3cr3t"})",
+       R"({"saslContinue":1,"conversationId":1,"payload":"xxx"})"},
+      {R"({"authenticate":1,"user":"a","nonce":"s3cr3t","key":"s3cr3t"})",
+       R"({"authenticate":1,"user":"a","nonce":"xxx","key":"xxx"})"},
+      {R"({"hello":1,"speculativeAuthenticate":{"saslStart":1,"payload":"s3cr3t"}})",
+       R"({"hello":1,"speculativeAuthenticate":"xxx"})"},
+      {R"({"ismaster":1,"speculativeAuthenticate":{"saslStart":1,"payload":"s3cr3t"}})",
+       R"({"ismaster":1,"speculativeAuthenticate":"xxx"})"},
+      {R"({"createuser":"a","pwd":"s3cr3t"})", R"({"createuser":"a","pwd":"xxx"})"},
+      {R"({"explain":{"updateUser":"a","pwd":"s3cr3t"},"verbosity":"x"})",
+       R"({"explain":{"updateUser":"a","pwd":"xxx"},"verbosity":"x"})"},
+      {R"({"explain":{"explain":{"createUser":"a","pwd":"s3cr3t"}}})",
+       R"({"explain":{"explain":{"createUser":"a","pwd":"xxx"}}})"},
+  };
+  for (const auto& [command, shown] : kCases) {
+    EXPECT_EQ(Shown(command), shown);
+  }
+}
+
+TEST(Redact, LeavesTheRest) {
+  for (const char* command :
+       {R"({"find":"a","filter":{"pwd":"x"}})", R"({"insert":"a","documents":[{"pwd":"x"}]})",
+        R"({"ping":1})", R"({"explain":1})", R"({"aggregate":"a","payload":1})", R"({})"}) {
+    EXPECT_EQ(Shown(command), command);
+  }
+}
+
+const char* const kCommands[] = {
+    R"({"createUser":"a","pwd":"s3cr3t","roles":[]})",
+    R"({"createUser":"a","pwd":"s3cr3t","roles":["no such role"]})",
+    R"({"createUser":"a","pwd":{"s3cr3t":1},"roles":[]})",
+    R"({"createUser":"a","pwd":"s3cr3t","roles":[],"unknown":1})",
+    R"({"createUser":"a","pwd":"s3cr3t","pwd":"s3cr3t2","roles":[]})",
+    R"({"updateUser":"a","pwd":"s3cr3t"})",
+    R"({"updateUser":"nobody","pwd":"s3cr3t"})",
+    R"({"createuser":"a","pwd":"s3cr3t"})",
+    R"({"saslStart":1,"mechanism":"SCRAM-SHA-1","payload":"s3cr3t"})",
+    R"({"saslStart":1,"mechanism":"PLAIN","payload":"s3cr3t"})",
+    R"({"saslStart":1,"mechanism":"SCRAM-SHA-256","payload":{"s3cr3t":1}})",
+    R"({"saslContinue":1,"conversationId":1,"payload":"s3cr3t"})",
+    R"({"authenticate":1,"mechanism":"MONGODB-CR","user":"a","nonce":"s3cr3t","key":"s3cr3t"})",
+    R"({"hello":1,"speculativeAuthenticate":{"saslStart":1,"mechanism":"x","payload":"s3cr3t"}})",
+    R"({"explain":{"createUser":"a","pwd":"s3cr3t","roles":[]}})",
+    R"({"ping":1,"pwd":"s3cr3t"})",
+};
+
+// Whether any of the log's lines, or of what the profiler kept, holds the secret.
+void ExpectNothingTold(GuardedNode& node, const char* command) {
+  for (const std::string& line : log::RecentLines().lines) {
+    EXPECT_EQ(line.find(kSecret), std::string::npos) << command << "\n" << line;
+  }
+  for (const char* database : {"test", "admin"}) {
+    bson::Document kept = node.Run(R"({"find": "system.profile", "batchSize": 9000})", database);
+    std::string profile = bson::ToJson(kept.view());
+    EXPECT_EQ(profile.find(kSecret), std::string::npos) << command << "\n" << profile;
+  }
+}
+
+TEST(Redact, LogProfilerAndErrorsTellNoSecrets) {
+  GuardedNode node;
+  node.AddUser("root", {{"root", "admin"}});
+  node.AddUser("reader", {{"read", "test"}});
+  for (const char* database : {"test", "admin"}) {
+    request::Client root;
+    node.LogIn(root, "root");
+    EXPECT_EQ(node.CodeAs(root, R"({"profile": 2, "slowms": 0})", database), 0);
+  }
+  for (const char* user : {"root", "reader", ""}) {
+    for (const char* database : {"test", "admin"}) {
+      for (const char* command : kCommands) {
+        request::Client client("192.0.2.1:40000");
+        if (*user != '\0') {
+          node.LogIn(client, user);
+        }
+        bson::Document answer = node.RunAs(client, command, database);
+        std::string reply = bson::ToJson(answer.view());
+        EXPECT_EQ(reply.find(kSecret), std::string::npos) << user << " " << command << "\n"
+                                                          << reply;
+        ExpectNothingTold(node, command);
+      }
+    }
+  }
+  node.Run(R"({"profile": 0, "slowms": 100})", "test");
+}
+
+TEST(Redact, CurrentOpTellsNoSecrets) {
+  GuardedNode node;
+  bson::Document reply = node.Run(R"({"currentOp": 1, "password": {"$exists": false}})", "admin");
+  std::string seen = bson::ToJson(reply.view());
+  EXPECT_NE(seen.find(R"("password":"xxx")"), std::string::npos) << seen;
+}
+
+}  // namespace
+}  // namespace quire::command
