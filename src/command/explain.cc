@@ -73,6 +73,25 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
   return parts;
 }
 
+// A read of a view as the aggregation that explain shows; CommandNotSupportedOnView for a write.
+Result<engine::ViewRead> OnView(std::string_view name, bson::View command, const std::string& ns) {
+  if (name == "find") {
+    ASSIGN_OR_RETURN(auto r, request::FindRequest::Parse(command));
+    return engine::FindOnView(ns, r);
+  }
+  if (name == "count") {
+    ASSIGN_OR_RETURN(auto r, request::CountRequest::Parse(command));
+    return engine::ExplainedCountOnView(r);
+  }
+  if (name == "distinct") {
+    ASSIGN_OR_RETURN(auto r, request::DistinctRequest::Parse(command));
+    return engine::ExplainedDistinctOnView(r);
+  }
+  bool one = false;
+  RETURN_IF_ERROR(PartsOf(name, command, nullptr, &one).status());
+  return Status(kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection");
+}
+
 // What bounds a query here, under MongoDB's names.
 constexpr std::pair<std::string_view, int32_t> kLimits[] = {
     {"internalQueryFacetBufferSizeBytes", 100 << 20},
@@ -83,10 +102,11 @@ constexpr std::pair<std::string_view, int32_t> kLimits[] = {
     {"internalDocumentSourceSetWindowFieldsMaxMemoryBytes", 100 << 20},
 };
 
-void AppendServer(Invocation& i, bson::View command) {
-  std::string_view what = command.front().name();
+// `explained` is what was asked for, `command` what ran for it.
+void AppendServer(Invocation& i, bson::View explained, bson::View command) {
+  std::string_view what = explained.front().name();
   if (what == "find" || what == "distinct" || what == "aggregate") {
-    i.reply().Append("queryShapeHash", QueryShapeHash(command, i.database()));
+    i.reply().Append("queryShapeHash", QueryShapeHash(explained, i.database()));
   }
   i.reply().Append("command", command);
   i.reply()
@@ -110,6 +130,39 @@ bson::Document WithCursorOption(bson::View command) {
     whole.BeginDocument("cursor").End();
   }
   return whole.Finish();
+}
+
+// {aggregate: ..., pipeline: ..., cursor: {}} of a read of a view.
+bson::Document AggregateOf(std::string_view view, const engine::ViewRead& read) {
+  bson::Document pipeline = engine::PipelineOf(read.stages);
+  bson::Builder command;
+  command.Append("aggregate", view);
+  command.AppendArray("pipeline", pipeline);
+  command.BeginDocument("cursor").End();
+  if (!read.collation.empty()) {
+    command.Append("collation", read.collation);
+  }
+  if (!read.let.empty()) {
+    command.Append("let", read.let);
+  }
+  if (!read.hint.missing()) {
+    command.Append("hint", read.hint);
+  }
+  return command.Finish();
+}
+
+Status ExplainOnView(Invocation& i, bson::View command, const std::string& ns,
+                     std::string_view verbosity) {
+  std::string_view name = command.front().name();
+  ASSIGN_OR_RETURN(engine::ViewRead read, OnView(name, command, ns));
+  if (name == "find" || name == "distinct") {
+    RETURN_IF_ERROR(ApplyQuerySettings(i, command, true));
+  }
+  i.reply().Append("explainVersion", "1");
+  RETURN_IF_ERROR(engine::ExplainView(i.operation, ns, read, verbosity, &i.reply()));
+  bson::Document aggregate = AggregateOf(command.front().value().AsString(), read);
+  AppendServer(i, command, aggregate);
+  return Status::Ok();
 }
 
 bool IsCommand(Invocation& i, std::string_view name) {
@@ -153,15 +206,23 @@ Status RunExplain(Invocation& i) {
     i.reply().Append("explainVersion", "1");
     RETURN_IF_ERROR(
         engine::ExplainMapReduce(i.operation, i.database(), request, verbosity, &i.reply()));
-    AppendServer(i, command);
+    AppendServer(i, command, command);
     return Status::Ok();
   }
   ASSIGN_OR_RETURN(auto collection_name, request::CollectionName(name, command));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), collection_name));
   ASSIGN_OR_RETURN(store::CollectionPtr collection, i.operation.Find(ns));
+  bool is_oplog = collection != nullptr && collection->is_oplog;
+  bool lists_views = collection == nullptr && engine::ReadsAsView(nullptr, ns);
+  if (collection != nullptr && collection->is_view() && !is_oplog) {
+    return ExplainOnView(i, command, ns, verbosity);
+  }
   bool one = false;
   ASSIGN_OR_RETURN(auto parts, PartsOf(name, command, collection, &one));
   parts.explain = true;
+  if (is_oplog || lists_views) {
+    engine::ScanWithoutTable(i.operation, std::string(i.database()), &parts);
+  }
   if (name == "find" || name == "distinct") {
     RETURN_IF_ERROR(ApplyQuerySettings(i, command, true));
   }
@@ -185,7 +246,7 @@ Status RunExplain(Invocation& i) {
     query->plan().ExplainExecution(verbosity, &i.reply());
     i.reply().End();
   }
-  AppendServer(i, command);
+  AppendServer(i, command, command);
   return Status::Ok();
 }
 
@@ -239,7 +300,7 @@ Status ExplainPipeline(Invocation& i, bson::View command, std::string_view verbo
   i.reply().Append("explainVersion", "1");
   RETURN_IF_ERROR(
       engine::ExplainAggregate(i.operation, i.database(), request, verbosity, &i.reply()));
-  AppendServer(i, command);
+  AppendServer(i, command, command);
   return Status::Ok();
 }
 

@@ -31,7 +31,20 @@ Status DrainWrites(const Operation& operation, PipelineRun* run) {
   }
 }
 
+plan::Namespace NamespaceOf(const std::string& ns) {
+  size_t dot = ns.find('.');
+  return {ns.substr(0, dot), ns.substr(dot + 1)};
+}
+
 }  // namespace
+
+bson::Document PipelineOf(const std::vector<bson::Document>& stages) {
+  bson::Builder array;
+  for (const bson::Document& stage : stages) {
+    array.Push(stage.view());
+  }
+  return array.Finish();
+}
 
 bool SameCollation(const expr::Collator* a, const expr::Collator* b) {
   if (a == nullptr || b == nullptr) {
@@ -105,18 +118,10 @@ Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::strin
 }
 
 Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::string& ns,
-                                         const std::vector<bson::Document>& stages,
-                                         bson::View collation, bson::View let,
-                                         const bson::Value& hint) {
-  bson::Builder array;
-  for (const bson::Document& stage : stages) {
-    array.Push(stage.view());
-  }
-  bson::Document pipeline = array.Finish();
-  size_t dot = ns.find('.');
-  auto run = std::make_unique<PipelineRun>(
-      operation, plan::Namespace{ns.substr(0, dot), ns.substr(dot + 1)}, pipeline, true);
-  RETURN_IF_ERROR(run->Open(operation, collation, let, hint));
+                                         const ViewRead& read) {
+  bson::Document pipeline = PipelineOf(read.stages);
+  auto run = std::make_unique<PipelineRun>(operation, NamespaceOf(ns), pipeline, true);
+  RETURN_IF_ERROR(run->Open(operation, read.collation, read.let, read.hint));
   auto cursor = std::make_shared<Cursor>();
   cursor->ns = ns;
   Own(operation, cursor.get());
@@ -124,14 +129,21 @@ Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::
   return cursor;
 }
 
+Status ExplainView(const Operation& operation, const std::string& ns, const ViewRead& read,
+                   std::string_view verbosity, bson::Builder* reply) {
+  bson::Document pipeline = PipelineOf(read.stages);
+  PipelineRun run(operation, NamespaceOf(ns), pipeline, true);
+  run.Explain(verbosity != "queryPlanner");
+  RETURN_IF_ERROR(run.Open(operation, read.collation, read.let, read.hint));
+  return ExplainRun(operation, run, verbosity, reply);
+}
+
 Status ExplainAggregate(const Operation& operation, std::string_view database,
                         const request::AggregateRequest& request, std::string_view verbosity,
                         bson::Builder* reply) {
   plan::Namespace ns{std::string(database), std::string(request.collection)};
   PipelineRun run(operation, ns, request.pipeline.view, request.allow_disk_use);
-  if (verbosity != "queryPlanner") {
-    run.KeepOperators();
-  }
+  run.Explain(verbosity != "queryPlanner");
   RETURN_IF_ERROR(run.Open(operation, request.collation, request.let, request.hint));
   return ExplainRun(operation, run, verbosity, reply);
 }

@@ -46,10 +46,20 @@ Status ExplainAggregate(const Operation& operation, std::string_view database,
                         const request::AggregateRequest& request, std::string_view verbosity,
                         bson::Builder* reply);
 
-// A pipeline on the documents of `ns`, for reads of views: `stages` follow the view's own.
+// Appends the same for a read of the view `ns`.
+Status ExplainView(const Operation& operation, const std::string& ns, const ViewRead& read,
+                   std::string_view verbosity, bson::Builder* reply);
+
+// A pipeline on the documents of `ns`, for reads of views.
 Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::string& ns,
-                                         const std::vector<bson::Document>& stages,
-                                         bson::View collation, bson::View let,
-                                         const bson::Value& hint);
+                                         const ViewRead& read);
+
+// The array of the stages.
+bson::Document PipelineOf(const std::vector<bson::Document>& stages);
+
+// Makes the parts of an explained query read what is in no table: the oplog when that is their
+// collection, else system.views of the database.
+void ScanWithoutTable(const Operation& operation, const std::string& database,
+                      PlannedQuery::Parts* parts);
 
 }  // namespace quire::engine

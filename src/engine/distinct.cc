@@ -123,6 +123,33 @@ PlannedQuery::Parts DistinctParts(const request::DistinctRequest& request,
   return parts;
 }
 
+ViewRead DistinctOnView(const request::DistinctRequest& request) {
+  ViewRead read{{}, request.collation, bson::View(), request.hint};
+  if (!request.query.empty()) {
+    read.stages.push_back(StageOf("$match", bson::Value(request.query)));
+  }
+  return read;
+}
+
+ViewRead ExplainedDistinctOnView(const request::DistinctRequest& request) {
+  ViewRead read = DistinctOnView(request);
+  std::string path = "$" + std::string(request.key);
+  for (size_t dot = path.find('.');; dot = path.find('.', dot + 1)) {
+    bson::Builder unwind;
+    unwind.Append("path", path.substr(0, dot)).Append("preserveNullAndEmptyArrays", true);
+    bson::Document spec = unwind.Finish();
+    read.stages.push_back(StageOf("$unwind", bson::Value(spec.view())));
+    if (dot == std::string::npos) {
+      break;
+    }
+  }
+  bson::Builder group;
+  group.AppendNull("_id").BeginDocument("distinct").Append("$addToSet", path).End();
+  bson::Document spec = group.Finish();
+  read.stages.push_back(StageOf("$group", bson::Value(spec.view())));
+  return read;
+}
+
 Status Distinct(const Operation& operation, const std::string& ns,
                 const request::DistinctRequest& request, request::OpSummary* summary,
                 bson::Builder* reply) {
@@ -130,12 +157,7 @@ Status Distinct(const Operation& operation, const std::string& ns,
   ASSIGN_OR_RETURN(auto collator, CollatorOf(request.collation, collection.get()));
   DistinctValues values(collator.get(), request.key);
   if (ReadsAsView(collection.get(), ns)) {
-    std::vector<bson::Document> stages;
-    if (!request.query.empty()) {
-      stages.push_back(StageOf("$match", bson::Value(request.query)));
-    }
-    ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, stages, request.collation, bson::View(),
-                                           request.hint));
+    ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, DistinctOnView(request)));
     RETURN_IF_ERROR(values.AddAll(operation.op, *cursor->source));
   } else {
     ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, DistinctParts(request, collection),

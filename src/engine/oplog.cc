@@ -79,13 +79,9 @@ Result<bson::Document> ReadEntry(store::ChangeReader& reader, Change* change) {
 
 }  // namespace
 
-bson::Timestamp OplogStart(bson::View pipeline) {
+bson::Timestamp OplogStart(bson::View filter) {
   bson::Timestamp start;
-  if (pipeline.empty()) {
-    return start;
-  }
-  bson::Value match = pipeline.front().value().AsDocument()["$match"];
-  bson::Value ts = match.is_document() ? match.AsDocument()["ts"] : bson::Value();
+  bson::Value ts = filter["ts"];
   if (ts.type() == bson::Type::kTimestamp) {
     return ts.AsTimestamp();
   }

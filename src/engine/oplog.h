@@ -14,8 +14,8 @@
 
 namespace quire::engine {
 
-// Where a reader of these stages may begin: the least `ts` that the first $match lets through.
-bson::Timestamp OplogStart(bson::View pipeline);
+// Where a reader with this filter may begin: the least `ts` that it lets through.
+bson::Timestamp OplogStart(bson::View filter);
 
 // The entries from a time on, oldest or newest first. A multi-document transaction is one entry
 // (applyOps), or several with the same time when it is large. Reading forwards, Next gives false

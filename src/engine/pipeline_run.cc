@@ -57,12 +57,13 @@ bool StartsWithStream(bson::View pipeline) {
          pipeline.front().value().AsDocument().Has("$changeStream");
 }
 
-bson::Document ArrayOf(const std::vector<bson::Document>& stages) {
-  bson::Builder array;
-  for (const bson::Document& stage : stages) {
-    array.Push(stage.view());
+// The filter of the $match a pipeline begins with; empty when it begins with something else.
+bson::View LeadingMatch(bson::View pipeline) {
+  if (pipeline.empty()) {
+    return bson::View();
   }
-  return array.Finish();
+  bson::Value match = pipeline.front().value().AsDocument()["$match"];
+  return match.is_document() ? match.AsDocument() : bson::View();
 }
 
 // Whether what an index holds for `path` is what the documents hold: no arrays taken apart, and
@@ -143,7 +144,7 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
     for (const bson::Element& e : pipeline_.view()) {
       resolved.stages.emplace_back(e.value().AsDocument());
     }
-    pipeline_ = ArrayOf(resolved.stages);
+    pipeline_ = PipelineOf(resolved.stages);
   }
   options.ns = ns_;
   options.internal = internal_;
@@ -156,20 +157,25 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
     txn_ = own_txn_.get();
   }
   std::unique_ptr<exec::Operator> input;
-  if (collection_ != nullptr && collection_->is_oplog) {
-    auto oplog = std::make_unique<OplogRows>(engine_, OplogStart(pipeline_), backwards_);
+  bool is_oplog = collection_ != nullptr && collection_->is_oplog;
+  bool without_table = is_oplog || resolved.lists_views;
+  if (is_oplog && !explained_) {
+    auto oplog =
+        std::make_unique<OplogRows>(engine_, OplogStart(LeadingMatch(pipeline_)), backwards_);
     oplog_ = oplog.get();
     input = std::move(oplog);
-    collection_ = nullptr;
-  } else if (resolved.lists_views && !plan::StartsWithSource(stages_)) {
+  } else if (resolved.lists_views && !explained_ && !plan::StartsWithSource(stages_)) {
     input = std::make_unique<ListRows>(ViewDefinitions(operation, ns_.database));
   } else if (!plan::StartsWithSource(stages_)) {
-    ASSIGN_OR_RETURN(query_,
-                     PlanLeading(operation, collection_, &stages_, context_, hint_.value()));
+    ASSIGN_OR_RETURN(query_, PlanLeading(operation, collection_, &stages_, context_, hint_.value(),
+                                         without_table));
     input = std::make_unique<QueryRows>(query_.get());
   }
+  if (is_oplog) {
+    collection_ = nullptr;
+  }
   ASSIGN_OR_RETURN(root_, plan::BuildStages(operation.op, stages_, std::move(input), *this,
-                                            explain_ ? &operators_ : nullptr));
+                                            keep_operators_ ? &operators_ : nullptr));
   if (stream && stages_.back()->name() == "$changeStreamSplitLargeEvent") {
     splitter_ = std::make_unique<EventSplitter>();
   }
@@ -189,7 +195,7 @@ Status PipelineRun::CheckStream(const Operation& operation, const ResolvedView& 
 
 Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
     const Operation& operation, const store::CollectionPtr& collection, plan::Stages* stages,
-    const expr::Context& context, const bson::Value& hint) {
+    const expr::Context& context, const bson::Value& hint, bool without_table) {
   bool near = std::any_of(stages->begin(), stages->end(),
                           [](const auto& stage) { return stage->name() == "$geoNear"; });
   if (near && collection == nullptr) {
@@ -214,6 +220,9 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   parts.allow_disk_use = allow_disk_use_;
   parts.wants_text_score = true;
   parts.wants_index_key = plan::AsksForMeta(bson::Value::Array(pipeline_), "indexKey");
+  if (without_table) {
+    ScanWithoutTable(operation, ns_.database, &parts);
+  }
   return PlannedQuery::Make(operation, parts, txn_);
 }
 
@@ -325,7 +334,7 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
   }
   auto nested = std::make_unique<NestedRun>();
   if (!resolved.stages.empty()) {
-    bson::Document view_pipeline = ArrayOf(resolved.stages);
+    bson::Document view_pipeline = PipelineOf(resolved.stages);
     plan::PipelineOptions options;
     options.ns = ns;
     options.place = plan::PipelinePlace::kView;
@@ -339,7 +348,7 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
     input = std::make_unique<ListRows>(ViewDefinitions(operation, ns.database));
   } else if (!plan::StartsWithSource(nested->stages)) {
     ASSIGN_OR_RETURN(nested->query, PlanLeading(operation, resolved.collection, &nested->stages,
-                                                context, bson::Value()));
+                                                context, bson::Value(), false));
     input = std::make_unique<QueryRows>(nested->query.get());
   }
   ASSIGN_OR_RETURN(nested->root, plan::BuildStages(op, nested->stages, std::move(input), *this));
@@ -379,6 +388,26 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenSource(OpContext& op,
       of_collection ? plan::Namespace{collection_->database, collection_->name} : ns_;
   ASSIGN_OR_RETURN(auto documents, SourceDocuments(operation, ns, stage, spec));
   return std::unique_ptr<exec::Operator>(std::make_unique<ListRows>(std::move(documents)));
+}
+
+void ScanWithoutTable(const Operation& operation, const std::string& database,
+                      PlannedQuery::Parts* parts) {
+  if (parts->collection != nullptr && parts->collection->is_oplog) {
+    bson::Timestamp start = OplogStart(parts->filter);
+    parts->rows = [&engine = operation.engine, start](bool backward) {
+      return std::make_unique<OplogRows>(engine, start, backward);
+    };
+    return;
+  }
+  auto views = std::make_shared<store::CollectionInfo>();
+  views->database = database;
+  views->name = "system.views";
+  views->state = std::make_shared<store::CollectionState>(0);
+  parts->collection = std::move(views);
+  std::vector<bson::Document> definitions = ViewDefinitions(operation, database);
+  parts->rows = [definitions = std::move(definitions)](bool) {
+    return std::make_unique<ListRows>(definitions);
+  };
 }
 
 Result<std::unique_ptr<plan::DocumentSink>> PipelineRun::OpenSink(

@@ -59,8 +59,12 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   Result<std::unique_ptr<plan::DocumentSink>> OpenSink(OpContext& op,
                                                        const plan::SinkOptions& options) override;
 
-  // To be called before Open when the run is to be explained.
-  void KeepOperators() { explain_ = true; }
+  // To be called before Open when the run is to be explained; with the operators, when it is to be
+  // run for that.
+  void Explain(bool with_operators) {
+    explained_ = true;
+    keep_operators_ = with_operators;
+  }
   const std::vector<const exec::Operator*>& operators() const { return operators_; }
 
   // For a pipeline on the oplog: newest first. Before Open.
@@ -84,7 +88,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
                                                     const store::CollectionPtr& collection,
                                                     plan::Stages* stages,
                                                     const expr::Context& context,
-                                                    const bson::Value& hint);
+                                                    const bson::Value& hint, bool without_table);
 
   Engine& engine_;
   Session* session_;  // of the transaction it runs in; null outside one
@@ -103,7 +107,8 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   std::unique_ptr<store::Transaction> own_txn_;
   store::Transaction* txn_ = nullptr;
   std::unique_ptr<PlannedQuery> query_;
-  bool explain_ = false;
+  bool explained_ = false;
+  bool keep_operators_ = false;
   std::vector<const exec::Operator*> operators_;  // of the stages, when explained
   std::unique_ptr<exec::Operator> root_;
   OplogRows* oplog_ = nullptr;  // at the bottom of root_ when that is what it reads

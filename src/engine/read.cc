@@ -165,19 +165,13 @@ std::vector<bson::Document> StagesOf(const request::FindRequest& request) {
   return stages;
 }
 
-namespace {
-
-// A find on a view: its parts become stages after the view's own.
-Result<std::shared_ptr<Cursor>> FindOnView(const Operation& operation, const std::string& ns,
-                                           const request::FindRequest& request) {
+Result<ViewRead> FindOnView(const std::string& ns, const request::FindRequest& request) {
   if (request.tailable || request.return_key || request.show_record_id || !request.min.empty() ||
       !request.max.empty()) {
     return Status(kInvalidPipelineOperator, "Option not supported on views: " + ns);
   }
-  return ReadView(operation, ns, StagesOf(request), request.collation, request.let, request.hint);
+  return ViewRead{StagesOf(request), request.collation, request.let, request.hint};
 }
-
-}  // namespace
 
 void Summarise(const PlannedQuery& query, request::OpSummary* summary) {
   exec::Counters totals = query.plan().Totals();
@@ -233,7 +227,8 @@ Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::stri
     return FindInOplog(operation, request);
   }
   if (ReadsAsView(collection.get(), ns)) {
-    return FindOnView(operation, ns, request);
+    ASSIGN_OR_RETURN(ViewRead read, FindOnView(ns, request));
+    return ReadView(operation, ns, read);
   }
   if (request.tailable && collection != nullptr && !collection->capped) {
     return Status(kBadValue, "error processing query: ns=" + ns +
@@ -267,22 +262,31 @@ Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::stri
   return cursor;
 }
 
-namespace {
-
-Result<int64_t> CountOnView(const Operation& operation, const std::string& ns,
-                            const request::CountRequest& request) {
-  std::vector<bson::Document> stages;
+ViewRead CountOnView(const request::CountRequest& request) {
+  ViewRead read{{}, request.collation, bson::View(), request.hint};
   if (!request.query.empty()) {
-    stages.push_back(StageOf("$match", bson::Value(request.query)));
+    read.stages.push_back(StageOf("$match", bson::Value(request.query)));
   }
   if (request.skip > 0) {
-    stages.push_back(StageOf("$skip", bson::Value(request.skip)));
+    read.stages.push_back(StageOf("$skip", bson::Value(request.skip)));
   }
   if (request.limit > 0) {
-    stages.push_back(StageOf("$limit", bson::Value(request.limit)));
+    read.stages.push_back(StageOf("$limit", bson::Value(request.limit)));
   }
-  ASSIGN_OR_RETURN(auto cursor,
-                   ReadView(operation, ns, stages, request.collation, bson::View(), request.hint));
+  return read;
+}
+
+ViewRead ExplainedCountOnView(const request::CountRequest& request) {
+  ViewRead read = CountOnView(request);
+  read.stages.push_back(StageOf("$count", bson::Value("count")));
+  return read;
+}
+
+namespace {
+
+Result<int64_t> CountView(const Operation& operation, const std::string& ns,
+                          const request::CountRequest& request) {
+  ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, CountOnView(request)));
   int64_t n = 0;
   exec::Row row;
   while (true) {
@@ -301,7 +305,7 @@ Result<int64_t> Count(const Operation& operation, const std::string& ns,
                       const request::CountRequest& request, request::OpSummary* summary) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
   if (ReadsAsView(collection.get(), ns)) {
-    return CountOnView(operation, ns, request);
+    return CountView(operation, ns, request);
   }
   if (collection != nullptr && request.query.empty() && !operation.in_transaction &&
       request.hint.missing()) {

@@ -17,7 +17,25 @@ namespace quire::engine {
 Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
                                      const request::FindRequest& request);
 
-// A find on a view as stages; a sort by $natural is left out.
+// A read of a view: stages that follow the view's own.
+struct ViewRead {
+  std::vector<bson::Document> stages;
+  bson::View collation;
+  bson::View let;
+  bson::Value hint;
+};
+// InvalidPipelineOperator for a find with options that views do not have. A sort by $natural is
+// left out.
+Result<ViewRead> FindOnView(const std::string& ns, const request::FindRequest& request);
+// Its documents are those to be counted.
+ViewRead CountOnView(const request::CountRequest& request);
+// Its documents hold the values.
+ViewRead DistinctOnView(const request::DistinctRequest& request);
+// The same as the aggregations that explain shows: they count, and collect the values.
+ViewRead ExplainedCountOnView(const request::CountRequest& request);
+ViewRead ExplainedDistinctOnView(const request::DistinctRequest& request);
+
+// A find on the oplog as stages.
 std::vector<bson::Document> StagesOf(const request::FindRequest& request);
 
 // The parts of a read, for explain too.

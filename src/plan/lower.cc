@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/try.h"
 #include "bson/ordered.h"
 #include "exec/limit.h"
 #include "exec/merge.h"
@@ -59,6 +60,34 @@ store::KeyBounds KeyBoundsOf(const PlanNode& scan) {
   }
   return bounds;
 }
+
+// A scan of rows that lie in no table.
+class RowsScan final : public exec::Stage {
+ public:
+  RowsScan(std::unique_ptr<exec::Operator> rows, const expr::match::Filter* filter)
+      : rows_(std::move(rows)), filter_(filter) {}
+
+ protected:
+  Result<exec::Step> DoWork(OpContext& op, exec::Row* row) override {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bool more, rows_->Next(op, row));
+    if (!more) {
+      return exec::Step::kEnd;
+    }
+    ++counters_.docs_examined;
+    if (filter_ != nullptr) {
+      ASSIGN_OR_RETURN(bool matches, filter_->Matches(row->document, &row->meta));
+      if (!matches) {
+        return exec::Step::kAgain;
+      }
+    }
+    return exec::Step::kRow;
+  }
+
+ private:
+  std::unique_ptr<exec::Operator> rows_;
+  const expr::match::Filter* filter_;
+};
 
 exec::SortKeySource SortKeyFor(const Query& query) {
   bool asks = query.sort != nullptr && AsksForMeta(bson::Value(query.projection_spec), "sortKey");
@@ -180,6 +209,9 @@ class Lowering {
   }
 
   std::unique_ptr<exec::Operator> MakeCollectionScan(const PlanNode& node) const {
+    if (query_.rows != nullptr) {
+      return std::make_unique<RowsScan>(query_.rows(node.backward), node.filter.get());
+    }
     store::CollectionScanOptions options;
     options.direction = node.backward ? kv::Direction::kBackward : kv::Direction::kForward;
     options.filter = node.filter.get();

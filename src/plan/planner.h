@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -52,6 +53,9 @@ struct QueryOptions {
   // A scan goes on after this record. In a capped collection CappedPositionLost when it is gone.
   bool has_scan_after = false;
   store::RecordId scan_after = 0;
+  // Makes what a scan reads where the collection has no table (the oplog, system.views); null
+  // where it has one.
+  std::function<std::unique_ptr<exec::Operator>(bool backward)> rows = nullptr;
 };
 
 // One query on one collection. Everything it points to outlives the plan and its operators.

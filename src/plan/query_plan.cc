@@ -57,7 +57,7 @@ Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
     plans_.push_back(std::make_unique<PlanNode>(StageKind::kEof));
     return Status::Ok();
   }
-  if (PlanNodePtr lookup = IdLookupPlan(query_)) {
+  if (PlanNodePtr lookup = query_.rows == nullptr ? IdLookupPlan(query_) : nullptr) {
     plans_.push_back(std::move(lookup));
     return Status::Ok();
   }

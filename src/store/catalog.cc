@@ -233,6 +233,7 @@ std::shared_ptr<CollectionInfo> Catalog::OplogInfo() {
   info->database = "local";
   info->name = "oplog.rs";
   info->is_oplog = true;
+  info->state = std::make_shared<CollectionState>(0);
   info->options = bson::Builder().Append("capped", true).Append("autoIndexId", false).Finish();
   return info;
 }

@@ -106,7 +106,7 @@ struct CollectionInfo {
   // Being built: writers leave notes for them, nobody reads them.
   std::vector<std::shared_ptr<const IndexInfo>> building;
   std::shared_ptr<TableGuard> table;       // null for a view
-  std::shared_ptr<CollectionState> state;  // null for a view
+  std::shared_ptr<CollectionState> state;  // null for a view, not for the oplog
   uint64_t version = 0;                    // catalog version that published it
 
   // Read from options:
