@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "audit/log.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "serve/settings.h"
@@ -241,6 +242,26 @@ Status CheckTls(const Parsed& parsed) {
   return Status::Ok();
 }
 
+Status CheckAudit(const Settings& s) {
+  const std::string& destination = s.audit_destination;
+  if (destination.empty()) {
+    return s.audit_format.empty() && s.audit_path.empty() && s.audit_filter.empty()
+               ? Status::Ok()
+               : Bad("--auditFormat, --auditPath and --auditFilter need --auditDestination");
+  }
+  if (destination != "file" && destination != "console" && destination != "syslog") {
+    return Bad("--auditDestination must be file, console or syslog");
+  }
+  if ((destination == "file") == s.audit_path.empty()) {
+    return Bad(s.audit_path.empty() ? "--auditDestination file needs --auditPath"
+                                    : "--auditPath needs --auditDestination file");
+  }
+  if (!s.audit_format.empty() && s.audit_format != "JSON") {
+    return Bad("--auditFormat must be JSON");
+  }
+  return audit::ParseFilter(s.audit_filter).status();
+}
+
 Status CheckTogether(const Parsed& parsed) {
   const Settings& s = parsed.settings;
   if (s.fork && s.logpath.empty()) {
@@ -257,6 +278,7 @@ Status CheckTogether(const Parsed& parsed) {
   }
   RETURN_IF_ERROR(CheckAccess(s));
   RETURN_IF_ERROR(CheckTls(parsed));
+  RETURN_IF_ERROR(CheckAudit(s));
   if (s.storage_engine != "wiredTiger" && s.storage_engine != "inMemory" &&
       s.storage_engine != "ephemeralForTest") {
     return Bad("unknown storage engine '" + s.storage_engine + "'");

@@ -138,7 +138,7 @@ void BlockSignals() {
   (void)signal(SIGPIPE, SIG_IGN);
 }
 
-int WaitForEnd() {
+int WaitForEnd(const std::function<Status()>& rotate) {
   sigset_t set = EndSignals();
   while (true) {
     int signal = 0;
@@ -148,7 +148,7 @@ int WaitForEnd() {
     if (signal != SIGUSR1 && signal != SIGHUP) {
       return signal;
     }
-    if (Status status = log::Rotate(); !status.ok()) {
+    if (Status status = rotate(); !status.ok()) {
       log::Error("CONTROL", "Log rotation failed", {{"error", status.message()}});
     }
   }

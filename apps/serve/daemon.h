@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "quire/status.h"
@@ -52,7 +53,7 @@ void KeepFilesPrivate();
 
 // Blocks the signals WaitForEnd waits for; to be called before any thread starts.
 void BlockSignals();
-// Returns the number of the signal that asks to end; rotates the log at SIGUSR1 and SIGHUP.
-int WaitForEnd();
+// Returns the number of the signal that asks to end; calls `rotate` at SIGUSR1 and SIGHUP.
+int WaitForEnd(const std::function<Status()>& rotate);
 
 }  // namespace quire::apps

@@ -8,9 +8,11 @@
 #include <filesystem>
 #include <sstream>
 
+#include "audit/log.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "base/version.h"
+#include "command/auditor.h"
 #include "command/command.h"
 #include "command/diagnostic.h"
 #include "engine/engine.h"
@@ -93,11 +95,21 @@ class Service {
     if (Status status = LoadTls(); !status.ok()) {
       return Fail("NETWORK", "Failed to set up TLS", status, kBadOptions);
     }
+    command::Auditor* auditor = node_.commands->info().auditor.get();
+    if (auditor != nullptr) {
+      auditor->Started(node_.commands->info().parsed_options.view());
+    }
     if (Status status = Listen(); !status.ok()) {
       return Fail("CONTROL", "Failed to set up listener", status, kNetworkFailed);
     }
     Announce();
-    int signal = WaitForEnd();
+    int signal = WaitForEnd([auditor] {
+      RETURN_IF_ERROR(log::Rotate());
+      return auditor == nullptr ? Status::Ok() : auditor->Rotate();
+    });
+    if (auditor != nullptr) {
+      auditor->Stopping();
+    }
     log::Info("CONTROL", "Shutting down", {{"signal", signal}});
     server_.reset();
     node_.commands.reset();
@@ -124,6 +136,9 @@ class Service {
     if (!s_.logpath.empty()) {
       s_.logpath = std::filesystem::absolute(s_.logpath);
     }
+    if (!s_.audit_path.empty()) {
+      s_.audit_path = std::filesystem::absolute(s_.audit_path);
+    }
     if (s_.fork) {
       RETURN_IF_ERROR(background_.Fork());
     }
@@ -142,6 +157,22 @@ class Service {
                {"pid", static_cast<int64_t>(getpid())},
                {"dbPath", s_.ephemeral ? std::string_view("(memory)") : s_.dbpath}});
     return Status::Ok();
+  }
+
+  // Null when nothing is audited.
+  Result<std::shared_ptr<command::Auditor>> OpenAudit() {
+    if (s_.audit_destination.empty()) {
+      return std::shared_ptr<command::Auditor>();
+    }
+    using Destination = audit::Options::Destination;
+    audit::Options options;
+    options.destination = s_.audit_destination == "file"      ? Destination::kFile
+                          : s_.audit_destination == "console" ? Destination::kConsole
+                                                              : Destination::kSyslog;
+    options.path = s_.audit_path;
+    ASSIGN_OR_RETURN(options.filter, audit::ParseFilter(s_.audit_filter));
+    ASSIGN_OR_RETURN(auto log, audit::Log::Open(std::move(options)));
+    return std::make_shared<command::Auditor>(std::move(log));
   }
 
   Status OpenNode() {
@@ -173,6 +204,7 @@ class Service {
     info.access_control = s_.auth || s_.authorization == "enabled" || !s_.key_file.empty();
     request::Limits().logins = info.access_control;
     info.shutdown = [] { kill(getpid(), SIGTERM); };
+    ASSIGN_OR_RETURN(info.auditor, OpenAudit());
     node_.commands = std::make_unique<command::Commands>(node_.engine.get(), std::move(info));
     node_.commands->slow_millis = s_.slow_ms;
     return Status::Ok();

@@ -15,6 +15,7 @@ constexpr std::string_view kStorage = "Storage";
 constexpr std::string_view kNetwork = "Network";
 constexpr std::string_view kTls = "TLS";
 constexpr std::string_view kLog = "Log";
+constexpr std::string_view kAudit = "Audit log";
 constexpr std::string_view kProcess = "Process";
 constexpr std::string_view kOther = "Other";
 
@@ -96,6 +97,15 @@ const std::array kOptions = {
     Option{kLog, "slowms", 0, "MS", &S::slow_ms, -1, kNoLimit,
            "operationProfiling.slowOpThresholdMs",
            "Log operations slower than this; -1 logs none."},
+
+    Option{kAudit, "auditDestination", 0, "PLACE", &S::audit_destination, 0, 0, "auditLog.destination",
+           "Tell who did what: to a file, the console or syslog."},
+    Option{kAudit, "auditFormat", 0, "FORMAT", &S::audit_format, 0, 0, "auditLog.format",
+           "JSON, a document a line."},
+    Option{kAudit, "auditPath", 0, "FILE", &S::audit_path, 0, 0, "auditLog.path",
+           "The file of --auditDestination file."},
+    Option{kAudit, "auditFilter", 0, "QUERY", &S::audit_filter, 0, 0, "auditLog.filter",
+           "Tell of events that match this query only, such as {\"atype\": \"authenticate\"}."},
 
     Option{kProcess, "fork", 0, "", &S::fork, 0, 0, "processManagement.fork",
            "Run in the background; needs --logpath. Returns once connections are taken."},

@@ -56,6 +56,11 @@ struct Settings {
   bool quiet = false;
   int64_t verbosity = 0;
   int64_t slow_ms = 100;
+  // Audit log.
+  std::string audit_destination;
+  std::string audit_format;
+  std::string audit_path;
+  std::string audit_filter;
   // Process.
   bool fork = false;
   std::string pidfilepath;

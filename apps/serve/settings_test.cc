@@ -69,6 +69,12 @@ TEST(CommandLine, Errors) {
       {{"stray"}, "unexpected argument"},
       {{"--fork"}, "needs --logpath"},
       {{"--logFormat", "xml"}, "must be text or json"},
+      {{"--auditPath", "x"}, "need --auditDestination"},
+      {{"--auditDestination", "file"}, "needs --auditPath"},
+      {{"--auditDestination", "nowhere"}, "must be file, console or syslog"},
+      {{"--auditDestination", "syslog", "--auditPath", "x"}, "needs --auditDestination file"},
+      {{"--auditDestination", "console", "--auditFormat", "BSON"}, "must be JSON"},
+      {{"--auditDestination", "console", "--auditFilter", "{a"}, "auditFilter"},
       {{"--storageEngine", "mmapv1"}, "unknown storage engine"},
       {{"--config", "/nonexistent/file"}, "cannot read configuration file"},
   };
@@ -97,6 +103,11 @@ processManagement:
   fork: false
 security:
   authorization: disabled
+auditLog:
+  destination: file
+  format: JSON
+  path: /tmp/audit.json
+  filter: '{ atype: { $in: [ "authenticate", "authCheck" ] } }'
 setParameter:
   logLevel: 2
 )");
@@ -107,6 +118,8 @@ setParameter:
   EXPECT_EQ(s.cache_size_gb, 2);
   EXPECT_EQ(s.port, 1);
   EXPECT_EQ(s.bind_ip, "127.0.0.1,::1");
+  EXPECT_EQ(s.audit_destination, "file");
+  EXPECT_EQ(s.audit_path, "/tmp/audit.json");
   EXPECT_TRUE(s.no_unix_socket);
   EXPECT_TRUE(s.logappend);
   EXPECT_THAT(s.set_parameter, ::testing::ElementsAre("logLevel=2"));

@@ -26,6 +26,8 @@
 
 namespace quire::command {
 
+class Auditor;
+
 // What the server's TLS certificate says of itself.
 struct ServerCertificate {
   std::string subject;
@@ -44,6 +46,7 @@ struct ServerInfo {
   int port = 0;
   bool embedded = true;
   bool access_control = false;           // clients log in, and do what their roles allow
+  std::shared_ptr<Auditor> auditor;      // told of what happens; null when nothing is audited
   std::function<void()> shutdown;        // asks the process to stop; empty when embedded
   std::function<int64_t()> connections;  // open connections; empty when embedded
   // Empty without TLS: reads the certificates' files again, and shows what is in force.
@@ -124,6 +127,9 @@ class Commands : public request::Dispatcher {
   void FinishReply(const request::Call* call, bson::Builder* reply) override;
   void Finished(const request::Call& call, const Status& status,
                 std::chrono::microseconds took) override;
+
+ public:
+  void Disconnected(request::Client& client) override;
 
  private:
   Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows);

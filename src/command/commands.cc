@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "command/auditor.h"
 #include "command/cluster_time.h"
 #include "command/command.h"
 #include "command/diagnostic.h"
@@ -248,6 +249,13 @@ Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Ro
     const bool everybody = all.type() == bson::Type::kBool && all.AsBool();
     return CurrentOperations(*this, spec, everybody ? nullptr : operation.caller);
   };
+  if (info_.auditor != nullptr) {
+    engine_.catalog().on_publish = [auditor = info_.auditor](const auto& before, const auto& after,
+                                                             const auto& removed,
+                                                             const auto& added) {
+      auditor->CatalogChanged(before, after, removed, added);
+    };
+  }
   engine_.append_latencies = [this](std::string_view ns, bool histograms, bson::Builder* out) {
     AppendLatencies(top_.LatenciesOf(ns), histograms, out);
   };
@@ -269,6 +277,10 @@ Status Commands::Invoke(size_t index, request::Call& call) {
   if ((call.command.flags & request::kTestOnly) != 0 && !fail_points_.enabled()) {
     return {kCommandNotFound, "no such command: '" + std::string(call.command.name) + "'"};
   }
+  if (info_.auditor != nullptr) {
+    RETURN_IF_ERROR(info_.auditor->Begin(call));
+  }
+  Auditor::Attribution attribution(info_.auditor == nullptr ? nullptr : &call);
   RETURN_IF_ERROR(fail_points_.MeetTimeLimit(call.op));
   const std::optional<Failure> failure = fail_points_.Meet(call);
   return failure ? RunFailing(*failure, index, call) : Execute(index, call);
@@ -403,8 +415,18 @@ void Commands::Finished(const request::Call& call, const Status& status,
     }
   }
   top_.Record(call, took, engine_.catalog());
+  if (info_.auditor != nullptr) {
+    info_.auditor->End(call, status, info_.access_control);
+  }
   LogIfSlow(call, status, took);
   profiler_.Record(engine_, call, status, took, slow_millis.load(std::memory_order_relaxed));
+}
+
+void Commands::Disconnected(request::Client& client) {
+  Dispatcher::Disconnected(client);
+  if (info_.auditor != nullptr) {
+    info_.auditor->Disconnected(client);
+  }
 }
 
 void Commands::LogIfSlow(const request::Call& call, const Status& status,

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "command/access.h"
+#include "command/auditor.h"
 #include "command/diagnostic.h"
 #include "command/write_gate.h"
 #include "request/fields.h"
@@ -50,8 +51,12 @@ Status RunFsyncUnlock(Invocation& i) {
 
 Status RunLogRotate(Invocation& i) {
   bson::Value target = i.body().front().value();
+  bool server = true;
+  bool audit = true;
   if (target.is_string()) {
-    if (target.AsString() != "server") {
+    server = target.AsString() == "server";
+    audit = target.AsString() == "audit" && i.commands.info().auditor != nullptr;
+    if (!server && !audit) {
       return {kNoSuchKey, "Unknown log type for rotate: " + std::string(target.AsString())};
     }
   } else if (!target.is_number() && target.type() != bson::Type::kBool) {
@@ -64,7 +69,26 @@ Status RunLogRotate(Invocation& i) {
     }
     skip = false;
   }
-  return log::Rotate();
+  if (server) {
+    RETURN_IF_ERROR(log::Rotate());
+  }
+  return audit && i.commands.info().auditor != nullptr ? i.commands.info().auditor->Rotate()
+                                                       : Status::Ok();
+}
+
+// The message is told of where every command is: see auditor.cc.
+Status RunLogApplicationMessage(Invocation& i) {
+  if (i.body().front().type() != bson::Type::kString) {
+    return request::WrongType("logApplicationMessage", i.body().front(), "string");
+  }
+  bool first = true;
+  for (const bson::Element& e : i.body()) {
+    if (!first && e.name() != "comment" && !request::IsGenericField(e.name())) {
+      return request::UnknownField("logApplicationMessage", e.name());
+    }
+    first = false;
+  }
+  return Status::Ok();
 }
 
 // The process ends once the requests in flight are answered, this one among them.
@@ -117,6 +141,9 @@ std::span<const Row> ControlRows() {
       {{"logRotate", "", kAdminOnly, "begins a new log file"},
        RunLogRotate,
        OnCluster(Action::logRotate)},
+      {{"logApplicationMessage", "", kAdminOnly, "a message for the audit log"},
+       RunLogApplicationMessage,
+       OnCluster(Action::applicationMessage)},
       {{"shutdown", "", kAdminOnly, "ends the server"}, RunShutdown, OnCluster(Action::shutdown)},
   };
   return kRows;

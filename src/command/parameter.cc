@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "bson/number.h"
 #include "command/access.h"
+#include "command/auditor.h"
 #include "command/diagnostic.h"
 #include "js/script.h"
 #include "plan/pipeline.h"
@@ -18,6 +19,8 @@
 
 namespace quire::command {
 namespace {
+
+constexpr std::string_view kAuditSuccess = "auditAuthorizationSuccess";
 
 enum When : uint8_t { kNever = 0, kStartup = 1, kRuntime = 2, kAlways = 3 };
 
@@ -337,6 +340,15 @@ const Parameter kParameters[] = {
      },
      CheckText,
      [](Commands& c, const bson::Value& v) { c.tls_parameters.cipher_suites = v.AsString(); }},
+    {kAuditSuccess, kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       Auditor* auditor = c.info().auditor.get();
+       out->Append(n, auditor != nullptr && auditor->authorization_success.load());
+     },
+     CheckSwitch,
+     [](Commands& c, const bson::Value& v) {
+       c.info().auditor->authorization_success = Truthy(v);
+     }},
     {"quiet", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Quiet()); },
      CheckSwitch, [](Commands&, const bson::Value& v) { log::SetQuiet(Truthy(v)); }},
@@ -460,7 +472,8 @@ Status RunGetParameter(Invocation& i) {
 }
 
 // Accepts or refuses one value; `when` is the moment it is set at.
-Result<const Parameter*> CheckOne(std::string_view name, const bson::Value& value, When when) {
+Result<const Parameter*> CheckOne(Commands& commands, std::string_view name,
+                                  const bson::Value& value, When when) {
   const Parameter* parameter = Find(name);
   if (parameter == nullptr) {
     return Status(kInvalidOptions, "attempted to set unrecognized parameter [" + std::string(name) +
@@ -469,6 +482,9 @@ Result<const Parameter*> CheckOne(std::string_view name, const bson::Value& valu
   if ((parameter->when & when) == 0) {
     return Status(kIllegalOperation, "not allowed to change [" + std::string(name) + "] at " +
                                          (when == kStartup ? "startup" : "runtime"));
+  }
+  if (name == kAuditSuccess && commands.info().auditor == nullptr) {
+    return Status(kInvalidOptions, std::string(name) + " is of no use: nothing is audited");
   }
   RETURN_IF_ERROR(parameter->check(name, value));
   return parameter;
@@ -484,7 +500,8 @@ Status RunSetParameter(Invocation& i) {
       skip = false;
       continue;
     }
-    ASSIGN_OR_RETURN(const Parameter* parameter, CheckOne(e.name(), e.value(), kRuntime));
+    ASSIGN_OR_RETURN(const Parameter* parameter,
+                     CheckOne(i.commands, e.name(), e.value(), kRuntime));
     changes.emplace_back(parameter, e.value());
   }
   if (changes.empty()) {
@@ -516,9 +533,9 @@ Status SetStartupParameters(Commands& commands, const std::vector<std::string>& 
   for (const std::string& assignment : assignments) {
     size_t equals = assignment.find('=');
     bson::OwnedValue value = FromText(assignment.substr(equals + 1));
-    ASSIGN_OR_RETURN(
-        const Parameter* parameter,
-        CheckOne(std::string_view(assignment).substr(0, equals), value.value(), kStartup));
+    ASSIGN_OR_RETURN(const Parameter* parameter,
+                     CheckOne(commands, std::string_view(assignment).substr(0, equals),
+                              value.value(), kStartup));
     parameter->set(commands, value.value());
   }
   return Status::Ok();

@@ -379,6 +379,9 @@ void Catalog::Publish(const std::vector<std::string>& removed,
     info->version = next->version;
     next->collections_[info->ns()] = info;
   }
+  if (on_publish) {
+    on_publish(*old, *next, removed, added);
+  }
   std::unique_lock lock(snapshot_mutex_);
   snapshot_ = std::move(next);
 }

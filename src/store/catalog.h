@@ -199,6 +199,13 @@ class Catalog {
   kv::Store& store() { return *store_; }
   ChangeLog& log() { return log_; }
 
+  // Told of every change, on the thread that makes it, before others see it. Set before there are
+  // others.
+  std::function<void(const CatalogSnapshot& before, const CatalogSnapshot& after,
+                     const std::vector<std::string>& removed,
+                     const std::vector<std::shared_ptr<CollectionInfo>>& added)>
+      on_publish;
+
  private:
   friend class TableGuard;
   friend class PendingCollection;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where audit events go.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "expr/match/match.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+
+namespace quire::audit {
+
+struct Options {
+  enum class Destination : unsigned char { kFile, kConsole, kSyslog };
+  Destination destination = Destination::kFile;
+  std::string path;       // of the file
+  bson::Document filter;  // events that do not match it are left out; {} keeps all
+};
+
+// A filter as people write it: JSON in which names need no quotes and strings may have single ones.
+// "" is {}. Error: FailedToParse.
+Result<bson::Document> ParseFilter(std::string_view text);
+
+// An open audit log. Safe for concurrent use.
+//
+// An event is with the operating system when Write returns. One that cannot be written (the disk is
+// full) waits in memory until a later one gets through, and is written before it; Check tells of
+// it. The first megabyte waits; what comes after is counted and, once writing works again, told of
+// by an event "auditLost".
+class Log {
+ public:
+  // Error: FileNotOpen, and what parsing the filter gives.
+  static Result<std::unique_ptr<Log>> Open(Options options);
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  void Write(bson::View event);
+  // Tries again to write what waits. Error: FileStreamFailed as long as that fails.
+  Status Check();
+  // Sets the file aside under a name with the time and begins a new one; *old is that name. Nothing
+  // to do elsewhere. Error: FileStreamFailed, FileNotOpen.
+  Status Rotate(std::string* old);
+
+  const Options& options() const { return options_; }
+
+ private:
+  explicit Log(Options options);
+  Status OpenFile();
+  void Put(bson::View event);  // with mutex_ held
+  bool Flush();                // with mutex_ held; false when something still waits
+
+  const Options options_;
+  expr::Context context_;
+  std::unique_ptr<expr::match::Filter> filter_;
+  std::mutex mutex_;
+  // Protected by mutex_.
+  int file_ = -1;
+  std::string waiting_;
+  int64_t lost_ = 0;
+  int error_ = 0;  // of the last write; 0 when it succeeded
+};
+
+}  // namespace quire::audit
