@@ -298,6 +298,7 @@ Status StateOps(bson::View ops, int depth, auth::Needs* needs) {
 
 Status StateApplyOps(Invocation& i, auth::Needs* needs) {
   bson::Element ops = i.body().front();
+  needs->Add(Action::applyOps, auth::Cluster());
   return ops.type() == bson::Type::kArray ? StateOps(ops.value().AsArray(), 0, needs)
                                           : request::WrongType("applyOps", ops, "array");
 }

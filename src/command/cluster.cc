@@ -22,6 +22,14 @@ constexpr std::string_view kVersionId = "featureCompatibilityVersion";
 constexpr std::string_view kSettingsNs = "config.settings";
 constexpr std::string_view kBlockId = "userWriteBlockMode";
 
+// On the collection that the first field names in full.
+template <Action action>
+Status StateOfShard(Invocation& i, auth::Needs* needs) {
+  bson::Value ns = i.body().front().value();
+  needs->Add(action, auth::OfNamespace(ns.is_string() ? ns.AsString() : std::string_view()));
+  return Status::Ok();
+}
+
 Status RunNotAShard(Invocation&) {
   return {kNoShardingEnabled, "Cannot accept sharding commands if not started with --shardsvr"};
 }
@@ -315,19 +323,19 @@ std::span<const Row> ClusterRows() {
        OnCluster(Action::setUserWriteBlockMode)},
       {{"mergeChunks", "", kAdminOnly, "for shards only"},
        RunNotAShard,
-       OnCluster(Action::splitChunk)},
+       Stated(StateOfShard<Action::splitChunk>)},
       {{"moveChunk", "", kAdminOnly, "for shards only"},
        RunNotAShard,
-       OnCluster(Action::moveChunk)},
+       Stated(StateOfShard<Action::moveChunk>)},
       {{"splitChunk", "", kAdminOnly, "for shards only"},
        RunNotAShard,
-       OnCluster(Action::splitChunk)},
+       OnCluster(Action::internal)},
       {{"cleanupOrphaned", "", kAdminOnly, "for shards only"},
        RunNotAShard,
        OnCluster(Action::cleanupOrphaned)},
       {{"getShardVersion", "", kAdminOnly, "for shards only"},
        RunNotAShard,
-       OnCluster(Action::getShardVersion)},
+       Stated(StateOfShard<Action::getShardVersion>)},
   };
   return kRows;
 }

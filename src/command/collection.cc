@@ -298,7 +298,7 @@ Result<ListCollectionsFields> ParseListCollections(Invocation& i) {
 
 // With authorizedCollections and nameOnly everybody sees what they may use.
 Status StateListCollections(Invocation& i, const ListCollectionsFields& f, auth::Needs* needs) {
-  if (!(f.authorized && f.name_only)) {
+  if (!(f.authorized && f.name_only && MayUse(i, i.database()))) {
     needs->Add(Action::listCollections, auth::Database(i.database()));
   }
   return Status::Ok();

@@ -336,10 +336,9 @@ Status StateCreate(Invocation& i, const CreateRequest& request, auth::Needs* nee
     return StateView(i.database(), *f.view_on, f.pipeline.view, needs);
   }
   if (f.capped.value_or(false)) {
-    needs->Add(Action::createCollection, made);
-  } else {
-    needs->AddEither({{{Action::createCollection, made}}, {{Action::insert, made}}});
+    needs->Add(Action::convertToCapped, made);
   }
+  needs->AddEither({{{Action::createCollection, made}}, {{Action::insert, made}}});
   return Status::Ok();
 }
 

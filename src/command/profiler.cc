@@ -111,6 +111,21 @@ void AppendSettings(Invocation& i, const Profiler::Settings& settings) {
   }
 }
 
+// Who may read what the profiler keeps may see how it is set.
+Status StateProfile(Invocation& i, auth::Needs* needs) {
+  ProfileRequest asked{0, i.commands.slow_millis.load(), i.commands.profiler().sample_rate(), {}};
+  RETURN_IF_ERROR(ReadProfile(i.body(), &asked));
+  const bool changes = asked.level != -1 || i.body().Has("slowms") || i.body().Has("sampleRate") ||
+                       i.body().Has("filter");
+  std::vector<std::vector<auth::Need>> ways = {
+      {{Action::enableProfiler, auth::Database(i.database())}}};
+  if (!changes) {
+    ways.push_back({{Action::find, auth::Collection(i.database(), "system.profile")}});
+  }
+  needs->AddEither(std::move(ways));
+  return Status::Ok();
+}
+
 Status RunProfile(Invocation& i) {
   Profiler& profiler = i.commands.profiler();
   ProfileRequest asked{0, i.commands.slow_millis.load(), profiler.sample_rate(), {}};
@@ -227,7 +242,7 @@ std::span<const Row> ProfileRows() {
   static constexpr Row kRows[] = {
       {{"profile", "", 0, "which operations are kept in system.profile"},
        RunProfile,
-       OnDatabase(Action::enableProfiler)},
+       Stated(StateProfile)},
   };
   return kRows;
 }

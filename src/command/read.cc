@@ -278,7 +278,8 @@ Status StateKillCursors(Invocation& i, const KillCursorsRequest& request, auth::
     std::shared_ptr<engine::Cursor> cursor = i.engine.cursors().Find(id);
     if (cursor != nullptr && (cursor->owner == nullptr ||
                               !needs->IsCaller(cursor->owner->user, cursor->owner->database))) {
-      needs->Add(Action::killAnyCursor, auth::OfNamespace(cursor->ns));
+      needs->AddEither({{{Action::killAnyCursor, auth::Cluster()}},
+                        {{Action::killAnyCursor, auth::OfNamespace(cursor->ns)}}});
     }
   }
   return Status::Ok();

@@ -290,6 +290,14 @@ Status RunLockInfo(Invocation& i) {
   return Status::Ok();
 }
 
+// What it is made of.
+Status StateDiagnosticData(Invocation&, auth::Needs* needs) {
+  needs->Add(Action::serverStatus, auth::Cluster());
+  needs->Add(Action::replSetGetStatus, auth::Cluster());
+  needs->Add(Action::collStats, auth::Collection("local", "oplog.rs"));
+  return Status::Ok();
+}
+
 Status RunGetDiagnosticData(Invocation& i) {
   i.reply().BeginDocument("data").Append("start", WallClock()).Append("end", WallClock()).End();
   return Status::Ok();
@@ -373,7 +381,7 @@ std::span<const Row> ServerInfoRows() {
       {{"getCmdLineOpts", "", kAdminOnly, "the options the server was started with"},
        RunGetCmdLineOpts,
        OnCluster(Action::getCmdLineOpts)},
-      {{"listCommands", "", 0, "every command"}, RunListCommands, kLoggedIn},
+      {{"listCommands", "", 0, "every command"}, RunListCommands, kAnyone},
       {{"getLog", "", kAdminOnly, "recent log lines"}, RunGetLog, OnCluster(Action::getLog)},
       {{"features", "", 0, "what this build can do"}, RunFeatures, kLoggedIn},
       {{"connPoolStats", "", 0, "connections to other servers"},
@@ -382,7 +390,7 @@ std::span<const Row> ServerInfoRows() {
       {{"lockInfo", "", kAdminOnly, "locks held"}, RunLockInfo, OnCluster(Action::serverStatus)},
       {{"getDiagnosticData", "", kAdminOnly, "recent measurements"},
        RunGetDiagnosticData,
-       OnCluster(Action::getDiagnosticData)},
+       Stated(StateDiagnosticData)},
       {{"shardingState", "", kAdminOnly, "whether this is a shard"},
        RunShardingState,
        OnCluster(Action::shardingState)},

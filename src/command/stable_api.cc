@@ -57,6 +57,17 @@ Status CheckAskedDatabase(std::string_view name) {
   return Status::Ok();
 }
 
+// validate on what is looked at: a collection, a database, or all of them.
+Status StateValidateMetadata(Invocation& i, auth::Needs* needs) {
+  ValidateRequest asked;
+  RETURN_IF_ERROR(request::ReadFields<ValidateRequest>("validateDBMetadata", i.body(), true,
+                                                       ValidateRequest::kFields, &asked));
+  const std::string_view database = asked.database.value_or("");
+  needs->Add(Action::validate, asked.collection ? auth::Collection(database, *asked.collection)
+                                                : auth::Database(database));
+  return Status::Ok();
+}
+
 Status RunValidateMetadata(Invocation& i) {
   ValidateRequest asked;
   RETURN_IF_ERROR(request::ReadFields<ValidateRequest>("validateDBMetadata", i.body(), true,
@@ -107,7 +118,7 @@ std::span<const Row> StableApiRows() {
   static constexpr Row kRows[] = {
       {{"validateDBMetadata", "", request::kRead, "what the stable API does not allow"},
        RunValidateMetadata,
-       OnCluster(Action::validate)},
+       Stated(StateValidateMetadata)},
   };
   return kRows;
 }

@@ -250,6 +250,19 @@ Result<SessionPattern> ReadPattern(Invocation& i, bson::View pattern) {
   return out;
 }
 
+// Naming users or roles is acting in their name.
+Status StateKillByPattern(Invocation& i, auth::Needs* needs) {
+  needs->Add(Action::killAnySession, auth::Cluster());
+  ASSIGN_OR_RETURN(bson::View list, ListOf(i));
+  for (const bson::Element& e : list) {
+    if (e.type() == bson::Type::kDocument &&
+        (e.value().AsDocument().Has("users") || e.value().AsDocument().Has("roles"))) {
+      needs->Add(Action::impersonate, auth::Cluster());
+    }
+  }
+  return Status::Ok();
+}
+
 Status RunKillByPattern(Invocation& i) {
   ASSIGN_OR_RETURN(bson::View list, ListOf(i));
   std::vector<SessionPattern> patterns;
@@ -303,7 +316,7 @@ std::span<const Row> TransactionRows() {
        OnCluster(Action::killAnySession)},
       {{"killAllSessionsByPattern", "", 0, "ends sessions by user"},
        RunKillByPattern,
-       OnCluster(Action::killAnySession)},
+       Stated(StateKillByPattern)},
   };
   return kRows;
 }

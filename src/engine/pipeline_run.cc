@@ -91,6 +91,7 @@ PipelineRun::PipelineRun(const Operation& operation, plan::Namespace ns, bson::V
                          bool allow_disk_use, bool bypass_validation)
     : engine_(operation.engine),
       session_(operation.in_transaction ? operation.session : nullptr),
+      caller_(operation.caller == nullptr ? std::nullopt : std::optional(*operation.caller)),
       durability_(operation.durability),
       ns_(std::move(ns)),
       pipeline_(pipeline),
@@ -109,6 +110,7 @@ PipelineRun::~PipelineRun() = default;
 Operation PipelineRun::MakeOperation(OpContext& op) const {
   Operation operation{engine_, op};
   operation.session = session_;
+  operation.caller = caller_ ? &*caller_ : nullptr;
   operation.in_transaction = session_ != nullptr;
   operation.durability = durability_;
   return operation;

@@ -92,6 +92,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
 
   Engine& engine_;
   Session* session_;  // of the transaction it runs in; null outside one
+  const std::optional<request::Identity> caller_;
   const kv::Durability durability_;
   const plan::Namespace ns_;
   bson::Document pipeline_;

@@ -130,8 +130,11 @@ Status SessionsNeeds(const bson::Element& spec, const PipelineOptions&, auth::Ne
 }
 // On admin it tells of all databases.
 Status CatalogNeeds(const bson::Element&, const PipelineOptions& options, auth::Needs* needs) {
-  needs->Add(Action::listCollections,
-             auth::Database(options.ns.database == "admin" ? "" : options.ns.database));
+  if (options.ns.database == "admin") {
+    needs->Add(Action::listClusterCatalog, auth::Cluster());
+  } else {
+    needs->Add(Action::listCollections, auth::Database(options.ns.database));
+  }
   return Status::Ok();
 }
 Status QuerySettingsNeeds(const bson::Element&, const PipelineOptions&, auth::Needs* needs) {
