@@ -45,7 +45,7 @@ class Audited : public testing::Test {
     ASSERT_TRUE(SaveOwn(*engine_, kUsers, user.view()).ok());
   }
   void Log(request::Client& client, const char* name) {
-    SetLogin(client, *LoadLogin(*commands_, name, "people"));
+    SetLogin(client, *LoadLogin(*commands_, client, name, "people"));
   }
   int Run(request::Client& client, const char* json, std::string_view database) {
     bson::Document body = GuardedNode::Parse(json);

@@ -564,9 +564,9 @@ class Target {
   }
 
   void Ask(const User& user, const Tree& command, std::string_view database, Choices& choices) {
-    auto login = LoadLogin(*guarded_, user.name, "people");
-    Require(login.ok() && *login != nullptr, "no login");
     request::Client client("192.0.2.1:40000");
+    auto login = LoadLogin(*guarded_, client, user.name, "people");
+    Require(login.ok() && *login != nullptr, "no login");
     SetLogin(client, *login);
     bson::Document body = command.ToDocument();
     if (body.view().empty()) {

@@ -58,7 +58,7 @@ class GuardedNode {
     guarded_->accounts_version.fetch_add(1);
   }
   void LogIn(request::Client& client, std::string_view name) {
-    auto login = LoadLogin(*guarded_, name, kPeople);
+    auto login = LoadLogin(*guarded_, client, name, kPeople);
     EXPECT_TRUE(login.ok() && *login != nullptr) << name;
     SetLogin(client, *login);
   }

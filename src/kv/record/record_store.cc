@@ -127,6 +127,7 @@ class RecordStore final : public Store {
     return base_->ApproximateSize(range);
   }
   StoreStats Stats() override { return base_->Stats(); }
+  Status Health() override { return base_->Health(); }
 
  private:
   std::unique_ptr<Store> base_;
