@@ -10,6 +10,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "serve/settings.h"
+#include "server/tls.h"
 
 namespace quire::apps {
 namespace {
@@ -230,9 +231,14 @@ Status CheckAccess(const Settings& s) {
 }
 
 Status CheckTls(const Parsed& parsed) {
-  const std::string& mode = parsed.settings.tls_mode;
-  if (!mode.empty() && mode != "disabled") {
-    return Status::Ok();  // the files say the rest
+  const Settings& s = parsed.settings;
+  ASSIGN_OR_RETURN(server::TlsMode mode,
+                   server::ParseTlsMode(s.tls_mode.empty() ? "disabled" : s.tls_mode));
+  RETURN_IF_ERROR(server::ParseTlsVersions(s.tls_disabled_protocols).status());
+  if (mode != server::TlsMode::kDisabled) {
+    return s.tls_certificate_key_file.empty()
+               ? Bad("need tlsCertificateKeyFile when TLS is enabled")
+               : Status::Ok();
   }
   for (std::string_view name : parsed.given) {
     if (name.starts_with("tls") && name != "tlsMode") {

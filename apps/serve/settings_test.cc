@@ -76,6 +76,12 @@ TEST(CommandLine, Errors) {
       {{"--auditDestination", "console", "--auditFormat", "BSON"}, "must be JSON"},
       {{"--auditDestination", "console", "--auditFilter", "{a"}, "auditFilter"},
       {{"--storageEngine", "mmapv1"}, "unknown storage engine"},
+      {{"--tlsMode", "requireSSL"}, "unsupported value for tlsMode"},
+      {{"--tlsMode", "requireTLS"}, "need tlsCertificateKeyFile"},
+      {{"--tlsCAFile", "x"}, "need to enable TLS"},
+      {{"--tlsMode=allowTLS", "--tlsCertificateKeyFile=x", "--tlsDisabledProtocols=SSL3"},
+       "Unrecognized disabledProtocols"},
+      {{"--sslMode", "requireSSL"}, "use --tlsMode"},
       {{"--config", "/nonexistent/file"}, "cannot read configuration file"},
   };
   for (const Case& c : cases) {
@@ -129,6 +135,31 @@ setParameter:
   EXPECT_EQ(shown["setParameter"].AsDocument()["logLevel"].AsString(), "2");
   EXPECT_FALSE(shown["net"].AsDocument()["unixDomainSocket"].AsDocument()["enabled"].AsBool());
   std::remove(path.c_str());
+}
+
+TEST(ConfigFile, TlsWithoutItsSecret) {
+  std::string path = WriteFile(R"(
+net:
+  tls:
+    mode: preferTLS
+    certificateKeyFile: /k.pem
+    certificateKeyFilePassword: sesame
+    CAFile: /ca.pem
+    allowConnectionsWithoutCertificates: true
+)");
+  auto parsed = ParseCommandLine({"--config", path});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->settings.tls_mode, "preferTLS");
+  EXPECT_EQ(parsed->settings.tls_key_password, "sesame");
+  EXPECT_TRUE(parsed->settings.tls_without_certificates);
+  bson::Document shown = parsed->ToDocument();
+  EXPECT_EQ(shown["net"].AsDocument()["tls"].AsDocument()["certificateKeyFilePassword"].AsString(),
+            "<password>");
+  std::remove(path.c_str());
+  EXPECT_THAT(Shown({"x", "--tlsCertificateKeyFilePassword", "a", "--port", "1",
+                     "--tlsCertificateKeyFilePassword=b"}),
+              ::testing::ElementsAre("x", "--tlsCertificateKeyFilePassword", "<password>", "--port",
+                                     "1", "--tlsCertificateKeyFilePassword=<password>"));
 }
 
 TEST(ConfigFile, Errors) {

@@ -134,9 +134,9 @@ class Process(unittest.TestCase):
                         extra=["--storageEngine", "wiredTiger", "--noauth", "--bind_ip", "127.0.0.1",
                                "--replSet", "rs9"]) as server:
                 self.assertEqual(client(server).admin.command("hello")["setName"], "rs9")
-            refused = subprocess.run([path + "/mongod", "--tlsMode", "requireTLS"], capture_output=True, text=True)
+            refused = subprocess.run([path + "/mongod", "--sslMode", "requireSSL"], capture_output=True, text=True)
             self.assertEqual(refused.returncode, 2)
-            self.assertIn("--tlsMode is not supported", refused.stderr)
+            self.assertIn("--sslMode is not supported: use --tlsMode", refused.stderr)
 
     def test_unknown_option_gets_a_suggestion(self):
         run = subprocess.run([QUIRE, "serve", "--dbpth", "/x"], capture_output=True, text=True)
