@@ -73,7 +73,7 @@ void Connection::SetDeadline(Wait wait) {
        .login = client_.login_under_way != nullptr,
        .reply = !output_.empty(),
        .turns = turns_,
-       .received = input_.pending(),
+       .received = input_.pending() + transport_.pending(),
        .sent = sent_},
       *shared_->limits);
 }

@@ -236,12 +236,16 @@ TEST_F(TransportTest, OneByteAtATime) {
     Client client(&Made().client, newest);
     ASSERT_EQ(Shake(client, 1), Transport::Step::kReady) << transport_->problem();
     std::string record = client.Encrypt("piecemeal");
-    for (char c : record.substr(0, record.size() - 1)) {
-      Give(std::string(1, c));
+    (void)Received();
+    EXPECT_EQ(transport_->pending(), 0U);
+    for (size_t at = 0; at + 1 < record.size(); ++at) {
+      Give(record.substr(at, 1));
       EXPECT_EQ(Received(), "");
+      EXPECT_EQ(transport_->pending(), at + 1);
     }
     Give(record.substr(record.size() - 1));
     EXPECT_EQ(Received(), "piecemeal");
+    EXPECT_EQ(transport_->pending(), 0U);
   }
 }
 
@@ -595,6 +599,7 @@ class TlsServerTest : public ::testing::Test {
  protected:
   void Start(TlsOptions tls) {
     Options options;
+    options.limits = &limits_;
     options.port = 0;
     options.tls = MustLoad(tls);
     auto started = Server::Start(options, &handler_);
@@ -644,6 +649,7 @@ class TlsServerTest : public ::testing::Test {
     int fd;
   };
 
+  request::NetworkLimits limits_;
   Telling handler_;
   std::unique_ptr<Server> server_;
 };
@@ -720,6 +726,23 @@ TEST_F(TlsServerTest, ConnectionsOutliveTheTimeOfTheHandshake) {
   if (in_time) {
     EXPECT_FALSE(good.Ask(client).empty());
   }
+}
+
+TEST_F(TlsServerTest, ARecordThatStallsIsClosedAndIdlenessIsNot) {
+  Start(Made().Options());
+  Connected idle(Connect());
+  Client calm(&Made().client);
+  ASSERT_TRUE(idle.Shake(calm));
+  ASSERT_FALSE(idle.Ask(calm).empty());
+  Connected stalled(Connect());
+  Client client(&Made().client);
+  ASSERT_TRUE(stalled.Shake(client));
+  ASSERT_FALSE(stalled.Ask(client).empty());
+  limits_.message_stall_millis = 1;
+  stalled.Send(client.Encrypt(Ping()).substr(0, 5));  // a header
+  while (stalled.Receive(client)) {
+  }
+  EXPECT_FALSE(idle.Ask(calm).empty());
 }
 
 TEST_F(TlsServerTest, PlainOnARequiringServerIsClosed) {

@@ -64,6 +64,13 @@ struct SocketBio {
   }
 };
 
+namespace {
+
+// Whether OpenSSL has the header of a record and not all the rest.
+bool AwaitsBody(const SSL* ssl) { return std::string_view(SSL_rstate_string(ssl)) == "RB"; }
+
+}  // namespace
+
 Opening Classify(std::string_view bytes) {
   constexpr unsigned char kHandshakeRecord = 0x16;
   constexpr unsigned char kClientHello = 1;
@@ -122,6 +129,7 @@ int Transport::BioRead(char* out, int size) {
   do {
     n = recv(fd_, out, static_cast<size_t>(size), flags);
   } while (n < 0 && errno == EINTR);
+  raw_ += static_cast<size_t>(std::max<ssize_t>(n, 0));
   return static_cast<int>(n);
 }
 
@@ -288,6 +296,9 @@ Transport::Read Transport::ReceiveTls(char* data, size_t room, bool wait, size_t
     break;
   } while (*size < room && SSL_has_pending(ssl_.get()) == 1);
   wait_ = false;
+  if (SSL_has_pending(ssl_.get()) == 0 && !AwaitsBody(ssl_.get())) {
+    raw_ = 0;
+  }
   *more = *size == room;
   return *size > 0 ? Read::kData : Read::kNothing;
 }

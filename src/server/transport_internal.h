@@ -58,6 +58,12 @@ class Transport {
   // After kNothing: what is waited for is that the socket takes bytes.
   bool wants_write() const { return wants_write_; }
 
+  // Bytes that have arrived and not been handed on: of a handshake, of a record that is not
+  // complete.
+  size_t pending() const {
+    return state_ == State::kOpen ? raw_ : raw_ + opening_size_ - opening_used_;
+  }
+
   enum class Flush { kDone, kBlocked, kFailed };
   // Sends bytes[*sent..]; *sent grows. After kBlocked the same bytes have to be sent next.
   Flush Send(std::string_view bytes, size_t* sent);
@@ -89,6 +95,7 @@ class Transport {
   unsigned char opening_used_ = 0;  // handed on of them
   char opening_[kOpeningSize] = {};
   std::unique_ptr<SSL, SslFree> ssl_;
+  size_t raw_ = 0;  // received by OpenSSL since it had nothing left
   std::string problem_;
   std::string invalid_certificate_;  // the first problem of the peer's
 };
