@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/keyed_hash.h"
 #include "bson/number.h"
 
 namespace quire::exec {
@@ -11,45 +12,27 @@ namespace {
 
 constexpr size_t kFirstSlots = 64;
 
-uint64_t Mix(uint64_t a, uint64_t b) {
-  auto product = static_cast<unsigned __int128>(a ^ 0x9e3779b97f4a7c15) * (b ^ 0xe7037ed1a0b428db);
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
-uint64_t HashBytes(std::string_view bytes, uint64_t seed) {
-  uint64_t hash = Mix(seed, bytes.size());
-  while (bytes.size() >= 8) {
-    uint64_t word;
-    memcpy(&word, bytes.data(), 8);
-    hash = Mix(hash, word);
-    bytes.remove_prefix(8);
-  }
-  uint64_t rest = 0;
-  memcpy(&rest, bytes.data(), bytes.size());
-  return Mix(hash, rest);
-}
-
 uint64_t HashKey(const bson::Value& key) {
   auto type = static_cast<uint64_t>(key.type());
   switch (key.type()) {
     case bson::Type::kString:
     case bson::Type::kDocument:
     case bson::Type::kArray:
-      return HashBytes(key.bytes(), type);
+      return KeyedHash(key.bytes(), type);
     case bson::Type::kDouble: {
       double number = key.AsDouble();
       uint64_t bits;
       memcpy(&bits, &number, sizeof bits);
-      return Mix(type, bits);
+      return MixHash(type, bits);
     }
     case bson::Type::kObjectId: {
       bson::ObjectId id = key.AsObjectId();
-      return HashBytes({reinterpret_cast<const char*>(&id), sizeof id}, type);
+      return KeyedHash({reinterpret_cast<const char*>(&id), sizeof id}, type);
     }
     case bson::Type::kNull:
-      return Mix(type, 0);
+      return MixHash(type, 0);
     default:
-      return Mix(type, static_cast<uint64_t>(key.AsInt64()));
+      return MixHash(type, static_cast<uint64_t>(key.AsInt64()));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 
 namespace quire::kv {
 namespace {
@@ -21,7 +22,7 @@ constexpr size_t kFewestSlots = 16;
 }  // namespace
 
 uint64_t ClaimTable::HashOf(std::string_view key) {
-  const uint64_t hash = std::hash<std::string_view>()(key);
+  const uint64_t hash = KeyedHash(key);
   return hash == kFree ? 1 : hash;
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 #include "base/try.h"
 #include "bson/compare.h"
 #include "expr/accumulate/accumulation_internal.h"
@@ -194,7 +195,7 @@ class MergeObjects final : public UnaryAccumulation {
     memory_ += element.name().size() + 64;
   }
   std::deque<std::pair<std::string, bson::OwnedValue>> fields_;
-  std::unordered_map<std::string_view, size_t> index_;
+  std::unordered_map<std::string_view, size_t, KeyedStringHash> index_;
   size_t memory_ = 0;
 };
 

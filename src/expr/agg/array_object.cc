@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 #include "base/try.h"
 #include "expr/agg/operators_internal.h"
 #include "expr/agg/result_internal.h"
@@ -40,7 +41,7 @@ class FieldList {
 
  private:
   std::vector<std::pair<std::string_view, Value>> fields_;
-  std::unordered_map<std::string_view, size_t> index_;
+  std::unordered_map<std::string_view, size_t, KeyedStringHash> index_;
 };
 
 Status AddPair(bson::View pair, FieldList* out) {

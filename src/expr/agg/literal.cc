@@ -3,6 +3,7 @@
 // Documents and arrays whose fields are expressions, and $literal.
 #include <unordered_set>
 
+#include "base/keyed_hash.h"
 #include "base/try.h"
 #include "expr/agg/operators_internal.h"
 #include "expr/agg/result_internal.h"
@@ -107,7 +108,7 @@ Status CheckFieldName(std::string_view name) {
 Result<ExpressionPtr> ParseObjectLiteral(bson::View spec, ParseScope& scope) {
   std::vector<std::string> names;
   Operands values;
-  std::unordered_set<std::string_view> seen;
+  std::unordered_set<std::string_view, KeyedStringHash> seen;
   for (const bson::Element& element : spec) {
     RETURN_IF_ERROR(CheckFieldName(element.name()));
     if (!seen.insert(element.name()).second) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "expr/agg/expression.h"
 #include "expr/match/match.h"
 #include "expr/projection/projection.h"
@@ -64,7 +65,7 @@ class TreeNode {
   Status AddAt(std::string_view full_path, std::string_view rest, Child leaf);
 
   std::vector<Child> children_;
-  std::unordered_map<std::string_view, size_t> index_;  // only when there are many
+  std::unordered_map<std::string_view, size_t, KeyedStringHash> index_;  // only when there are many
   bool computes_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 #include "base/try.h"
 #include "bson/compare.h"
 #include "expr/update/apply_internal.h"
@@ -80,7 +81,7 @@ class Applier::PendingIndex {
  private:
   static constexpr size_t kScanned = 8;
   std::vector<Pending>* pending_;
-  std::unordered_map<std::string_view, Pending*> by_name_;
+  std::unordered_map<std::string_view, Pending*, KeyedStringHash> by_name_;
 };
 
 Result<bool> Applier::Run(std::string* out) {

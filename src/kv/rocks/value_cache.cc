@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "base/keyed_hash.h"
+
 namespace quire::kv {
 namespace {
 
@@ -22,7 +24,7 @@ ValueCache::Bytes::Bytes(std::string_view key, std::string_view value)
   std::copy(value.begin(), value.end(), std::copy(key.begin(), key.end(), bytes.get()));
 }
 
-uint64_t ValueCache::Hash(std::string_view key) { return std::hash<std::string_view>()(key); }
+uint64_t ValueCache::Hash(std::string_view key) { return KeyedHash(key); }
 
 void ValueCache::Shard::Prefetch(uint64_t hash) const {
   if (!slots.empty()) {
