@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/memory_charge.h"
+
 namespace quire {
 
 class Arena {
@@ -42,6 +44,7 @@ class Arena {
   char* at_ = nullptr;
   size_t left_ = 0;
   size_t memory_ = 0;
+  MemoryCharge charge_;
 };
 
 }  // namespace quire

@@ -9,6 +9,8 @@ thread_local OpContext* current = nullptr;
 
 OpContext* CurrentOp() { return current; }
 
+Status CheckCurrentOp() { return current == nullptr ? Status::Ok() : current->CheckInterrupt(); }
+
 CurrentOpScope::CurrentOpScope(OpContext* op) : outer_(current) { current = op; }
 
 CurrentOpScope::~CurrentOpScope() { current = outer_; }

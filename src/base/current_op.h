@@ -11,6 +11,9 @@ namespace quire {
 // Null when the thread runs none.
 OpContext* CurrentOp();
 
+// What CheckInterrupt of the thread's operation says; Ok when it runs none.
+Status CheckCurrentOp();
+
 // Makes `op` the thread's operation for the life of this.
 class CurrentOpScope {
  public:

@@ -12,7 +12,9 @@ void OpContext::Kill(int code) {
 
 Status OpContext::CheckInterruptNow() const {
   if (int code = kill_code_.load(std::memory_order_relaxed); code != 0) {
-    return {code, "operation was interrupted"};
+    return {code, code == kExceededMemoryLimit
+                      ? "operation was ended: it holds too much memory for what the server has"
+                      : "operation was interrupted"};
   }
   if (has_deadline() && Clock::now() >= deadline_) {
     return {kMaxTimeMSExpired, "operation exceeded time limit"};

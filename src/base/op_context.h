@@ -31,9 +31,10 @@ class OpContext {
   void Kill(int code = 11601);
   bool killed() const { return kill_code_.load(std::memory_order_relaxed) != 0; }
 
-  // Ok, or the reason to stop. Cheap enough for every row: the clock is read on every 64th call.
+  // Ok, or the reason to stop. Cheap enough for every row: the clock is read on every fourth call,
+  // as what lies between two may be the work on a large document.
   Status CheckInterrupt() {
-    if (killed() || (has_deadline() && (++checks_ & 63) == 0)) [[unlikely]] {
+    if (killed() || (has_deadline() && (++checks_ & 3) == 0)) [[unlikely]] {
       return CheckInterruptNow();
     }
     return Status::Ok();
@@ -43,6 +44,8 @@ class OpContext {
 
   // Bytes a blocking operator (sort, group) may hold before it must spill or fail.
   size_t memory_limit = size_t{100} << 20;
+  // Bytes it holds as far as they are counted (memory_charge.h).
+  std::atomic<int64_t> held{0};
 
  private:
   Clock::time_point deadline_ = Clock::time_point::max();

@@ -3,6 +3,7 @@
 
 #include <deque>
 
+#include "base/memory_charge.h"
 #include "base/try.h"
 #include "exec/hash_join.h"
 #include "expr/collation/collator.h"
@@ -22,6 +23,7 @@ struct GraphLookup::Search {
   std::deque<bson::OwnedValue> start;
   std::vector<bson::Value> frontier;
   size_t memory = 0;
+  MemoryCharge charge;
 
   void Follow(const bson::Value& value) {
     if (seen.insert(value).second) {
@@ -69,6 +71,7 @@ Status GraphLookup::Explore(OpContext& op, Search* search) {
       search->ids.insert(kept["_id"]);
       search->depths.push_back(depth);
       search->memory += kept.size();
+      search->charge.Set(search->memory);
       if (search->memory > op.memory_limit) {
         return Status(40099, "$graphLookup reached maximum memory consumption");
       }

@@ -88,6 +88,7 @@ Status Group::Add(OpContext& op, const Row& row, bool may_spill) {
   memory_ += held - state->memory;
   state->memory = held;
   counters_.memory = std::max<uint64_t>(counters_.memory, memory_);
+  charge_.Set(memory_ + table_.memory());
   if (memory_ > op.memory_limit && !options_.allow_disk) {
     return SetAside(op, id, row);
   }
@@ -133,6 +134,7 @@ void Group::Clear() {
   states_.clear();
   next_ = 0;
   memory_ = 0;
+  charge_.Set(0);
 }
 
 Status Group::Show(const State& state, Row* row) {

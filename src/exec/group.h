@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_charge.h"
 #include "exec/evaluation.h"
 #include "exec/group_table.h"
 #include "exec/sorter.h"
@@ -62,6 +63,7 @@ class Group final : public Unary {
   std::deque<State> states_;
   size_t next_ = 0;
   size_t memory_ = 0;
+  MemoryCharge charge_;
   bool read_ = false;
   std::unique_ptr<Sorter> spilled_;
   bool more_spilled_ = false;

@@ -14,13 +14,16 @@ Result<bool> HashJoinTable::Fill(OpContext& op, Operator& input, const FieldPath
       break;
     }
     memory += row.document.size() + sizeof(bson::Document);
+    charge_.Set(memory);
     if (memory > op.memory_limit) {
+      charge_.Set(0);
       documents_.clear();
       return false;
     }
     documents_.emplace_back(row.document);
   }
   for (size_t at = 0; at < documents_.size(); ++at) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
     VisitPath(bson::Value(documents_[at].view()), path, 0, [&](const bson::Value& value) {
       std::vector<size_t>& list = by_value_[Key(value)];
       if (list.empty() || list.back() != at) {

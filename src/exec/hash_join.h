@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/memory_charge.h"
 #include "bson/compare.h"
 #include "exec/documents.h"
 #include "exec/nested_field.h"
@@ -73,6 +74,7 @@ class HashJoinTable {
     return value.nullish() ? bson::Value::Null() : value;
   }
   Documents::List documents_;
+  MemoryCharge charge_;
   std::unordered_map<bson::Value, std::vector<size_t>, bson::ValueHash, bson::ValueEqual> by_value_;
 };
 

@@ -41,6 +41,7 @@ Status RowSpool::Add(bson::View document) {
   }
   chunks_.back().append(bytes);
   memory_ += bytes.size();
+  charge_.Set(memory_);
   return Status::Ok();
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_charge.h"
 #include "exec/operator.h"
 
 namespace quire::exec {
@@ -35,6 +36,7 @@ class RowSpool {
   const bool allow_disk_;
   std::vector<std::string> chunks_;  // documents end to end
   size_t memory_ = 0;
+  MemoryCharge charge_;
   std::unique_ptr<std::FILE, FileCloser> file_;
   int64_t file_size_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error_codes.h"
+#include "base/interruptible_sort.h"
 #include "base/try.h"
 
 namespace quire::exec {
@@ -189,6 +190,7 @@ Status Sorter::Add(std::string_view key, const Row& row) {
     entries_.push_back(std::move(entry));
   }
   peak_memory_ = std::max(peak_memory_, memory_);
+  charge_.Set(memory_);
   return memory_ > options_.memory_limit ? Spill() : Status::Ok();
 }
 
@@ -209,9 +211,10 @@ Status Sorter::Spill() {
                 std::to_string(options_.memory_limit) +
                 " bytes, but did not opt in to external sorting."};
   }
-  std::sort(entries_.begin(), entries_.end());
+  RETURN_IF_ERROR(InterruptibleSort(entries_.begin(), entries_.end()));
   ASSIGN_OR_RETURN(auto run, Run::Create());
   for (const Entry& entry : entries_) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     RETURN_IF_ERROR(run->Write(entry));
   }
   ++spills_;
@@ -219,6 +222,7 @@ Status Sorter::Spill() {
   runs_.push_back(std::move(run));
   entries_.clear();
   memory_ = 0;
+  charge_.Set(0);
   return Status::Ok();
 }
 
@@ -226,7 +230,7 @@ Status Sorter::Finish() {
   if (!runs_.empty() && !entries_.empty()) {
     RETURN_IF_ERROR(Spill());
   }
-  std::sort(entries_.begin(), entries_.end());
+  RETURN_IF_ERROR(InterruptibleSort(entries_.begin(), entries_.end()));
   for (auto& run : runs_) {
     RETURN_IF_ERROR(run->Rewind());
   }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/memory_charge.h"
 #include "exec/operator.h"
 #include "quire/status.h"
 
@@ -65,6 +66,7 @@ class Sorter {
   std::vector<std::unique_ptr<Run>> runs_;
   uint64_t sequence_ = 0;
   size_t memory_ = 0;
+  MemoryCharge charge_;
   size_t peak_memory_ = 0;
   uint64_t spills_ = 0;
   uint64_t spilled_bytes_ = 0;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/try.h"
 #include "exec/operator.h"
 
 namespace quire::exec {
@@ -15,6 +16,7 @@ class Unary : public Operator {
  public:
   Result<bool> Next(OpContext& op, Row* row) final {
     ++counters_.works;
+    RETURN_IF_ERROR(op.CheckInterrupt());
     Result<bool> more = Produce(op, row);
     counters_.returned += more.ok() && *more;
     return more;

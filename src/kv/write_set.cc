@@ -25,6 +25,7 @@ WriteSet::Write& WriteSet::Append(std::string_view key) {
   Write& write = writes_.emplace_back();
   write.key = Keep(key);
   bytes_ += key.size();
+  charge_.Set(bytes_);
   return write;
 }
 
@@ -34,6 +35,7 @@ void WriteSet::Put(std::string_view key, std::string_view value, const PutHints&
   write.is_new = hints.is_new;
   write.value = hints.outlives ? value : Keep(value);
   bytes_ += value.size();
+  charge_.Set(bytes_);
 }
 
 void WriteSet::Delete(std::string_view key, Reads reads) {

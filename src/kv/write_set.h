@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/memory_charge.h"
 #include "kv/kv.h"
 
 namespace quire::kv {
@@ -87,6 +88,7 @@ class WriteSet {
   std::vector<Write> writes_;
   std::vector<size_t> savepoints_;
   size_t bytes_ = 0;
+  MemoryCharge charge_;
   Map index_;
   size_t indexed_ = 0;  // of writes_, the first so many are in index_
   std::array<Map::iterator, 4> run_ends_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error_codes.h"
+#include "base/interruptible_sort.h"
 #include "base/try.h"
 #include "store/collection.h"
 
@@ -48,14 +49,16 @@ class Runs {
     if (entries_.empty()) {
       return Status::Ok();
     }
-    std::sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
-      return a.head != b.head ? a.head < b.head : KeyOf(a) < KeyOf(b);
-    });
+    RETURN_IF_ERROR(
+        InterruptibleSort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
+          return a.head != b.head ? a.head < b.head : KeyOf(a) < KeyOf(b);
+        }));
     if (!index_.keys_have_ids) {
       RETURN_IF_ERROR(CheckUnique());
     }
     ASSIGN_OR_RETURN(auto loader, store_.Load());
     for (const Entry& entry : entries_) {
+      RETURN_IF_ERROR(CheckCurrentOp());
       RETURN_IF_ERROR(loader->Add(KeyOf(entry), ValueOf(entry)));
     }
     RETURN_IF_ERROR(loader->Finish());

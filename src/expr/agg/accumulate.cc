@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error_codes.h"
+#include "base/interruptible_sort.h"
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/accumulate/count_argument.h"
@@ -111,9 +112,9 @@ Result<Value> EvalFirstN(const Call& call, EvalContext& eval) {
   }
   if (extreme) {
     int sign = call.name() == "$minN" ? 1 : -1;
-    std::stable_sort(values.begin(), values.end(), [&](const Value& a, const Value& b) {
-      return sign * CompareValues(eval, a, b) < 0;
-    });
+    RETURN_IF_ERROR(InterruptibleStableSort(
+        values.begin(), values.end(),
+        [&](const Value& a, const Value& b) { return sign * CompareValues(eval, a, b) < 0; }));
   }
   auto n = static_cast<size_t>(std::min<int64_t>(count, static_cast<int64_t>(values.size())));
   size_t start = call.name() == "$lastN" ? values.size() - n : 0;

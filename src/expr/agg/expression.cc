@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/agg/expression.h"
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/agg/node_internal.h"
@@ -211,7 +212,7 @@ Status CheckBudget(const EvalContext& eval, std::string_view op, size_t extra) {
                                             " bytes) and cannot spill to disk. Memory limit: " +
                                             std::to_string(kMemoryLimit) + " bytes");
   }
-  return eval.op != nullptr ? eval.op->CheckInterrupt() : Status::Ok();
+  return eval.op != nullptr ? eval.op->CheckInterrupt() : CheckCurrentOp();
 }
 
 std::string Show(const Value& value) {

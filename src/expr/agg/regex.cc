@@ -13,10 +13,7 @@ namespace quire::expr::agg {
 
 namespace {
 
-// Bounds the work of a pattern that backtracks without end.
-constexpr uint32_t kMatchLimit = 10'000'000;
 constexpr size_t kMaxPattern = 32764;
-constexpr uint32_t kDepthLimit = 100'000;
 
 std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
 
@@ -24,27 +21,22 @@ class Pattern {
  public:
   static Result<std::shared_ptr<const Pattern>> Compile(std::string_view pattern, uint32_t flags,
                                                         std::string_view op) {
-    int error = 0;
-    PCRE2_SIZE offset = 0;
-    PcreCode code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), flags,
-                                &error, &offset, nullptr));
+    std::string error;
+    auto code = PcrePattern::Compile(pattern, flags, &error);
     if (code == nullptr) {
-      char text[256];
-      pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text), sizeof text);
-      return Status(51111, "Invalid Regex in " + std::string(op) + ": " + text);
+      return Status(51111, "Invalid Regex in " + std::string(op) + ": " + error);
     }
-    pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
     auto compiled = std::make_shared<Pattern>();
     compiled->code_ = std::move(code);
-    pcre2_pattern_info(compiled->code_.get(), PCRE2_INFO_CAPTURECOUNT, &compiled->captures_);
+    pcre2_pattern_info(compiled->code_->code(), PCRE2_INFO_CAPTURECOUNT, &compiled->captures_);
     return std::shared_ptr<const Pattern>(std::move(compiled));
   }
 
-  const pcre2_code* code() const { return code_.get(); }
+  const PcrePattern& code() const { return *code_; }
   uint32_t captures() const { return captures_; }
 
  private:
-  PcreCode code_;
+  std::unique_ptr<const PcrePattern> code_;
   uint32_t captures_ = 0;
 };
 
@@ -53,25 +45,15 @@ class Matcher {
  public:
   explicit Matcher(const Pattern& pattern)
       : pattern_(pattern),
-        data_(pcre2_match_data_create_from_pattern(pattern.code(), nullptr)),
-        context_(pcre2_match_context_create(nullptr)) {
-    pcre2_set_match_limit(context_.get(), kMatchLimit);
-    pcre2_set_depth_limit(context_.get(), kDepthLimit);
-  }
+        data_(pcre2_match_data_create_from_pattern(pattern.code().code(), nullptr)) {}
 
   // The first search of an input checks it as UTF-8, those from further on do not again.
   Result<bool> Find(std::string_view input, size_t from, std::string_view op) {
-    uint32_t flags = from > 0 ? PCRE2_NO_UTF_CHECK : 0;
-    int rc = pcre2_match(pattern_.code(), reinterpret_cast<PCRE2_SPTR>(input.data()), input.size(),
-                         from, flags, data_.get(), context_.get());
-    if (rc == PCRE2_ERROR_NOMATCH) {
-      return false;
+    ASSIGN_OR_RETURN(int found, pattern_.code().Match(input, from, data_.get()));
+    if (found < 0 && found != PCRE2_ERROR_NOMATCH) {
+      return PcreFailure(found, op);
     }
-    if (rc < 0) {
-      return Status(51156, "Error occurred while executing the regular expression in " +
-                               std::string(op) + ". Result code: " + std::to_string(rc));
-    }
-    return true;
+    return found >= 0;
   }
   // Group `i` of the last match; nothing when it took no part.
   std::optional<std::string_view> Group(std::string_view input, uint32_t i) const {
@@ -87,7 +69,6 @@ class Matcher {
  private:
   const Pattern& pattern_;
   PcreMatchData data_;
-  PcreMatchContext context_;
 };
 
 class RegexCall final : public Expression {

@@ -22,10 +22,14 @@ OrderedSet MakeSet(const EvalContext& eval) {
   return OrderedSet(bson::ValueLess{eval.context != nullptr ? eval.context->collator : nullptr});
 }
 
-void AddAll(bson::View array, OrderedSet* out) {
+constexpr size_t kSetNode = 48;  // what a member of an OrderedSet takes at least
+
+Status AddAll(const EvalContext& eval, std::string_view op, bson::View array, OrderedSet* out) {
   for (const bson::Element& element : array) {
     out->insert(element.value());
+    RETURN_IF_ERROR(CheckBudget(eval, op, out->size() * kSetNode));
   }
+  return Status::Ok();
 }
 
 Value ToArray(const OrderedSet& set, EvalContext& eval) {
@@ -49,7 +53,7 @@ Result<Value> EvalSetUnion(const Call& call, EvalContext& eval) {
       return Status(17043, "All operands of $setUnion must be arrays. One argument is of type: " +
                                TypeText(value));
     }
-    AddAll(value.AsArray(), &set);
+    RETURN_IF_ERROR(AddAll(eval, call.name(), value.AsArray(), &set));
   }
   return ToArray(set, eval);
 }
@@ -67,11 +71,11 @@ Result<Value> EvalSetIntersection(const Call& call, EvalContext& eval) {
                         TypeText(value));
     }
     if (i == 0) {
-      AddAll(value.AsArray(), &common);
+      RETURN_IF_ERROR(AddAll(eval, call.name(), value.AsArray(), &common));
       continue;
     }
     OrderedSet next = MakeSet(eval);
-    AddAll(value.AsArray(), &next);
+    RETURN_IF_ERROR(AddAll(eval, call.name(), value.AsArray(), &next));
     if (next.size() < common.size()) {
       common.swap(next);
     }
@@ -92,9 +96,10 @@ Result<Value> EvalSetDifference(const Call& call, EvalContext& eval) {
                       TypeText(a.is_array() ? b : a));
   }
   OrderedSet seen = MakeSet(eval);
-  AddAll(b.AsArray(), &seen);
+  RETURN_IF_ERROR(AddAll(eval, call.name(), b.AsArray(), &seen));
   ArrayResult result;
   for (const bson::Element& element : a.AsArray()) {
+    RETURN_IF_ERROR(CheckBudget(eval, call.name()));
     if (seen.insert(element.value()).second) {
       result.Push(element.value());
     }
@@ -112,11 +117,11 @@ Result<Value> EvalSetEquals(const Call& call, EvalContext& eval) {
                                "-th argument is of type: " + TypeText(value));
     }
     if (i == 0) {
-      AddAll(value.AsArray(), &first);
+      RETURN_IF_ERROR(AddAll(eval, call.name(), value.AsArray(), &first));
       continue;
     }
     OrderedSet other = MakeSet(eval);
-    AddAll(value.AsArray(), &other);
+    RETURN_IF_ERROR(AddAll(eval, call.name(), value.AsArray(), &other));
     equal =
         equal && first.size() == other.size() &&
         std::equal(first.begin(), first.end(), other.begin(),
@@ -150,8 +155,9 @@ Result<Value> EvalSetIsSubset(const Call& call, EvalContext& eval) {
                       TypeText(a.is_array() ? b : a));
   }
   OrderedSet all = MakeSet(eval);
-  AddAll(b.AsArray(), &all);
+  RETURN_IF_ERROR(AddAll(eval, call.name(), b.AsArray(), &all));
   for (const bson::Element& element : a.AsArray()) {
+    RETURN_IF_ERROR(CheckBudget(eval, call.name()));
     if (!all.contains(element.value())) {
       return Value(false);
     }

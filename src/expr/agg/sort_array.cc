@@ -3,6 +3,7 @@
 // $sortArray.
 #include <algorithm>
 
+#include "base/interruptible_sort.h"
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/agg/operators_internal.h"
@@ -53,8 +54,9 @@ class SortArray final : public Expression {
     for (const bson::Element& element : input.AsArray()) {
       values.push_back(element.value());
     }
-    std::stable_sort(values.begin(), values.end(),
-                     [&](const Value& a, const Value& b) { return Compare(eval, a, b) < 0; });
+    RETURN_IF_ERROR(InterruptibleStableSort(
+        values.begin(), values.end(),
+        [&](const Value& a, const Value& b) { return Compare(eval, a, b) < 0; }));
     ArrayResult result;
     for (const Value& value : values) {
       result.Push(value);

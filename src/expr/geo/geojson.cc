@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
@@ -107,6 +108,7 @@ Status AddPolygon(const bson::Value& coordinates, bool strict_winding, Shapes* s
   ASSIGN_OR_RETURN(bson::View rings, Coordinates(coordinates, "Polygon"));
   Loops loops;
   for (const bson::Element& ring : rings) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     ASSIGN_OR_RETURN(std::unique_ptr<S2Loop> loop, Ring(ring.value(), strict_winding));
     if (!loops.empty() && !loops[0]->Contains(*loop)) {
       return Bad(

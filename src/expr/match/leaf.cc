@@ -14,6 +14,9 @@ using bson::Value;
 
 // ------------------------------------------------------------------ PathNode
 bool PathNode::Matches(bson::View document, MatchState& state) const {
+  if (!state.MayGoOn()) {
+    return false;
+  }
   auto visit = [&](const Value& value, std::string_view outer) {
     if (!MatchesValue(value, state)) {
       return false;
@@ -141,15 +144,19 @@ bool InNode::Contains(const Value& value) const {
   return std::binary_search(values_.begin(), values_.end(), value, bson::ValueLess{collator_});
 }
 
-bool InNode::MatchesValue(const Value& value, MatchState&) const {
+bool InNode::MatchesValue(const Value& value, MatchState& state) const {
   if (value.nullish() && has_null_) {
     return true;
   }
   if (Contains(value)) {
     return true;
   }
+  if (regexes_.empty()) {
+    return false;
+  }
+  RegexErrorScope errors(&state.error);
   return std::any_of(regexes_.begin(), regexes_.end(),
-                     [&](const auto& regex) { return regex->Matches(value); });
+                     [&](const auto& regex) { return state.error.ok() && regex->Matches(value); });
 }
 
 void InNode::SerializeOperator(bson::Builder* out) const {
@@ -191,8 +198,9 @@ void ModNode::SerializeOperator(bson::Builder* out) const {
   out->BeginArray("$mod").Push(divisor_).Push(remainder_).End();
 }
 
-bool RegexNode::MatchesValue(const Value& value, MatchState&) const {
-  return regex_->Matches(value);
+bool RegexNode::MatchesValue(const Value& value, MatchState& state) const {
+  RegexErrorScope errors(&state.error);
+  return state.error.ok() && regex_->Matches(value);
 }
 
 void RegexNode::SerializeOperator(bson::Builder* out) const {

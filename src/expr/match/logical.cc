@@ -138,8 +138,9 @@ void AndNode::SerializeOperator(bson::Builder* out) const {
 // ------------------------------------------------------------------ $or, $nor
 bool OrNode::Matches(bson::View document, MatchState& state) const {
   WithoutDetails scope(state);
-  return std::any_of(children_.begin(), children_.end(),
-                     [&](const NodePtr& child) { return child->Matches(document, state); });
+  return std::any_of(children_.begin(), children_.end(), [&](const NodePtr& child) {
+    return state.error.ok() && child->Matches(document, state);
+  });
 }
 
 bool OrNode::MatchesValue(const bson::Value& value, MatchState& state) const {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/current_op.h"
 #include "expr/context.h"
 #include "expr/match/match.h"
 #include "quire/bson.h"
@@ -59,8 +60,19 @@ using NodePtr = std::shared_ptr<const Node>;
 struct MatchState {
   const Metadata* metadata = nullptr;
   Details* details = nullptr;
-  // The first error of $expr or $where; the match's answer then means nothing.
+  // The first error of $expr, $where or a regular expression, or why the operation is to end; the
+  // match's answer then means nothing.
   Status error;
+  uint32_t steps = 0;
+
+  // Asked by every predicate: false after an error. Now and then looks whether there is one, so
+  // that the match of many predicates with many elements can be ended.
+  bool MayGoOn() {
+    if ((++steps & 255) == 0 && error.ok()) [[unlikely]] {
+      error = CheckCurrentOp();
+    }
+    return error.ok();
+  }
 };
 
 class Node {

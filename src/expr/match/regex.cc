@@ -2,45 +2,53 @@
 #include "expr/match/regex.h"
 
 #include "base/error_codes.h"
+#include "base/try.h"
 #include "expr/pcre_internal.h"
 
 namespace quire::expr::match {
 namespace {
 
 // Each thread's scratch space. Only whether there is a match is asked, so one pair is enough.
-struct Scratch {
-  PcreMatchData data{pcre2_match_data_create(1, nullptr)};
-  PcreMatchContext context{pcre2_match_context_create(nullptr)};
-};
-
-Scratch& ThreadScratch() {
-  thread_local Scratch scratch;
-  return scratch;
+pcre2_match_data* ThreadData() {
+  thread_local PcreMatchData data(pcre2_match_data_create(1, nullptr));
+  return data.get();
 }
+
+thread_local Status* error_sink = nullptr;
 
 class Pcre2Regex final : public Regex {
  public:
-  Pcre2Regex(std::string_view pattern, std::string_view options, pcre2_code* code)
-      : Regex(pattern, options), code_(code) {}
+  Pcre2Regex(std::string_view pattern, std::string_view options,
+             std::unique_ptr<const PcrePattern> compiled)
+      : Regex(pattern, options), compiled_(std::move(compiled)) {}
 
-  bool Search(std::string_view text) const override {
-    Scratch& scratch = ThreadScratch();
-    int found = Run(text, 0, scratch);
-    if (found == PCRE2_ERROR_JIT_STACKLIMIT) {
-      found = Run(text, PCRE2_NO_JIT, scratch);
+  Result<bool> Find(std::string_view text) const override {
+    ASSIGN_OR_RETURN(int found, compiled_->Match(text, 0, ThreadData()));
+    if (found >= 0) {
+      return true;
     }
-    return found >= 0;
+    if (found == PCRE2_ERROR_NOMATCH || IsBadUtf8(found)) {
+      return false;
+    }
+    return PcreFailure(found, "$regex");
   }
 
  private:
-  int Run(std::string_view text, uint32_t flags, Scratch& scratch) const {
-    return pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0,
-                       flags, scratch.data.get(), scratch.context.get());
-  }
-  PcreCode code_;
+  std::unique_ptr<const PcrePattern> compiled_;
 };
 
 }  // namespace
+
+RegexErrorScope::RegexErrorScope(Status* error) : outer_(error_sink) { error_sink = error; }
+RegexErrorScope::~RegexErrorScope() { error_sink = outer_; }
+
+bool Regex::Search(std::string_view text) const {
+  Result<bool> found = Find(text);
+  if (!found.ok() && error_sink != nullptr && error_sink->ok()) {
+    *error_sink = found.status();
+  }
+  return found.ok() && *found;
+}
 
 Result<std::shared_ptr<const Regex>> Regex::Compile(std::string_view pattern,
                                                     std::string_view options) {
@@ -51,19 +59,13 @@ Result<std::shared_ptr<const Regex>> Regex::Compile(std::string_view pattern,
   if (!flags) {
     return Status(51108, "invalid flag in regex options: " + std::string(options));
   }
-  int error = 0;
-  PCRE2_SIZE offset = 0;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                   *flags, &error, &offset, nullptr);
-  if (code == nullptr) {
-    PCRE2_UCHAR text[256];
-    pcre2_get_error_message(error, text, sizeof text);
-    return Status(51091,
-                  "Regular expression is invalid: " + std::string(reinterpret_cast<char*>(text)));
+  std::string error;
+  auto compiled = PcrePattern::Compile(pattern, *flags, &error);
+  if (compiled == nullptr) {
+    return Status(51091, "Regular expression is invalid: " + error);
   }
-  // A failure leaves the interpreter, which is as right and slower.
-  (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
-  return std::shared_ptr<const Regex>(std::make_shared<Pcre2Regex>(pattern, options, code));
+  return std::shared_ptr<const Regex>(
+      std::make_shared<Pcre2Regex>(pattern, options, std::move(compiled)));
 }
 
 bool Regex::Matches(const bson::Value& value) const {

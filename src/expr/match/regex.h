@@ -21,8 +21,11 @@ class Regex {
                                                       std::string_view options);
   virtual ~Regex() = default;
 
-  // Whether the pattern occurs in `text`.
-  virtual bool Search(std::string_view text) const = 0;
+  // Whether the pattern occurs in `text`. 51156 when that takes more than a match may, and the
+  // reason when the thread's operation is to end.
+  virtual Result<bool> Find(std::string_view text) const = 0;
+  // The same; an error is false and goes to the thread's RegexErrorScope.
+  bool Search(std::string_view text) const;
 
   const std::string& pattern() const { return pattern_; }
   const std::string& options() const { return options_; }
@@ -37,6 +40,18 @@ class Regex {
  private:
   std::string pattern_;
   std::string options_;
+};
+
+// Keeps the first error of the thread's searches that cannot return it, in *error.
+class RegexErrorScope {
+ public:
+  explicit RegexErrorScope(Status* error);
+  ~RegexErrorScope();
+  RegexErrorScope(const RegexErrorScope&) = delete;
+  RegexErrorScope& operator=(const RegexErrorScope&) = delete;
+
+ private:
+  Status* outer_;
 };
 
 // What an index can use of a pattern: every match starts with `prefix`; `exact` when every string

@@ -8,6 +8,7 @@
 
 #include "expr/agg/expression.h"
 #include "expr/match/node.h"
+#include "expr/match/regex.h"
 #include "expr/schema/schema.h"
 #include "expr/text/text.h"
 #include "js/script.h"
@@ -60,10 +61,11 @@ class JsonSchemaNode final : public Node {
  public:
   explicit JsonSchemaNode(std::unique_ptr<const schema::Schema> schema)
       : Node(Kind::kJsonSchema), schema_(std::move(schema)) {}
-  bool Matches(bson::View document, MatchState&) const override {
-    return schema_->Matches(bson::Value(document));
+  bool Matches(bson::View document, MatchState& state) const override {
+    return MatchesValue(bson::Value(document), state);
   }
-  bool MatchesValue(const bson::Value& value, MatchState&) const override {
+  bool MatchesValue(const bson::Value& value, MatchState& state) const override {
+    RegexErrorScope errors(&state.error);
     return schema_->Matches(value);
   }
   void Serialize(bson::Builder* out) const override { out->Append("$jsonSchema", schema_->spec()); }

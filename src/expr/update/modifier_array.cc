@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
+#include <unordered_set>
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/compare.h"
+#include "expr/collation/collator.h"
 #include "expr/update/array_writer_internal.h"
 #include "expr/update/modifier_internal.h"
 
@@ -24,7 +28,7 @@ class AddToSet : public Modifier {
                                    "' has non-array type " +
                                    std::string(bson::TypeName(site.old.type())));
     }
-    std::vector<Value> fresh = NewValues(site);
+    std::vector<Value> fresh = values_.size() > kFew ? NewAmongMany(site) : NewAmongFew(site);
     if (fresh.empty() && site.old.is_array()) {
       return Effect::kNone;
     }
@@ -40,7 +44,24 @@ class AddToSet : public Modifier {
   }
 
  private:
-  std::vector<Value> NewValues(const Site& site) const {
+  static constexpr size_t kFew = 4;  // values that are cheaper compared with all than looked up
+
+  std::vector<Value> NewAmongMany(const Site& site) const {
+    const Collator* collator = site.context != nullptr ? site.context->collator : nullptr;
+    std::unordered_set<Value, bson::ValueHash, bson::ValueEqual> known(
+        values_.size(), bson::ValueHash{collator}, bson::ValueEqual{collator});
+    if (site.old.is_array()) {
+      for (const bson::Element& element : site.old.AsArray()) {
+        known.insert(element.value());
+      }
+    }
+    std::vector<Value> fresh;
+    std::copy_if(values_.begin(), values_.end(), std::back_inserter(fresh),
+                 [&](const Value& value) { return known.insert(value).second; });
+    return fresh;
+  }
+
+  std::vector<Value> NewAmongFew(const Site& site) const {
     std::vector<Value> fresh;
     for (const Value& value : values_) {
       auto same = [&](const Value& other) {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <memory>
+#include <unordered_set>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/compare.h"
+#include "expr/collation/collator.h"
 #include "expr/match/match.h"
 #include "expr/update/array_writer_internal.h"
 #include "expr/update/modifier_internal.h"
@@ -47,13 +52,30 @@ class PullValues : public Culling {
 
  protected:
   Result<bool> Drops(const Value& element, const Context* context) const override {
+    if (values_.size() > kFew) {
+      RETURN_IF_ERROR(CheckCurrentOp());
+      return Lookup(context).contains(element);
+    }
     return std::any_of(values_.begin(), values_.end(), [&](const Value& value) {
       return CompareValues(element, value, context) == 0;
     });
   }
 
  private:
+  using ValueSet = std::unordered_set<Value, bson::ValueHash, bson::ValueEqual>;
+  static constexpr size_t kFew = 4;  // values that are cheaper compared with all than looked up
+
+  const ValueSet& Lookup(const Context* context) const {
+    if (set_ == nullptr) {
+      const Collator* collator = context != nullptr ? context->collator : nullptr;
+      set_ = std::make_unique<ValueSet>(values_.begin(), values_.end(), values_.size(),
+                                        bson::ValueHash{collator}, bson::ValueEqual{collator});
+    }
+    return *set_;
+  }
+
   std::vector<Value> values_;
+  mutable std::unique_ptr<ValueSet> set_;  // of an update's one context; made when first needed
 };
 
 // {$pull: {a: {x: 1}}}: elements that are documents matching the filter.

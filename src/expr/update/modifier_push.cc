@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/error_codes.h"
+#include "base/interruptible_sort.h"
 #include "base/try.h"
 #include "expr/sort/sort_key.h"
 #include "expr/update/array_writer_internal.h"
@@ -81,10 +82,10 @@ class Push : public Modifier {
 
   Status Sort(const Site& site, std::vector<Value>* elements) const {
     if (spec_.whole_sort != 0) {
-      std::stable_sort(elements->begin(), elements->end(), [&](const Value& a, const Value& b) {
-        return CompareValues(a, b, site.context) * spec_.whole_sort < 0;
-      });
-      return Status::Ok();
+      return InterruptibleStableSort(
+          elements->begin(), elements->end(), [&](const Value& a, const Value& b) {
+            return CompareValues(a, b, site.context) * spec_.whole_sort < 0;
+          });
     }
     if (spec_.sort.empty()) {
       return Status::Ok();
@@ -97,8 +98,9 @@ class Push : public Modifier {
       RETURN_IF_ERROR(spec_.sort.AppendKey(fields, nullptr, *site.context, &key));
       keyed.emplace_back(std::move(key), element);
     }
-    std::stable_sort(keyed.begin(), keyed.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    RETURN_IF_ERROR(
+        InterruptibleStableSort(keyed.begin(), keyed.end(),
+                                [](const auto& a, const auto& b) { return a.first < b.first; }));
     std::transform(keyed.begin(), keyed.end(), elements->begin(),
                    [](const auto& pair) { return pair.second; });
     return Status::Ok();
