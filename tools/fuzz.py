@@ -5,7 +5,9 @@ build-fuzz/) and runs each for N seconds (60), starting from tests/fuzz/NAME/ wi
 words of tests/fuzz/NAME.dict. What it finds that is
 new goes to build-fuzz/corpus/NAME, a crashing input to build-fuzz/crash-*. --quick leaves out those
 that have a program NAME_replay in build/ (their instrumented build takes minutes) and runs that
-instead: the corpus, and a fixed number of changed inputs. The last line is `N passed, N failed`."""
+instead: the corpus, and a fixed number of changed inputs. The name `namespaces` stands for every command on every
+kind of namespace (src/command/every_command_test.cc) for N seconds, on the release build; --quick leaves it to the
+unit tests. The last line is `N passed, N failed`."""
 import argparse
 import os
 import subprocess
@@ -15,6 +17,7 @@ from sources import ROOT, cpp_files
 
 FOLDER = os.path.join(ROOT, "build-fuzz")
 REPLAYS = 20_000
+NAMESPACES = "namespaces"
 
 
 def run(name, seconds):
@@ -50,6 +53,21 @@ def replay(name):
     return done.returncode == 0
 
 
+def namespaces(seconds):
+    if subprocess.run([os.path.join(ROOT, "tools", "build"), "build", "command_test"]).returncode != 0:
+        return False
+    environment = dict(os.environ, QUIRE_FUZZ_SECONDS=str(seconds))
+    done = subprocess.run([os.path.join(ROOT, "build", "command_test"), "--gtest_filter=EveryCommandTest.*",
+                           "--gtest_brief=1"], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output = done.stdout.decode(errors="replace")
+    rounds = output.count("QUIRE_FUZZ_SEED=")
+    print(f"namespaces: {rounds} rounds, {'ok' if done.returncode == 0 else 'FAILED'}", flush=True)
+    if done.returncode != 0:
+        print(output[-6000:])
+    return done.returncode == 0
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--quick", action="store_true")
@@ -57,19 +75,20 @@ def main():
     arguments.add_argument("name", nargs="*")
     options = arguments.parse_args()
     sources = [p for p in cpp_files((".cc",)) if p.endswith("_fuzz.cc")]
-    names = options.name or [os.path.basename(p)[: -len("_fuzz.cc")] for p in sources]
-    if not names:
-        print("0 passed, 0 failed")
-        return 0
+    names = options.name or [os.path.basename(p)[: -len("_fuzz.cc")] for p in sources] + [NAMESPACES]
+    everywhere = NAMESPACES in names and not (options.quick and not options.name)
+    names = [n for n in names if n != NAMESPACES]
     replayed = [n for n in names if options.quick and os.path.exists(replay_program(n))]
     names = [n for n in names if n not in replayed]
-    built = subprocess.run(
+    built = names and subprocess.run(
         [os.path.join(ROOT, "tools", "build"), "build-fuzz", "-DCMAKE_BUILD_TYPE=Debug", "-DQUIRE_FUZZ=ON",
          "-DBUILD_TESTING=OFF",
          "-DCMAKE_CXX_COMPILER=clang++", *[n + "_fuzz" for n in names]])
-    if built.returncode != 0:
+    if built and built.returncode != 0:
         return 1
     results = [replay(name) for name in replayed] + [run(name, options.seconds) for name in names]
+    if everywhere:
+        results.append(namespaces(options.seconds))
     print(f"{results.count(True)} passed, {results.count(False)} failed")
     return 0 if all(results) else 1
 

@@ -10,11 +10,13 @@
 
 #include "audit/log.h"
 #include "base/log.h"
+#include "base/machine_memory.h"
 #include "base/try.h"
 #include "base/version.h"
 #include "command/auditor.h"
 #include "command/command.h"
 #include "command/diagnostic.h"
+#include "command/memory_guard.h"
 #include "engine/engine.h"
 #include "js/script.h"
 #include "kv/rocks/rocks_store.h"
@@ -64,6 +66,7 @@ void PrintVersion(Manner manner) {
 struct Node {
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<command::Commands> commands;
+  std::unique_ptr<command::MemoryGuard> memory;
 };
 
 class Service {
@@ -95,6 +98,9 @@ class Service {
     if (Status status = LoadTls(); !status.ok()) {
       return Fail("NETWORK", "Failed to set up TLS", status, kBadOptions);
     }
+    if (Status status = GuardMemory(); !status.ok()) {
+      return Fail("CONTROL", "Failed to watch the memory", status, kFailed);
+    }
     command::Auditor* auditor = node_.commands->info().auditor.get();
     if (auditor != nullptr) {
       auditor->Started(node_.commands->info().parsed_options.view());
@@ -112,6 +118,7 @@ class Service {
     }
     log::Info("CONTROL", "Shutting down", {{"signal", signal}});
     server_.reset();
+    node_.memory.reset();
     node_.commands.reset();
     Status synced = node_.engine->store().Sync();
     if (!synced.ok()) {
@@ -241,6 +248,13 @@ class Service {
     };
     log::Info("NETWORK", "TLS is enabled",
               {{"mode", s_.tls_mode}, {"subject", tls_->facts().subject}});
+    return Status::Ok();
+  }
+
+  Status GuardMemory() {
+    command::MemoryGuard::SetLimits(ReadMachineMemory());
+    ASSIGN_OR_RETURN(node_.memory,
+                     command::MemoryGuard::Start(node_.commands.get(), ReadMachineMemory));
     return Status::Ok();
   }
 

@@ -106,6 +106,8 @@ class Commands : public request::Dispatcher {
   TopTable& top() { return top_; }
   FailPoints& fail_points() { return fail_points_; }
   LoginGuard& login_guard() { return login_guard_; }
+  // Set while memory runs out (memory_guard.h): commands that read or write are refused.
+  std::atomic<bool> short_of_memory{false};
   // Changes with every change of users or roles: logins read before are out of date.
   std::atomic<uint64_t> accounts_version{1};
   Mechanisms mechanisms;

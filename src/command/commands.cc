@@ -213,6 +213,15 @@ Status CheckTransactionUse(const request::Call& call) {
   return Status::Ok();
 }
 
+// What is refused while memory runs out: all that reads or writes, less what gives memory back.
+bool MayNeedMemory(const request::CommandInfo& command) {
+  constexpr std::string_view kFreeing[] = {
+      "killCursors", "abortTransaction", "commitTransaction", "endSessions", "drop", "dropDatabase",
+      "delete"};
+  return (command.flags & (request::kRead | request::kWrite)) != 0 &&
+         std::find(std::begin(kFreeing), std::end(kFreeing), command.name) == std::end(kFreeing);
+}
+
 // A transaction begins with the present: it can begin at an earlier time as long as nothing was
 // written since.
 Status CheckSnapshotTime(engine::Engine& engine, const request::Generic& generic,
@@ -276,6 +285,10 @@ Status Commands::CheckWritesAllowed(request::Call& call) {
 Status Commands::Invoke(size_t index, request::Call& call) {
   if ((call.command.flags & request::kTestOnly) != 0 && !fail_points_.enabled()) {
     return {kCommandNotFound, "no such command: '" + std::string(call.command.name) + "'"};
+  }
+  if (short_of_memory.load(std::memory_order_relaxed) && MayNeedMemory(call.command)) {
+    return {kExceededMemoryLimit,
+            "The server is short of memory; the operation can be tried again"};
   }
   if (info_.auditor != nullptr) {
     RETURN_IF_ERROR(info_.auditor->Begin(call));

@@ -6,6 +6,7 @@
 
 #include "base/error_codes.h"
 #include "base/log.h"
+#include "base/memory_charge.h"
 #include "base/try.h"
 #include "base/version.h"
 #include "bson/number.h"
@@ -287,6 +288,24 @@ const Parameter kParameters[] = {
      },
      CheckInteger<1, INT64_MAX>,
      [](Commands& c, const bson::Value& v) { c.engine().stage_memory_bytes = IntegerOf(v); }},
+    {"internalQueryMaxOpenCursors", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.engine().cursors().most.load()));
+     },
+     CheckInteger<1, INT32_MAX>,
+     [](Commands& c, const bson::Value& v) { c.engine().cursors().most = IntegerOf(v); }},
+    {"internalQueryMaxOperationMemoryBytes", kAlways,
+     [](Commands&, std::string_view n, bson::Builder* out) {
+       out->Append(n, OperationMemory().of_one.load());
+     },
+     CheckInteger<0, INT64_MAX>,
+     [](Commands&, const bson::Value& v) { OperationMemory().of_one = IntegerOf(v); }},
+    {"internalQueryMaxTotalMemoryBytes", kAlways,
+     [](Commands&, std::string_view n, bson::Builder* out) {
+       out->Append(n, OperationMemory().of_all.load());
+     },
+     CheckInteger<0, INT64_MAX>,
+     [](Commands&, const bson::Value& v) { OperationMemory().of_all = IntegerOf(v); }},
     {"jsHeapLimitMB", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) {
        out->Append(n, static_cast<int32_t>(js::HeapLimit()));

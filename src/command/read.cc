@@ -355,11 +355,13 @@ Status AppendFirstBatch(Invocation& i, std::shared_ptr<engine::Cursor> cursor,
   if (keep) {
     cursor->owner = i.call.identity;
     cursor->needs = i.needs;
-    cursor->command = bson::Document(i.body());
+    cursor->command = engine::KeptCommand(i.body());
     KeepTimeLeft(i.op(), cursor.get());
     cursor->source->Rest();
   }
-  i.call.summary.cursor_id = keep ? i.engine.cursors().Add(std::move(cursor)) : 0;
+  if (keep) {
+    ASSIGN_OR_RETURN(i.call.summary.cursor_id, i.engine.cursors().Add(std::move(cursor)));
+  }
   i.reply().Append("id", i.call.summary.cursor_id);
   i.reply().Append("ns", ns).End();
   return Status::Ok();

@@ -104,8 +104,50 @@ void Cursor::TakeAhead(OpContext& op, size_t bytes) {
   }
 }
 
-int64_t CursorTable::Add(std::shared_ptr<Cursor> cursor) {
+bson::Document KeptCommand(bson::View command) {
+  constexpr size_t kWhole = 4096;
+  constexpr size_t kField = 512;
+  constexpr size_t kFields = 16;
+  if (command.size() <= kWhole) {
+    return bson::Document(command);
+  }
+  bson::Builder kept;
+  std::string left_out;
+  size_t fields = 0;
+  for (const bson::Element& field : command) {
+    const bson::Value value = field.value();
+    const bool is_short = field.name().size() + value.EncodedSize() <= kField;
+    if (is_short && fields < kFields) {
+      kept.Append(field);
+      ++fields;
+      continue;
+    }
+    if (left_out.size() + field.name().size() <= kField) {
+      left_out += (left_out.empty() ? "" : ", ") + std::string(field.name());
+    }
+    if (value.is_array() && field.name().size() <= kField && fields < kFields) {
+      kept.BeginArray(field.name());
+      for (const bson::Element& element : value.AsArray()) {
+        if (element.value().EncodedSize() > kField || kept.pushed() == kFields / 2) {
+          break;
+        }
+        kept.Push(element.value());
+      }
+      kept.End();
+      ++fields;
+    }
+  }
+  kept.Append("$truncated", left_out);
+  return kept.Finish();
+}
+
+Result<int64_t> CursorTable::Add(std::shared_ptr<Cursor> cursor) {
   std::lock_guard lock(mutex_);
+  if (std::ssize(cursors_) >= most.load(std::memory_order_relaxed)) {
+    return Status(kExceededMemoryLimit, "There are too many open cursors (" +
+                                            std::to_string(cursors_.size()) +
+                                            "); close some or read them to their ends");
+  }
   do {
     cursor->id_ = NewCursorId();
   } while (cursors_.contains(cursor->id_));

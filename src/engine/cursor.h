@@ -74,7 +74,7 @@ class Cursor {
   bool no_timeout = false;
   bool exhausted = false;
   int64_t returned = 0;
-  bson::Document command;  // as currentOp shows it
+  bson::Document command;  // as currentOp shows it; see KeptCommand
 
   Bell killed;  // rings when somebody ends it
 
@@ -106,11 +106,17 @@ class Cursor {
   bool finished_ = false;                // the source has no more
 };
 
+// What an open cursor keeps of its command: all of a short one; of a long one the fields that are
+// short, the beginnings of its arrays, and the names of the others under "$truncated".
+bson::Document KeptCommand(bson::View command);
+
 // Safe for concurrent use.
 class CursorTable {
  public:
-  // Keeps the cursor and gives it an id.
-  int64_t Add(std::shared_ptr<Cursor> cursor);
+  // Most cursors open at once.
+  std::atomic<int64_t> most{100'000};
+  // Keeps the cursor and gives it an id. ExceededMemoryLimit when there are too many.
+  Result<int64_t> Add(std::shared_ptr<Cursor> cursor);
   // Takes the cursor for exclusive use by `op`, which ends with CursorKilled when the cursor is
   // killed meanwhile. CursorNotFound, or CursorInUse when a getMore runs.
   Result<std::shared_ptr<Cursor>> Pin(int64_t id, OpContext* op);
