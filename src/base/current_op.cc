@@ -11,6 +11,10 @@ OpContext* CurrentOp() { return current; }
 
 Status CheckCurrentOp() { return current == nullptr ? Status::Ok() : current->CheckInterrupt(); }
 
+Status CheckCurrentOpNow() {
+  return current == nullptr ? Status::Ok() : current->CheckInterruptNow();
+}
+
 CurrentOpScope::CurrentOpScope(OpContext* op) : outer_(current) { current = op; }
 
 CurrentOpScope::~CurrentOpScope() { current = outer_; }

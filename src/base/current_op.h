@@ -13,6 +13,8 @@ OpContext* CurrentOp();
 
 // What CheckInterrupt of the thread's operation says; Ok when it runs none.
 Status CheckCurrentOp();
+// The same of CheckInterruptNow.
+Status CheckCurrentOpNow();
 
 // Makes `op` the thread's operation for the life of this.
 class CurrentOpScope {

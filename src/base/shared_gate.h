@@ -26,6 +26,21 @@ class SharedGate {
     }
   }
 
+  // As Enter, giving up (false) when `stop()`, asked now and then, says so.
+  template <typename Stop>
+  bool EnterUnless(const Stop& stop) {
+    if (state_.fetch_add(1, std::memory_order_acquire) < kClosed) {
+      return true;
+    }
+    Leave();
+    while (!TryEnter(kSlice)) {
+      if (stop()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // As Enter, giving up (false) after `patience`.
   bool TryEnter(std::chrono::milliseconds patience) {
     auto deadline = std::chrono::steady_clock::now() + patience;
@@ -58,6 +73,28 @@ class SharedGate {
     changed_.wait(lock, [&] { return state_.load(std::memory_order_acquire) == kClosed; });
   }
 
+  // As Close, giving up (false) when `stop()`, asked now and then, says so.
+  template <typename Stop>
+  bool CloseUnless(const Stop& stop) {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, kSlice, [&] { return !closing_; })) {
+      if (stop()) {
+        return false;
+      }
+    }
+    closing_ = true;
+    state_.fetch_add(kClosed, std::memory_order_acquire);
+    auto left = [&] { return state_.load(std::memory_order_acquire) == kClosed; };
+    while (!changed_.wait_for(lock, kSlice, left)) {
+      if (stop()) {
+        lock.unlock();
+        Open();
+        return false;
+      }
+    }
+    return true;
+  }
+
   void Open() {
     std::lock_guard lock(mutex_);
     state_.fetch_sub(kClosed, std::memory_order_release);
@@ -66,6 +103,7 @@ class SharedGate {
   }
 
  private:
+  static constexpr auto kSlice = std::chrono::milliseconds(50);
   static constexpr int64_t kClosed = int64_t{1} << 32;
   std::atomic<int64_t> state_{0};  // holders, plus kClosed while closed
   std::mutex mutex_;

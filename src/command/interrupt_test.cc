@@ -158,6 +158,27 @@ TEST(InterruptTest, KillEndsWorkWithoutEnd) {
   }
 }
 
+// A transaction keeps schema changes of its collections waiting; they, and what waits for them, end.
+TEST(InterruptTest, SchemaChangesThatWaitAreEnded) {
+  Node node;
+  node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a"}]})");
+  const std::string session = R"("lsid": {"id": {"$binary": {"base64": "AAECAwQFBgcICQoLDA0ODw==",
+      "subType": "04"}}}, "txnNumber": {"$numberLong": "1"}, "autocommit": false)";
+  EXPECT_EQ(node.Code(R"({"insert": "c", "documents": [{"a": 1}], "startTransaction": true, )" +
+                      session + "}"),
+            0);
+  for (const char* command :
+       {R"({"drop": "c"})", R"({"dropDatabase": 1})", R"({"dropIndexes": "c", "index": "a"})",
+        R"({"createIndexes": "c", "indexes": [{"key": {"b": 1}, "name": "b"}]})",
+        R"({"collMod": "c", "validator": {"a": 1}})"}) {
+    EXPECT_EQ(node.Code(WithLimit(command, 30)), kMaxTimeMSExpired) << command;
+  }
+  EXPECT_EQ(node.Code(R"({"renameCollection": "test.c", "to": "test.d", "maxTimeMS": 30})", "admin"),
+            kMaxTimeMSExpired);
+  EXPECT_EQ(node.Code(R"({"commitTransaction": 1, )" + session + "}", "admin"), 0);
+  EXPECT_EQ(node.Code(R"({"drop": "c"})"), 0);
+}
+
 TEST(RegexLimitTest, WhatTakesTooLongIsAnError) {
   Node node;
   std::string text(3000, 'a');

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/current_op.h"
 #include "base/try.h"
 #include "exec/operator.h"
 
@@ -19,6 +20,11 @@ class Unary : public Operator {
     RETURN_IF_ERROR(op.CheckInterrupt());
     Result<bool> more = Produce(op, row);
     counters_.returned += more.ok() && *more;
+    // A chain of stages makes large documents one after the other without asking again. Of the
+    // thread's operation: one that only takes rows ahead would lose this one.
+    if (more.ok() && *more && row->document.size() > kLarge) [[unlikely]] {
+      RETURN_IF_ERROR(CheckCurrentOpNow());
+    }
     return more;
   }
 
@@ -27,6 +33,9 @@ class Unary : public Operator {
   virtual Result<bool> Produce(OpContext& op, Row* row) = 0;
 
   std::unique_ptr<Operator> input_;
+
+ private:
+  static constexpr uint32_t kLarge = 64 << 10;
 };
 
 // An operator that borrows its input, together with that input.

@@ -466,7 +466,7 @@ bson::Document Catalog::NewEntry(bson::View options, bson::View id_index_spec) {
 Result<CollectionPtr> Catalog::Create(std::string_view database, std::string_view name,
                                       bson::View options, bson::View id_index_spec,
                                       kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   std::string ns = std::string(database) + "." + std::string(name);
   if (Find(ns) != nullptr) {
     return Status(kNamespaceExists, "Collection " + ns + " already exists.");
@@ -502,7 +502,7 @@ void Retire(const CollectionInfo& info) {
 }  // namespace
 
 Status Catalog::Drop(std::string_view ns, kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   CollectionPtr info = Find(ns);
   if (info == nullptr) {
     return NotFound(ns);
@@ -513,7 +513,7 @@ Status Catalog::Drop(std::string_view ns, kv::Durability durability) {
 }
 
 Status Catalog::DropViews(std::string_view database, kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   std::vector<CollectionPtr> views = snapshot()->InDatabase(database);
   std::erase_if(views, [](const auto& info) { return !info->is_view() || info->is_oplog; });
   if (views.empty()) {
@@ -525,7 +525,7 @@ Status Catalog::DropViews(std::string_view database, kv::Durability durability) 
 }
 
 Status Catalog::DropDatabase(std::string_view database, kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   std::vector<CollectionPtr> all = snapshot()->InDatabase(database);
   if (all.empty()) {
     return Status::Ok();
@@ -545,7 +545,8 @@ Status Catalog::DropAll(const std::vector<CollectionPtr>& all, kv::Durability du
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   for (const CollectionPtr& info : all) {
     RETURN_IF_ERROR(CheckNotOplog(*info));
-    closed.push_back(std::make_unique<Closed>(*info));
+    ASSIGN_OR_RETURN(auto one, Closed::Make(*info));
+    closed.push_back(std::move(one));
     removed.push_back(info->ns());
     RETURN_IF_ERROR(txn->Delete(MetaKey('C', info->ns())));
     RETURN_IF_ERROR(MarkDropped(*txn, *info));
@@ -562,7 +563,7 @@ Status Catalog::DropAll(const std::vector<CollectionPtr>& all, kv::Durability du
 
 Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_target,
                        kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   CollectionPtr source = Find(from);
   if (source == nullptr) {
     return {kNamespaceNotFound, "Source collection " + std::string(from) + " does not exist"};
@@ -581,11 +582,11 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
                 source->ns() + "'"};
   }
   RETURN_IF_ERROR(CheckReserved(to));
-  Closed source_closed(*source);
-  std::optional<Closed> target_closed;
+  ASSIGN_OR_RETURN(auto source_closed, Closed::Make(*source));
+  std::unique_ptr<Closed> target_closed;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   if (target != nullptr) {
-    target_closed.emplace(*target);
+    ASSIGN_OR_RETURN(target_closed, Closed::Make(*target));
     RETURN_IF_ERROR(MarkDropped(*txn, *target));
   }
   auto moved = CopyOf(*source);
@@ -607,13 +608,13 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
 
 Status Catalog::SetOptions(std::string_view ns, bson::View options, bson::View command,
                            kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   CollectionPtr info = Find(ns);
   if (info == nullptr) {
     return NotFound(ns);
   }
   RETURN_IF_ERROR(CheckNotOplog(*info));
-  Closed closed(*info);
+  ASSIGN_OR_RETURN(auto closed, Closed::Make(*info));
   bson::Builder entry;
   entry.Append("uuid",
                bson::Value::Binary({reinterpret_cast<const char*>(info->uuid.data()), 16}, 4));
@@ -639,14 +640,14 @@ Status Catalog::SetOptions(std::string_view ns, bson::View options, bson::View c
 
 Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, bson::View spec,
                              bson::View command, kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   CollectionPtr info = Find(ns);
   const IndexInfo* old = info ? info->FindIndex(index_name) : nullptr;
   if (old == nullptr) {
     return {kIndexNotFound,
             "cannot find index " + std::string(index_name) + " for ns " + std::string(ns)};
   }
-  Closed closed(*info);
+  ASSIGN_OR_RETURN(auto closed, Closed::Make(*info));
   auto changed = CopyOf(*info);
   for (auto& index : changed->indexes) {
     if (index.get() == old) {
@@ -670,12 +671,12 @@ Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, b
 }
 
 Status Catalog::Truncate(std::string_view ns, kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   CollectionPtr info = Find(ns);
   if (info == nullptr || info->is_view()) {
     return NotFound(ns);
   }
-  Closed closed(*info);
+  ASSIGN_OR_RETURN(auto closed, Closed::Make(*info));
   bson::Builder entry;
   entry.Append("uuid",
                bson::Value::Binary({reinterpret_cast<const char*>(info->uuid.data()), 16}, 4));

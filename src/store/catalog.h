@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/interruptible_mutex.h"
 #include "expr/collation/collator.h"
 #include "expr/context.h"
 #include "expr/match/match.h"
@@ -252,7 +253,7 @@ class Catalog {
 
   kv::Store* const store_;
   ChangeLog log_;
-  std::mutex change_mutex_;  // one change at a time; taken before any collection's gate
+  InterruptibleMutex change_mutex_;  // one change at a time; taken before any collection's gate
   std::atomic<TableId> next_table_{1};
   std::mutex publish_mutex_;  // one snapshot at a time is made from the one before
   BuildTable builds_;

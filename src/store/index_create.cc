@@ -97,7 +97,7 @@ Status Catalog::MakeBuild(const std::vector<NewIndex>& indexes, bool online, Bui
 
 Result<bool> Catalog::StartBuild(OpContext& op, const std::vector<NewIndex>& indexes,
                                  kv::Durability durability, Build* build) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   build->info = Find(build->ns);
   if (build->info == nullptr) {
     return Status(kNamespaceNotFound, "ns not found: " + build->ns);
@@ -108,7 +108,7 @@ Result<bool> Catalog::StartBuild(OpContext& op, const std::vector<NewIndex>& ind
   if (there || !build->info->building.empty()) {
     return Busy(build->ns);
   }
-  Closed closed(*build->info);
+  ASSIGN_OR_RETURN(auto closed, Closed::Make(*build->info));
   bool online = build->info->state->documents > online_build_documents_;
   RETURN_IF_ERROR(MakeBuild(indexes, online, build));
   ASSIGN_OR_RETURN(build->snapshot, store_->Begin({.read_only = true}));
@@ -140,13 +140,13 @@ Status Catalog::FinishBuild(OpContext& op, Build& build, kv::Durability durabili
     }
     before = applied;
   }
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   CollectionPtr current = Find(build.ns);
   RETURN_IF_ERROR(CheckBuild(op, *build.info, build.made));
   if (current == nullptr || current->state != build.info->state) {
     return {kIndexBuildAborted, "Index build aborted: collection replaced: " + build.ns};
   }
-  Closed closed(*current);
+  ASSIGN_OR_RETURN(auto closed, Closed::Make(*current));
   for (const auto& index : build.made) {
     RETURN_IF_ERROR(ApplyNotes(*store_, *build.info, *index).status());
   }
@@ -196,12 +196,12 @@ void Catalog::AbandonBuild(const Build& build) {
 
 Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>& names,
                             kv::Durability durability) {
-  std::lock_guard lock(change_mutex_);
+  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
   CollectionPtr info = Find(ns);
   if (info == nullptr) {
     return {kNamespaceNotFound, "ns not found: " + std::string(ns)};
   }
-  Closed closed(*info);
+  ASSIGN_OR_RETURN(auto closed, Closed::Make(*info));
   auto changed = CopyOf(*info);
   std::vector<std::shared_ptr<const IndexInfo>> gone;
   ChangeBuffer changes;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 
@@ -13,7 +14,14 @@ Result<std::unique_ptr<Transaction>> Transaction::Begin(
     kv::Store& store, bool read_only, const std::shared_ptr<CollectionState>& hold) {
   std::unique_ptr<Transaction> txn(new Transaction(read_only));
   if (hold != nullptr) {
-    hold->gate.Enter();
+    Status stopped;
+    auto stop = [&] {
+      stopped = CheckCurrentOpNow();
+      return !stopped.ok();
+    };
+    if (!hold->gate.EnterUnless(stop)) {
+      return stopped;
+    }
     txn->held_.push_back(hold);
   }
   ASSIGN_OR_RETURN(txn->kv_, store.Begin({.read_only = read_only}));
