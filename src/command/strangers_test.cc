@@ -101,6 +101,26 @@ TEST_F(StrangersTest, CannotFindOutWhoExists) {
   EXPECT_NE(Salt(Challenge(Start("nobody"))), Salt(Challenge(Start("nobody else"))));
 }
 
+// A client that guessed the mechanism learns the right one from hello and begins anew.
+TEST_F(StrangersTest, ALoginBegunByHelloNeedsTheRightMechanism) {
+  node_.commands().info().access_control = false;
+  EXPECT_EQ(Code(node_.Run(R"({"createUser": "old", "pwd": "x", "roles": [],
+                               "mechanisms": ["SCRAM-SHA-1"]})",
+                           "admin")),
+            0);
+  node_.commands().info().access_control = true;
+  auto begins = [&](const std::string& user) {
+    bson::Document hello = Run(R"({"hello": 1, "speculativeAuthenticate": {"saslStart": 1,
+        "mechanism": "SCRAM-SHA-256", "db": "admin", "payload": ")" +
+                               auth::Base64("n,,n=" + user + ",r=nonce") + R"("}})");
+    return !hello["speculativeAuthenticate"].missing();
+  };
+  EXPECT_TRUE(begins("ann"));
+  EXPECT_TRUE(begins("nobody"));
+  EXPECT_FALSE(begins("old"));
+  EXPECT_EQ(Code(Start("old")), 0) << "saslStart itself goes on as with a wrong password";
+}
+
 TEST_F(StrangersTest, FailedLoginsMakeTheNextOnesWait) {
   auto delay = [&](request::Client& client) {
     auto body =
