@@ -158,7 +158,8 @@ TEST(InterruptTest, KillEndsWorkWithoutEnd) {
   }
 }
 
-// A transaction keeps schema changes of its collections waiting; they, and what waits for them, end.
+// A transaction keeps schema changes of its collections waiting; they, and what waits for them,
+// end.
 TEST(InterruptTest, SchemaChangesThatWaitAreEnded) {
   Node node;
   node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a"}]})");
@@ -173,8 +174,9 @@ TEST(InterruptTest, SchemaChangesThatWaitAreEnded) {
         R"({"collMod": "c", "validator": {"a": 1}})"}) {
     EXPECT_EQ(node.Code(WithLimit(command, 30)), kMaxTimeMSExpired) << command;
   }
-  EXPECT_EQ(node.Code(R"({"renameCollection": "test.c", "to": "test.d", "maxTimeMS": 30})", "admin"),
-            kMaxTimeMSExpired);
+  EXPECT_EQ(
+      node.Code(R"({"renameCollection": "test.c", "to": "test.d", "maxTimeMS": 30})", "admin"),
+      kMaxTimeMSExpired);
   EXPECT_EQ(node.Code(R"({"commitTransaction": 1, )" + session + "}", "admin"), 0);
   EXPECT_EQ(node.Code(R"({"drop": "c"})"), 0);
 }

@@ -37,12 +37,12 @@ TEST(OperationMemoryTest, StagesTogetherHaveALimit) {
   EXPECT_EQ(node.Code(Doubling(15)), 0);
 }
 
-// What the open cursors keep of their commands, one after the other.
-std::string CommandsOfCursors(Node& node) {
-  std::string all;
+// The commands that the open cursors keep, as JSON.
+std::vector<std::string> KeptCommands(Node& node) {
+  std::vector<std::string> kept;
   node.engine().cursors().ForEachIdle(
-      [&](const engine::Cursor& cursor) { all += bson::ToJson(cursor.command.view()); });
-  return all;
+      [&](const engine::Cursor& cursor) { kept.push_back(bson::ToJson(cursor.command)); });
+  return kept;
 }
 
 TEST(OpenCursorTest, KeepsTheShortPartsOfItsCommand) {
@@ -51,14 +51,17 @@ TEST(OpenCursorTest, KeepsTheShortPartsOfItsCommand) {
   const std::string huge(100'000, 'x');
   node.Run(R"({"find": "c", "batchSize": 1, "filter": {"x": {"$ne": ")" + huge +
            R"("}}, "comment": "mine"})");
-  EXPECT_EQ(CommandsOfCursors(node),
-            R"({"find":"c","batchSize":1,"comment":"mine","$truncated":"filter"})");
+  auto kept = KeptCommands(node);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0], R"({"find":"c","batchSize":1,"comment":"mine","$truncated":"filter"})");
   node.engine().cursors().Clear();
   node.Run(R"({"aggregate": "c", "cursor": {"batchSize": 1}, "pipeline": [{"$match": {}}, {"$match":
                {"x": {"$ne": ")" +
            huge + R"("}}}]})");
+  kept = KeptCommands(node);
+  ASSERT_EQ(kept.size(), 1U);
   EXPECT_EQ(
-      CommandsOfCursors(node),
+      kept[0],
       R"({"aggregate":"c","cursor":{"batchSize":1},"pipeline":[{"$match":{}}],"$truncated":"pipeline"})");
 }
 
@@ -71,6 +74,34 @@ TEST(OpenCursorTest, ThereIsAMostOfThem) {
   EXPECT_EQ(node.Code(R"({"find": "c", "batchSize": 1})"), kExceededMemoryLimit);
   EXPECT_EQ(node.Code(R"({"find": "c"})"), 0);
   EXPECT_EQ(node.engine().cursors().size(), 2U);
+}
+
+TEST(OwnerCountsTest, CountsWhatIsHeldByEach) {
+  engine::OwnerCounts counts;
+  engine::OwnerTicket first = counts.Take("a", 2);
+  engine::OwnerTicket second = counts.Take("a", 2);
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(counts.Take("a", 2), nullptr);
+  EXPECT_NE(counts.Take("b", 2), nullptr);
+  first.reset();
+  EXPECT_NE(counts.Take("a", 2), nullptr);
+}
+
+TEST(SessionLimitTest, OneUserLeavesSessionsToOthers) {
+  Node node;
+  Set(node, "internalMaxSessionsPerUser", 2);
+  auto get = [&](char id, const std::string& owner) {
+    auto session = node.engine().sessions().Get(request::SessionKey(std::string(16, id), owner));
+    return session.ok() ? 0 : session.status().code();
+  };
+  const std::string a(32, 'a');
+  EXPECT_EQ(get(1, a), 0);
+  EXPECT_EQ(get(2, a), 0);
+  EXPECT_EQ(get(3, a), kTooManyLogicalSessions);
+  EXPECT_EQ(get(1, a), 0);  // one of them
+  EXPECT_EQ(get(3, std::string(32, 'b')), 0);
+  node.engine().sessions().End(request::SessionKey(std::string(16, 1), a));
+  EXPECT_EQ(get(3, a), 0);
 }
 
 TEST(MemoryGuardTest, RefusesWorkWhileMemoryIsShort) {

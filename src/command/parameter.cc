@@ -294,6 +294,12 @@ const Parameter kParameters[] = {
      },
      CheckInteger<1, INT32_MAX>,
      [](Commands& c, const bson::Value& v) { c.engine().cursors().most = IntegerOf(v); }},
+    {"internalQueryMaxOpenCursorsPerUser", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.engine().cursors().most_per_user.load()));
+     },
+     CheckInteger<1, INT32_MAX>,
+     [](Commands& c, const bson::Value& v) { c.engine().cursors().most_per_user = IntegerOf(v); }},
     {"internalQueryMaxOperationMemoryBytes", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) {
        out->Append(n, OperationMemory().of_one.load());
@@ -368,6 +374,12 @@ const Parameter kParameters[] = {
      [](Commands& c, const bson::Value& v) {
        c.info().auditor->authorization_success = Truthy(v);
      }},
+    {"internalMaxSessionsPerUser", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, static_cast<int32_t>(c.engine().sessions().most_per_user.load()));
+     },
+     CheckInteger<1, INT32_MAX>,
+     [](Commands& c, const bson::Value& v) { c.engine().sessions().most_per_user = IntegerOf(v); }},
     {"quiet", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Quiet()); },
      CheckSwitch, [](Commands&, const bson::Value& v) { log::SetQuiet(Truthy(v)); }},

@@ -148,6 +148,13 @@ Result<int64_t> CursorTable::Add(std::shared_ptr<Cursor> cursor) {
                                             std::to_string(cursors_.size()) +
                                             "); close some or read them to their ends");
   }
+  if (cursor->owner != nullptr) {
+    cursor->ticket_ = owners_.Take(cursor->owner->digest, most_per_user.load());
+    if (cursor->ticket_ == nullptr) {
+      return Status(kExceededMemoryLimit,
+                    "You have too many open cursors; close some or read them to their ends");
+    }
+  }
   do {
     cursor->id_ = NewCursorId();
   } while (cursors_.contains(cursor->id_));

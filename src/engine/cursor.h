@@ -18,6 +18,7 @@
 
 #include "auth/needs.h"
 #include "base/bell.h"
+#include "engine/owner_counts.h"
 #include "exec/operator.h"
 #include "quire/bson.h"
 #include "request/request.h"
@@ -89,6 +90,7 @@ class Cursor {
 
  private:
   friend class CursorTable;
+  OwnerTicket ticket_;  // null without an owner
   // The next row: one taken ahead, or the source's. *ahead: where the former is kept.
   Result<bool> NextRow(OpContext& op, exec::Row* row, bson::Document* ahead);
 
@@ -113,8 +115,9 @@ bson::Document KeptCommand(bson::View command);
 // Safe for concurrent use.
 class CursorTable {
  public:
-  // Most cursors open at once.
+  // Most cursors open at once: all of them, and those of one user.
   std::atomic<int64_t> most{100'000};
+  std::atomic<int64_t> most_per_user{20'000};
   // Keeps the cursor and gives it an id. ExceededMemoryLimit when there are too many.
   Result<int64_t> Add(std::shared_ptr<Cursor> cursor);
   // Takes the cursor for exclusive use by `op`, which ends with CursorKilled when the cursor is
@@ -160,6 +163,7 @@ class CursorTable {
   std::mutex mutex_;
   std::condition_variable taken_ahead_;
   std::map<int64_t, std::shared_ptr<Cursor>> cursors_;  // protected by mutex_
+  OwnerCounts owners_;                                  // protected by mutex_
   std::atomic<int64_t> timed_out_{0};
 };
 

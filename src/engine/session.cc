@@ -250,15 +250,17 @@ Result<std::shared_ptr<Session>> SessionTable::Get(std::string_view lsid) {
   std::lock_guard lock(mutex_);
   auto it = sessions_.find(lsid);
   if (it == sessions_.end()) {
-    if (std::ssize(sessions_) >= most_) {
+    auto session = std::make_shared<Session>(std::string(lsid), store_, &transaction_ends_);
+    if (!session->owner().empty()) {
+      session->ticket = owners_.Take(session->owner(), most_per_user);
+    }
+    if (std::ssize(sessions_) >= most_ ||
+        (!session->owner().empty() && session->ticket == nullptr)) {
       return Status(kTooManyLogicalSessions,
                     "Unable to add session into the cache because the "
                     "number of active sessions is too high");
     }
-    it =
-        sessions_
-            .emplace(lsid, std::make_shared<Session>(std::string(lsid), store_, &transaction_ends_))
-            .first;
+    it = sessions_.emplace(lsid, std::move(session)).first;
   }
   it->second->last_use_millis = SteadyMillis();
   it->second->last_use_wall_millis = std::chrono::duration_cast<std::chrono::milliseconds>(

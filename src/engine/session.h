@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/owner_counts.h"
 #include "quire/bson.h"
 #include "quire/status.h"
 #include "request/generic.h"
@@ -37,6 +38,7 @@ class Session {
       : lsid(std::move(id)), store_(store), transaction_ends_(transaction_ends) {}
 
   const std::string lsid;  // its key: see request::SessionKey
+  OwnerTicket ticket;      // of its owner; null without one
   std::string_view owner() const { return std::string_view(lsid).substr(request::kSessionIdSize); }
 
   // --- Multi-document transactions ---
@@ -104,7 +106,7 @@ class SessionTable {
       : store_(store), transaction_ends_(std::move(transaction_ends)) {}
 
   // The session of that id, made when new; its last use is now. TooManyLogicalSessions when there
-  // are most() others.
+  // are most() others, or most_per_user of its owner.
   Result<std::shared_ptr<Session>> Get(std::string_view lsid);
   // Null when it is not known.
   std::shared_ptr<Session> Find(std::string_view lsid);
@@ -121,6 +123,7 @@ class SessionTable {
   // Clients make up session ids, so their number is bounded.
   int64_t most() const { return most_; }
   void SetMost(int64_t sessions) { most_ = sessions; }
+  std::atomic<int64_t> most_per_user{100'000};
 
  private:
   kv::Store* const store_;
@@ -128,6 +131,7 @@ class SessionTable {
   std::atomic<int64_t> most_{1'000'000};
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_;  // protected by mutex_
+  OwnerCounts owners_;                                                     // protected by mutex_
 };
 
 // An error with one label ("TransientTransactionError"...).
