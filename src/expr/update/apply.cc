@@ -98,14 +98,14 @@ Result<bool> Applier::Run(std::string* out) {
 
 Status Applier::CheckId(bson::View result) const {
   auto changed = changes_.root.children.find("_id");
-  bson::Value before = document_["_id"];
-  if (changed == changes_.root.children.end() || before.missing()) {
+  const bson::Element before = document_.Find("_id");
+  if (changed == changes_.root.children.end() || !before.present()) {
     return Status::Ok();
   }
   const Node& node = *changed->second;
   bool renamed = node.rename_end == Node::RenameEnd::kTarget && Active(node);
-  bson::Value after = result["_id"];
-  if (renamed || after.missing() || bson::Compare(before, after) != 0) {
+  const bson::Element after = result.Find("_id");
+  if (renamed || !after.present() || before.raw() != after.raw()) {
     return Status(kImmutableField,
                   "Performing an update on the path '_id' would modify the immutable field '_id'");
   }

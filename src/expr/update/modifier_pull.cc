@@ -115,8 +115,8 @@ class PullMatching : public Culling {
 
 // Operators that stand at the top of a filter rather than behind a field.
 bool IsTopLevelOperator(std::string_view name) {
-  constexpr std::string_view kNames[] = {"$and",  "$or",    "$nor",     "$expr",
-                                         "$text", "$where", "$comment", "$jsonSchema"};
+  constexpr std::string_view kNames[] = {"$and",   "$or",      "$nor",        "$expr", "$text",
+                                         "$where", "$comment", "$jsonSchema", "$not"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 

@@ -98,13 +98,15 @@ bool IsPrefix(std::string_view a, std::string_view b) {
   return b.size() > a.size() && b.substr(0, a.size()) == a && b[a.size()] == '.';
 }
 
+Status CheckNoNull(std::string_view path) {
+  return path.find('\0') == std::string_view::npos
+             ? Status::Ok()
+             : Status(9867600, "The update path must not contain a null byte");
+}
+
 Status CheckRename(std::string_view from, std::string_view to, const std::string& shown) {
-  for (std::string_view path : {from, to}) {
-    if (path.find('\0') != std::string_view::npos) {
-      return Status(9867600, "The update path must not contain a null byte");
-    }
-    RETURN_IF_ERROR(CheckNames(path));
-  }
+  RETURN_IF_ERROR(CheckNoNull(to));
+  RETURN_IF_ERROR(CheckNames(to));
   if (from == to) {
     return Status(kBadValue, "The source and target field for $rename must differ: " + shown);
   }
@@ -126,12 +128,15 @@ Status CheckRename(std::string_view from, std::string_view to, const std::string
 Status OperatorUpdate::ParseRename(const bson::Element& field) {
   bson::Value target = field.value();
   std::string shown = std::string(field.name()) + ": " + bson::ToJson(target);
+  // What the source is in conflict with comes before what is wrong with the rename itself.
+  changes_.renames.push_back({std::string(field.name()), ""});
+  RETURN_IF_ERROR(CheckNoNull(field.name()));
+  RETURN_IF_ERROR(AddRenameEnd(field.name(), Node::RenameEnd::kSource));
   if (!target.is_string()) {
     return Status(kBadValue, "The 'to' field for $rename must be a string: " + shown);
   }
   RETURN_IF_ERROR(CheckRename(field.name(), target.AsString(), shown));
-  changes_.renames.push_back({std::string(field.name()), std::string(target.AsString())});
-  RETURN_IF_ERROR(AddRenameEnd(field.name(), Node::RenameEnd::kSource));
+  changes_.renames.back().to = target.AsString();
   return AddRenameEnd(target.AsString(), Node::RenameEnd::kTarget);
 }
 

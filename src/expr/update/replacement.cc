@@ -3,6 +3,7 @@
 // Updates that replace the whole document but its _id.
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "expr/update/array_filter_internal.h"
 #include "expr/update/kinds_internal.h"
 
 namespace quire::expr::update {
@@ -60,10 +61,8 @@ Result<std::unique_ptr<Update>> ParseReplacement(bson::View spec, const ParseOpt
   if (options.multi) {
     return Status(kFailedToParse, "multi update is not supported for replacement-style update");
   }
-  if (!options.array_filters.empty()) {
-    return Status(kFailedToParse,
-                  "arrayFilters may not be specified for replacement-style updates");
-  }
+  // They are checked although there is nothing to apply them to.
+  RETURN_IF_ERROR(ParseArrayFilters(options.array_filters, context).status());
   for (const bson::Element& element : spec) {
     if (!element.name().empty() && element.name()[0] == '$') {
       return Status(kDollarPrefixedFieldName,

@@ -49,6 +49,8 @@ class Update {
                                 std::string* out) const = 0;
 };
 
+// QueryFeatureNotAllowed when the filter of an upsert has an $expr.
+Status CheckUpsertFilter(bson::View filter);
 // The document an upsert starts from: equality fields of the filter (dotted ones expanded), and
 // _id first. A replacement keeps only _id.
 Result<bson::Document> UpsertSeed(bson::View filter, bool is_replacement);

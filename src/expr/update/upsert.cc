@@ -120,6 +120,11 @@ Result<bson::Document> Expand(const Equalities& equalities) {
 
 }  // namespace
 
+Status CheckUpsertFilter(bson::View filter) {
+  Equalities none;
+  return Collect(filter, false, &none);
+}
+
 Result<bson::Document> UpsertSeed(bson::View filter, bool is_replacement) {
   Equalities equalities;
   RETURN_IF_ERROR(Collect(filter, true, &equalities));
