@@ -200,9 +200,9 @@ Result<std::optional<int64_t>> ReadPart(const Call& call, size_t i, EvalContext&
   }
   bool year = i == kYear || i == kIsoWeekYear;
   if (year && (*n < 1 || *n > 9999)) {
-    return Status(40523, "'" + name +
-                             "' must evaluate to an integer in the range 1 to 9999, found " +
-                             std::to_string(*n));
+    return Status(i == kYear ? 40523 : 31095,
+                  "'" + name + "' must evaluate to an integer in the range 1 to 9999, found " +
+                      std::to_string(*n));
   }
   if (!year && (*n < INT16_MIN || *n > INT16_MAX) && (i <= kDayOfMonth || i >= kIsoWeek)) {
     return Status(31034, "'" + name +

@@ -23,7 +23,8 @@ class FunctionCall final : public Expression {
     for (const bson::Element& element : list.AsArray()) {
       values.push_back(element.value());
     }
-    return function_.Call(Value(), values, eval.arena);
+    ASSIGN_OR_RETURN(Value result, function_.Call(Value(), values, eval.arena));
+    return result.type() == Type::kUndefined ? Value::Null() : result;
   }
   bool AddDependencies(std::set<std::string>* fields) const override {
     return arguments_->AddDependencies(fields);

@@ -10,8 +10,6 @@
 
 namespace quire::expr::agg {
 
-namespace {
-
 bool AddAllDependencies(const Operands& operands, std::set<std::string>* fields) {
   for (const ExpressionPtr& operand : operands) {
     if (!operand->AddDependencies(fields)) {
@@ -20,6 +18,8 @@ bool AddAllDependencies(const Operands& operands, std::set<std::string>* fields)
   }
   return true;
 }
+
+namespace {
 
 bool AllConstant(const Operands& operands) {
   for (const ExpressionPtr& operand : operands) {

@@ -206,16 +206,19 @@ Result<Value> RoundNumber(const Call& call, const Value& number, int place,
 
 Result<Value> EvalRounding(const Call& call, EvalContext& eval, decimal::Rounding rounding) {
   ASSIGN_OR_RETURN(Value number, call.Get(0, eval));
-  Value place(0);
-  if (call.has(1)) {
-    ASSIGN_OR_RETURN(place, call.Get(1, eval));
-  }
-  if (number.nullish() || place.nullish()) {
+  if (number.nullish()) {
     return Value::Null();
   }
   if (!number.is_number()) {
     return Status(
         51081, std::string(call.name()) + " only supports numeric types, not " + TypeText(number));
+  }
+  Value place(0);
+  if (call.has(1)) {
+    ASSIGN_OR_RETURN(place, call.Get(1, eval));
+  }
+  if (place.nullish()) {
+    return Value::Null();
   }
   ASSIGN_OR_RETURN(int digits, Precision(call, place));
   return RoundNumber(call, number, digits, rounding);
@@ -269,15 +272,18 @@ Result<Value> EvalFunctionOfOne(const Call& call, EvalContext& eval) {
 }
 
 Result<Value> EvalAtan2(const Call& call, EvalContext& eval) {
-  ASSIGN_OR_RETURN(Value y, call.Get(0, eval));
-  ASSIGN_OR_RETURN(Value x, call.Get(1, eval));
-  if (y.nullish() || x.nullish()) {
-    return Value::Null();
+  Value sides[2];
+  for (size_t i = 0; i < 2; ++i) {
+    ASSIGN_OR_RETURN(sides[i], call.Get(i, eval));
+    if (sides[i].nullish()) {
+      return Value::Null();
+    }
+    if (!sides[i].is_number()) {
+      return Status(i == 0 ? 51044 : 51045,
+                    "$atan2 only supports numeric types, not " + TypeText(sides[i]));
+    }
   }
-  if (!y.is_number() || !x.is_number()) {
-    return Status(y.is_number() ? 51045 : 51044,
-                  "$atan2 only supports numeric types, not " + TypeText(y.is_number() ? x : y));
-  }
+  const auto& [y, x] = sides;
   if (bson::WiderNumber(y.type(), x.type()) == Type::kDecimal128) {
     return Value(decimal::Atan2(bson::ToDecimal(y), bson::ToDecimal(x)));
   }

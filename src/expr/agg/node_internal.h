@@ -134,6 +134,9 @@ Result<std::vector<std::string>> ParsePath(std::string_view path);
 Value WalkPath(const std::vector<std::string>& path, size_t index, const Value& from,
                EvalContext& eval);
 
+// What any of the operands reads, as Expression::AddDependencies.
+bool AddAllDependencies(const Operands& operands, std::set<std::string>* fields);
+
 // {a: <expression>...} and [<expression>...].
 Result<ExpressionPtr> ParseObjectLiteral(bson::View spec, ParseScope& scope);
 Result<ExpressionPtr> ParseArrayLiteral(bson::View spec, ParseScope& scope);

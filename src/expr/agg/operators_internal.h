@@ -45,7 +45,6 @@ Result<Value> EvalIndexOfArray(const Call& call, EvalContext& eval);
 Result<Value> EvalReverseArray(const Call& call, EvalContext& eval);
 Result<Value> EvalRange(const Call& call, EvalContext& eval);
 Result<Value> EvalSlice(const Call& call, EvalContext& eval);
-Result<Value> EvalZip(const Call& call, EvalContext& eval);
 Result<Value> EvalArrayToObject(const Call& call, EvalContext& eval);
 Result<Value> EvalObjectToArray(const Call& call, EvalContext& eval);
 Result<Value> EvalMergeObjects(const Call& call, EvalContext& eval);

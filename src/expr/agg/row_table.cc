@@ -55,7 +55,6 @@ const NamedForm kDateTruncForm{
     5439008,
     {{"date", 5439009}, {"unit", 5439010}, {"binSize"}, {"timezone"}, {"startOfWeek"}}};
 const NamedForm kFirstNForm{5787801, 5787901, {{"n", 5787906}, {"input", 5787907}}};
-const NamedForm kZipForm{34460, 34464, {{"inputs"}, {"defaults"}, {"useLongestLength"}}};
 const NamedForm kFieldForm{4161100, 4161101, {{"field"}, {"input"}, {"value"}}};
 
 // A positional operator with `min` to `max` operands.
@@ -174,7 +173,7 @@ const Row kRows[] = {
     Op("$reverseArray", EvalReverseArray, 1),
     Op("$size", EvalSize, 1),
     Op("$slice", EvalSlice, 2, 3),
-    Own("$zip", ParseZip, EvalZip, 0, kAnyCount, &kZipForm),
+    Own("$zip", ParseZip),
     Named("$firstN", EvalFirstN, kFirstNForm),
     Named("$lastN", EvalFirstN, kFirstNForm),
     Named("$maxN", EvalFirstN, kFirstNForm),

@@ -247,7 +247,7 @@ class FreeParser {
     return true;
   }
 
-  // "2017-02-08", "2017-02", "2017/02/08", "2017-W06-3", "2017-039".
+  // "2017-02-08", "2017-02", "2017/02/08", "2017-W06-3".
   bool YearFirst(int64_t year, char separator) {
     ++at_;
     size_t length = 0;
@@ -255,9 +255,6 @@ class FreeParser {
       return IsoWeekAfterYear(year);
     }
     int64_t month = Digits(3, &length);
-    if (length == 3 && separator == '-') {
-      return Set(&parts_.year, year) && Set(&parts_.day_of_year, month - 1) && AfterDate();
-    }
     if (length == 0 || length == 3) {
       return false;
     }
