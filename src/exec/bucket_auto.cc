@@ -105,6 +105,9 @@ Status BucketAuto::AddPending() {
 
 bson::OwnedValue BucketAuto::Rounded(const bson::Value& value, bool up) const {
   double number = bson::ToDouble(value);
+  if (number == 0) {
+    return bson::OwnedValue(value);
+  }
   double rounded = up ? RoundUp(*options_.series, number) : RoundDown(*options_.series, number);
   bool powers = options_.series->values.empty();
   bool integer = value.type() == bson::Type::kInt32 || value.type() == bson::Type::kInt64;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/graph_lookup.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "base/memory_charge.h"
@@ -36,18 +37,38 @@ GraphLookup::GraphLookup(std::unique_ptr<Operator> input, GraphLookupOptions opt
                          const expr::Context* context)
     : Unary(std::move(input)),
       options_(std::move(options)),
+      connect_to_path_(SplitFieldPath(options_.connect_to)),
       inner_(std::move(inner)),
       strings_(context->collator),
       evaluation_(context) {}
 
 bson::Document GraphLookup::FrontierFilter(const std::vector<bson::Value>& frontier) const {
   bson::Builder filter;
+  bool only_nulls = false;
   filter.BeginDocument(options_.connect_to).BeginArray("$in");
   for (const bson::Value& value : frontier) {
-    filter.Push(value.nullish() ? bson::Value::Null() : value);
+    if (value.nullish() && null_known_) {
+      only_nulls = true;
+    } else {
+      filter.Push(value.nullish() ? bson::Value::Null() : value);
+    }
   }
   filter.End().End();
-  return filter.Finish();
+  bson::Document in = filter.Finish();
+  if (!only_nulls) {
+    return in;
+  }
+  bson::Builder either;
+  either.BeginArray("$or").Push(in.view()).PushDocument().BeginDocument(options_.connect_to);
+  either.Append("$type", "null").End().End().End();
+  return either.Finish();
+}
+
+bool GraphLookup::HoldsNull(bson::View document) const {
+  bool holds = false;
+  VisitPath(bson::Value(document), connect_to_path_, 0,
+            [&](const bson::Value& value) { holds |= value.type() == bson::Type::kNull; });
+  return holds;
 }
 
 Status GraphLookup::Explore(OpContext& op, Search* search) {
@@ -55,6 +76,8 @@ Status GraphLookup::Explore(OpContext& op, Search* search) {
        !search->frontier.empty() && (!options_.max_depth || depth <= *options_.max_depth);
        ++depth) {
     bson::Document filter = FrontierFilter(search->frontier);
+    const bool null_asked = std::any_of(search->frontier.begin(), search->frontier.end(),
+                                        [](const bson::Value& value) { return value.nullish(); });
     search->frontier.clear();
     ASSIGN_OR_RETURN(auto inner, inner_(op, filter));
     Row row;
@@ -75,6 +98,7 @@ Status GraphLookup::Explore(OpContext& op, Search* search) {
       if (search->memory > op.memory_limit) {
         return Status(40099, "$graphLookup reached maximum memory consumption");
       }
+      null_known_ = null_known_ || (null_asked && HoldsNull(kept));
       VisitPath(bson::Value(kept), options_.connect_from, 0, [&](const bson::Value& value) {
         if (!value.missing() && !value.is_array()) {
           search->Follow(value);
@@ -98,8 +122,8 @@ Result<bool> GraphLookup::Produce(OpContext& op, Row* row) {
     for (const bson::Element& element : value.AsArray()) {
       search.Follow(element.value());
     }
-  } else {
-    search.Follow(value.missing() ? bson::Value::Null() : value);
+  } else if (!value.missing()) {
+    search.Follow(value);
   }
   RETURN_IF_ERROR(Explore(op, &search));
   bson::Builder array;

@@ -44,11 +44,18 @@ class GraphLookup final : public Unary {
 
   Status Explore(OpContext& op, Search* search);
   bson::Document FrontierFilter(const std::vector<bson::Value>& frontier) const;
+  // Whether a value that is searched for, the one of connectToField, is null.
+  bool HoldsNull(bson::View document) const;
 
   GraphLookupOptions options_;
+  FieldPath connect_to_path_;
   Inner inner_;
   const bson::StringCompare* strings_;
   Evaluation evaluation_;
+  // Documents that hold null were found for a null: later searches for null give those alone, and
+  // not those without the field, as MongoDB's do, which remember what values were found for a
+  // value.
+  bool null_known_ = false;
   std::string document_;
 };
 

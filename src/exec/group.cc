@@ -19,6 +19,15 @@ std::string HashKey(uint64_t hash) {
   return key;
 }
 
+// MongoDB runs $group in another engine than other stages, with codes of its own.
+Status InGroup(const Status& status) {
+  constexpr std::string_view kByZero = "can't $divide by zero";
+  const int code = status.code() == kBadValue && status.message() == kByZero ? 4848401
+                   : status.code() == 16610                                  ? 4848403
+                                                                             : status.code();
+  return code == status.code() ? status : Status(code, status.message());
+}
+
 }  // namespace
 
 Group::Group(std::unique_ptr<Operator> input, GroupOptions options)
@@ -44,7 +53,11 @@ Result<Group::State*> Group::NewState(const bson::Value& id) {
 
 // Valid until the next evaluation.
 Result<bson::Value> Group::KeyOf(const Row& row) {
-  ASSIGN_OR_RETURN(bson::Value id, options_.id->Evaluate(evaluation_.Start(row)));
+  Result<bson::Value> key = options_.id->Evaluate(evaluation_.Start(row));
+  if (!key.ok()) {
+    return InGroup(key.status());
+  }
+  bson::Value id = *key;
   if (id.missing()) {
     return bson::Value::Null();
   }
@@ -81,7 +94,9 @@ Status Group::Add(OpContext& op, const Row& row, bool may_spill) {
   }
   size_t held = 0;
   for (const auto& field : state->fields) {
-    RETURN_IF_ERROR(field->Add(eval));
+    if (Status added = field->Add(eval); !added.ok()) {
+      return InGroup(added);
+    }
     held += field->memory();
   }
   held += sizeof(State) + state->id.memory();

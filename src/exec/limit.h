@@ -13,6 +13,7 @@ namespace quire::exec {
 class Limit final : public Stage {
  public:
   Limit(Operator* input, int64_t limit) : input_(input), left_(limit) {}
+  bool AtEnd() const override { return left_ <= 0 || input_->AtEnd(); }
 
  protected:
   Result<Step> DoWork(OpContext& op, Row* row) override;
@@ -26,6 +27,7 @@ class Limit final : public Stage {
 class Skip final : public Stage {
  public:
   Skip(Operator* input, int64_t skip) : input_(input), left_(skip) {}
+  bool AtEnd() const override { return input_->AtEnd(); }
 
  protected:
   Result<Step> DoWork(OpContext& op, Row* row) override;
@@ -37,6 +39,9 @@ class Skip final : public Stage {
 
 // No rows.
 class Eof final : public Stage {
+ public:
+  bool AtEnd() const override { return true; }
+
  protected:
   Result<Step> DoWork(OpContext&, Row*) override { return Step::kEnd; }
 };

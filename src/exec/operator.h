@@ -62,6 +62,9 @@ class Operator {
   // turns. Operators that cannot stop in between find the whole row.
   virtual Result<Step> Work(OpContext& op, Row* row);
 
+  // Whether it is known, without looking further, that there are no more rows.
+  virtual bool AtEnd() const { return false; }
+
   const Counters& counters() const { return counters_; }
 
  protected:

@@ -37,6 +37,7 @@ class Project final : public Stage {
         record_ids_(record_ids),
         sort_key_(sort_key),
         cluster_collation_(cluster_collation) {}
+  bool AtEnd() const override { return input_->AtEnd(); }
 
  protected:
   Result<Step> DoWork(OpContext& op, Row* row) override;
@@ -61,6 +62,7 @@ class Project final : public Stage {
 class ReturnKey final : public Stage {
  public:
   explicit ReturnKey(Operator* input) : input_(input) {}
+  bool AtEnd() const override { return input_->AtEnd(); }
 
  protected:
   Result<Step> DoWork(OpContext& op, Row* row) override;

@@ -17,6 +17,7 @@ class Sort final : public Stage {
   Sort(Operator* input, const expr::SortPattern* pattern, const expr::Context* context,
        SorterOptions options)
       : input_(input), pattern_(pattern), context_(context), sorter_(options) {}
+  bool AtEnd() const override { return sorted_ && sorter_.AtEnd(); }
 
  protected:
   Result<Step> DoWork(OpContext& op, Row* row) override;

@@ -237,6 +237,10 @@ Status Sorter::Finish() {
   return Status::Ok();
 }
 
+bool Sorter::AtEnd() const {
+  return given_ == (options_.limit > 0 ? std::min(options_.limit, sequence_) : sequence_);
+}
+
 Result<bool> Sorter::Next(Row* row) {
   if (options_.limit > 0 && given_ >= options_.limit) {
     return false;

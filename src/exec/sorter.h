@@ -37,6 +37,8 @@ class Sorter {
   Status Finish();
   // The next row in order, valid until the next call; false at the end.
   Result<bool> Next(Row* row);
+  // After Finish: whether all rows were given.
+  bool AtEnd() const;
 
   uint64_t spills() const { return spills_; }
   uint64_t spilled_bytes() const { return spilled_bytes_; }

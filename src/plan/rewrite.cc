@@ -43,6 +43,20 @@ Status MergeCuts(Stages* stages, const expr::Context*) {
   return Status::Ok();
 }
 
+// A sort whose rows are sorted anew at once.
+Status DropSorts(Stages* stages, const expr::Context*) {
+  for (size_t i = 0; i + 1 < stages->size();) {
+    const auto* sort = dynamic_cast<const SortStage*>((*stages)[i].get());
+    const auto* next = dynamic_cast<const SortStage*>((*stages)[i + 1].get());
+    if (sort != nullptr && next != nullptr && sort->limit() == 0) {
+      stages->erase(stages->begin() + static_cast<long>(i));
+    } else {
+      ++i;
+    }
+  }
+  return Status::Ok();
+}
+
 Status LimitSorts(Stages* stages, const expr::Context*) {
   for (size_t i = 0; i < stages->size(); ++i) {
     auto* sort = dynamic_cast<SortStage*>((*stages)[i].get());
@@ -70,7 +84,7 @@ const std::vector<Rewrite>& Rewrites() {
   static const auto* rewrites = new std::vector<Rewrite>{
       {"split-matches", SplitMatches}, {"push-matches", PushMatches}, {"fuse-lookups", FuseLookups},
       {"merge-matches", MergeMatches}, {"cut-early", CutEarly},       {"merge-cuts", MergeCuts},
-      {"limit-sorts", LimitSorts},
+      {"drop-sorts", DropSorts},       {"limit-sorts", LimitSorts},
   };
   return *rewrites;
 }

@@ -37,6 +37,7 @@ class FetchStage final : public exec::Stage {
         input_(input),
         filter_(filter),
         ahead_(ahead) {}
+  bool AtEnd() const override { return next_ == rows_.size() && input_->AtEnd(); }
 
  protected:
   Result<exec::Step> DoWork(OpContext& op, exec::Row* row) override;
@@ -65,6 +66,7 @@ class IdLookup final : public exec::Stage {
  public:
   IdLookup(CollectionPtr collection, Transaction* txn, const bson::Value& id)
       : collection_(std::move(collection)), txn_(txn), id_(id) {}
+  bool AtEnd() const override { return done_; }
 
  protected:
   Result<exec::Step> DoWork(OpContext& op, exec::Row* row) override;

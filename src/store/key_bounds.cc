@@ -107,6 +107,7 @@ std::string BoundsChecker::Start() const {
 
 KeyPlace BoundsChecker::Check(std::string_view key, std::string* target) {
   bson::OrderedReader reader(key, "");
+  bool room = false;  // a part before can still grow within its intervals
   for (size_t part = 0; part < bounds_->parts.size(); ++part) {
     std::string_view rest = reader.rest();
     reader.Skip(spec_->parts[part].descending ? bson::Direction::kDescending
@@ -130,7 +131,7 @@ KeyPlace BoundsChecker::Check(std::string_view key, std::string* target) {
       next = it == list.rend() ? nullptr : &*it;
     }
     if (next == nullptr) {
-      if (part == 0) {
+      if (!room) {
         return KeyPlace::kPast;
       }
       target->assign(prefix);
@@ -146,6 +147,8 @@ KeyPlace BoundsChecker::Check(std::string_view key, std::string* target) {
       AppendStart(*next, part, target);
       return KeyPlace::kSkip;
     }
+    room = room || next != (backward_ ? &list.front() : &list.back()) ||
+           value != (backward_ ? next->low : next->high);
   }
   return KeyPlace::kInside;
 }

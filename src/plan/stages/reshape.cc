@@ -187,7 +187,7 @@ class RedactStage : public Stage {
 Result<Stages> ParseMatch(const bson::Element& spec, const StageContext& context) {
   if (spec.type() == bson::Type::kDocument) {
     expr::match::Allowed allowed = expr::match::Allowed::InMatchStage();
-    allowed.where = context.options.internal;
+    allowed.where = false;
     RETURN_IF_ERROR(
         expr::match::Filter::Parse(spec.value().AsDocument(), context.context, allowed).status());
   }
