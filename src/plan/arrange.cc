@@ -285,6 +285,14 @@ bool Provides(const PlanNode& node, const std::string& path) {
   return false;
 }
 
+StageKind ProjectionKind(const Query& query, bson::View fields) {
+  auto parsed =
+      expr::Projection::Parse(fields, expr::Projection::Policy::kFind, query.context, query.filter);
+  Query shown;
+  shown.projection = parsed.ok() ? parsed->get() : nullptr;
+  return ProjectionKind(shown);
+}
+
 StageKind ProjectionKind(const Query& query) {
   return NeedsOf(query).simple ? StageKind::kProjectionSimple : StageKind::kProjectionDefault;
 }

@@ -22,6 +22,8 @@ bool Provides(const PlanNode& node, const std::string& path);
 
 // What explain calls the projection of documents.
 StageKind ProjectionKind(const Query& query);
+// The same of a projection of the query's rows other than its own.
+StageKind ProjectionKind(const Query& query, bson::View fields);
 
 // The whole plan. *blocking tells whether it must take in all rows before it gives the first.
 PlanNodePtr Arrange(const Query& query, PlanNodePtr access, bool* blocking);

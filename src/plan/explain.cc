@@ -5,6 +5,7 @@
 
 #include "exec/text_match.h"
 #include "expr/match/node.h"
+#include "plan/arrange.h"
 #include "plan/count_rows.h"
 #include "plan/explain_stage.h"
 #include "plan/plan_cache.h"
@@ -183,51 +184,63 @@ class StatsWriter {
   bson::Builder* out_;
 };
 
-void AppendWriteStage(const Explained& explained, const exec::Counters& input, bool stats,
-                      bson::Builder* out) {
-  const Query& query = explained.query;
-  out->Append("stage", query.write_stage);
-  if (stats) {
-    exec::Counters counters = input;
-    counters.waits += counters.returned;
-    counters.returned = 0;
-    StatsWriter(query, out).Common(counters, StageKind::kFetch);
-    bool update = query.write_stage == "UPDATE";
-    if (update) {
-      out->Append("nMatched", Counter(input.returned));
-      out->Append("nWouldModify", Counter(input.returned));
-      out->Append("nWouldUpsert", 0);
-    } else {
-      out->Append("nWouldDelete", Counter(input.returned));
+// What the stage that writes has counted, from what its input has.
+exec::Counters WriteCounters(const Query& query, exec::Counters input) {
+  if (!query.write_returns) {
+    input.waits += input.returned;
+    input.returned = 0;
+  }
+  return input;
+}
+
+// The stages above the plan of a write, down to the field inputStage, with their statistics when
+// the plan was run (`input` is what it counted). Gives the number of open documents.
+int BeginWriteStages(const Query& query, const exec::Counters* input, bson::Builder* out) {
+  int open = 1;
+  if (!query.write_fields.empty()) {
+    out->Append("stage", StageName(ProjectionKind(query, query.write_fields)));
+    out->Append("transformBy", query.write_fields);
+    if (input != nullptr) {
+      StatsWriter(query, out).Common(WriteCounters(query, *input), StageKind::kFetch);
     }
+    out->BeginDocument("inputStage");
+    ++open;
+  }
+  out->Append("stage", query.write_stage);
+  if (input != nullptr) {
+    StatsWriter(query, out).Common(WriteCounters(query, *input), StageKind::kFetch);
+    if (query.write_stage == "UPDATE") {
+      out->Append("nMatched", Counter(input->returned));
+      out->Append("nWouldModify", Counter(input->returned));
+      out->Append("nWouldUpsert", query.write_upserts && input->returned == 0 ? 1 : 0);
+    } else {
+      out->Append("nWouldDelete", Counter(input->returned));
+    }
+  }
+  out->BeginDocument("inputStage");
+  return open;
+}
+
+void EndStages(int open, bson::Builder* out) {
+  for (; open > 0; --open) {
+    out->End();
   }
 }
 
 void AppendTree(const Explained& explained, const PlanNode& root, const Running* running,
                 bson::Builder* out) {
-  StageWriter writer(explained.query, out);
-  if (explained.query.write_stage.empty()) {
-    writer.Tree(root, running);
-    return;
-  }
-  AppendWriteStage(explained, {}, false, out);
-  out->BeginDocument("inputStage");
-  writer.Tree(root, running);
-  out->End();
+  const bool writes = !explained.query.write_stage.empty();
+  const int open = writes ? BeginWriteStages(explained.query, nullptr, out) : 0;
+  StageWriter(explained.query, out).Tree(root, running);
+  EndStages(open, out);
 }
 
 void AppendStages(const Explained& explained, const Running& running, bson::Builder* out) {
   out->BeginDocument("executionStages");
-  StatsWriter writer(explained.query, out);
-  if (explained.query.write_stage.empty()) {
-    writer.Tree(running);
-  } else {
-    AppendWriteStage(explained, running.op->counters(), true, out);
-    out->BeginDocument("inputStage");
-    writer.Tree(running);
-    out->End();
-  }
-  out->End();
+  const bool writes = !explained.query.write_stage.empty();
+  const int open = writes ? BeginWriteStages(explained.query, &running.op->counters(), out) : 0;
+  StatsWriter(explained.query, out).Tree(running);
+  EndStages(open + 1, out);
 }
 
 void AppendTrials(std::string_view name, const Explained& explained, bson::Builder* out) {
@@ -261,6 +274,9 @@ void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
   } else {
     out->Append("parsedQuery", bson::View());
   }
+  if (query.context->collator != nullptr) {
+    out->Append("collation", query.context->collator->spec());
+  }
   out->Append("queryHash", shape.query_hash);
   out->Append("planCacheShapeHash", shape.query_hash);
   out->Append("planCacheKey", shape.plan_cache_key);
@@ -284,8 +300,9 @@ void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
 void AppendExecutionFields(const Explained& explained, std::string_view verbosity,
                            bson::Builder* out) {
   exec::Counters totals = Totals(*explained.running);
-  bool nothing =
-      !explained.query.write_stage.empty() || GivesNothing(explained.running->node->kind);
+  const Query& query = explained.query;
+  bool nothing = (!query.write_stage.empty() && !query.write_returns) ||
+                 GivesNothing(explained.running->node->kind);
   out->Append("executionSuccess", true);
   out->Append("nReturned", Counter(nothing ? 0 : totals.returned));
   out->Append("executionTimeMillis", Counter(MillisSince(explained.start)));

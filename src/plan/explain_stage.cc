@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bson/index_hash.h"
 #include "bson/number.h"
 #include "bson/ordered.h"
 #include "expr/match/node.h"
@@ -29,6 +30,23 @@ bool KnowsArrays(const store::IndexInfo& index) {
     return part.kind == store::IndexKeySpec::Kind::kText ||
            part.kind == store::IndexKeySpec::Kind::kFlat;
   });
+}
+
+// The points as a hashed index holds them. Null stands for undefined, too, whose hash is another.
+IntervalList Hashed(const IntervalList& points, const expr::Collator* collator) {
+  IntervalList hashes;
+  auto add = [&](const bson::Value& value) {
+    const bson::Value hash(bson::IndexHash(value, collator));
+    hashes.Add(Interval::Range(hash, true, hash, true));
+  };
+  for (const Interval& point : points.intervals()) {
+    add(point.low.value());
+    if (point.low.value().type() == bson::Type::kNull) {
+      add(bson::Value::Undefined());
+    }
+  }
+  hashes.Unite();
+  return hashes;
 }
 
 }  // namespace
@@ -184,7 +202,10 @@ void StageWriter::Bounds(const PlanNode& node) {
   }
   for (size_t part = 0; part < node.bounds.parts.size(); ++part) {
     const auto& spec = node.index->keys.parts[part];
-    node.bounds.parts[part].AppendTo(spec.path, spec.descending != node.backward, out_);
+    const IntervalList& list = node.bounds.parts[part];
+    const bool hashed = spec.kind == store::IndexKeySpec::Kind::kHashed && list.IsPoints();
+    (hashed ? Hashed(list, node.index->collator.get()) : list)
+        .AppendTo(spec.path, spec.descending != node.backward, out_);
   }
   out_->End();
 }

@@ -133,7 +133,8 @@ class Lowering {
 
   // How many documents a fetch may read in advance: never one that might not be wanted.
   size_t ReadAhead(const PlanNode& fetch, int64_t wanted) const {
-    bool certain = txn_->read_only() && (fetch.filter == nullptr || wanted == kUnlimited);
+    bool certain = txn_->read_only() && query_.write_stage.empty() &&
+                   (fetch.filter == nullptr || wanted == kUnlimited);
     return certain ? static_cast<size_t>(wanted) : 0;
   }
 

@@ -89,10 +89,24 @@ Result<const StageRow*> RowOf(const bson::Element& element, bool internal) {
   return row;
 }
 
-// A sort by a score or a distance needs the first stage to give one.
-Status CheckSortMeta(const Stages& stages) {
+// The pipeline shows a text score in a stage of its own, not in a pipeline within one.
+bool AsksForTextScore(bson::View pipeline) {
+  return std::any_of(pipeline.begin(), pipeline.end(), [](const bson::Element& element) {
+    const bson::View stage = element.value().AsDocument();
+    const std::string_view name = stage.front().name();
+    const bool shows = name == "$project" || name == "$addFields" || name == "$set";
+    return shows && AsksForMeta(bson::Value(stage), "textScore");
+  });
+}
+
+// A sort by a score or a distance needs the first stage to give one, and so does what shows a
+// score.
+Status CheckMeta(bson::View pipeline, const Stages& stages) {
   const auto* first = stages.empty() ? nullptr : dynamic_cast<const MatchStage*>(stages[0].get());
   bool text = first && FilterUses(first->filter(), {"$text"});
+  if (!text && AsksForTextScore(pipeline)) {
+    return {40218, "query requires text score metadata, but it is not available"};
+  }
   bool distance = stages.size() > 1 && stages[1]->name() == "$geoNear";
   bool score = std::any_of(stages.begin(), stages.end(),
                            [](const StagePtr& stage) { return stage->name() == "$rankFusion"; });
@@ -104,7 +118,8 @@ Status CheckSortMeta(const Stages& stages) {
     for (const expr::SortPattern::Part& part : sort->pattern().parts()) {
       if ((part.meta == "textScore" && !text) || (part.meta == "geoNearDistance" && !distance) ||
           (part.meta == "score" && !score)) {
-        return Status(40218, "query requires " + part.meta + " metadata, but it is not available");
+        const std::string what = part.meta == "textScore" ? "text score" : part.meta;
+        return Status(40218, "query requires " + what + " metadata, but it is not available");
       }
     }
   }
@@ -245,7 +260,7 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
   RETURN_IF_ERROR(CheckScoreDetails(pipeline));
   RETURN_IF_ERROR(CheckText(stages));
   if (options.place == PipelinePlace::kTop) {
-    RETURN_IF_ERROR(CheckSortMeta(stages));
+    RETURN_IF_ERROR(CheckMeta(pipeline, stages));
   }
   return stages;
 }

@@ -46,6 +46,11 @@ struct QueryOptions {
   bool for_write = false;
   // "UPDATE" or "DELETE": what explain shows above the plan; "" otherwise.
   std::string_view write_stage;
+  // That stage gives the document it changed (findAndModify), shown through this projection.
+  bool write_returns = false;
+  bson::View write_fields;
+  // It inserts a document when there is none to change.
+  bool write_upserts = false;
   // The hint may name an index that is hidden from users' queries.
   bool hint_hidden = false;
   // Chosen by trial, whatever the plan cache says, with the plans that lost.

@@ -43,6 +43,12 @@ void TakeNaturalSort(Query* query, bson::Document* hint) {
   }
 }
 
+// The plan of a query that has no answer.
+PlanNodePtr NoRows(const Query& query) {
+  auto none = std::make_unique<PlanNode>(StageKind::kEof);
+  return query.count_only ? Over(StageKind::kCount, std::move(none)) : std::move(none);
+}
+
 }  // namespace
 
 Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
@@ -54,7 +60,7 @@ Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
     return Status::Ok();
   }
   if (query_.collection == nullptr) {
-    plans_.push_back(std::make_unique<PlanNode>(StageKind::kEof));
+    plans_.push_back(NoRows(query_));
     return Status::Ok();
   }
   if (PlanNodePtr lookup = query_.rows == nullptr ? IdLookupPlan(query_) : nullptr) {
@@ -62,7 +68,7 @@ Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
     return Status::Ok();
   }
   if (query_.filter != nullptr && query_.filter->root().kind() == Kind::kAlwaysFalse) {
-    plans_.push_back(std::make_unique<PlanNode>(StageKind::kEof));
+    plans_.push_back(NoRows(query_));
     return Status::Ok();
   }
   return ChooseAmong(op, txn);

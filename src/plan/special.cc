@@ -96,6 +96,10 @@ Result<PlanNodePtr> AnswerText(const Query& query, const TextNode& node) {
 
 }  // namespace
 
+bool HasText(const expr::match::Filter& filter) {
+  return Find(filter.root(), Kind::kText) != nullptr;
+}
+
 bool IsSpecialIndex(const store::IndexInfo& index) { return index.keys.special != nullptr; }
 
 Result<PlanNodePtr> SpecialAccess(const Query& query) {

@@ -26,6 +26,8 @@ struct TextUse {
   bool collated = false;  // the query compares strings otherwise than the index
 };
 
+// The filter has a $text somewhere.
+bool HasText(const expr::match::Filter& filter);
 // $text is a member of the conjunction.
 bool HasText(std::span<const expr::match::NodePtr> conjunction);
 
