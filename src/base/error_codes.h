@@ -247,6 +247,8 @@
   X(OutOfDiskSpace, 14031)                            \
   X(KeyTooLong, 17280)                                \
   X(SearchNotEnabled, 31082)                          \
+  X(IDLFailedToParse, 40414)                          \
+  X(IDLUnknownField, 40415)                           \
   X(ClientMarkedKilled, 46841)
 
 namespace quire {

@@ -37,7 +37,7 @@ struct CreateFields {
   std::optional<bson::View> timeseries;
   bson::Value expire_after;
   std::optional<bson::View> id_index;
-  bool auto_index_id = true;
+  std::optional<bool> auto_index_id;
 
   bool clustered() const { return clustered_index.is_document(); }
 };
@@ -262,7 +262,7 @@ bson::Document StoredOptions(const CreateFields& f, const ClusteredFields& clust
   bson::Builder out;
   if (f.capped.value_or(false)) {
     out.Append("capped", true);
-    int64_t size = engine::CappedSize(*f.size);
+    int64_t size = *f.size;
     if (size <= INT32_MAX) {
       out.Append("size", static_cast<int32_t>(size));
     } else {
@@ -271,6 +271,9 @@ bson::Document StoredOptions(const CreateFields& f, const ClusteredFields& clust
     if (f.max && *f.max > 0) {
       out.Append("max", static_cast<int32_t>(*f.max));
     }
+  }
+  if (f.auto_index_id) {
+    out.Append("autoIndexId", *f.auto_index_id);
   }
   if (f.storage_engine && !f.storage_engine->empty()) {
     out.Append("storageEngine", *f.storage_engine);
@@ -311,6 +314,15 @@ bson::Document StoredOptions(const CreateFields& f, const ClusteredFields& clust
         .End();
   }
   return out.Finish();
+}
+
+// Only what is not replicated may ask for no _id index (here it has one all the same).
+Status CheckAutoIndexId(const CreateFields& f, std::string_view database) {
+  if (f.auto_index_id.value_or(true) || database == "local") {
+    return Status::Ok();
+  }
+  return {50001, "autoIndexId:false is not allowed for a collection of database '" +
+                     std::string(database) + "', which can be replicated"};
 }
 
 struct CreateRequest {
@@ -355,11 +367,7 @@ Status RunCreate(Invocation& i, const CreateRequest& request) {
   RETURN_IF_ERROR(CheckClustered(i.body(), f, &clustered));
   RETURN_IF_ERROR(CheckExpireAfter(f));
   RETURN_IF_ERROR(CheckIdIndex(f));
-  if (!f.auto_index_id) {
-    return {kInvalidOptions,
-            "The autoIndexId option is not supported: collections have an _id "
-            "index"};
-  }
+  RETURN_IF_ERROR(CheckAutoIndexId(f, i.database()));
   RETURN_IF_ERROR(CheckCapped(f));
   RETURN_IF_ERROR(CheckValidation(f, ns));
   RETURN_IF_ERROR(CheckStorage(f));
@@ -373,7 +381,16 @@ Status RunCreate(Invocation& i, const CreateRequest& request) {
                ? Status::Ok()
                : Status(kNamespaceExists, "Collection " + ns + " already exists.");
   }
-  return engine::CreateCollection(i.operation, ns, options);
+  if (const bson::Value uuid = i.call.request.new_uuid; !uuid.missing()) {
+    bson::Builder with_uuid;
+    with_uuid.AppendFields(options.view());
+    options = with_uuid.Append(store::kUuidOption, uuid).Finish();
+  }
+  RETURN_IF_ERROR(engine::CreateCollection(i.operation, ns, options));
+  if (f.auto_index_id) {
+    i.reply().Append("note", "the autoIndexId option is deprecated");
+  }
+  return Status::Ok();
 }
 
 }  // namespace

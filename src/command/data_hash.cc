@@ -114,6 +114,22 @@ Status RunDbHash(Invocation& i) {
   return Status::Ok();
 }
 
+// The chunks of a file are not looked for without an index on them.
+Status CheckChunksIndex(Invocation& i, const std::string& ns) {
+  ASSIGN_OR_RETURN(store::CollectionPtr chunks, i.operation.Find(ns));
+  if (chunks == nullptr || chunks->is_view()) {
+    return Status::Ok();
+  }
+  const bool there =
+      std::any_of(chunks->indexes.begin(), chunks->indexes.end(), [](const auto& index) {
+        return index->key_pattern.view().front().name() == "files_id" && !index->hidden;
+      });
+  return there ? Status::Ok()
+               : Status(kNoQueryExecutionPlans, "No index of " + ns +
+                                                    " leads to the chunks of a "
+                                                    "file: it needs one on { files_id: 1, n: 1 }");
+}
+
 // The collection that has the file's chunks.
 Result<std::string> ChunksOf(Invocation& i) {
   bson::Value root = i.body()["root"];
@@ -145,6 +161,7 @@ Status RunFileMd5(Invocation& i) {
   find.allow_disk_use = true;
   bson::Md5 md5;
   int32_t chunks = 0;
+  RETURN_IF_ERROR(CheckChunksIndex(i, ns));
   RETURN_IF_ERROR(ForEachDocument(i, ns, find, [&](bson::View chunk) {
     bson::Value number = chunk["n"];
     if (!number.is_number() || bson::ClampedInt64(number) != chunks) {

@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "base/version.h"
 #include "bson/repeated.h"
 #include "command/access.h"
 #include "command/command.h"
@@ -45,6 +46,8 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
     parts.filter = r.updates.front().q;
     parts.write_stage = "UPDATE";
     *one = !r.updates.front().multi;
+    parts.sort = r.updates.front().sort;
+    parts.write_upserts = r.updates.front().upsert;
     parts.hint = r.updates.front().hint;
     parts.collation = r.updates.front().collation;
     parts.for_write = true;
@@ -62,6 +65,9 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
     parts.filter = r.query;
     parts.sort = r.sort;
     parts.write_stage = r.remove ? "DELETE" : "UPDATE";
+    parts.write_returns = true;
+    parts.write_fields = r.fields;
+    parts.write_upserts = r.upsert;
     *one = true;
     parts.hint = r.hint;
     parts.collation = r.collation;
@@ -70,6 +76,7 @@ Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View co
     return Status(kIllegalOperation,
                   "Explain is not supported for the command " + std::string(name));
   }
+  parts.limit = *one && !parts.sort.empty() ? 1 : 0;
   return parts;
 }
 
@@ -113,7 +120,7 @@ void AppendServer(Invocation& i, bson::View explained, bson::View command) {
       .BeginDocument("serverInfo")
       .Append("host", i.commands.info().host)
       .Append("port", i.commands.info().port)
-      .Append("version", "7.0.0")
+      .Append("version", kMongoVersion)
       .End();
   i.reply().BeginDocument("serverParameters");
   for (const auto& [name, value] : kLimits) {

@@ -160,6 +160,9 @@ Status CheckData(std::string_view name, const bson::View& data) {
   return Status::Ok();
 }
 
+// testVersion2 and its like do nothing: what counts is which versions of the stable API have them.
+Status RunNothing(Invocation&) { return Status::Ok(); }
+
 Status RunConfigureFailPoint(Invocation& i) {
   ASSIGN_OR_RETURN(int64_t met, i.commands.fail_points().Configure(i.body()));
   i.reply().Append("count", met);
@@ -301,7 +304,7 @@ Status End(const Failure& failure, request::Call& call) {
     return {kHostUnreachable, "The connection is closed by a fail point"};
   }
   return failure.code == 0 ? Status::Ok()
-                           : Status(failure.code, "Failing command via a fail point");
+                           : Status(failure.code, "Failing command via 'failCommand' failpoint");
 }
 
 Status Block(OpContext& op, std::chrono::milliseconds time) {
@@ -315,11 +318,19 @@ Status Block(OpContext& op, std::chrono::milliseconds time) {
 }
 
 std::span<const Row> FailPointRows() {
+  using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kAll[] = {
-      {{"configureFailPoint", "", request::kAdminOnly | request::kTestOnly,
+      {{"configureFailPoint", "", kAdminOnly | kTestOnly,
         "makes commands fail, for the tests of clients"},
        RunConfigureFailPoint,
        OnCluster(Action::configureFailPoint)},
+      {{"testVersion2", "", kTestOnly | kStableApi2, "for tests: in version 2 of the stable API"},
+       RunNothing,
+       kAnyone},
+      {{"testVersions1And2", "", kTestOnly | kStableApi | kStableApi2,
+        "for tests: in both versions of the stable API"},
+       RunNothing,
+       kAnyone},
   };
   return kAll;
 }

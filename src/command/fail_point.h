@@ -33,6 +33,9 @@ class FailPoints {
  public:
   bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
   void Enable(bool on) { enabled_ = on; }
+  // Version 2 of the stable API, which has commands for tests alone, may be asked for.
+  bool accepts_version_2() const { return accepts_version_2_.load(std::memory_order_relaxed); }
+  void AcceptVersion2(bool on) { accepts_version_2_ = on; }
 
   // Takes a configureFailPoint command; how often the point has been met so far. Errors: those of
   // MongoDB for a mode or data that make no sense, FailPointSetFailed for an unknown name.
@@ -66,6 +69,7 @@ class FailPoints {
   std::optional<Failure> MeetPoint(std::string_view name, const request::Call* call = nullptr);
 
   std::atomic<bool> enabled_{false};
+  std::atomic<bool> accepts_version_2_{false};
   std::atomic<bool> armed_{false};
   std::mutex mutex_;
   std::map<std::string, Point, std::less<>> points_;  // protected by mutex_

@@ -199,6 +199,12 @@ Status RunListIndexes(Invocation& i) {
   return AppendDocuments(i, ns, std::move(specs), batch_size);
 }
 
+Status RunReIndex(Invocation& i) {
+  ASSIGN_OR_RETURN(auto name, request::CollectionName("reIndex", i.body()));
+  RETURN_IF_ERROR(request::Namespace(i.database(), name).status());
+  return {kIllegalOperation, "reIndex is only allowed on a standalone server"};
+}
+
 struct DropIndexesFields {
   bson::Value index;
 };
@@ -252,6 +258,9 @@ std::span<const Row> IndexRows() {
       {{"dropIndexes", "deleteIndexes", kWrite | kWriteConcern | kStableApi, "removes indexes"},
        RunDropIndexes,
        OnCollection(Action::dropIndex)},
+      {{"reIndex", "", kWrite, "refused: only for a server that is no member of a set"},
+       RunReIndex,
+       OnCollection(Action::reIndex)},
       {{"createSearchIndexes", "", 0, "refused: there is no search"},
        RefuseSearchIndex,
        OnCollection(Action::createSearchIndexes)},

@@ -260,6 +260,12 @@ const Parameter kParameters[] = {
     {"diagnosticDataCollectionEnabled", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, false); },
      CheckOnly<false>, SetNothing},
+    {"acceptApiVersion2", kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.fail_points().accepts_version_2());
+     },
+     CheckSwitch,
+     [](Commands& c, const bson::Value& v) { c.fail_points().AcceptVersion2(Truthy(v)); }},
     {"enableTestCommands", kStartup,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, c.fail_points().enabled());

@@ -18,12 +18,15 @@ namespace {
 
 constexpr int64_t kDefaultFirstBatch = 101;
 
-void Summarise(const engine::Cursor& cursor, request::Call* call, int64_t returned) {
+// What this command did with the cursor.
+void Summarise(engine::Cursor& cursor, request::Call* call, int64_t returned) {
   exec::Counters totals = cursor.source->Totals();
   call->summary.ns = cursor.ns;
   call->summary.plan = cursor.source->PlanSummary();
-  call->summary.keys_examined = totals.keys_examined;
-  call->summary.docs_examined = totals.docs_examined;
+  call->summary.keys_examined = totals.keys_examined - cursor.told_keys;
+  call->summary.docs_examined = totals.docs_examined - cursor.told_docs;
+  cursor.told_keys = totals.keys_examined;
+  cursor.told_docs = totals.docs_examined;
   call->summary.returned = returned;
   call->summary.cursor_id = cursor.id();
   call->summary.cursor_exhausted = cursor.exhausted;

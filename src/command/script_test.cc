@@ -202,8 +202,7 @@ TEST(MapReduce, OutputModes) {
   EXPECT_EQ(target(""), R"([{"_id":"a","value":19.0},{"_id":"b","value":62.0}])");
   EXPECT_EQ(run(R"("out": {"replace": "t", "db": "other"})"),
             R"({"result":{"db":"other","collection":"t"},"ok":1.0})");
-  EXPECT_EQ(run(R"("out": {"replace": "t"}, "query": {"$where": "this.v == 1"})"),
-            R"({"result":"t","ok":1.0})");
+  EXPECT_EQ(run(R"("out": {"replace": "t"}, "query": {"v": 1})"), R"({"result":"t","ok":1.0})");
   EXPECT_EQ(target(""), R"([{"_id":"a","value":1.0}])");
 }
 

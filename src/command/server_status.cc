@@ -66,12 +66,24 @@ void AppendExtraInfo(Invocation& i) {
       .Append("threads", static_cast<int64_t>(request::Network().threads));
 }
 
-void AppendGlobalLock(Invocation& i) {
+// Commands that read or write data right now.
+struct Busy {
   int32_t readers = 0;
   int32_t writers = 0;
+};
+Busy CountBusy(Invocation& i) {
+  Busy busy;
   i.commands.operations().ForEach([&](const request::RunningOp& op) {
-    ((op.call->command.flags & request::kWrite) != 0 ? writers : readers) += 1;
+    const uint32_t flags = op.call->command.flags;
+    if (op.call != &i.call && (flags & (request::kRead | request::kWrite)) != 0) {
+      ((flags & request::kWrite) != 0 ? busy.writers : busy.readers) += 1;
+    }
   });
+  return busy;
+}
+
+void AppendGlobalLock(Invocation& i) {
+  const auto [readers, writers] = CountBusy(i);
   i.reply()
       .Append("totalTime", UptimeMillis() * 1000)
       .BeginDocument("currentQueue")
@@ -313,6 +325,21 @@ void AppendWiredTiger(Invocation& i) {
       .BeginDocument("block-manager")
       .Append("file size in bytes", static_cast<int64_t>(stats.disk_bytes))
       .End();
+  // Nobody waits for a turn: there are more of them than commands can be.
+  constexpr int32_t kTickets = 1 << 16;
+  const Busy busy = CountBusy(i);
+  auto tickets = [&](std::string_view name, int32_t out) {
+    i.reply()
+        .BeginDocument(name)
+        .Append("out", out)
+        .Append("available", kTickets - out)
+        .Append("totalTickets", kTickets)
+        .End();
+  };
+  i.reply().BeginDocument("concurrentTransactions");
+  tickets("write", busy.writers);
+  tickets("read", busy.readers);
+  i.reply().End();
 }
 
 void AppendTransactions(Invocation& i) {

@@ -126,8 +126,8 @@ TEST(Cluster, ParametersAreStoredAndChecked) {
       {R"({"setClusterParameter": {"nothing": {}}})", kNoSuchKey},
       {R"({"setClusterParameter": {"a": {}, "b": {}}})", kInvalidOptions},
       {R"({"mergeChunks": "a.b"})", kNoShardingEnabled},
-      {R"({"setFeatureCompatibilityVersion": "6.0"})", 7369100},
-      {R"({"setFeatureCompatibilityVersion": "6.0", "confirm": true})", 0},
+      {R"({"setFeatureCompatibilityVersion": "7.0"})", 7369100},
+      {R"({"setFeatureCompatibilityVersion": "7.0", "confirm": true})", 0},
       {R"({"setFeatureCompatibilityVersion": "1.0", "confirm": true})", 4926900},
   };
   ExpectCodes(kCases, "admin");
@@ -151,10 +151,10 @@ TEST(Settings, AreInForceAfterARestart) {
   EXPECT_EQ(
       node.Code(R"({"setDefaultRWConcern": 1, "defaultWriteConcern": {"w": "majority"}})", "admin"),
       0);
-  EXPECT_EQ(node.Code(R"({"setFeatureCompatibilityVersion": "6.0", "confirm": true})", "admin"), 0);
+  EXPECT_EQ(node.Code(R"({"setFeatureCompatibilityVersion": "7.0", "confirm": true})", "admin"), 0);
   Commands again(&node.engine(), ServerInfo());
   EXPECT_EQ(again.default_concerns().durability(), kv::Durability::kDisk);
-  EXPECT_EQ(again.cluster().version(), "6.0");
+  EXPECT_EQ(again.cluster().version(), "7.0");
 }
 
 TEST(DataHash, ChangesWithTheData) {

@@ -10,6 +10,7 @@
 #include "command/parsed_row.h"
 #include "command/write_concern.h"
 #include "engine/bulk_write.h"
+#include "engine/schema.h"
 #include "request/crud.h"
 
 namespace quire::command {
@@ -60,12 +61,12 @@ engine::WriteResult Told(const Invocation& i, engine::WriteResult result) {
   return IsUnacknowledged(i.call.generic.write_concern) ? engine::WriteResult() : std::move(result);
 }
 
-// Only the server itself writes to system.profile.
+// Only the server itself writes to system.profile; what cannot be created cannot be written.
 Status CheckWritten(std::string_view ns) {
   const std::string_view collection = ns.substr(ns.find('.') + 1);
   return collection == "system.profile"
              ? Status(kInvalidNamespace, "cannot write to " + std::string(ns))
-             : Status::Ok();
+             : engine::CheckNewName(ns);
 }
 
 // The namespace a client writes to.

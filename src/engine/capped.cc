@@ -8,18 +8,12 @@
 
 namespace quire::engine {
 
-int64_t CappedSize(int64_t size) {
-  constexpr int64_t kLeast = 4096;
-  constexpr int64_t kStep = 256;
-  return size <= kLeast ? kLeast : (size + kStep - 1) / kStep * kStep;
-}
-
 namespace {
 
 bson::Document CappedOptions(const store::CollectionInfo& collection, int64_t bytes) {
   bson::Builder options;
   options.Append("capped", true);
-  AppendInteger(&options, "size", CappedSize(bytes));
+  AppendInteger(&options, "size", bytes);
   for (const bson::Element& e : collection.options.view()) {
     if (e.name() != "capped" && e.name() != "size" && e.name() != "max" &&
         e.name() != "clusteredIndex" && e.name() != "expireAfterSeconds") {
@@ -111,7 +105,7 @@ Status CloneAsCapped(const Operation& operation, const std::string& from, const 
   }
   bson::Builder options;
   options.Append("capped", true);
-  AppendInteger(&options, "size", CappedSize(bytes));
+  AppendInteger(&options, "size", bytes);
   bson::Document capped = options.Finish();
   RETURN_IF_ERROR(CreateCollection(operation, to, capped));
   Status copied = CopyDocuments(operation, source, to);

@@ -324,7 +324,7 @@ Result<bson::Document> ChangedOptions(const store::CollectionInfo& collection, c
     set("expireAfterSeconds", seconds);
   }
   if (f.capped_size) {
-    set("size", bson::Value(CappedSize(*f.capped_size)));
+    set("size", bson::Value(*f.capped_size));
   }
   if (f.capped_max) {
     set("max", bson::Value(*f.capped_max));

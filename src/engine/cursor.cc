@@ -62,6 +62,8 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
     }
     ++count;
   }
+  exhausted = exhausted || (!tailable && !has_stash_ && ahead_.empty() && count > 0 && !finished_ &&
+                            source->AtEnd());
   returned += count;
   return Status::Ok();
 }

@@ -49,9 +49,12 @@ class RowSource {
   // Ok, or why the cursor cannot go on (its collection is gone).
   virtual Status Check() const = 0;
   virtual std::string PlanSummary() const = 0;
+  // Since it was opened.
   virtual exec::Counters Totals() const = 0;
   // Extra fields of the cursor document (postBatchResumeToken of a change stream).
   virtual void AppendFields(bson::Builder* cursor) const = 0;
+  // Whether it is known, without looking further, that Next has given its last row.
+  virtual bool AtEnd() const { return false; }
   // A tailable source that will give nothing more (an invalidated change stream).
   virtual bool Ended() const { return false; }
   // Told of each document of a tailable source that goes to the client.
@@ -75,6 +78,8 @@ class Cursor {
   bool no_timeout = false;
   bool exhausted = false;
   int64_t returned = 0;
+  uint64_t told_keys = 0;  // examined by the commands before, who told of them
+  uint64_t told_docs = 0;
   bson::Document command;  // as currentOp shows it; see KeptCommand
 
   Bell killed;  // rings when somebody ends it

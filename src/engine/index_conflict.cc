@@ -126,7 +126,11 @@ Result<std::vector<store::NewIndex>> MissingIndexes(const store::CollectionInfo&
       ASSIGN_OR_RETURN(found, IsThere(spec, collection.indexes[i]->spec));
     }
     for (size_t i = 0; i < missing.size() && !found; ++i) {
-      ASSIGN_OR_RETURN(found, IsThere(spec, missing[i].spec));
+      ASSIGN_OR_RETURN(bool twice, IsThere(spec, missing[i].spec));
+      if (twice) {
+        return Status(kOperationFailed,
+                      "Identical index already specified: " + plan::DocumentText(missing[i].spec));
+      }
     }
     if (!found) {
       RETURN_IF_ERROR(CheckOnlyTextIndex(collection, missing, spec));

@@ -59,6 +59,9 @@ class Modifier {
     if (spec_.update.missing()) {
       return Status::Ok();
     }
+    if (spec_.upsert) {
+      RETURN_IF_ERROR(expr::update::CheckUpsertFilter(spec_.query));
+    }
     expr::update::ParseOptions options;
     options.upsert = spec_.upsert;
     options.multi = spec_.multi;

@@ -4,6 +4,8 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "plan/lower.h"
+#include "plan/special.h"
 
 namespace quire::engine {
 
@@ -83,6 +85,11 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
     ASSIGN_OR_RETURN(projection_,
                      expr::Projection::Parse(projection_spec_, expr::Projection::Policy::kFind,
                                              context_, filter_.get()));
+  }
+  const bool scored = plan::AsksForMeta(bson::Value(sort_spec_.view()), "textScore") ||
+                      plan::AsksForMeta(bson::Value(projection_spec_.view()), "textScore");
+  if (scored && !plan::HasText(*filter_)) {
+    return {40218, "query requires text score metadata, but it is not available"};
   }
   static_cast<plan::QueryOptions&>(query_) = parts;
   query_.collection = parts.collection;

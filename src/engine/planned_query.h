@@ -39,6 +39,8 @@ class PlannedQuery {
                                                     store::Transaction* txn);
 
   Result<bool> Next(OpContext& op, exec::Row* row);
+  // Whether Next is known to have given its last row.
+  bool AtEnd() const { return root_ != nullptr && root_->AtEnd(); }
   const plan::Plan& plan() const { return *plan_; }
   const expr::match::Filter& filter() const { return *filter_; }
   const expr::Context& context() const { return *context_; }

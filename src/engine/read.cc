@@ -50,6 +50,10 @@ class FindSource : public RowSource {
     return more;
   }
 
+  bool AtEnd() const override {
+    return query_ != nullptr && ((limit_ > 0 && given_ == limit_) || query_->AtEnd());
+  }
+
   Status Refresh(OpContext& op) override {
     Operation operation{engine_, op};
     PlannedQuery::Parts parts;
@@ -63,6 +67,7 @@ class FindSource : public RowSource {
     parts.has_scan_after = last_ != 0;
     parts.scan_after = last_;
     seen_ = collection_->state->inserts();
+    KeepTotals();
     ASSIGN_OR_RETURN(query_, PlannedQuery::Make(operation, parts, nullptr));
     return Status::Ok();
   }
@@ -70,6 +75,7 @@ class FindSource : public RowSource {
   void Rest() override {
     if (resumable_ && last_ != 0) {
       summary_ = query_->plan().Summary();
+      KeepTotals();
       query_.reset();
     }
   }
@@ -77,6 +83,7 @@ class FindSource : public RowSource {
   bool HoldsSnapshot() const override { return query_ != nullptr; }
   void Finish() override {
     summary_ = query_->plan().Summary();
+    KeepTotals();
     query_.reset();
   }
 
@@ -113,13 +120,25 @@ class FindSource : public RowSource {
     return query_ == nullptr ? summary_ : query_->plan().Summary();
   }
   exec::Counters Totals() const override {
-    return query_ == nullptr ? exec::Counters() : query_->plan().Totals();
+    exec::Counters all = query_ == nullptr ? exec::Counters() : query_->plan().Totals();
+    all.keys_examined += keys_before_;
+    all.docs_examined += docs_before_;
+    return all;
   }
   void AppendFields(bson::Builder*) const override {}
 
  private:
+  // The query is about to go, and what it counted with it.
+  void KeepTotals() {
+    const exec::Counters all = Totals();
+    keys_before_ = query_ == nullptr ? keys_before_ : all.keys_examined;
+    docs_before_ = query_ == nullptr ? docs_before_ : all.docs_examined;
+  }
+
   Engine& engine_;
   store::CollectionPtr collection_;
+  uint64_t keys_before_ = 0;  // examined by queries before this one
+  uint64_t docs_before_ = 0;
   bson::Document filter_;
   bson::Document projection_;
   bson::Document collation_;
@@ -170,7 +189,9 @@ Result<ViewRead> FindOnView(const std::string& ns, const request::FindRequest& r
       !request.max.empty()) {
     return Status(kInvalidPipelineOperator, "Option not supported on views: " + ns);
   }
-  return ViewRead{StagesOf(request), request.collation, request.let, request.hint};
+  const bool natural = request.sort.Has("$natural") && request.hint.missing();
+  return ViewRead{StagesOf(request), request.collation, request.let,
+                  natural ? bson::Value(request.sort) : request.hint};
 }
 
 void Summarise(const PlannedQuery& query, request::OpSummary* summary) {

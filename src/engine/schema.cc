@@ -164,6 +164,9 @@ Status CheckNewName(std::string_view ns) {
       std::find(std::begin(kOwn), std::end(kOwn), name) == std::end(kOwn)) {
     return {kInvalidNamespace, "Invalid system namespace: " + std::string(ns)};
   }
+  if (name.find(".system.") != std::string_view::npos) {
+    return {kBadValue, "Invalid namespace: " + std::string(ns)};
+  }
   return Status::Ok();
 }
 
@@ -226,6 +229,24 @@ Status CheckViewPipeline(const Operation& operation, const std::string& ns,
   return CheckNewView(operation, ns, source, stages);
 }
 
+namespace {
+
+// Two collections never have the same uuid.
+Status CheckUnusedUuid(const Operation& operation, const bson::Value& uuid) {
+  if (uuid.missing()) {
+    return Status::Ok();
+  }
+  for (const store::CollectionPtr& info : operation.engine.catalog().snapshot()->All()) {
+    const std::string_view own(reinterpret_cast<const char*>(info->uuid.data()), info->uuid.size());
+    if (uuid.AsBinary() == own) {
+      return {kNamespaceExists, "There is a collection with that UUID already: " + info->ns()};
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 Status CreateCollection(const Operation& operation, const std::string& ns, bson::View options) {
   auto [database, name] = Split(ns);
   std::shared_ptr<const expr::Collator> collator;
@@ -250,9 +271,11 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
     RETURN_IF_ERROR(CheckViewPipeline(operation, ns, source,
                                       pipeline.is_array() ? pipeline.AsArray() : bson::View()));
   }
+  const bson::Value uuid = options[store::kUuidOption];
+  RETURN_IF_ERROR(CheckUnusedUuid(operation, uuid));
   bson::Document id_index = IdIndexSpec(collator.get(), options["clusteredIndex"]);
   Status made = Create(operation, database, name, kept, id_index);
-  if (made.code() != kNamespaceExists || operation.in_transaction) {
+  if (made.code() != kNamespaceExists || operation.in_transaction || !uuid.missing()) {
     return made;
   }
   // What is there as it was wanted is as good as made.
@@ -346,6 +369,14 @@ Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::s
       return Status(kBadValue, "Can't hide index on system collection");
     }
     wanted.push_back(std::move(normal));
+  }
+  if (collection == nullptr) {  // nothing is created when they cannot be
+    store::CollectionInfo none;
+    std::vector<bson::Document> copies;
+    for (const bson::Document& spec : wanted) {
+      copies.emplace_back(spec.view());
+    }
+    RETURN_IF_ERROR(MissingIndexes(none, std::move(copies)).status());
   }
   while (collection == nullptr) {  // once more when another drops it at once
     RETURN_IF_ERROR(operation.op.CheckInterruptNow());

@@ -50,8 +50,6 @@ Status CloneAsCapped(const Operation& operation, const std::string& from, const 
                      int64_t bytes);
 // InvalidOptions unless documents may live that long.
 Status CheckExpireAfterSeconds(int64_t seconds);
-// Capped sizes are at least 4096 bytes and go in steps of 256.
-int64_t CappedSize(int64_t size);
 
 struct CreatedIndexes {
   int32_t before = 0;

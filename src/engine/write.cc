@@ -72,6 +72,15 @@ Result<ModifyResult> RunStatement(const Operation& operation, const std::string&
   return done;
 }
 
+// What changes many documents cannot be done at most once.
+Status CheckRetryable(const Operation& operation, const ModifySpec& spec) {
+  if (!operation.retryable || !spec.multi) {
+    return Status::Ok();
+  }
+  return {kInvalidOptions, spec.update.missing() ? "Cannot use retryable writes with limit=0"
+                                                 : "Cannot use retryable writes with multi=true"};
+}
+
 Result<WriteResult> RunStatements(const Operation& operation, const std::string& ns,
                                   const std::vector<ModifySpec>& statements, bool ordered,
                                   request::OpSummary* summary) {
@@ -81,8 +90,11 @@ Result<WriteResult> RunStatements(const Operation& operation, const std::string&
     if (AddRemembered(operation, i, &result)) {
       continue;
     }
-    Result<ModifyResult> done = RunStatement(operation, ns, statements[at], i, summary);
-    Status status = done.ok() ? done->stopped : done.status();
+    Status status = CheckRetryable(operation, statements[at]);
+    Result<ModifyResult> done = status.ok()
+                                    ? RunStatement(operation, ns, statements[at], i, summary)
+                                    : Result<ModifyResult>(status);
+    status = done.ok() ? done->stopped : done.status();
     if (status.ok()) {
       result.n += done->n;
       result.modified += done->modified;
@@ -109,9 +121,6 @@ Result<WriteResult> UpdateMany(const Operation& operation, const std::string& ns
                                const request::UpdateRequest& request, request::OpSummary* summary) {
   std::vector<ModifySpec> statements;
   for (const request::UpdateStatement& s : request.updates) {
-    if (operation.retryable && s.multi) {
-      return Status(kInvalidOptions, "Cannot use retryable writes with multi=true");
-    }
     ModifySpec spec;
     spec.query = s.q;
     spec.sort = s.sort;
@@ -133,9 +142,6 @@ Result<WriteResult> DeleteMany(const Operation& operation, const std::string& ns
                                const request::DeleteRequest& request, request::OpSummary* summary) {
   std::vector<ModifySpec> statements;
   for (const request::DeleteStatement& s : request.deletes) {
-    if (operation.retryable && s.limit == 0) {
-      return Status(kInvalidOptions, "Cannot use retryable writes with limit=0");
-    }
     ModifySpec spec;
     spec.query = s.q;
     spec.hint = s.hint;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "request/crud.h"
 
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
@@ -257,7 +259,7 @@ Result<std::string_view> CollectionName(std::string_view command, bson::View bod
   if (value.type() == bson::Type::kBinary && value.binary_subtype() == kUuid) {
     return Status(kNamespaceNotFound, "Unable to resolve a collection by its UUID");
   }
-  if (!value.is_string()) {
+  if (!value.is_string() && value.type() != bson::Type::kSymbol) {
     return Status(kInvalidNamespace,
                   "collection name has invalid type " + std::string(bson::TypeName(value.type())));
   }
@@ -275,12 +277,24 @@ Result<std::string> Namespace(std::string_view database, std::string_view collec
   if (ns.size() > kMaxLength) {
     return Status(kNamespaceTooLong, "Fully qualified namespace is too long. Namespace: " + ns);
   }
+  const bool own = collection.starts_with("$cmd.") || collection == "oplog.$main";
   if (collection.empty() || collection.front() == '.' ||
-      collection.find('\0') != std::string_view::npos) {
+      collection.find('\0') != std::string_view::npos ||
+      (!own && collection.find('$') != std::string_view::npos)) {
     return Status(kInvalidNamespace, "Invalid namespace specified '" + ns + "'");
   }
   return ns;
 }
+
+namespace {
+
+bool SameNames(bson::View a, bson::View b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const bson::Element& x, const bson::Element& y) { return x.name() == y.name(); });
+}
+
+}  // namespace
 
 Result<FindRequest> FindRequest::Parse(bson::View body) {
   FindRequest r;
@@ -298,6 +312,9 @@ Result<FindRequest> FindRequest::Parse(bson::View body) {
   }
   if (r.tailable && r.single_batch) {
     return Status(kBadValue, "cannot use tailable option with the 'singleBatch' option");
+  }
+  if (!r.min.empty() && !r.max.empty() && !SameNames(r.min, r.max)) {
+    return Status(51176, "min and max must have the same field names");
   }
   return r;
 }

@@ -149,6 +149,11 @@ Status Dispatcher::RunRow(size_t index, Call& call) {
     call.session_key = SessionKey(call.generic.lsid, call.identity->digest);
     call.generic.lsid = call.session_key;
   }
+  if (call.generic.help && (flags & kTestOnly) == 0) {
+    call.reply.Append("help", "help for: " + std::string(call.command.name) + " " +
+                                  std::string(call.command.help));
+    return Status::Ok();
+  }
   if ((flags & kAdminOnly) && call.database != "admin") {
     return {kUnauthorized,
             std::string(call.command.name) + " may only be run against the admin database."};
@@ -167,9 +172,11 @@ Status Dispatcher::RunRow(size_t index, Call& call) {
   if (call.generic.write_concern.present && !(flags & kWriteConcern)) {
     return {kInvalidOptions, "Command does not support writeConcern"};
   }
-  if (call.generic.api.strict && !(flags & kStableApi)) {
+  const bool version_2 = call.generic.api.version == "2";
+  if (call.generic.api.strict && !(flags & (version_2 ? kStableApi2 : kStableApi))) {
     return {kAPIStrictError, "Provided apiStrict:true, but the command " +
-                                 std::string(call.command.name) + " is not in API Version 1"};
+                                 std::string(call.command.name) + " is not in API Version " +
+                                 (version_2 ? "2" : "1")};
   }
   // An awaiting getMore uses maxTimeMS for the wait itself.
   if (call.generic.max_time_ms > 0 && call.command.name != "getMore") {

@@ -37,6 +37,7 @@ enum CommandFlag : uint32_t {
   kStableApi = 1 << 9,      // part of the stable API, version 1
   kTestOnly = 1 << 10,      // only in a server with enableTestCommands
   kSnapshotRead = 1 << 11,  // takes readConcern "snapshot" outside transactions
+  kStableApi2 = 1 << 12,    // part of its version 2, which is there for tests of clients
 };
 
 struct CommandInfo {

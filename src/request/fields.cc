@@ -13,7 +13,7 @@ namespace quire::request {
 
 namespace {
 
-constexpr std::array<std::string_view, 34> kGeneric = {
+constexpr std::array<std::string_view, 35> kGeneric = {
     "$db",
     "lsid",
     "$clusterTime",
@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 34> kGeneric = {
     "writeConcern",
     "maxTimeMS",
     "comment",
+    "help",
     "$readPreference",
     "apiVersion",
     "apiStrict",

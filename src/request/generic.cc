@@ -214,6 +214,9 @@ Status ReadOne(std::string_view command, const bson::Element& e, Generic* out) {
   }
   if (name == "comment") {
     out->comment = e.value();
+  } else if (name == "help") {
+    out->help = (e.type() == bson::Type::kBool && e.value().AsBool()) ||
+                (e.value().is_number() && !bson::IsZero(e.value()));
   } else if (name == "apiVersion") {
     return ReadField(command, e, &out->api.version);
   } else if (name == "apiStrict") {
@@ -226,8 +229,9 @@ Status ReadOne(std::string_view command, const bson::Element& e, Generic* out) {
 
 Status CheckApi(const Api& api) {
   if (api.version) {
-    return *api.version == "1" ? Status::Ok()
-                               : Status(kAPIVersionError, "API version must be \"1\"");
+    return *api.version == "1" || *api.version == "2"
+               ? Status::Ok()
+               : Status(kAPIVersionError, "API version must be \"1\"");
   }
   if (api.strict || api.deprecation_errors) {
     return {4886600, std::string("Provided ") +

@@ -50,6 +50,7 @@ struct Generic {
   std::string_view read_concern_level;  // "" when not given
   WriteConcern write_concern;
   Api api;
+  bool help = false;  // only what the command does is wanted
 
   // In a multi-document transaction.
   bool in_transaction() const { return autocommit.has_value(); }

@@ -38,6 +38,8 @@ struct Request {
   std::string_view database;     // from $db (or the OP_QUERY namespace)
   bool exhaust_allowed = false;  // the client accepts a stream of replies
   bool reply_expected = true;    // false: unacknowledged (moreToCome)
+  // The uuid of the collection that a create makes (applyOps says which); missing: a new one.
+  bson::Value new_uuid;
   // The door can wait without a thread; null: it cannot.
   Waker* waker = nullptr;
   // Set when the request runs again after such a wait: when its patience ends.

@@ -161,7 +161,7 @@ Status Catalog::Load() {
   for (const auto& info : found) {
     RETURN_IF_ERROR(ReadRuntimeState(info.get()));
   }
-  found.push_back(OplogInfo());
+  found.push_back(OplogInfo(0));
   Publish({}, found);
   return Status::Ok();
 }
@@ -228,13 +228,26 @@ void Catalog::SetLog(CollectionInfo* info) {
   info->log = info->view_on.empty() && IsLogged(info->database, info->name) ? &log_ : nullptr;
 }
 
-std::shared_ptr<CollectionInfo> Catalog::OplogInfo() {
+void Catalog::SetLogSize(uint64_t bytes) {
+  std::lock_guard lock(change_mutex_);
+  Publish({}, {OplogInfo(bytes)});
+}
+
+std::shared_ptr<CollectionInfo> Catalog::OplogInfo(uint64_t bytes) {
+  // There is one in every server, and never another of its name.
+  constexpr Uuid kUuid = {0x9a, 0x5e, 0x1c, 0x40, 0x27, 0xd3, 0x4f, 0x86,
+                          0xb1, 0x08, 0x6e, 0x2d, 0x73, 0xc5, 0x90, 0x1f};
   auto info = std::make_shared<CollectionInfo>();
   info->database = "local";
   info->name = "oplog.rs";
   info->is_oplog = true;
   info->state = std::make_shared<CollectionState>(0);
-  info->options = bson::Builder().Append("capped", true).Append("autoIndexId", false).Finish();
+  info->uuid = kUuid;
+  info->options = bson::Builder()
+                      .Append("capped", true)
+                      .Append("size", static_cast<int64_t>(bytes))
+                      .Append("autoIndexId", false)
+                      .Finish();
   return info;
 }
 
@@ -447,12 +460,20 @@ Status Catalog::CheckReserved(std::string_view ns) const {
 
 bson::Document Catalog::NewEntry(bson::View options, bson::View id_index_spec) {
   Uuid uuid = GenerateUuid();
+  if (bson::Value given = options[kUuidOption]; given.type() == bson::Type::kBinary) {
+    memcpy(uuid.data(), given.AsBinary().data(), std::min<size_t>(16, given.AsBinary().size()));
+  }
   bson::Builder entry;
   entry.Append("uuid", bson::Value::Binary({reinterpret_cast<const char*>(uuid.data()), 16}, 4));
   bool is_view = options.Has("viewOn");
   entry.Append("table", static_cast<int64_t>(is_view ? 0 : NewTable()));
-  entry.Append("options", options);
-  entry.BeginArray("indexes");
+  entry.BeginDocument("options");
+  for (const bson::Element& e : options) {
+    if (e.name() != kUuidOption) {
+      entry.Append(e);
+    }
+  }
+  entry.End().BeginArray("indexes");
   if (!is_view && !id_index_spec.empty()) {
     entry.PushDocument()
         .Append("spec", id_index_spec)

@@ -155,6 +155,9 @@ struct NewIndex {
   bson::Document spec;
 };
 
+// Among the options of a new collection: the uuid it gets, binary. Not kept with them.
+inline constexpr std::string_view kUuidOption = "uuid";
+
 // Safe for concurrent use; changes are serialised inside.
 class Catalog {
  public:
@@ -163,6 +166,9 @@ class Catalog {
 
   std::shared_ptr<const CatalogSnapshot> snapshot() const;
   CollectionPtr Find(std::string_view ns) const { return snapshot()->Find(ns); }
+
+  // How large the change log may get, as local.oplog.rs shows it.
+  void SetLogSize(uint64_t bytes);
 
   // All changes below are atomic: after a crash each is there whole or not at all.
 
@@ -237,7 +243,7 @@ class Catalog {
   // Sets what depends on the collection's name: whether the change log is told.
   void SetLog(CollectionInfo* info);
   // The entry of local.oplog.rs.
-  static std::shared_ptr<CollectionInfo> OplogInfo();
+  static std::shared_ptr<CollectionInfo> OplogInfo(uint64_t bytes);
   // Publishes a snapshot with `removed` gone and `added` there.
   void Publish(const std::vector<std::string>& removed,
                const std::vector<std::shared_ptr<CollectionInfo>>& added);
