@@ -17,6 +17,7 @@
 #include "command/command.h"
 #include "command/diagnostic.h"
 #include "command/memory_guard.h"
+#include "command/startup.h"
 #include "engine/engine.h"
 #include "js/script.h"
 #include "kv/rocks/rocks_store.h"
@@ -107,6 +108,9 @@ class Service {
     }
     if (Status status = Listen(); !status.ok()) {
       return Fail("CONTROL", "Failed to set up listener", status, kNetworkFailed);
+    }
+    if (Status status = command::NoteStart(*node_.commands); !status.ok()) {
+      log::Warning("CONTROL", "The start was not written down", {{"error", status.message()}});
     }
     Announce();
     int signal = WaitForEnd([auditor] {

@@ -24,6 +24,7 @@ struct Entry {
   std::string ns;
   bson::View o;
   bson::View o2;
+  bson::Value ui;  // of the collection that the operation is on, or makes
 };
 
 Result<Entry> ReadEntry(const bson::Element& e) {
@@ -54,7 +55,7 @@ Result<Entry> ReadEntry(const bson::Element& e) {
   }
   bson::Value o2 = fields["o2"];
   return Entry{op.AsString()[0], std::string(ns.AsString()), fields["o"].AsDocument(),
-               o2.is_document() ? o2.AsDocument() : bson::View()};
+               o2.is_document() ? o2.AsDocument() : bson::View(), fields["ui"]};
 }
 
 Result<bson::Document> IdOf(bson::View document) {
@@ -67,13 +68,14 @@ Result<bson::Document> IdOf(bson::View document) {
   return out.Finish();
 }
 
-// Replaces the document `filter` finds; how many there were.
+// Changes the document `filter` finds, or makes one; how many there were.
 Result<int64_t> Replace(Invocation& i, const std::string& ns, bson::View filter,
-                        const bson::Value& change) {
+                        const bson::Value& change, bool upsert = false) {
   request::UpdateRequest update;
   request::UpdateStatement& statement = update.updates.emplace_back();
   statement.q = filter;
   statement.u = change;
+  statement.upsert = upsert;
   ASSIGN_OR_RETURN(engine::WriteResult result,
                    engine::UpdateMany(i.operation, ns, update, &i.call.summary));
   if (!result.errors.empty()) {
@@ -112,7 +114,9 @@ Result<int64_t> ApplyDiff(Invocation& i, const Entry& entry, const bson::Value& 
     RETURN_IF_ERROR(i.op().CheckInterrupt());
     ASSIGN_OR_RETURN(std::optional<bson::Document> before, LoadOwn(i.engine, entry.ns, id));
     if (!before) {
-      return int64_t{0};
+      const bson::Document seed = bson::Builder().Append("_id", id).Finish();
+      ASSIGN_OR_RETURN(bson::Document made, expr::update::Patch(seed, diff));
+      return Replace(i, entry.ns, seed, bson::Value(made.view()), true);
     }
     ASSIGN_OR_RETURN(bson::Document after, expr::update::Patch(*before, diff));
     bson::Document filter = Unchanged(id, *before);
@@ -130,7 +134,7 @@ Status ApplyUpdate(Invocation& i, const Entry& entry) {
   if (diff.is_document() && entry.o.Has("$v")) {
     ASSIGN_OR_RETURN(n, ApplyDiff(i, entry, filter["_id"], diff.AsDocument()));
   } else {
-    ASSIGN_OR_RETURN(n, Replace(i, entry.ns, filter, bson::Value(entry.o)));
+    ASSIGN_OR_RETURN(n, Replace(i, entry.ns, filter, bson::Value(entry.o), true));
   }
   if (n == 0) {
     return {kUnknownError, "failed to apply update: no document " + bson::ToJson(filter)};
@@ -166,6 +170,15 @@ bson::Document CommandOf(bson::View o) {
   return out.Finish();
 }
 
+Status CheckUi(const bson::Value& ui) {
+  constexpr uint8_t kUuid = 4;
+  if (ui.missing() || (ui.type() == bson::Type::kBinary && ui.binary_subtype() == kUuid &&
+                       ui.AsBinary().size() == 16)) {
+    return Status::Ok();
+  }
+  return {kInvalidUUID, "The \"ui\" of an operation must be a UUID"};
+}
+
 Status ApplyOps(Invocation& i, bson::View ops, int depth, int32_t* applied, bson::Builder* results);
 
 Status ApplyCommand(Invocation& i, const Entry& entry, int depth) {
@@ -174,6 +187,7 @@ Status ApplyCommand(Invocation& i, const Entry& entry, int depth) {
       "dropIndexes", "deleteIndexes", "collMod",      "convertToCapped",
   };
   std::string_view name = entry.o.empty() ? "" : entry.o.front().name();
+  const std::string_view database = std::string_view(entry.ns).substr(0, entry.ns.find('.'));
   if (name == "applyOps" && entry.o.front().value().is_array() && depth < kDeepest) {
     int32_t applied = 0;
     bson::Builder ignored;
@@ -182,10 +196,12 @@ Status ApplyCommand(Invocation& i, const Entry& entry, int depth) {
   if (std::find(std::begin(kAllowed), std::end(kAllowed), name) == std::end(kAllowed)) {
     return {kIllegalOperation, "applyOps does not run the command " + std::string(name)};
   }
+  RETURN_IF_ERROR(CheckUi(entry.ui));
   bson::Document command = CommandOf(entry.o);
   request::Request request;
   request.body = command;
-  request.database = std::string_view(entry.ns).substr(0, entry.ns.find('.'));
+  request.database = database;
+  request.new_uuid = entry.ui;
   if (name == "renameCollection") {
     request.database = "admin";
   }

@@ -34,11 +34,11 @@ TEST(ApplyOps, StopsAtTheFirstError) {
   Node node;
   node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
   bson::Document reply = node.Run(Apply(R"({"op": "i", "ns": "test.c", "o": {"_id": 2}},
-                                           {"op": "u", "ns": "test.c", "o": {"x": 1},
+                                           {"op": "u", "ns": "test.none", "o": {"x": 1},
                                             "o2": {"_id": 9}},
                                            {"op": "i", "ns": "test.c", "o": {"_id": 3}})"),
                                   "admin");
-  EXPECT_EQ(reply["code"].AsInt32(), 8);
+  EXPECT_EQ(reply["code"].AsInt32(), 26);
   EXPECT_EQ(reply["applied"].AsInt32(), 2);
   EXPECT_EQ(bson::ToJson(reply["results"]), "[true,false]");
   EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":1},{"_id":2}])");

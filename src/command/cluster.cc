@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "bson/number.h"
 #include "command/diagnostic.h"
+#include "command/login.h"
 #include "command/own_documents.h"
 #include "request/fields.h"
 
@@ -55,6 +56,26 @@ Status CheckChangeStreamOptions(std::string_view name, bson::View value) {
                         : BadParameter(name, "expireAfterSeconds is \"off\" or a positive number");
 }
 
+// {expireAfterSeconds: a positive number}, of change collections, which only a server of many
+// tenants has.
+Status CheckChangeStreams(std::string_view name, bson::View value) {
+  for (const bson::Element& e : value) {
+    if (e.name() != "expireAfterSeconds") {
+      return request::UnknownField(name, e.name());
+    }
+    if (e.value().nullish()) {
+      continue;
+    }
+    if (!e.value().is_number()) {
+      return request::WrongType(name, e, "[long, int, decimal, double]");
+    }
+    if (bson::IsNan(e.value()) || bson::ClampedInt64(e.value()) <= 0) {
+      return BadParameter(name, "expireAfterSeconds is a positive number");
+    }
+  }
+  return Status::Ok();
+}
+
 // {readOperations: milliseconds}
 Status CheckMaxTime(std::string_view name, bson::View value) {
   bson::Value reads = value["readOperations"];
@@ -86,6 +107,7 @@ struct Parameter {
 constexpr Parameter kParameters[] = {
     {"changeStreamOptions", R"({"preAndPostImages":{"expireAfterSeconds":"off"}})",
      CheckChangeStreamOptions},
+    {"changeStreams", R"({"expireAfterSeconds":{"$numberLong":"3600"}})", CheckChangeStreams},
     {"defaultMaxTimeMS", R"({"readOperations":0})", CheckMaxTime},
     {"pauseMigrationsDuringMultiUpdates", R"({"enabled":false})", CheckPauseMigrations},
 };
@@ -274,6 +296,40 @@ Status RunBlockWrites(Invocation& i) {
 }
 
 }  // namespace
+
+Status KeepAuthSchema(engine::Engine& engine) {
+  constexpr std::string_view kSchemaId = "authSchema";
+  constexpr int32_t kSchema = 5;
+  ASSIGN_OR_RETURN(std::optional<bson::Document> stored,
+                   LoadOwn(engine, kVersionNs, bson::Value(kSchemaId)));
+  if (stored) {
+    return Status::Ok();
+  }
+  bson::Builder out;
+  out.Append("_id", kSchemaId).Append("currentVersion", kSchema);
+  const bson::Document document = out.Finish();
+  return SaveOwn(engine, kVersionNs, document);
+}
+
+Status KeepVersion(engine::Engine& engine) {
+  ASSIGN_OR_RETURN(std::optional<bson::Document> stored,
+                   LoadOwn(engine, kVersionNs, bson::Value(kVersionId)));
+  const bson::Value version = stored ? (*stored)["version"] : bson::Value();
+  if (!version.is_string() || (version.AsString() != kFeatureCompatibilityVersion &&
+                               version.AsString() != kLastFeatureCompatibilityVersion)) {
+    bson::Builder out;
+    out.Append("_id", kVersionId).Append("version", kFeatureCompatibilityVersion);
+    const bson::Document document = out.Finish();
+    RETURN_IF_ERROR(SaveOwn(engine, kVersionNs, document));
+  }
+  for (std::string_view accounts : {kUsers, kRoles}) {
+    ASSIGN_OR_RETURN(std::vector<bson::Document> any, LoadOwnAll(engine, accounts, {}, {}));
+    if (!any.empty()) {
+      return KeepAuthSchema(engine);
+    }
+  }
+  return Status::Ok();
+}
 
 void ClusterSettings::Load(engine::Engine& engine) {
   std::lock_guard lock(mutex_);

@@ -35,4 +35,10 @@ class ClusterSettings {
   std::string block_reason_;                           // protected by mutex_
 };
 
+// Fills admin.system.version: the featureCompatibilityVersion, if none that this program knows is
+// there, and the authSchema once there are accounts.
+Status KeepVersion(engine::Engine& engine);
+// The authSchema alone: there are accounts now.
+Status KeepAuthSchema(engine::Engine& engine);
+
 }  // namespace quire::command

@@ -30,7 +30,7 @@ std::vector<const Row*> AllRows() {
         DefaultConcernRows(), UserRows(),        RoleRows(),        ClusterRows(),
         DataHashRows(),       StableApiRows(),   ValidateRows(),    MapReduceRows(),
         QuerySettingsRows(),  ApplyOpsRows(),    AutoCompactRows(), FailPointRows(),
-        CertificateRows()}) {
+        CertificateRows(),    MergeAccountsRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);
     }
@@ -285,6 +285,9 @@ Status Commands::CheckWritesAllowed(request::Call& call) {
 Status Commands::Invoke(size_t index, request::Call& call) {
   if ((call.command.flags & request::kTestOnly) != 0 && !fail_points_.enabled()) {
     return {kCommandNotFound, "no such command: '" + std::string(call.command.name) + "'"};
+  }
+  if (call.generic.api.version == "2" && !fail_points_.accepts_version_2()) {
+    return {kAPIVersionError, "API version must be \"1\""};
   }
   if (short_of_memory.load(std::memory_order_relaxed) && MayNeedMemory(call.command)) {
     return {kExceededMemoryLimit,

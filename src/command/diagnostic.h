@@ -29,6 +29,7 @@ std::span<const Row> DataHashRows();        // dbHash, filemd5
 std::span<const Row> ValidateRows();        // validate
 std::span<const Row> StableApiRows();       // validateDBMetadata
 std::span<const Row> FailPointRows();       // configureFailPoint
+std::span<const Row> MergeAccountsRows();   // _mergeAuthzCollections
 std::span<const Row> DefaultConcernRows();  // getDefaultRWConcern, setDefaultRWConcern
 
 // Sets parameters given as name=value when the server starts. Error: BadValue, InvalidOptions.

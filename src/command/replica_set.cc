@@ -9,6 +9,7 @@
 #include "command/access.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
+#include "command/startup.h"
 
 namespace quire::command {
 namespace {
@@ -20,16 +21,29 @@ void AppendOpTime(bson::Builder& reply, std::string_view name, bson::Timestamp t
   reply.BeginDocument(name).Append("ts", time).Append("t", int64_t{1}).End();
 }
 
-// What the set is without anybody's word.
-bson::Document DefaultConfiguration(const Invocation& i) {
+// Whether replSetInitiate may still be called: {ts: Timestamp(0, 0)}, as MongoDB has it before.
+constexpr std::string_view kProgress = "local.replset.minvalid";
+constexpr std::string_view kProgressId = "minvalid";
+
+Status SaveProgress(engine::Engine& engine, bool initiated) {
   bson::Builder out;
-  out.Append("_id", i.commands.info().set_name)
+  out.Append("_id", kProgressId)
+      .Append("ts", bson::Timestamp{0, initiated ? 1u : 0u})
+      .Append("t", initiated ? int64_t{1} : int64_t{-1});
+  const bson::Document progress = out.Finish();
+  return SaveOwn(engine, kProgress, progress);
+}
+
+// What the set is without anybody's word.
+bson::Document DefaultConfiguration(std::string_view name, std::string_view host) {
+  bson::Builder out;
+  out.Append("_id", name)
       .Append("version", 1)
       .Append("term", 1)
       .BeginArray("members")
       .PushDocument()
       .Append("_id", 0)
-      .Append("host", ReachedAs(i))
+      .Append("host", host)
       .Append("arbiterOnly", false)
       .Append("buildIndexes", true)
       .Append("hidden", false)
@@ -59,8 +73,17 @@ bson::Document DefaultConfiguration(const Invocation& i) {
   return out.Finish();
 }
 
+bson::Document DefaultConfiguration(const Invocation& i) {
+  return DefaultConfiguration(i.commands.info().set_name, ReachedAs(i));
+}
+
 // What replSetInitiate stored, if it ever succeeded.
 Result<std::optional<bson::Document>> StoredConfiguration(Invocation& i) {
+  ASSIGN_OR_RETURN(std::optional<bson::Document> progress,
+                   LoadOwn(i.engine, kProgress, bson::Value(kProgressId)));
+  if (progress && (*progress)["ts"].AsTimestamp() == bson::Timestamp{0, 0}) {
+    return std::optional<bson::Document>();
+  }
   return LoadOwn(i.engine, kConfigurations, bson::Value(i.commands.info().set_name));
 }
 
@@ -126,6 +149,27 @@ void AppendMerged(bson::View ours, bson::View asked, bson::Builder* out) {
   }
 }
 
+bson::Date StartTime() { return {WallClock().millis - UptimeMillis()}; }
+uint32_t Seconds(bson::Date date) { return static_cast<uint32_t>(date.millis / 1000); }
+
+// How this member became primary: by its own vote, when it started.
+void AppendElection(bson::Builder* out) {
+  const bson::Date start = StartTime();
+  const bson::Timestamp seen{Seconds(start), 1};
+  out->BeginDocument("electionCandidateMetrics")
+      .Append("lastElectionReason", "electionTimeout")
+      .Append("lastElectionDate", start)
+      .Append("electionTerm", int64_t{1});
+  AppendOpTime(*out, "lastCommittedOpTimeAtElection", seen);
+  AppendOpTime(*out, "lastSeenOpTimeAtElection", seen);
+  out->Append("numVotesNeeded", 1)
+      .Append("priorityAtElection", 1.0)
+      .Append("electionTimeoutMillis", int64_t{10000})
+      .Append("newTermStartDate", start)
+      .Append("wMajorityWriteAvailabilityDate", start)
+      .End();
+}
+
 Status RunGetStatus(Invocation& i) {
   bson::Builder& reply = i.reply();
   bson::Timestamp time = i.engine.log().Visible();
@@ -142,14 +186,19 @@ Status RunGetStatus(Invocation& i) {
       .Append("votingMembersCount", 1)
       .Append("writableVotingMembersCount", 1)
       .BeginDocument("optimes");
+  AppendOpTime(reply, "lastCommittedOpTime", time);
+  reply.Append("lastCommittedWallTime", date);
   for (std::string_view name :
-       {"lastCommittedOpTime", "readConcernMajorityOpTime", "appliedOpTime", "durableOpTime"}) {
+       {"readConcernMajorityOpTime", "appliedOpTime", "durableOpTime", "writtenOpTime"}) {
     AppendOpTime(reply, name, time);
   }
   reply.Append("lastAppliedWallTime", date)
       .Append("lastDurableWallTime", date)
+      .Append("lastWrittenWallTime", date)
       .End()
-      .BeginArray("members")
+      .Append("lastStableRecoveryTimestamp", time);
+  AppendElection(&reply);
+  reply.BeginArray("members")
       .PushDocument()
       .Append("_id", 0)
       .Append("name", ReachedAs(i))
@@ -159,9 +208,14 @@ Status RunGetStatus(Invocation& i) {
       .Append("uptime", static_cast<int32_t>(UptimeMillis() / 1000));
   AppendOpTime(reply, "optime", time);
   reply.Append("optimeDate", date)
+      .Append("lastAppliedWallTime", date)
+      .Append("lastDurableWallTime", date)
+      .Append("lastWrittenWallTime", date)
       .Append("syncSourceHost", "")
       .Append("syncSourceId", -1)
       .Append("infoMessage", "")
+      .Append("electionTime", bson::Timestamp{Seconds(StartTime()), 1})
+      .Append("electionDate", StartTime())
       .Append("configVersion", 1)
       .Append("configTerm", 1)
       .Append("self", true)
@@ -185,11 +239,8 @@ Status RunInitiate(Invocation& i) {
   bson::Builder merged;
   AppendMerged(ours, asked, &merged);
   bson::Document configuration = merged.Finish();
-  Status added = AddOwn(i.engine, kConfigurations, configuration);
-  if (added.code() == kDuplicateKey) {
-    return already;
-  }
-  RETURN_IF_ERROR(added);
+  RETURN_IF_ERROR(SaveOwn(i.engine, kConfigurations, configuration));
+  RETURN_IF_ERROR(SaveProgress(i.engine, true));
   if (!asks) {
     i.reply()
         .Append("info2", "no configuration specified. Using a default configuration for the set")
@@ -227,6 +278,17 @@ Status RunFreeze(Invocation&) {
 }
 
 }  // namespace
+
+Status KeepConfiguration(engine::Engine& engine, const ServerInfo& info) {
+  ASSIGN_OR_RETURN(std::optional<bson::Document> stored,
+                   LoadOwn(engine, kConfigurations, bson::Value(info.set_name)));
+  if (stored) {
+    return Status::Ok();
+  }
+  RETURN_IF_ERROR(SaveProgress(engine, false));
+  const bson::Document configuration = DefaultConfiguration(info.set_name, info.host);
+  return SaveOwn(engine, kConfigurations, configuration);
+}
 
 std::span<const Row> ReplicaSetRows() {
   using request::kAdminOnly;

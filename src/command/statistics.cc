@@ -89,7 +89,10 @@ Status RunDbStats(Invocation& i) {
   int64_t index_bytes = 0;
   for (const auto& info : i.engine.catalog().snapshot()->InDatabase(i.database())) {
     if (info->is_oplog) {
+      const engine::LogTotals totals = engine::LogTotalsOf(i.engine);
       ++collections;
+      objects += totals.entries;
+      bytes += totals.bytes;
       stored += static_cast<int64_t>(i.engine.log().ApproximateSize());
       continue;
     }

@@ -6,6 +6,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/cluster.h"
 #include "command/diagnostic.h"
 #include "command/login.h"
 #include "command/own_documents.h"
@@ -188,6 +189,7 @@ Status RunCreateUser(Invocation& i, const ParsedUser& request) {
   }
   AppendRoleNames("roles", roles, &out);
   bson::Document document = out.Finish();
+  RETURN_IF_ERROR(KeepAuthSchema(i.engine));
   Status added = AddOwn(i.engine, kUsers, document.view());
   if (added.code() == kDuplicateKey) {
     return {51003,

@@ -14,6 +14,7 @@ Result<std::unique_ptr<Engine>> Engine::Open(std::unique_ptr<kv::Store> store,
                                              EngineOptions options) {
   std::unique_ptr<Engine> engine(new Engine(std::move(store), options));
   ASSIGN_OR_RETURN(engine->catalog_, store::Catalog::Open(engine->store_.get()));
+  engine->catalog_->SetLogSize(options.log_bytes);
   engine->snapshots_ = std::make_unique<Snapshots>(engine->store_.get(), engine->catalog_.get());
   ASSIGN_OR_RETURN(engine->background_, StartThread([raw = engine.get()] { raw->Background(); }));
   return engine;

@@ -37,9 +37,10 @@ std::string_view KindOf(const store::CollectionInfo& info) {
 }
 
 void AppendDescription(const store::CollectionInfo& info, bson::Builder* out) {
+  const bool stored = !info.is_view() || info.is_oplog;
   out->Append("options", info.options).BeginDocument("info");
-  out->Append("readOnly", info.is_view());
-  if (!info.is_view()) {
+  out->Append("readOnly", !stored);
+  if (stored) {
     out->Append("uuid",
                 bson::Value::Binary({reinterpret_cast<const char*>(info.uuid.data()), 16}, 4));
   }

@@ -91,7 +91,8 @@ Result<Documents> CollStats(const Operation& operation, const plan::Namespace& n
   if (of_storage && collection == nullptr && !of_views) {
     return Status(kNamespaceNotFound, "Collection [" + full + "] not found.");
   }
-  if (of_storage && collection != nullptr && collection->is_view()) {
+  const bool oplog = collection != nullptr && collection->is_oplog;
+  if (of_storage && collection != nullptr && collection->is_view() && !oplog) {
     return Status(kCommandNotSupportedOnView, "Namespace " + full + " is a view, not a collection");
   }
   bson::Builder b;
@@ -113,9 +114,10 @@ Result<Documents> CollStats(const Operation& operation, const plan::Namespace& n
   if (!count.missing()) {
     AppendInteger(&b, "count",
                   of_views ? static_cast<int64_t>(ViewDefinitions(operation, ns.database).size())
+                  : oplog  ? LogTotalsOf(operation.engine).entries
                            : collection->state->documents.load());
   }
-  if (!scans.missing()) {
+  if (!scans.missing() && !oplog) {
     AppendScans(collection.get(), &b);
   }
   Documents out;
@@ -225,7 +227,7 @@ constexpr SourceRow kSources[] = {
 std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database) {
   Documents out;
   for (const auto& collection : operation.engine.catalog().snapshot()->InDatabase(database)) {
-    if (!collection->is_view()) {
+    if (!collection->is_view() || collection->is_oplog) {
       continue;
     }
     bson::Builder b;

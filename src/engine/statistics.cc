@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/statistics.h"
 
+#include <algorithm>
+
+#include "engine/oplog.h"
+
 namespace quire::engine {
 
 void AppendInteger(bson::Builder* out, std::string_view name, int64_t n) {
@@ -19,6 +23,25 @@ int64_t StoredBytes(Engine& engine, store::TableId table) {
   return static_cast<int64_t>(engine.store().ApproximateSize(store::TableRange(table)));
 }
 
+LogTotals LogTotalsOf(Engine& engine) {
+  constexpr int64_t kCounted = 100000;
+  LogTotals totals;
+  OpContext op;
+  OplogRows rows(engine, engine.log().Oldest(), false);
+  exec::Row row;
+  for (Result<bool> more = rows.Next(op, &row); more.ok() && *more; more = rows.Next(op, &row)) {
+    ++totals.entries;
+    totals.bytes += static_cast<int64_t>(row.document.size());
+    if (totals.entries == kCounted) {
+      const auto stored = static_cast<int64_t>(engine.log().ApproximateSize());
+      totals.entries = std::max(totals.entries, stored / (totals.bytes / kCounted));
+      totals.bytes = std::max(totals.bytes, stored);
+      break;
+    }
+  }
+  return totals;
+}
+
 void AppendStorageStats(Engine& engine, const store::CollectionInfo* collection, int64_t scale,
                         bson::Builder* out) {
   if (collection == nullptr) {
@@ -31,13 +54,21 @@ void AppendStorageStats(Engine& engine, const store::CollectionInfo* collection,
     return;
   }
   if (collection->is_oplog) {
-    auto size = static_cast<int64_t>(engine.log().ApproximateSize());
-    AppendInteger(out, "size", size / scale);
-    AppendInteger(out, "storageSize", size / scale);
-    out->Append("capped", true).Append("max", int64_t{-1});
+    const LogTotals totals = LogTotalsOf(engine);
+    const auto stored = static_cast<int64_t>(engine.log().ApproximateSize());
+    AppendInteger(out, "size", totals.bytes / scale);
+    AppendInteger(out, "count", totals.entries);
+    if (totals.entries > 0) {
+      AppendInteger(out, "avgObjSize", totals.bytes / totals.entries);
+    }
+    out->Append("numOrphanDocs", 0);
+    AppendInteger(out, "storageSize", stored / scale);
+    out->Append("freeStorageSize", 0).Append("capped", true).Append("max", 0);
     AppendInteger(out, "maxSize", static_cast<int64_t>(engine.options().log_bytes) / scale);
-    out->Append("nindexes", 0).Append("totalIndexSize", 0);
-    out->Append("scaleFactor", static_cast<int32_t>(scale));
+    out->Append("nindexes", 0).BeginDocument("indexDetails").End();
+    out->BeginArray("indexBuilds").End().Append("totalIndexSize", 0);
+    AppendInteger(out, "totalSize", stored / scale);
+    out->BeginDocument("indexSizes").End().Append("scaleFactor", static_cast<int32_t>(scale));
     return;
   }
   int64_t documents = collection->state->documents;

@@ -19,6 +19,14 @@ int64_t CountIndexes(const store::CollectionInfo& collection);
 // Estimated bytes on disk of a table.
 int64_t StoredBytes(Engine& engine, store::TableId table);
 
+// The change log as the capped collection local.oplog.rs.
+struct LogTotals {
+  int64_t entries = 0;
+  int64_t bytes = 0;
+};
+// Counted while it is small, else reckoned from the size of its first entries.
+LogTotals LogTotalsOf(Engine& engine);
+
 // Appends size, count, storageSize... in units of `scale` bytes. `collection` null: all zero.
 void AppendStorageStats(Engine& engine, const store::CollectionInfo* collection, int64_t scale,
                         bson::Builder* out);

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers that were once unlike MongoDB's: each case is one of them.
+#include "base/error_codes.h"
+#include "command/harness_test.h"
+
+namespace quire::command {
+namespace {
+
+class DifferencesTest : public ::testing::Test {
+ protected:
+  DifferencesTest() {
+    node_.Run(R"({"insert": "c", "documents": [{"_id": 0, "a": 0, "b": [0, 1]},
+        {"_id": 1, "a": 1, "b": [1, 2]}, {"_id": 2, "a": 2, "b": [2, 3]},
+        {"_id": 3, "a": 3, "b": [3, 4]}]})");
+  }
+
+  // The code of the only statement's error; 0 when it has none.
+  int WriteCode(const std::string& json) {
+    const bson::Document reply = node_.Run(json);
+    const bson::Value errors = reply["writeErrors"];
+    EXPECT_EQ(reply["ok"].AsDouble(), 1) << json;
+    return errors.is_array() ? errors.AsArray()["0"].AsDocument()["code"].AsInt32() : 0;
+  }
+  // One field of the reply as JSON; "" without it.
+  std::string Field(const std::string& json, std::string_view name) {
+    const bson::Document reply = node_.Run(json);
+    return reply[name].missing() ? "" : bson::ToJson(reply[name]);
+  }
+  int64_t CursorOf(const std::string& json) {
+    const bson::Document reply = node_.Run(json);
+    return reply["cursor"].AsDocument()["id"].AsInt64();
+  }
+  // What the expression gives, or the error's code.
+  std::string Value(const std::string& expression) {
+    const bson::Document reply = node_.Run(
+        R"({"aggregate": 1, "pipeline": [{"$documents": [{"s": "x", "n": null}]}, {"$project": {"r": )" +
+        expression + R"(}}], "cursor": {}})");
+    if (reply["ok"].AsDouble() != 1) {
+      return std::to_string(reply["code"].AsInt32());
+    }
+    const bson::View batch = reply["cursor"].AsDocument()["firstBatch"].AsArray();
+    return bson::ToJson(batch["0"].AsDocument()["r"]);
+  }
+  bson::Document Explain(const std::string& command, const std::string& verbosity) {
+    return node_.Run(R"({"explain": )" + command + R"(, "verbosity": ")" + verbosity + "\"}");
+  }
+  bool Exists(const std::string& name) {
+    return node_.Batch(R"({"listCollections": 1, "filter": {"name": ")" + name + "\"}}") != "[]";
+  }
+
+  Node node_;
+};
+
+TEST_F(DifferencesTest, AnIdKeepsItsType) {
+  EXPECT_EQ(WriteCode(R"({"update": "c", "updates": [{"q": {"_id": 1},
+      "u": {"$set": {"_id": {"$numberDouble": "1"}}}}]})"),
+            kImmutableField);
+  EXPECT_EQ(WriteCode(R"({"update": "c", "updates": [{"q": {"_id": 1},
+      "u": {"$set": {"_id": 1}}}]})"),
+            0);
+}
+
+TEST_F(DifferencesTest, ALimitThatIsReachedEndsTheCursor) {
+  EXPECT_EQ(CursorOf(R"({"find": "c", "limit": 3, "batchSize": 3})"), 0);
+  EXPECT_NE(CursorOf(R"({"find": "c", "limit": 3, "batchSize": 2})"), 0);
+  EXPECT_NE(CursorOf(R"({"find": "c", "batchSize": 4})"), 0) << "the end of a scan is not known";
+  EXPECT_EQ(CursorOf(R"({"find": "c", "sort": {"a": 1}, "batchSize": 4})"), 0);
+  EXPECT_EQ(CursorOf(R"({"find": "c", "filter": {"_id": 1}, "batchSize": 1})"), 0);
+}
+
+TEST_F(DifferencesTest, GraphLookupFollowsNoMissingValue) {
+  node_.Run(
+      R"({"insert": "g", "documents": [{"_id": 1, "x": null}, {"_id": 2}, {"_id": 3, "x": 5}]})");
+  auto found = [&](const std::string& start) {
+    return node_.Batch(R"({"aggregate": "c", "pipeline": [{"$limit": 2}, {"$graphLookup":
+        {"from": "g", "startWith": )" +
+                       start + R"(, "connectFromField": "y",
+        "connectToField": "x", "as": "r"}}, {"$project": {"_id": 0, "r": "$r._id"}}],
+        "cursor": {}})");
+  };
+  EXPECT_EQ(found("\"$nope\""), R"([{"r":[]},{"r":[]}])");
+  EXPECT_EQ(found("5"), R"([{"r":[3]},{"r":[3]}])");
+  EXPECT_EQ(found("null"), R"([{"r":[1,2]},{"r":[1]}])") << "what was found for null is remembered";
+}
+
+TEST_F(DifferencesTest, Updates) {
+  const struct {
+    const char* update;
+    int code;
+  } kCases[] = {
+      {R"("u": {"$pull": {"b": {"$not": {"$gt": 4}}}})", kBadValue},
+      {R"("u": {"$pull": {"b": {"$gt": 4}}})", 0},
+      {R"("u": {"x": 1}, "arrayFilters": [{"y": 1}])", 0},
+      {R"("u": {"x": 1}, "arrayFilters": [{}])", kFailedToParse},
+      {R"("u": {"$set": {"b": 1}, "$rename": {"b": "b.x"}})", kConflictingUpdateOperators},
+      {R"("u": {"$rename": {"b": "b.x"}})", kBadValue},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(WriteCode(R"({"update": "c", "updates": [{"q": {"_id": 2}, )" +
+                        std::string(c.update) + "}]}"),
+              c.code)
+        << c.update;
+  }
+  EXPECT_EQ(WriteCode(R"({"update": "c", "updates": [{"q": {"$expr": {"$eq": ["$_id", 2]}},
+      "u": {"$set": {"z": 1}}, "upsert": true}]})"),
+            kQueryFeatureNotAllowed)
+      << "whether there is a document or not";
+}
+
+TEST_F(DifferencesTest, Names) {
+  const struct {
+    const char* command;
+    int code;
+  } kCases[] = {
+      {R"({"find": "$x"})", kInvalidNamespace},
+      {R"({"count": "a$b"})", kInvalidNamespace},
+      {R"({"aggregate": "a$b", "pipeline": [], "cursor": {}})", kInvalidNamespace},
+      {R"({"delete": "system.foo", "deletes": [{"q": {}, "limit": 0}]})", kInvalidNamespace},
+      {R"({"update": "system.foo", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}]})",
+       kInvalidNamespace},
+      {R"({"find": "system.foo"})", 0},
+      {R"({"create": "a.system.b"})", kBadValue},
+      {R"({"insert": "a.system.b", "documents": [{}]})", kBadValue},
+      {R"({"find": {"$symbol": "c"}})", 0},
+      {R"({"reIndex": "c"})", kIllegalOperation},
+      {R"({"find": "c", "nosuch": 1})", 40415},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(node_.Code(c.command), c.code) << c.command;
+  }
+  EXPECT_EQ(Field(R"({"find": "c", "nosuch": 1})", "codeName"), "\"IDLUnknownField\"");
+  EXPECT_EQ(Field(R"({"insert": "c"})", "codeName"), "\"IDLFailedToParse\"");
+}
+
+TEST_F(DifferencesTest, AViewInNaturalOrder) {
+  node_.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");
+  EXPECT_EQ(node_.Batch(R"({"find": "v", "sort": {"$natural": -1}, "limit": 2,
+                            "projection": {"_id": 1}})"),
+            R"([{"_id":3},{"_id":2}])");
+}
+
+TEST_F(DifferencesTest, AScoreNeedsATextSearch) {
+  const std::string score = R"({"s": {"$meta": "textScore"}})";
+  EXPECT_EQ(node_.Code(R"({"find": "c", "projection": )" + score + "}"), 40218);
+  EXPECT_EQ(node_.Code(R"({"find": "c", "sort": )" + score + "}"), 40218);
+  EXPECT_EQ(node_.Code(R"({"aggregate": "c", "pipeline": [{"$project": )" + score +
+                       R"(}], "cursor": {}})"),
+            40218);
+  node_.Run(R"({"createIndexes": "c", "indexes": [{"key": {"t": "text"}, "name": "t"}]})");
+  EXPECT_EQ(node_.Code(R"({"find": "c", "filter": {"$text": {"$search": "x"}}, "projection": )" +
+                       score + "}"),
+            0);
+}
+
+TEST_F(DifferencesTest, IndexesThatCannotBeMadeLeaveNoCollection) {
+  EXPECT_EQ(node_.Code(R"({"createIndexes": "new", "indexes": [{"key": {"a": 1}, "name": "a_1"},
+                                                       {"key": {"a": 1}, "name": "a_1"}]})"),
+            kOperationFailed);
+  EXPECT_EQ(node_.Code(R"({"createIndexes": "new", "indexes": [{"key": {"a": 1}, "name": "a_1"},
+                                                       {"key": {"b": 1}, "name": "a_1"}]})"),
+            kIndexKeySpecsConflict);
+  EXPECT_FALSE(Exists("new"));
+  EXPECT_EQ(node_.Code(R"({"find": "c", "min": {"a": 1}, "max": {"b": 1}, "hint": {"a": 1}})"),
+            51176);
+}
+
+TEST_F(DifferencesTest, WhatChangesManyIsNotRetried) {
+  const std::string session =
+      R"("txnNumber": {"$numberLong": "1"},
+         "lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==", "subType": "04"}}}})";
+  EXPECT_EQ(WriteCode(R"({"update": "c", "updates": [{"q": {}, "u": {"$set": {"z": 1}},
+                          "multi": true}], )" +
+                      session),
+            kInvalidOptions);
+  EXPECT_EQ(WriteCode(R"({"delete": "c", "deletes": [{"q": {}, "limit": 0}], )" + session),
+            kInvalidOptions);
+  EXPECT_EQ(Field(R"({"count": "c"})", "n"), "4");
+}
+
+TEST_F(DifferencesTest, Explain) {
+  node_.Run(R"({"createIndexes": "c", "indexes": [{"key": {"h": "hashed"}, "name": "h"},
+                                                  {"key": {"a": 1, "_id": 1}, "name": "a"}]})");
+  bson::Document plan = Explain(R"({"find": "c", "collation": {"locale": "fr"}})", "queryPlanner");
+  EXPECT_EQ(plan["queryPlanner"].AsDocument()["collation"].AsDocument()["locale"].AsString(), "fr");
+  auto bounds = [&](const std::string& filter) {
+    plan = Explain(R"({"find": "c", "filter": )" + filter + "}", "queryPlanner");
+    const bson::View scan =
+        plan["queryPlanner"].AsDocument()["winningPlan"].AsDocument()["inputStage"].AsDocument();
+    return bson::ToJson(scan["indexBounds"]);
+  };
+  EXPECT_EQ(bounds(R"({"h": 3})"), R"({"h":["[-1529429926180645992, -1529429926180645992]"]})");
+  EXPECT_NE(bounds(R"({"h": null})").find("\",\""), std::string::npos) << "two intervals";
+  plan = Explain(R"({"count": "nosuch", "query": {"a": 1}})", "queryPlanner");
+  const bson::View winner = plan["queryPlanner"].AsDocument()["winningPlan"].AsDocument();
+  EXPECT_EQ(winner["stage"].AsString(), "COUNT");
+  EXPECT_EQ(winner["inputStage"].AsDocument()["stage"].AsString(), "EOF");
+}
+
+TEST_F(DifferencesTest, ExplainOfFindAndModify) {
+  node_.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1, "_id": 1}, "name": "a"}]})");
+  const bson::Document plan =
+      Explain(R"({"findAndModify": "c", "query": {"a": 1}, "sort": {"a": 1}, "fields": {"a": 1},
+                  "update": {"$set": {"z": 1}}})",
+              "executionStats");
+  std::string stages;
+  bson::View stage = plan["queryPlanner"].AsDocument()["winningPlan"].AsDocument();
+  for (;; stage = stage["inputStage"].AsDocument()) {
+    stages += std::string(stage["stage"].AsString()) + " ";
+    if (!stage["inputStage"].is_document()) {
+      break;
+    }
+  }
+  EXPECT_EQ(stages, "PROJECTION_SIMPLE UPDATE LIMIT FETCH IXSCAN ");
+  const bson::View stats = plan["executionStats"].AsDocument();
+  EXPECT_EQ(stats["nReturned"].AsInt32(), 1);
+  EXPECT_EQ(stats["totalKeysExamined"].AsInt32(), 1);
+}
+
+TEST_F(DifferencesTest, AScanStopsWhereNoPartCanGrow) {
+  node_.Run(R"({"createIndexes": "k", "indexes": [{"key": {"a": 1, "b": 1}, "name": "k"}]})");
+  for (int i = 0; i < 16; ++i) {
+    node_.Run(R"({"insert": "k", "documents": [{"a": )" + std::to_string(i % 4) + R"(, "b": )" +
+              std::to_string(i / 4) + "}]}");
+  }
+  const bson::Document plan =
+      Explain(R"({"find": "k", "filter": {"a": {"$gte": 1, "$lte": 2}, "b": {"$lt": 1}}})",
+              "executionStats");
+  EXPECT_EQ(plan["executionStats"].AsDocument()["totalKeysExamined"].AsInt32(), 4);
+}
+
+TEST_F(DifferencesTest, Expressions) {
+  const struct {
+    const char* expression;
+    const char* value;
+  } kCases[] = {
+      {R"({"$zip": {"inputs": [[1, 2], [1]], "useLongestLength": true, "defaults": [9, "$nope"]}})",
+       "[[1,1],[2]]"},
+      {R"({"$zip": {"inputs": [[1, 2], [1]], "useLongestLength": true}})", "[[1,1],[2,null]]"},
+      {R"({"$zip": {"inputs": ["$n", 5]}})", "null"},
+      {R"({"$zip": {"inputs": ["$s", "$n"]}})", "34468"},
+      {R"({"$dateFromString": {"dateString": "2017-185"}})", "241"},
+      {R"({"$dateFromParts": {"isoWeekYear": 0}})", "31095"},
+      {R"({"$dateFromParts": {"year": 0}})", "40523"},
+      {R"({"$type": {"$function": {"body": "function() {}", "args": [], "lang": "js"}}})",
+       "\"null\""},
+      {R"({"$atan2": ["$s", "$n"]})", "51044"},
+      {R"({"$atan2": ["$n", "$s"]})", "null"},
+      {R"({"$round": ["$s", "$n"]})", "51081"},
+      {R"({"$split": [5, "$n"]})", "40085"},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(Value(c.expression), c.value) << c.expression;
+  }
+}
+
+TEST_F(DifferencesTest, Stages) {
+  EXPECT_EQ(node_.Batch(R"({"aggregate": "c", "pipeline": [{"$bucketAuto": {"groupBy": "$a",
+      "buckets": 1, "granularity": "R5"}}, {"$project": {"min": {"$type": "$_id.min"}, "_id": 0}}],
+      "cursor": {}})"),
+            R"([{"min":"int"}])");
+  node_.Run(R"({"insert": "p", "documents": [{"x": [1, 2], "y": [3]}]})");
+  EXPECT_EQ(node_.Code(R"({"aggregate": "p", "pipeline": [{"$sort": {"x": 1, "y": 1}},
+                           {"$sort": {"_id": 1}}], "cursor": {}})"),
+            0)
+      << "the first sort is not done";
+  EXPECT_EQ(node_.Code(R"({"mapReduce": "c", "map": "function() {}", "reduce": "function() {}",
+                           "out": {"inline": 1}, "query": {"$where": "true"}})"),
+            kBadValue);
+}
+
+TEST_F(DifferencesTest, Collections) {
+  node_.Run(R"({"create": "capped", "capped": true, "size": 100})");
+  EXPECT_EQ(Field(R"({"collStats": "capped"})", "maxSize"), "100");
+  EXPECT_EQ(node_.Code(R"({"create": "ai", "autoIndexId": false})"), 50001);
+  const bson::Document made = node_.Run(R"({"create": "ai", "autoIndexId": true})");
+  EXPECT_TRUE(made["note"].is_string());
+  EXPECT_EQ(node_.Code(R"({"create": "ai", "autoIndexId": false})", "local"), 0);
+  node_.Run(R"({"insert": "fs.chunks", "documents": [{"files_id": 1, "n": 0}]})");
+  EXPECT_EQ(node_.Code(R"({"filemd5": 1, "root": "fs"})"), kNoQueryExecutionPlans);
+  EXPECT_EQ(node_.Code(R"({"filemd5": 1, "root": "nosuch"})"), 0);
+}
+
+TEST_F(DifferencesTest, EveryCommandTellsWhatItDoes) {
+  EXPECT_EQ(Field(R"({"ping": 1, "help": true})", "help").substr(0, 16), "\"help for: ping ");
+  EXPECT_NE(Field(R"({"find": 5, "help": true})", "help"), "");
+  EXPECT_EQ(Field(R"({"ping": 1, "help": false})", "help"), "");
+}
+
+TEST_F(DifferencesTest, AGetMoreCountsWhatItDidItself) {
+  node_.Run(R"({"profile": 2})");
+  const int64_t id = CursorOf(R"({"find": "c", "filter": {"a": {"$gte": 0}}, "batchSize": 1})");
+  node_.Run(R"({"getMore": {"$numberLong": ")" + std::to_string(id) +
+            R"("}, "collection": "c", "batchSize": 1})");
+  EXPECT_EQ(node_.Batch(R"({"find": "system.profile", "filter": {"op": "getmore"},
+                            "projection": {"_id": 0, "docsExamined": 1}})"),
+            R"([{"docsExamined":1}])");
+}
+
+TEST_F(DifferencesTest, ApplyOpsMakesWhatItUpdates) {
+  EXPECT_EQ(node_.Code(R"({"applyOps": [{"op": "u", "ns": "test.c", "o2": {"_id": 77},
+      "o": {"$v": 2, "diff": {"i": {"x": 1}}}}]})"),
+            0);
+  EXPECT_EQ(node_.Batch(R"({"find": "c", "filter": {"_id": 77}})"), R"([{"_id":77,"x":1}])");
+  const std::string uuid =
+      R"({"$binary": {"base64": "MTIzNDU2Nzg5MGFiY2RlZg==", "subType": "04"}})";
+  const std::string create = R"({"applyOps": [{"op": "c", "ns": "test.$cmd", "ui": )" + uuid +
+                             R"(, "o": {"create": "made"}}]})";
+  EXPECT_EQ(node_.Code(create), 0);
+  const bson::Document listed = node_.Run(R"({"listCollections": 1, "filter": {"name": "made"}})");
+  const bson::View info =
+      listed["cursor"].AsDocument()["firstBatch"].AsArray()["0"].AsDocument()["info"].AsDocument();
+  EXPECT_EQ(info["uuid"].AsBinary(), "1234567890abcdef");
+  EXPECT_EQ(node_.Code(create), kNamespaceExists);
+}
+
+TEST_F(DifferencesTest, RestoredUsersAreMerged) {
+  EXPECT_EQ(node_.Code(R"({"createUser": "old", "pwd": "p", "roles": []})"), 0);
+  EXPECT_EQ(node_.Batch(R"({"find": "c", "limit": 0, "filter": {"_id": -1}})"), "[]");
+  node_.Run(R"({"insert": "tempusers", "documents": [{"_id": "test.new", "user": "new",
+      "db": "test", "credentials": {}, "roles": [{"role": "read", "db": "test"}]}]})",
+            "admin");
+  EXPECT_EQ(node_.Code(R"({"_mergeAuthzCollections": 1, "db": "", "drop": true})", "admin"),
+            kBadValue);
+  EXPECT_EQ(node_.Code(R"({"_mergeAuthzCollections": 1, "tempUsersCollection": "admin.tempusers",
+      "db": "", "drop": false})",
+                       "admin"),
+            0);
+  auto users = [&] {
+    const bson::Document shown = node_.Run(R"({"usersInfo": 1})");
+    std::string names;
+    for (const bson::Element& e : shown["users"].AsArray()) {
+      names += std::string(e.value().AsDocument()["user"].AsString()) + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(users(), "new old ");
+  EXPECT_EQ(node_.Code(R"({"_mergeAuthzCollections": 1, "tempUsersCollection": "admin.tempusers",
+      "db": "", "drop": true})",
+                       "admin"),
+            0);
+  EXPECT_EQ(users(), "new ");
+  const bson::Document version =
+      node_.Run(R"({"find": "system.version", "filter": {"_id": "authSchema"}})", "admin");
+  EXPECT_EQ(bson::ToJson(version["cursor"].AsDocument()["firstBatch"]),
+            R"([{"_id":"authSchema","currentVersion":5}])");
+}
+
+TEST_F(DifferencesTest, TheOplogIsACappedCollection) {
+  const bson::Document stats = node_.Run(R"({"collStats": "oplog.rs"})", "local");
+  EXPECT_GT(stats["count"].AsInt32(), 3);
+  EXPECT_GT(stats["size"].AsInt32(), 0);
+  EXPECT_TRUE(stats["capped"].AsBool());
+  EXPECT_EQ(node_.Code(R"({"aggregate": "oplog.rs", "pipeline": [{"$collStats": {"count": {},
+      "storageStats": {}}}], "cursor": {}})",
+                       "local"),
+            0);
+}
+
+}  // namespace
+}  // namespace quire::command
