@@ -127,7 +127,7 @@ Status StateAggregate(Invocation& i, const request::AggregateRequest& request, a
 Status RunAggregate(Invocation& i, const request::AggregateRequest& request) {
   RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
   if (!request.collection.empty()) {
-    ASSIGN_OR_RETURN(i.call.summary.ns, request::Namespace(i.database(), request.collection));
+    ASSIGN_OR_RETURN(i.call.summary.ns, request::ReadNamespace(i.database(), request.collection));
   }
   if (i.call.generic.api.strict) {
     RETURN_IF_ERROR(CheckStrict(request.pipeline.view, request.explain));

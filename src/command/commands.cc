@@ -22,14 +22,14 @@ namespace {
 std::vector<const Row*> AllRows() {
   std::vector<const Row*> all;
   for (std::span<const Row> family :
-       {ReadRows(),           WriteRows(),       CreateRows(),      CollectionRows(),
-        IndexRows(),          TransactionRows(), StatisticsRows(),  ExplainRows(),
-        PlanCacheRows(),      AggregateRows(),   HandshakeRows(),   ServerInfoRows(),
-        ServerStatusRows(),   ParameterRows(),   ReplicaSetRows(),  OperationRows(),
-        ControlRows(),        ProfileRows(),     TopRows(),         AuthenticationRows(),
-        DefaultConcernRows(), UserRows(),        RoleRows(),        ClusterRows(),
-        DataHashRows(),       StableApiRows(),   ValidateRows(),    MapReduceRows(),
-        QuerySettingsRows(),  ApplyOpsRows(),    AutoCompactRows(), FailPointRows(),
+       {ReadRows(),           WriteRows(),        CreateRows(),      CollectionRows(),
+        IndexRows(),          TransactionRows(),  StatisticsRows(),  ExplainRows(),
+        PlanCacheRows(),      AggregateRows(),    HandshakeRows(),   ServerInfoRows(),
+        ServerStatusRows(),   ParameterRows(),    ReplicaSetRows(),  OperationRows(),
+        ControlRows(),        ProfileRows(),      TopRows(),         AuthenticationRows(),
+        DefaultConcernRows(), UserRows(),         RoleRows(),        ClusterRows(),
+        DataHashRows(),       StableApiRows(),    ValidateRows(),    MapReduceRows(),
+        QuerySettingsRows(),  ApplyOpsRows(),     AutoCompactRows(), FailPointRows(),
         CertificateRows(),    MergeAccountsRows()}) {
     for (const Row& row : family) {
       all.push_back(&row);

@@ -34,7 +34,7 @@ void Summarise(engine::Cursor& cursor, request::Call* call, int64_t returned) {
 
 Status RunFind(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::FindRequest::Parse(i.body()));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
+  ASSIGN_OR_RETURN(std::string ns, request::ReadNamespace(i.database(), request.collection));
   i.call.summary.ns = ns;
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), false));
   ASSIGN_OR_RETURN(auto cursor, engine::Find(i.operation, ns, request));
@@ -313,7 +313,7 @@ Status RunKillCursors(Invocation& i, const KillCursorsRequest& request) {
 
 Status RunCount(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::CountRequest::Parse(i.body()));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
+  ASSIGN_OR_RETURN(std::string ns, request::ReadNamespace(i.database(), request.collection));
   i.call.summary.ns = ns;
   if (i.call.generic.read_concern_level == "snapshot") {
     return {kInvalidOptions, "count does not support read concern level snapshot"};
@@ -325,7 +325,7 @@ Status RunCount(Invocation& i) {
 
 Status RunDistinct(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::DistinctRequest::Parse(i.body()));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
+  ASSIGN_OR_RETURN(std::string ns, request::ReadNamespace(i.database(), request.collection));
   i.call.summary.ns = ns;
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), false));
   RETURN_IF_ERROR(engine::Distinct(i.operation, ns, request, &i.call.summary, &i.reply()));

@@ -277,10 +277,17 @@ Result<std::string> Namespace(std::string_view database, std::string_view collec
   if (ns.size() > kMaxLength) {
     return Status(kNamespaceTooLong, "Fully qualified namespace is too long. Namespace: " + ns);
   }
-  const bool own = collection.starts_with("$cmd.") || collection == "oplog.$main";
   if (collection.empty() || collection.front() == '.' ||
-      collection.find('\0') != std::string_view::npos ||
-      (!own && collection.find('$') != std::string_view::npos)) {
+      collection.find('\0') != std::string_view::npos) {
+    return Status(kInvalidNamespace, "Invalid namespace specified '" + ns + "'");
+  }
+  return ns;
+}
+
+Result<std::string> ReadNamespace(std::string_view database, std::string_view collection) {
+  ASSIGN_OR_RETURN(std::string ns, Namespace(database, collection));
+  const bool own = collection.starts_with("$cmd.") || collection == "oplog.$main";
+  if (!own && collection.find('$') != std::string_view::npos) {
     return Status(kInvalidNamespace, "Invalid namespace specified '" + ns + "'");
   }
   return ns;

@@ -22,6 +22,8 @@ Result<std::string_view> CollectionName(std::string_view command, bson::View bod
 // "<database>.<collection>", checked: InvalidNamespace for names MongoDB refuses.
 inline constexpr int kNamespaceTooLong = 4862100;
 Result<std::string> Namespace(std::string_view database, std::string_view collection);
+// The same of a collection that is read: no name with $ can be.
+Result<std::string> ReadNamespace(std::string_view database, std::string_view collection);
 Status CheckDatabaseName(std::string_view database);
 
 // An array of documents: from the body, or from the document sequence of that name.
