@@ -22,6 +22,6 @@ HashKeys DrawKeys() {
 }  // namespace
 
 // Before the other objects of the program, which may hash already.
-__attribute__((init_priority(101))) const HashKeys hash_keys = DrawKeys();
+__attribute__((init_priority(101))) const HashKeys kHashKeys = DrawKeys();
 
 }  // namespace quire

@@ -15,11 +15,11 @@ struct HashKeys {
   uint64_t first;
   uint64_t second;
 };
-extern const HashKeys hash_keys;
+extern const HashKeys kHashKeys;
 
 // Folds `word` into the hash `h`: the two halves of the 128-bit product of both under the keys.
 inline uint64_t MixHash(uint64_t h, uint64_t word) {
-  auto product = static_cast<unsigned __int128>(h ^ hash_keys.first) * (word ^ hash_keys.second);
+  auto product = static_cast<unsigned __int128>(h ^ kHashKeys.first) * (word ^ kHashKeys.second);
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 

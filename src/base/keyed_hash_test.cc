@@ -11,9 +11,9 @@ namespace quire {
 namespace {
 
 TEST(KeyedHashTest, KeysAreDrawn) {
-  EXPECT_NE(hash_keys.first, 0U);
-  EXPECT_NE(hash_keys.second, 0U);
-  EXPECT_NE(hash_keys.first, hash_keys.second);
+  EXPECT_NE(kHashKeys.first, 0U);
+  EXPECT_NE(kHashKeys.second, 0U);
+  EXPECT_NE(kHashKeys.first, kHashKeys.second);
 }
 
 TEST(KeyedHashTest, EqualBytesHashAlike) {
