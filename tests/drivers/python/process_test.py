@@ -129,7 +129,7 @@ class Process(unittest.TestCase):
         with tempfile.TemporaryDirectory() as path:
             os.symlink(QUIRE, path + "/mongod")
             version = subprocess.run([path + "/mongod", "--version"], capture_output=True, text=True)
-            self.assertRegex(version.stdout, r"^db version v7\.0\.\d+\n")
+            self.assertRegex(version.stdout, r"^db version v8\.0\.\d+\n")
             with Server(path + "/data", program=path + "/mongod",
                         extra=["--storageEngine", "wiredTiger", "--noauth", "--bind_ip", "127.0.0.1",
                                "--replSet", "rs9"]) as server:
