@@ -113,9 +113,10 @@ Status RunMergeAccounts(Invocation& i, const MergeRequest& asked) {
   return merged;
 }
 
-// Whoever may make, change and (to drop) remove the accounts, and read where they come from.
+// Whoever may make, change and (to drop) remove accounts anywhere, since what they are granted is
+// in the documents, and read where they come from.
 Status StateMergeAccounts(Invocation&, const MergeRequest& asked, auth::Needs* needs) {
-  const auth::Resource where = auth::Database(asked.database);
+  const auth::Resource where = auth::Database("");
   for (Action action :
        {Action::createUser, Action::createRole, Action::grantRole, Action::revokeRole}) {
     needs->Add(action, where);

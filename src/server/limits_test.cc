@@ -279,6 +279,8 @@ TEST_F(LimitsTest, TheSlowestGiveWay) {
     Caller two(port());
     one.Send(std::string_view(message).substr(0, message.size() - 1));
     two.Send(std::string_view(message).substr(0, message.size() - 1));
+    // What a thread is still receiving is not held yet.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
     one.Send(std::string_view("\0", 1));
     two.Send(std::string_view("\0", 1));
     EXPECT_GT(one.Receive(), 0U);
