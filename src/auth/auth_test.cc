@@ -9,6 +9,11 @@
 namespace quire::auth {
 namespace {
 
+const RoleTable& Roles() {
+  static const RoleTable table(QUIRE_SOURCE_DIR "/tests/privileges/roles.txt");
+  return table;
+}
+
 // "cluster", "db.collection", "db." or "." as RoleTable has them.
 Resource ResourceOf(std::string_view text) {
   if (text == "cluster") {
@@ -53,7 +58,7 @@ TEST(Roles, AllowWhatMongoDBsDo) {
                                 "local.oplog.rs",
                                 "local.system.replset",
                                 "local.system.js"};
-  const RoleTable& table = RoleTable::Get();
+  const RoleTable& table = Roles();
   for (const auto& [name, row] : table.roles()) {
     for (const char* database : {"shop", "admin", "config", "local"}) {
       Privileges privileges;
@@ -82,7 +87,7 @@ TEST(Roles, AllowWhatMongoDBsDo) {
 TEST(Roles, AreThoseOfTheManual) {
   std::vector<std::string> of_admin;
   std::vector<std::string> of_shop;
-  for (const auto& [name, row] : RoleTable::Get().roles()) {
+  for (const auto& [name, row] : Roles().roles()) {
     of_admin.push_back(name);
     if (row.everywhere) {
       of_shop.push_back(name);

@@ -30,9 +30,32 @@ class RoleTable {
     std::vector<Line> lines;
   };
 
-  static const RoleTable& Get() {
-    static const RoleTable table(QUIRE_SOURCE_DIR "/tests/privileges/roles.txt");
-    return table;
+  // Reads tests/privileges/roles.txt.
+  explicit RoleTable(const char* path) {
+    std::ifstream file(path);
+    EXPECT_TRUE(file.is_open()) << path;
+    Role* role = nullptr;
+    std::string text;
+    while (std::getline(file, text)) {
+      std::istringstream words(text);
+      std::string first;
+      if (!(words >> first) || first[0] == '#') {
+        continue;
+      }
+      std::vector<std::string> rest;
+      for (std::string word; words >> word;) {
+        rest.push_back(word);
+      }
+      if (text[0] != ' ') {
+        role = &roles_[first];
+        role->everywhere = rest.at(0) == "any";
+        role->inherits.assign(rest.begin() + 1, rest.end());
+      } else if (first == "+") {
+        role->lines.back().actions.insert(rest.begin(), rest.end());
+      } else {
+        role->lines.push_back({first, {rest.begin(), rest.end()}});
+      }
+    }
   }
 
   const std::map<std::string, Role>& roles() const { return roles_; }
@@ -75,32 +98,6 @@ class RoleTable {
   }
 
  private:
-  explicit RoleTable(const char* path) {
-    std::ifstream file(path);
-    EXPECT_TRUE(file.is_open()) << path;
-    Role* role = nullptr;
-    std::string text;
-    while (std::getline(file, text)) {
-      std::istringstream words(text);
-      std::string first;
-      if (!(words >> first) || first[0] == '#') {
-        continue;
-      }
-      std::vector<std::string> rest;
-      for (std::string word; words >> word;) {
-        rest.push_back(word);
-      }
-      if (text[0] != ' ') {
-        role = &roles_[first];
-        role->everywhere = rest.at(0) == "any";
-        role->inherits.assign(rest.begin() + 1, rest.end());
-      } else if (first == "+") {
-        role->lines.back().actions.insert(rest.begin(), rest.end());
-      } else {
-        role->lines.push_back({first, {rest.begin(), rest.end()}});
-      }
-    }
-  }
 
   static bool Covers(std::string_view resource, std::string_view database, std::string_view asked) {
     if (resource == "everything" || resource == "cluster") {

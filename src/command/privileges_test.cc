@@ -17,6 +17,11 @@
 namespace quire::command {
 namespace {
 
+const auth::RoleTable& Roles() {
+  static const auth::RoleTable table(QUIRE_SOURCE_DIR "/tests/privileges/roles.txt");
+  return table;
+}
+
 using auth::RoleTable;
 
 struct Case {
@@ -222,7 +227,7 @@ class Need {
       EXPECT_EQ(Next(), "in");
       std::string database = Next();
       return !user_.role.empty() &&
-             RoleTable::Get().GivesAnything(user_.role, user_.database,
+             Roles().GivesAnything(user_.role, user_.database,
                                             database == "$db" ? database_ : database);
     }
     if (word == "within") {
@@ -243,7 +248,7 @@ class Need {
     std::istringstream list(actions);
     for (std::string action; std::getline(list, action, ',');) {
       EXPECT_TRUE(auth::FindAction(action).has_value()) << action;
-      if (!RoleTable::Get().Gives(user_.role, user_.database, action, resource)) {
+      if (!Roles().Gives(user_.role, user_.database, action, resource)) {
         return false;
       }
     }
@@ -263,7 +268,7 @@ class PrivilegeMatrix : public testing::Test {
     node_.commands().fail_points().Enable(true);
     users_.push_back({"stranger", "", "", false});
     users_.push_back({"nothing", "", "", true});
-    for (const auto& [role, row] : RoleTable::Get().roles()) {
+    for (const auto& [role, row] : Roles().roles()) {
       users_.push_back({role + "@admin", role, "admin", true});
       if (row.everywhere) {
         users_.push_back({role + "@shop", role, "shop", true});
