@@ -21,14 +21,15 @@ void AppendOpTime(bson::Builder& reply, std::string_view name, bson::Timestamp t
   reply.BeginDocument(name).Append("ts", time).Append("t", int64_t{1}).End();
 }
 
-// Whether replSetInitiate may still be called: {ts: Timestamp(0, 0)}, as MongoDB has it before.
+// Whether replSetInitiate may still be called: its term is -1 before. (A timestamp of zero would be
+// filled in when it is stored.)
 constexpr std::string_view kProgress = "local.replset.minvalid";
 constexpr std::string_view kProgressId = "minvalid";
 
 Status SaveProgress(engine::Engine& engine, bool initiated) {
   bson::Builder out;
   out.Append("_id", kProgressId)
-      .Append("ts", bson::Timestamp{0, initiated ? 1u : 0u})
+      .Append("ts", bson::Timestamp{0, 1})
       .Append("t", initiated ? int64_t{1} : int64_t{-1});
   const bson::Document progress = out.Finish();
   return SaveOwn(engine, kProgress, progress);
@@ -81,7 +82,7 @@ bson::Document DefaultConfiguration(const Invocation& i) {
 Result<std::optional<bson::Document>> StoredConfiguration(Invocation& i) {
   ASSIGN_OR_RETURN(std::optional<bson::Document> progress,
                    LoadOwn(i.engine, kProgress, bson::Value(kProgressId)));
-  if (progress && (*progress)["ts"].AsTimestamp() == bson::Timestamp{0, 0}) {
+  if (progress && (*progress)["t"].AsInt64() < 0) {
     return std::optional<bson::Document>();
   }
   return LoadOwn(i.engine, kConfigurations, bson::Value(i.commands.info().set_name));

@@ -256,9 +256,15 @@ uint64_t RocksDatabase::LogNumber() const {
 }
 
 Status RocksDatabase::Sync() {
-  // A synced empty write, not FlushWAL: that one aborts the process after a failed log write.
+  if (ephemeral_) {
+    return Status::Ok();
+  }
+  // A synced empty write, not FlushWAL: that one aborts the process after a failed log write. It
+  // takes no space worth asking for, so what is in the log can be synced on a full disk, too.
   rocksdb::WriteBatch nothing;
-  return ephemeral_ ? Status::Ok() : Write(&nothing, Durability::kDisk, Purpose::kFree);
+  rocksdb::WriteOptions how;
+  how.sync = true;
+  return FromRocks(Guarded([&] { return db_->Write(how, &nothing); }));
 }
 
 std::string RocksDatabase::NewLoadFile() {

@@ -47,7 +47,7 @@ test('crud and helpers', async () => {
   assert.deepEqual(result.indexes, ['_id_', 'a_1']);
   assert.deepEqual(result.names, ['c']);
   assert.ok(result.dbs.includes('node_mongosh'));
-  assert.match(result.version, /^7\.0\./);
+  assert.match(result.version, /^8\.0\./);
   assert.equal(result.explain, 'IXSCAN');
   assert.equal(result.rs, 'PRIMARY');
   assert.equal(result.collStats, 2);
