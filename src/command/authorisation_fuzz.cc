@@ -575,9 +575,8 @@ class Target {
     request::Request request;
     request.body = body.view();
     request.database = database;
-    bson::Document sequences = body;
     if (choices.OneIn(6)) {
-      Lift(sequences.view(), &request);
+      Lift(body.view(), &request);
     }
     std::map<std::string, std::string> tables;
     AddTables(&tables);
