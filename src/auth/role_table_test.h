@@ -98,7 +98,6 @@ class RoleTable {
   }
 
  private:
-
   static bool Covers(std::string_view resource, std::string_view database, std::string_view asked) {
     if (resource == "everything" || resource == "cluster") {
       return resource == "everything" || asked == "cluster";

@@ -72,6 +72,17 @@ std::string InTransaction(std::string_view command, int number, bool start) {
          R"("}, "autocommit": false)" + (start ? R"(, "startTransaction": true})" : "}");
 }
 
+TEST(Pipelines, ManyFiltersInARowAreOne) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": 5}, {"_id": 2, "a": 1}]})");
+  std::string stages = R"({"$match": {"a": {"$gt": 2}}})";
+  for (int i = 0; i < 900; ++i) {
+    stages += R"(, {"$match": {"a": {"$ne": )" + std::to_string(100 + i) + "}}}";
+  }
+  EXPECT_EQ(node.Batch(R"({"aggregate": "c", "cursor": {}, "pipeline": [)" + stages + "]}"),
+            R"([{"_id":1,"a":5}])");
+}
+
 TEST(Transactions, CommitShowsAllAbortShowsNothing) {
   Node node;
   node.Run(R"({"create": "c"})");

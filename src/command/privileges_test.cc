@@ -226,9 +226,8 @@ class Need {
     if (word == "anything") {
       EXPECT_EQ(Next(), "in");
       std::string database = Next();
-      return !user_.role.empty() &&
-             Roles().GivesAnything(user_.role, user_.database,
-                                            database == "$db" ? database_ : database);
+      return !user_.role.empty() && Roles().GivesAnything(user_.role, user_.database,
+                                                          database == "$db" ? database_ : database);
     }
     if (word == "within") {
       return Next() == database_ && ns_.find(".system.") == std::string::npos;

@@ -3,6 +3,7 @@
 // Rewrites that bring filters nearer to the documents.
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "plan/rewrite_internal.h"
 #include "plan/stages/group_internal.h"
@@ -232,22 +233,37 @@ Status FuseLookups(Stages* stages, const expr::Context*) {
 }
 
 Status MergeMatches(Stages* stages, const expr::Context* context) {
-  for (size_t i = 0; i + 1 < stages->size();) {
-    auto* first = dynamic_cast<MatchStage*>((*stages)[i].get());
-    auto* second = dynamic_cast<MatchStage*>((*stages)[i + 1].get());
-    if (!first || !second || second->filter().Has("$text")) {
-      ++i;
+  auto match_at = [&](size_t i) {
+    return i < stages->size() ? dynamic_cast<const MatchStage*>((*stages)[i].get()) : nullptr;
+  };
+  for (size_t i = 0; i < stages->size(); ++i) {
+    // One list of all that stand together: nested pairs would be too deep for many of them.
+    std::vector<bson::View> filters;
+    size_t end = i;
+    for (const MatchStage* match = match_at(end);
+         match != nullptr && (end == i || !match->filter().Has("$text")); match = match_at(++end)) {
+      if (!match->filter().empty()) {
+        filters.push_back(match->filter());
+      }
+    }
+    if (end < i + 2) {
       continue;
     }
-    if (first->filter().empty() || second->filter().empty()) {
-      stages->erase(stages->begin() + static_cast<long>(first->filter().empty() ? i : i + 1));
-      continue;
+    bson::Document filter;
+    if (filters.size() == 1) {
+      filter = bson::Document(filters[0]);
+    } else if (!filters.empty()) {
+      bson::Builder all;
+      all.BeginArray("$and");
+      for (bson::View each : filters) {
+        all.Push(each);
+      }
+      all.End();
+      filter = all.Finish();
     }
-    bson::Builder both;
-    both.BeginArray("$and").Push(first->filter()).Push(second->filter()).End();
-    bson::Document filter = both.Finish();
     ASSIGN_OR_RETURN((*stages)[i], MakeMatch(filter, context));
-    stages->erase(stages->begin() + static_cast<long>(i) + 1);
+    stages->erase(stages->begin() + static_cast<long>(i) + 1,
+                  stages->begin() + static_cast<long>(end));
   }
   return Status::Ok();
 }
