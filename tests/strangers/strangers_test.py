@@ -133,6 +133,10 @@ class Case(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, what)
             time.sleep(0.1)
 
+    def logged(self, server, text):
+        """The server writes `text` to its log, perhaps after the client has seen why."""
+        self.wait_for(lambda: text in server.output(), "not logged: " + text)
+
 
 class BeforeALogin(Case):
     def test_messages_are_small(self):
@@ -196,7 +200,7 @@ class BeforeALogin(Case):
         for connection in (silent, half, undecided):
             self.assertTrue(closed(connection))
         self.assertEqual(root.admin.command("ping")["ok"], 1)
-        self.assertIn("Ending a connection that does not get on", server.output())
+        self.logged(server, "Ending a connection that does not get on")
 
     def test_nobody_learns_who_exists(self):
         server, _ = self.start_with_users()
@@ -254,7 +258,7 @@ class Connections(Case):
         self.assertTrue(closed(self.connect(server)))
         other = self.connect(server, source="127.0.0.2")
         self.assertEqual(run(other, {"ping": 1, "$db": "admin"})["ok"], 1)
-        self.assertIn("too many open connections from its address", server.output())
+        self.logged(server, "too many open connections from its address")
 
     def test_of_one_user(self):
         server, root = self.start_with_users()
@@ -299,7 +303,7 @@ class Descriptors(Case):
         idle = [self.connect(server) for _ in range(300)]
         for number in range(60):  # more than the write buffers hold: new files are opened
             things.insert_one({"_id": number, "data": os.urandom(MEGABYTE)})
-        self.assertIn("Connection refused because", server.output())
+        self.logged(server, "Connection refused because")
         self.assertLess(server.output().count("Connection refused because"), 100)
         for connection in idle:
             connection.close()
@@ -350,7 +354,7 @@ class Descriptors(Case):
                 return False
 
         self.wait_for(writes, "no write is taken")
-        self.assertIn("Storage has recovered", server.output())
+        self.logged(server, "Storage has recovered")
         self.stop(server, signal.SIGKILL)
         server = self.start(path=self.data)
         present = set(self.client(server).test.things.distinct("_id"))
