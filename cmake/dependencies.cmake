@@ -35,6 +35,7 @@ quire_lib(stemmer stemmer)
 quire_pkg(mozjs mozjs-102)
 quire_lib(s2 s2 absl_raw_logging_internal)  # the latter: inlined only when optimised
 quire_pkg(jemalloc jemalloc)
+quire_pkg(curl libcurl)
 quire_pkg(yaml yaml-cpp)
 quire_pkg(mongoc libmongoc-1.0)
 # bson_t is over-aligned, which templates over it ignore.

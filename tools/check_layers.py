@@ -23,6 +23,7 @@ LAYERS = {
     "js": ["bson"],
     "kv": ["base"],
     "request": ["bson"],
+    "coord": ["base", "bson"],
     "auth": ["bson"],
     "audit": ["expr"],
     "expr": ["bson", "js"],
@@ -59,8 +60,9 @@ LIBRARIES = {
     "openssl/": ["src/server/", "src/auth/"],
     "yaml-cpp/": ["apps/", "src/server/"],
     "CLI/": ["apps/"],
+    "curl/": ["src/coord/etcd/"],
     "mongoc/": ["bench/", "tests/", "src/api/"],
-    "gtest/": ["_test.", "/test_", "kv/conformance.h", "tests/"],
+    "gtest/": ["_test.", "/test_", "kv/conformance.h", "/testing/", "tests/"],
     "gmock/": ["_test.", "/test_", "tests/"],
 }
 
