@@ -62,8 +62,8 @@ LIBRARIES = {
     "CLI/": ["apps/"],
     "curl/": ["src/coord/etcd/"],
     "mongoc/": ["bench/", "tests/", "src/api/"],
-    "gtest/": ["_test.", "/test_", "kv/conformance.h", "/testing/", "tests/"],
-    "gmock/": ["_test.", "/test_", "tests/"],
+    "gtest/": ["_test.", "/test_", "/testing/", "kv/conformance.h", "tests/"],
+    "gmock/": ["_test.", "/test_", "/testing/", "tests/"],
 }
 
 # Where the headers of the driver and of SpiderMonkey are: api, tests, bench and js use them.

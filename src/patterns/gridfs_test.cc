@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/try.h"
-#include "patterns/clocked_ids.h"
-#include "patterns/test_world.h"
+#include "patterns/testing/clocked_ids.h"
+#include "patterns/testing/world.h"
 
 namespace quire::patterns {
 namespace {

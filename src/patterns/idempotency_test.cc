@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/try.h"
-#include "patterns/test_world.h"
+#include "patterns/testing/world.h"
 
 namespace quire::patterns {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quire/patterns/lease.h"
 
-#include "patterns/test_places.h"
+#include "patterns/testing/places.h"
 
 namespace quire::patterns {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "patterns/test_world.h"
+#include "patterns/testing/world.h"
 
 namespace quire::patterns {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "patterns/test_places.h"
+#include "patterns/testing/places.h"
 
 namespace quire::patterns {
 namespace {
