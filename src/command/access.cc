@@ -7,7 +7,7 @@
 #include "command/login.h"
 #include "command/own_documents.h"
 #include "command/redact.h"
-#include "engine/schema.h"
+#include "engine/schema/schema.h"
 #include "plan/pipeline.h"
 #include "request/crud.h"
 

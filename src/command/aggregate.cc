@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/aggregate.h"
+#include "engine/read/aggregate.h"
 
 #include <algorithm>
 #include <array>

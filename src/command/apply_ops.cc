@@ -9,7 +9,7 @@
 #include "bson/repeated.h"
 #include "command/command.h"
 #include "command/own_documents.h"
-#include "engine/write.h"
+#include "engine/write/write.h"
 #include "expr/update/patch.h"
 #include "request/crud.h"
 

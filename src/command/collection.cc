@@ -8,8 +8,8 @@
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "engine/collection_uuid.h"
-#include "engine/listing.h"
-#include "engine/schema.h"
+#include "engine/read/listing.h"
+#include "engine/schema/schema.h"
 #include "expr/projection/projection.h"
 #include "request/crud.h"
 

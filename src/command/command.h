@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "command/access.h"
-#include "command/cluster.h"
-#include "command/default_concern.h"
-#include "command/fail_point.h"
-#include "command/login_guard.h"
-#include "command/mechanisms.h"
-#include "command/profiler.h"
-#include "command/top.h"
-#include "command/write_gate.h"
+#include "command/auth/login_guard.h"
+#include "command/auth/mechanisms.h"
+#include "command/server/cluster.h"
+#include "command/server/default_concern.h"
+#include "command/server/fail_point.h"
+#include "command/server/profiler.h"
+#include "command/server/top.h"
+#include "command/server/write_gate.h"
 #include "engine/engine.h"
 #include "quire/bson.h"
 #include "request/dispatch.h"
@@ -185,7 +185,7 @@ Status AppendDocuments(Invocation& invocation, std::string ns,
 // Takes in what setQuerySettings says about queries like `command`. QueryRejectedBySettings when
 // they are not to be run, unless they are only explained.
 Status ApplyQuerySettings(Invocation& invocation, bson::View command, bool explain);
-// Of a find, distinct or aggregate command; see engine/query_shape.h.
+// Of a find, distinct or aggregate command; see engine/read/query_shape.h.
 std::string QueryShapeHash(bson::View command, std::string_view database);
 // Reads what is stored.
 void LoadQuerySettings(engine::Engine& engine);

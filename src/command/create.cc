@@ -8,8 +8,8 @@
 #include "command/access.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
-#include "engine/schema.h"
-#include "engine/storage_options.h"
+#include "engine/schema/schema.h"
+#include "engine/schema/storage_options.h"
 #include "request/crud.h"
 
 namespace quire::command {

@@ -9,7 +9,7 @@
 #include "bson/md5.h"
 #include "bson/number.h"
 #include "command/diagnostic.h"
-#include "engine/read.h"
+#include "engine/read/read.h"
 #include "request/fields.h"
 
 namespace quire::command {

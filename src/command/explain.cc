@@ -7,9 +7,9 @@
 #include "bson/repeated.h"
 #include "command/access.h"
 #include "command/command.h"
-#include "engine/aggregate.h"
-#include "engine/map_reduce.h"
-#include "engine/read.h"
+#include "engine/read/aggregate.h"
+#include "engine/read/map_reduce.h"
+#include "engine/read/read.h"
 #include "request/crud.h"
 
 namespace quire::command {

@@ -6,7 +6,7 @@
 #include "bson/number.h"
 #include "command/access.h"
 #include "command/command.h"
-#include "engine/schema.h"
+#include "engine/schema/schema.h"
 #include "request/crud.h"
 #include "store/index_build.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/map_reduce.h"
+#include "engine/read/map_reduce.h"
 
 #include "base/try.h"
 #include "command/command.h"

@@ -3,8 +3,8 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "engine/read.h"
-#include "engine/write.h"
+#include "engine/read/read.h"
+#include "engine/write/write.h"
 
 namespace quire::command {
 namespace {

@@ -11,8 +11,8 @@
 #include "command/access.h"
 #include "command/diagnostic.h"
 #include "command/profile_entry.h"
-#include "engine/schema.h"
-#include "engine/write.h"
+#include "engine/schema/schema.h"
+#include "engine/write/write.h"
 #include "expr/match/node.h"
 #include "request/fields.h"
 

@@ -10,7 +10,7 @@
 #include "bson/number.h"
 #include "command/command.h"
 #include "command/own_documents.h"
-#include "engine/query_shape.h"
+#include "engine/read/query_shape.h"
 #include "request/crud.h"
 
 namespace quire::command {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/read.h"
+#include "engine/read/read.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 #include "command/command.h"
 #include "command/login.h"
 #include "command/parsed_row.h"
-#include "engine/aggregate.h"
+#include "engine/read/aggregate.h"
 #include "request/crud.h"
 
 namespace quire::command {

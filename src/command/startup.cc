@@ -10,7 +10,7 @@
 #include "command/cluster.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
-#include "engine/schema.h"
+#include "engine/schema/schema.h"
 
 namespace quire::command {
 namespace {

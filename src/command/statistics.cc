@@ -11,8 +11,8 @@
 #include "command/access.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
-#include "engine/read.h"
-#include "engine/schema.h"
+#include "engine/read/read.h"
+#include "engine/schema/schema.h"
 #include "request/crud.h"
 
 namespace quire::command {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // validate: a collection against its indexes.
-#include "engine/validate.h"
+#include "engine/schema/validate.h"
 
 #include <array>
 

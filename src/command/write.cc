@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/write.h"
+#include "engine/write/write.h"
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "command/write_concern.h"
-#include "engine/bulk_write.h"
-#include "engine/schema.h"
+#include "engine/schema/schema.h"
+#include "engine/write/bulk_write.h"
 #include "request/crud.h"
 
 namespace quire::command {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/oplog.h"
+#include "engine/stream/oplog.h"
 
 namespace quire::engine {
 

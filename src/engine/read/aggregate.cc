@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read/aggregate.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/compare.h"
+#include "engine/read/pipeline_run.h"
+
+namespace quire::engine {
+
+namespace {
+
+void Own(const Operation& operation, Cursor* cursor) {
+  if (operation.session != nullptr) {
+    cursor->lsid = operation.session->lsid;
+  }
+  if (operation.in_transaction) {
+    cursor->txn_number = operation.session->txn_number();
+  }
+}
+
+// $out and $merge do their work before the first batch.
+Status DrainWrites(const Operation& operation, PipelineRun* run) {
+  exec::Row row;
+  while (true) {
+    RETURN_IF_ERROR(operation.op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bool more, run->Next(operation.op, &row));
+    if (!more) {
+      return Status::Ok();
+    }
+  }
+}
+
+plan::Namespace NamespaceOf(const std::string& ns) {
+  size_t dot = ns.find('.');
+  return {ns.substr(0, dot), ns.substr(dot + 1)};
+}
+
+}  // namespace
+
+bson::Document PipelineOf(const std::vector<bson::Document>& stages) {
+  bson::Builder array;
+  for (const bson::Document& stage : stages) {
+    array.Push(stage.view());
+  }
+  return array.Finish();
+}
+
+bool SameCollation(const expr::Collator* a, const expr::Collator* b) {
+  if (a == nullptr || b == nullptr) {
+    return a == b;
+  }
+  return bson::CompareDocuments(a->spec(), b->spec()) == 0;
+}
+
+bool ReadsAsView(const store::CollectionInfo* collection, std::string_view ns) {
+  if (collection != nullptr) {
+    return collection->is_view();
+  }
+  size_t dot = ns.find('.');
+  return dot != std::string_view::npos && ns.substr(dot + 1) == "system.views";
+}
+
+Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns) {
+  constexpr int kMaxDepth = 20;
+  ResolvedView resolved;
+  std::string at(ns);
+  bool first = true;
+  for (int depth = 0; depth <= kMaxDepth; ++depth) {
+    ASSIGN_OR_RETURN(store::CollectionPtr info, operation.Find(at));
+    if (first) {
+      resolved.collator = info != nullptr ? info->collator : nullptr;
+    } else if (info != nullptr && info->is_view() &&
+               !SameCollation(info->collator.get(), resolved.collator.get())) {
+      return Status(kOptionNotSupportedOnView,
+                    "View " + std::string(ns) + " has a collation other than that of " + at);
+    }
+    first = false;
+    if (info == nullptr || !info->is_view() || info->is_oplog) {
+      resolved.lists_views = ReadsAsView(info.get(), at);
+      resolved.collection = std::move(info);
+      return resolved;
+    }
+    resolved.is_view = true;
+    std::vector<bson::Document> stages;
+    if (bson::Value pipeline = info->options["pipeline"]; pipeline.is_array()) {
+      for (const bson::Element& e : pipeline.AsArray()) {
+        stages.emplace_back(e.value().AsDocument());
+      }
+    }
+    for (bson::Document& stage : resolved.stages) {
+      stages.push_back(std::move(stage));
+    }
+    resolved.stages = std::move(stages);
+    at = info->database + "." + info->view_on;
+  }
+  return Status(kViewDepthLimitExceeded,
+                "View depth too deep: maximum is 20, from " + std::string(ns));
+}
+
+Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::string_view database,
+                                          const request::AggregateRequest& request) {
+  plan::Namespace ns{std::string(database), std::string(request.collection)};
+  auto run = std::make_unique<PipelineRun>(operation, ns, request.pipeline.view,
+                                           request.allow_disk_use, request.bypass_validation);
+  RETURN_IF_ERROR(run->Open(operation, request.collation, request.let, request.hint));
+  auto cursor = std::make_shared<Cursor>();
+  cursor->ns = ns.database + "." + (ns.collection.empty() ? "$cmd.aggregate" : ns.collection);
+  Own(operation, cursor.get());
+  if (run->writes()) {
+    RETURN_IF_ERROR(DrainWrites(operation, run.get()));
+    cursor->exhausted = true;
+  }
+  cursor->tailable = run->is_stream();
+  cursor->await_data = run->is_stream();
+  cursor->source = std::move(run);
+  return cursor;
+}
+
+Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::string& ns,
+                                         const ViewRead& read) {
+  bson::Document pipeline = PipelineOf(read.stages);
+  auto run = std::make_unique<PipelineRun>(operation, NamespaceOf(ns), pipeline, true);
+  RETURN_IF_ERROR(run->Open(operation, read.collation, read.let, read.hint));
+  auto cursor = std::make_shared<Cursor>();
+  cursor->ns = ns;
+  Own(operation, cursor.get());
+  cursor->source = std::move(run);
+  return cursor;
+}
+
+Status ExplainView(const Operation& operation, const std::string& ns, const ViewRead& read,
+                   std::string_view verbosity, bson::Builder* reply) {
+  bson::Document pipeline = PipelineOf(read.stages);
+  PipelineRun run(operation, NamespaceOf(ns), pipeline, true);
+  run.Explain(verbosity != "queryPlanner");
+  RETURN_IF_ERROR(run.Open(operation, read.collation, read.let, read.hint));
+  return ExplainRun(operation, run, verbosity, reply);
+}
+
+Status ExplainAggregate(const Operation& operation, std::string_view database,
+                        const request::AggregateRequest& request, std::string_view verbosity,
+                        bson::Builder* reply) {
+  plan::Namespace ns{std::string(database), std::string(request.collection)};
+  PipelineRun run(operation, ns, request.pipeline.view, request.allow_disk_use);
+  run.Explain(verbosity != "queryPlanner");
+  RETURN_IF_ERROR(run.Open(operation, request.collation, request.let, request.hint));
+  return ExplainRun(operation, run, verbosity, reply);
+}
+
+Status ExplainRun(const Operation& operation, PipelineRun& run, std::string_view verbosity,
+                  bson::Builder* reply) {
+  bool execute = verbosity != "queryPlanner" && !run.writes();
+  if (execute) {
+    RETURN_IF_ERROR(DrainWrites(operation, &run));
+  }
+  std::string full = run.ns().database + "." + run.ns().collection;
+  auto planner = [&] {
+    reply->BeginDocument("queryPlanner").Append("namespace", full);
+    run.query()->plan().ExplainPlanner(reply);
+    reply->End();
+    if (execute) {
+      reply->BeginDocument("executionStats");
+      run.query()->plan().ExplainExecution(verbosity, reply);
+      reply->End();
+    }
+  };
+  if (run.stages().empty() && run.query() != nullptr) {
+    planner();
+    return Status::Ok();
+  }
+  reply->BeginArray("stages");
+  if (run.query() != nullptr) {
+    reply->PushDocument().BeginDocument("$cursor");
+    planner();
+    reply->End();
+    if (execute) {
+      plan::ExplainRun(run.query()->plan().Totals(), reply);
+    }
+    reply->End();
+  }
+  plan::ExplainStages(run.stages(), run.operators(), reply);
+  reply->End();
+  return Status::Ok();
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read/pipeline_run.h"
+
+#include <algorithm>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "engine/read/view_graph.h"
+#include "plan/lower.h"
+
+namespace quire::engine {
+
+namespace {
+
+std::string FullName(const plan::Namespace& ns) { return ns.database + "." + ns.collection; }
+
+// The rows of a planned query as an operator.
+class QueryRows : public exec::Operator {
+ public:
+  explicit QueryRows(PlannedQuery* query) : query_(query) {}
+  Result<bool> Next(OpContext& op, exec::Row* row) override { return query_->Next(op, row); }
+
+ private:
+  PlannedQuery* query_;
+};
+
+// A list of documents as an operator.
+class ListRows : public exec::Operator {
+ public:
+  explicit ListRows(std::vector<bson::Document> documents) : documents_(std::move(documents)) {}
+  Result<bool> Next(OpContext&, exec::Row* row) override {
+    if (next_ == documents_.size()) {
+      return false;
+    }
+    *row = exec::Row();
+    row->document = documents_[next_++];
+    return true;
+  }
+
+ private:
+  std::vector<bson::Document> documents_;
+  size_t next_ = 0;
+};
+
+// A nested pipeline with what it owns.
+class NestedRun : public exec::Operator {
+ public:
+  Result<bool> Next(OpContext& op, exec::Row* row) override { return root->Next(op, row); }
+
+  plan::Stages stages;
+  std::unique_ptr<PlannedQuery> query;
+  std::unique_ptr<exec::Operator> root;
+};
+
+bool StartsWithStream(bson::View pipeline) {
+  return !pipeline.empty() && pipeline.front().type() == bson::Type::kDocument &&
+         pipeline.front().value().AsDocument().Has("$changeStream");
+}
+
+// The filter of the $match a pipeline begins with; empty when it begins with something else.
+bson::View LeadingMatch(bson::View pipeline) {
+  if (pipeline.empty()) {
+    return bson::View();
+  }
+  bson::Value match = pipeline.front().value().AsDocument()["$match"];
+  return match.is_document() ? match.AsDocument() : bson::View();
+}
+
+// Whether what an index holds for `path` is what the documents hold: no arrays taken apart, and
+// strings as they are.
+bool KeysAreValues(const store::CollectionInfo& collection, const std::string& path,
+                   const expr::Context& context) {
+  if (path.empty() || context.collator != nullptr) {
+    return false;
+  }
+  for (const auto& index : collection.indexes) {
+    for (const auto& part : index->keys.parts) {
+      bool plain = part.kind == store::IndexKeySpec::Kind::kOrdered && index->collator == nullptr &&
+                   index->state->multikey_steps.load() == 0;
+      if (part.path == path && !plain) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+PipelineRun::PipelineRun(const Operation& operation, plan::Namespace ns, bson::View pipeline,
+                         bool allow_disk_use, bool bypass_validation)
+    : engine_(operation.engine),
+      session_(operation.in_transaction ? operation.session : nullptr),
+      caller_(operation.caller == nullptr ? std::nullopt : std::optional(*operation.caller)),
+      durability_(operation.durability),
+      ns_(std::move(ns)),
+      pipeline_(pipeline),
+      allow_disk_use_(allow_disk_use),
+      bypass_validation_(bypass_validation) {
+  uint64_t off = engine_.rewrites_off;
+  for (size_t i = 0; off != 0; ++i, off >>= 1) {
+    if ((off & 1) != 0) {
+      rewrites_off_.emplace(plan::RewriteNames()[i]);
+    }
+  }
+}
+
+PipelineRun::~PipelineRun() = default;
+
+Operation PipelineRun::MakeOperation(OpContext& op) const {
+  Operation operation{engine_, op};
+  operation.session = session_;
+  operation.caller = caller_ ? &*caller_ : nullptr;
+  operation.in_transaction = session_ != nullptr;
+  operation.durability = durability_;
+  return operation;
+}
+
+Status PipelineRun::Open(const Operation& operation, bson::View collation, bson::View let,
+                         const bson::Value& hint) {
+  hint_ = bson::OwnedValue(hint);
+  ResolvedView resolved;
+  if (!ns_.collection.empty()) {
+    ASSIGN_OR_RETURN(resolved, ResolveView(operation, FullName(ns_)));
+  }
+  bool stream = StartsWithStream(pipeline_);
+  if (stream) {
+    RETURN_IF_ERROR(CheckStream(operation, resolved));
+    resolved = ResolvedView();  // a stream outlives its collection and does not take its collation
+  }
+  collection_ = resolved.collection;
+  if (!collation.empty()) {
+    ASSIGN_OR_RETURN(collator_, expr::Collator::Parse(collation));
+    if (resolved.is_view && !SameCollation(collator_.get(), resolved.collator.get())) {
+      return {kOptionNotSupportedOnView,
+              "Cannot override a view's default collation: " + FullName(ns_)};
+    }
+  } else {
+    collator_ = resolved.collator;
+  }
+  context_.collator = collator_.get();
+  RETURN_IF_ERROR(FillContext(operation, let, &context_));
+  plan::PipelineOptions options;
+  if (!resolved.stages.empty()) {
+    options.view_stages = resolved.stages.size();
+    for (const bson::Element& e : pipeline_.view()) {
+      resolved.stages.emplace_back(e.value().AsDocument());
+    }
+    pipeline_ = PipelineOf(resolved.stages);
+  }
+  options.ns = ns_;
+  options.internal = internal_;
+  ASSIGN_OR_RETURN(stages_, plan::ParsePipeline(pipeline_, options, &context_));
+  RETURN_IF_ERROR(CheckOtherViews(operation));
+  RETURN_IF_ERROR(plan::RewriteStages(&stages_, &context_, rewrites_off_));
+  txn_ = SessionTransaction(operation);
+  if (txn_ == nullptr && !stream) {  // an idle stream holds no snapshot
+    ASSIGN_OR_RETURN(own_txn_, operation.BeginRead());
+    txn_ = own_txn_.get();
+  }
+  std::unique_ptr<exec::Operator> input;
+  bool is_oplog = collection_ != nullptr && collection_->is_oplog;
+  bool without_table = is_oplog || resolved.lists_views;
+  if (is_oplog && !explained_) {
+    auto oplog =
+        std::make_unique<OplogRows>(engine_, OplogStart(LeadingMatch(pipeline_)), backwards_);
+    oplog_ = oplog.get();
+    input = std::move(oplog);
+  } else if (resolved.lists_views && !explained_ && !plan::StartsWithSource(stages_)) {
+    input = std::make_unique<ListRows>(ViewDefinitions(operation, ns_.database));
+  } else if (!plan::StartsWithSource(stages_)) {
+    ASSIGN_OR_RETURN(query_, PlanLeading(operation, collection_, &stages_, context_, hint_.value(),
+                                         without_table));
+    input = std::make_unique<QueryRows>(query_.get());
+  }
+  if (is_oplog) {
+    collection_ = nullptr;
+  }
+  ASSIGN_OR_RETURN(root_, plan::BuildStages(operation.op, stages_, std::move(input), *this,
+                                            keep_operators_ ? &operators_ : nullptr));
+  if (stream && stages_.back()->name() == "$changeStreamSplitLargeEvent") {
+    splitter_ = std::make_unique<EventSplitter>();
+  }
+  return Status::Ok();
+}
+
+Status PipelineRun::CheckStream(const Operation& operation, const ResolvedView& resolved) {
+  if (operation.in_transaction) {
+    return {kOperationNotSupportedInTransaction, "$changeStream cannot be used in a transaction"};
+  }
+  if (resolved.is_view) {
+    return {kCommandNotSupportedOnView,
+            "$changeStream cannot be opened on a view: " + FullName(ns_)};
+  }
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
+    const Operation& operation, const store::CollectionPtr& collection, plan::Stages* stages,
+    const expr::Context& context, const bson::Value& hint, bool without_table) {
+  bool near = std::any_of(stages->begin(), stages->end(),
+                          [](const auto& stage) { return stage->name() == "$geoNear"; });
+  if (near && collection == nullptr) {
+    return Status(kNamespaceNotFound,
+                  "$geoNear requires a geo index to run, but the collection does not exist");
+  }
+  plan::LeadingFind leading = plan::TakeLeadingFind(stages, rewrites_off_);
+  PlannedQuery::Parts parts;
+  parts.collection = collection;
+  parts.filter = leading.filter;
+  parts.sort = leading.sort;
+  parts.projection = leading.projection;
+  parts.projection_optional = leading.only_needs;
+  parts.no_fields = leading.no_fields;
+  if (collection != nullptr && KeysAreValues(*collection, leading.distinct_path, context)) {
+    parts.distinct_path = leading.distinct_path;
+  }
+  parts.skip = leading.skip;
+  parts.limit = leading.limit;
+  parts.hint = hint;
+  parts.context = &context;
+  parts.allow_disk_use = allow_disk_use_;
+  parts.wants_text_score = true;
+  parts.wants_index_key = plan::AsksForMeta(bson::Value::Array(pipeline_), "indexKey");
+  if (without_table) {
+    ScanWithoutTable(operation, ns_.database, &parts);
+  }
+  return PlannedQuery::Make(operation, parts, txn_);
+}
+
+Result<bool> PipelineRun::NextEvent(OpContext& op, exec::Row* row) {
+  if (splitter_ != nullptr && splitter_->Next(row)) {
+    return true;
+  }
+  ASSIGN_OR_RETURN(bool more, root_->Next(op, row));
+  if (!more) {
+    return false;
+  }
+  bson::Value id = row->document["_id"];
+  if (!id.is_document() || id.AsDocument().bytes() != stream_->last_id().bytes()) {
+    return Status(kChangeStreamFatalError,
+                  "Encountered an event whose _id field, which contains the resume token, was "
+                  "modified by the pipeline. Modifying the _id field of an event makes it "
+                  "impossible to resume the stream from that point. Only transformations that "
+                  "retain the unmodified _id field are allowed.");
+  }
+  if (splitter_ != nullptr) {
+    RETURN_IF_ERROR(splitter_->Split(row, stream_->fragments_to_skip()));
+  }
+  stream_->FragmentsSkipped();
+  return true;
+}
+
+Result<bool> PipelineRun::Next(OpContext& op, exec::Row* row) {
+  constexpr uint32_t kMaxDocument = (16 << 20) + (16 << 10);  // room around a stored document
+  ASSIGN_OR_RETURN(bool more, is_stream() ? NextEvent(op, row) : root_->Next(op, row));
+  if (more && row->document.size() > kMaxDocument) {
+    return Status(kBSONObjectTooLarge, "BSONObj size: " + std::to_string(row->document.size()) +
+                                           " is invalid. Size must be between 0 and " +
+                                           std::to_string(kMaxDocument));
+  }
+  return more;
+}
+
+Status PipelineRun::Refresh(OpContext&) { return Status::Ok(); }
+
+void PipelineRun::Await(OpContext& op, std::chrono::steady_clock::time_point deadline) {
+  if (is_stream()) {
+    stream_->Await(op, deadline);
+  } else if (oplog_ != nullptr) {
+    oplog_->Await(op, deadline);
+  }
+}
+
+Bell* PipelineRun::News() {
+  return is_stream() || oplog_ != nullptr ? &engine_.log().grown : nullptr;
+}
+
+bool PipelineRun::HasNews() const {
+  return is_stream() ? stream_->HasNews() : oplog_ != nullptr && oplog_->HasNews();
+}
+
+bool PipelineRun::Ended() const { return is_stream() && stream_->ended(); }
+
+void PipelineRun::Returned(bson::View document) {
+  if (is_stream()) {
+    stream_->Returned(document);
+  }
+}
+
+Status PipelineRun::Check() const {
+  if (collection_ != nullptr && collection_->state->dropped) {
+    return {kQueryPlanKilled,
+            "collection dropped. UUID changed or namespace was dropped: " + collection_->ns()};
+  }
+  return Status::Ok();
+}
+
+std::string PipelineRun::PlanSummary() const {
+  return query_ != nullptr ? query_->plan().Summary() : "";
+}
+
+exec::Counters PipelineRun::Totals() const {
+  return query_ != nullptr ? query_->plan().Totals() : exec::Counters();
+}
+
+void PipelineRun::AppendFields(bson::Builder* cursor) const {
+  if (is_stream()) {
+    stream_->AppendResumeToken(cursor);
+  }
+}
+
+Status PipelineRun::CheckOtherViews(const Operation& operation) const {
+  RETURN_IF_ERROR(CheckViewsRead(operation, stages_));
+  std::vector<plan::Namespace> others;
+  plan::AddNamespaces(stages_, &others);
+  for (const plan::Namespace& other : others) {
+    ASSIGN_OR_RETURN(store::CollectionPtr info, operation.Find(FullName(other)));
+    if (info != nullptr && info->is_view() &&
+        !SameCollation(context_.collator, info->collator.get())) {
+      return {kOptionNotSupportedOnView,
+              "Cannot read the view " + FullName(other) + " with a collation other than its own"};
+    }
+  }
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
+                                                                  const plan::Namespace& ns,
+                                                                  plan::Stages stages,
+                                                                  const expr::Context& context) {
+  Operation operation = MakeOperation(op);
+  ASSIGN_OR_RETURN(ResolvedView resolved, ResolveView(operation, FullName(ns)));
+  if (resolved.collection != nullptr && resolved.collection->is_oplog) {
+    return Status(kIllegalOperation, "The oplog can only be read on its own");
+  }
+  auto nested = std::make_unique<NestedRun>();
+  if (!resolved.stages.empty()) {
+    bson::Document view_pipeline = PipelineOf(resolved.stages);
+    plan::PipelineOptions options;
+    options.ns = ns;
+    options.place = plan::PipelinePlace::kView;
+    ASSIGN_OR_RETURN(nested->stages, plan::ParsePipeline(view_pipeline, options, &context));
+  }
+  for (plan::StagePtr& stage : stages) {
+    nested->stages.push_back(std::move(stage));
+  }
+  std::unique_ptr<exec::Operator> input;
+  if (resolved.lists_views && !plan::StartsWithSource(nested->stages)) {
+    input = std::make_unique<ListRows>(ViewDefinitions(operation, ns.database));
+  } else if (!plan::StartsWithSource(nested->stages)) {
+    ASSIGN_OR_RETURN(nested->query, PlanLeading(operation, resolved.collection, &nested->stages,
+                                                context, bson::Value(), false));
+    input = std::make_unique<QueryRows>(nested->query.get());
+  }
+  ASSIGN_OR_RETURN(nested->root, plan::BuildStages(op, nested->stages, std::move(input), *this));
+  return std::unique_ptr<exec::Operator>(std::move(nested));
+}
+
+bool PipelineRun::HasIndexOn(const plan::Namespace& ns, std::string_view path) {
+  store::CollectionPtr collection = engine_.catalog().Find(FullName(ns));
+  if (collection == nullptr || collection->is_view()) {
+    return false;
+  }
+  for (const auto& index : collection->indexes) {
+    bool same_collation = index->collator == nullptr && context_.collator == nullptr;
+    if (index->keys.parts.front().path == path && !index->hidden && !index->sparse &&
+        index->keys.special == nullptr && index->keys.wildcard == nullptr &&
+        index->partial_filter == nullptr && same_collation) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenSource(OpContext& op,
+                                                                std::string_view stage,
+                                                                const bson::Value& spec) {
+  if (stage == "$changeStream") {
+    ASSIGN_OR_RETURN(StreamSpec parsed,
+                     StreamSpec::Parse(ns_, spec.AsDocument(), engine_.log().Visible()));
+    auto stream = std::make_unique<ChangeStream>(engine_, std::move(parsed));
+    stream_ = stream.get();
+    return std::unique_ptr<exec::Operator>(std::move(stream));
+  }
+  Operation operation = MakeOperation(op);
+  // The indexes and plans of a view are those of what it is on; its statistics are its own.
+  bool of_collection = collection_ != nullptr && stage != "$collStats";
+  plan::Namespace ns =
+      of_collection ? plan::Namespace{collection_->database, collection_->name} : ns_;
+  ASSIGN_OR_RETURN(auto documents, SourceDocuments(operation, ns, stage, spec));
+  return std::unique_ptr<exec::Operator>(std::make_unique<ListRows>(std::move(documents)));
+}
+
+void ScanWithoutTable(const Operation& operation, const std::string& database,
+                      PlannedQuery::Parts* parts) {
+  if (parts->collection != nullptr && parts->collection->is_oplog) {
+    bson::Timestamp start = OplogStart(parts->filter);
+    parts->rows = [&engine = operation.engine, start](bool backward) {
+      return std::make_unique<OplogRows>(engine, start, backward);
+    };
+    return;
+  }
+  auto views = std::make_shared<store::CollectionInfo>();
+  views->database = database;
+  views->name = "system.views";
+  views->state = std::make_shared<store::CollectionState>(0);
+  parts->collection = std::move(views);
+  std::vector<bson::Document> definitions = ViewDefinitions(operation, database);
+  parts->rows = [definitions = std::move(definitions)](bool) {
+    return std::make_unique<ListRows>(definitions);
+  };
+}
+
+Result<std::unique_ptr<plan::DocumentSink>> PipelineRun::OpenSink(
+    OpContext& op, const plan::SinkOptions& options) {
+  return MakeSink(op, *this, options);
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A running pipeline: the engine's side of plan/pipeline.h.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/read/aggregate.h"
+#include "engine/stream/change_stream.h"
+#include "engine/stream/oplog.h"
+#include "engine/stream/split_event.h"
+#include "js/script.h"
+
+namespace quire::engine {
+
+class PipelineRun : public RowSource, public plan::PipelineEnvironment {
+ public:
+  // `pipeline` is copied.
+  PipelineRun(const Operation& operation, plan::Namespace ns, bson::View pipeline,
+              bool allow_disk_use, bool bypass_validation = false);
+  ~PipelineRun() override;
+
+  // Makes it a command's own pipeline, whose scripts share `scope`. Before Open.
+  void UseScripts(js::ScopePtr scope) {
+    context_.script_scope = std::move(scope);
+    internal_ = true;
+  }
+  // Parses, plans and builds. Nothing is read yet.
+  Status Open(const Operation& operation, bson::View collation, bson::View let,
+              const bson::Value& hint);
+
+  // RowSource
+  Result<bool> Next(OpContext& op, exec::Row* row) override;
+  Status Refresh(OpContext& op) override;
+  void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) override;
+  Bell* News() override;
+  bool HasNews() const override;
+  Status Check() const override;
+  std::string PlanSummary() const override;
+  exec::Counters Totals() const override;
+  void AppendFields(bson::Builder* cursor) const override;
+  bool Ended() const override;
+  void Returned(bson::View document) override;
+
+  // PipelineEnvironment
+  const expr::Context& context() const override { return context_; }
+  const plan::Namespace& ns() const override { return ns_; }
+  bool allow_disk_use() const override { return allow_disk_use_; }
+  const std::set<std::string>& rewrites_off() const override { return rewrites_off_; }
+  Result<std::unique_ptr<exec::Operator>> OpenPipeline(OpContext& op, const plan::Namespace& ns,
+                                                       plan::Stages stages,
+                                                       const expr::Context& context) override;
+  bool HasIndexOn(const plan::Namespace& ns, std::string_view path) override;
+  Result<std::unique_ptr<exec::Operator>> OpenSource(OpContext& op, std::string_view stage,
+                                                     const bson::Value& spec) override;
+  Result<std::unique_ptr<plan::DocumentSink>> OpenSink(OpContext& op,
+                                                       const plan::SinkOptions& options) override;
+
+  // To be called before Open when the run is to be explained; with the operators, when it is to be
+  // run for that.
+  void Explain(bool with_operators) {
+    explained_ = true;
+    keep_operators_ = with_operators;
+  }
+  const std::vector<const exec::Operator*>& operators() const { return operators_; }
+
+  // For a pipeline on the oplog: newest first. Before Open.
+  void ReadBackwards() { backwards_ = true; }
+  // Whether it is a change stream.
+  bool is_stream() const { return stream_ != nullptr; }
+  bool writes() const { return plan::EndsWithSink(stages_); }
+  const plan::Stages& stages() const { return stages_; }
+  const PlannedQuery* query() const { return query_.get(); }
+  Engine& engine() { return engine_; }
+  kv::Durability durability() const { return durability_; }
+  bool bypass_validation() const { return bypass_validation_; }
+
+ private:
+  // Views that other stages read ($lookup, $unionWith...) have the collation of the pipeline.
+  Status CheckOtherViews(const Operation& operation) const;
+  Operation MakeOperation(OpContext& op) const;
+  Status CheckStream(const Operation& operation, const ResolvedView& resolved);
+  Result<bool> NextEvent(OpContext& op, exec::Row* row);
+  Result<std::unique_ptr<PlannedQuery>> PlanLeading(const Operation& operation,
+                                                    const store::CollectionPtr& collection,
+                                                    plan::Stages* stages,
+                                                    const expr::Context& context,
+                                                    const bson::Value& hint, bool without_table);
+
+  Engine& engine_;
+  Session* session_;  // of the transaction it runs in; null outside one
+  const std::optional<request::Identity> caller_;
+  const kv::Durability durability_;
+  const plan::Namespace ns_;
+  bson::Document pipeline_;
+  const bool allow_disk_use_;
+  const bool bypass_validation_;
+  std::set<std::string> rewrites_off_;
+  bool internal_ = false;
+  std::shared_ptr<const expr::Collator> collator_;
+  expr::Context context_;
+  bson::OwnedValue hint_;
+  store::CollectionPtr collection_;
+  plan::Stages stages_;
+  std::unique_ptr<store::Transaction> own_txn_;
+  store::Transaction* txn_ = nullptr;
+  std::unique_ptr<PlannedQuery> query_;
+  bool explained_ = false;
+  bool keep_operators_ = false;
+  std::vector<const exec::Operator*> operators_;  // of the stages, when explained
+  std::unique_ptr<exec::Operator> root_;
+  OplogRows* oplog_ = nullptr;  // at the bottom of root_ when that is what it reads
+  bool backwards_ = false;
+  ChangeStream* stream_ = nullptr;  // at the bottom of root_; null when it is none
+  std::unique_ptr<EventSplitter> splitter_;
+};
+
+// Appends the fields of explain's reply of an open run.
+Status ExplainRun(const Operation& operation, PipelineRun& run, std::string_view verbosity,
+                  bson::Builder* reply);
+
+// The documents of a stage that only the engine knows ($indexStats, $collStats...).
+Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
+                                                    const plan::Namespace& ns,
+                                                    std::string_view stage,
+                                                    const bson::Value& spec);
+
+// The views of a database, as system.views shows them.
+std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database);
+
+Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
+                                                     const plan::SinkOptions& options);
+
+}  // namespace quire::engine

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A query from the request's bytes to its rows.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/engine.h"
+#include "engine/read/stored_functions.h"
+#include "plan/planner.h"
+
+namespace quire::engine {
+
+// A query with everything it owns: the request's bytes, the parsed parts, the plan, and, outside
+// multi-document transactions, the storage transaction it reads through.
+class PlannedQuery {
+ public:
+  // The parts of a query, borrowed from the request; copied by Make.
+  struct Parts : plan::QueryOptions {
+    store::CollectionPtr collection;  // may be null
+    bson::View filter;
+    bson::View sort;
+    bson::View projection;
+    bson::Value hint;
+    bson::View min;
+    bson::View max;
+    bson::View collation;
+    bson::View let;
+    // The context to parse in; null: one made from collation and let. Outlives the query.
+    const expr::Context* context = nullptr;
+    // Whether a context made so knows $$NOW and $$CLUSTER_TIME: those of count and distinct do not.
+    bool has_clock = true;
+  };
+
+  // Parses and plans. `txn` is the transaction to read through; null: one of its own is begun.
+  static Result<std::unique_ptr<PlannedQuery>> Make(const Operation& operation, const Parts& parts,
+                                                    store::Transaction* txn);
+
+  Result<bool> Next(OpContext& op, exec::Row* row);
+  // Whether Next is known to have given its last row.
+  bool AtEnd() const { return root_ != nullptr && root_->AtEnd(); }
+  const plan::Plan& plan() const { return *plan_; }
+  const expr::match::Filter& filter() const { return *filter_; }
+  const expr::Context& context() const { return *context_; }
+  const expr::Projection* projection() const { return projection_.get(); }
+  store::Transaction& transaction() { return *txn_; }
+
+ private:
+  PlannedQuery() = default;
+  Status Parse(const Operation& operation, const Parts& parts);
+
+  // Members below are declared so that each is destroyed before what it refers to.
+  bson::Document filter_spec_;
+  bson::Document sort_spec_;
+  bson::Document projection_spec_;
+  bson::Document min_;
+  bson::Document max_;
+  bson::OwnedValue hint_;
+  bson::Document allowed_indexes_;
+  std::shared_ptr<const expr::Collator> collator_;
+  std::optional<SystemJs> stored_functions_;
+  expr::Context own_context_;
+  const expr::Context* context_ = &own_context_;
+  std::unique_ptr<expr::match::Filter> filter_;
+  expr::SortPattern sort_;
+  std::unique_ptr<expr::Projection> projection_;
+  plan::Query query_;
+  std::unique_ptr<store::Transaction> own_txn_;
+  store::Transaction* txn_ = nullptr;
+  std::unique_ptr<plan::Plan> plan_;
+  exec::Operator* root_ = nullptr;
+};
+
+// The collation an operation runs under: its own, or the collection's.
+Result<std::shared_ptr<const expr::Collator>> CollatorOf(bson::View spec,
+                                                         const store::CollectionInfo* collection);
+
+// Where a read that lasts longer than one call reads from: the session's transaction, or null.
+store::Transaction* SessionTransaction(const Operation& operation);
+
+}  // namespace quire::engine

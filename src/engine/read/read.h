@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading: queries become plans, plans become cursors.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/read/planned_query.h"
+#include "request/crud.h"
+#include "request/dispatch.h"
+
+namespace quire::engine {
+
+// A cursor positioned before the first document, not yet in the table. `ns` is "db.collection".
+Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
+                                     const request::FindRequest& request);
+
+// A read of a view: stages that follow the view's own.
+struct ViewRead {
+  std::vector<bson::Document> stages;
+  bson::View collation;
+  bson::View let;
+  bson::Value hint;
+};
+// InvalidPipelineOperator for a find with options that views do not have. A sort by $natural is
+// left out.
+Result<ViewRead> FindOnView(const std::string& ns, const request::FindRequest& request);
+// Its documents are those to be counted.
+ViewRead CountOnView(const request::CountRequest& request);
+// Its documents hold the values.
+ViewRead DistinctOnView(const request::DistinctRequest& request);
+// The same as the aggregations that explain shows: they count, and collect the values.
+ViewRead ExplainedCountOnView(const request::CountRequest& request);
+ViewRead ExplainedDistinctOnView(const request::DistinctRequest& request);
+
+// A find on the oplog as stages.
+std::vector<bson::Document> StagesOf(const request::FindRequest& request);
+
+// The parts of a read, for explain too.
+PlannedQuery::Parts FindParts(const request::FindRequest& request, store::CollectionPtr collection);
+PlannedQuery::Parts CountParts(const request::CountRequest& request,
+                               store::CollectionPtr collection);
+PlannedQuery::Parts DistinctParts(const request::DistinctRequest& request,
+                                  store::CollectionPtr collection);
+
+// {name: argument}.
+bson::Document StageOf(std::string_view name, const bson::Value& argument);
+
+// What the profiler and the log say of the run.
+void Summarise(const PlannedQuery& query, request::OpSummary* summary);
+
+Result<int64_t> Count(const Operation& operation, const std::string& ns,
+                      const request::CountRequest& request, request::OpSummary* summary);
+
+// Appends the array "values".
+Status Distinct(const Operation& operation, const std::string& ns,
+                const request::DistinctRequest& request, request::OpSummary* summary,
+                bson::Builder* reply);
+
+}  // namespace quire::engine

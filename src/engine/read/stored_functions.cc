@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read/stored_functions.h"
+
+#include "base/current_op.h"
+#include "base/try.h"
+#include "engine/read/read.h"
+
+namespace quire::engine {
+
+Result<std::vector<bson::Document>> SystemJs::Load() const {
+  std::vector<bson::Document> functions;
+  store::CollectionPtr collection = engine_.catalog().Find(database_ + ".system.js");
+  if (collection == nullptr || collection->is_view()) {
+    return functions;
+  }
+  OpContext own;
+  OpContext* current = CurrentOp();
+  OpContext& op = current != nullptr ? *current : own;
+  Operation operation{engine_, op};
+  PlannedQuery::Parts parts;
+  parts.collection = std::move(collection);
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, parts, nullptr));
+  exec::Row row;
+  while (true) {
+    ASSIGN_OR_RETURN(bool more, query->Next(op, &row));
+    if (!more) {
+      return functions;
+    }
+    functions.emplace_back(row.document);
+  }
+}
+
+}  // namespace quire::engine

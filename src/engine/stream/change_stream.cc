@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/stream/change_stream.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+
+namespace quire::engine {
+
+ChangeStream::ChangeStream(Engine& engine, StreamSpec spec)
+    : engine_(engine),
+      spec_(std::move(spec)),
+      from_(store::PackTime(spec_.start.time)),
+      found_(!spec_.start.event),
+      read_upto_(from_),
+      last_token_(spec_.start_token),
+      last_point_(spec_.start) {
+  if (spec_.start.split) {
+    fragments_to_skip_ = spec_.start.fragment + 1;
+  }
+}
+
+Status ChangeStream::OpenReader() {
+  uint64_t oldest = store::PackTime(engine_.log().Oldest());
+  if (oldest != 0 && from_ < oldest) {
+    return {kChangeStreamHistoryLost,
+            "Resume of change stream was not possible, as the resume point may no longer be in the "
+            "oplog."};
+  }
+  ASSIGN_OR_RETURN(
+      reader_, store::ChangeReader::Open(engine_.store(), engine_.log(), store::UnpackTime(from_)));
+  return Status::Ok();
+}
+
+Result<ChangeStream::Admit> ChangeStream::Place(const ResumePoint& point) {
+  if (found_) {
+    return point < spec_.start ? Admit::kSkip : Admit::kGive;
+  }
+  if (point < spec_.start) {
+    return Admit::kSkip;
+  }
+  if (point > spec_.start) {
+    return Status(
+        kChangeStreamFatalError,
+        "cannot resume stream; the resume token was not found. " + bson::ToJson(spec_.start_token));
+  }
+  found_ = true;
+  // Of a split event the later fragments are still to come.
+  return fragments_to_skip_ > 0 ? Admit::kGive : Admit::kSkip;
+}
+
+Result<bool> ChangeStream::Invalidate(const store::Change& change) {
+  invalidate_next_ = false;
+  ResumePoint point{change.time, true, change.index, true};
+  ASSIGN_OR_RETURN(Admit admit, Place(point));
+  if (admit == Admit::kSkip) {
+    return false;
+  }
+  event_ = MakeInvalidateEvent(change);
+  ended_ = true;
+  reader_.reset();
+  return true;
+}
+
+Result<bool> ChangeStream::Next(OpContext& op, exec::Row* row) {
+  *row = exec::Row();
+  at_end_ = false;
+  if (ended_) {
+    return false;
+  }
+  if (reader_ == nullptr) {
+    RETURN_IF_ERROR(OpenReader());
+  }
+  while (true) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    if (invalidate_next_) {
+      ASSIGN_OR_RETURN(bool given, Invalidate(change_));
+      if (given) {
+        row->document = event_;
+        return true;
+      }
+    }
+    ASSIGN_OR_RETURN(bool more, reader_->Next(&change_));
+    if (!more) {
+      read_upto_ = std::max(read_upto_, store::PackTime(reader_->upto()));
+      from_ = std::max(from_, store::PackTime(reader_->upto()) + 1);
+      reader_.reset();  // an idle stream holds no snapshot
+      at_end_ = true;
+      return false;
+    }
+    if (!ShowsChange(spec_, change_, &invalidate_next_)) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(Admit admit, Place({change_.time, true, change_.index, false}));
+    if (admit == Admit::kGive) {
+      Operation operation{engine_, op};
+      ASSIGN_OR_RETURN(event_, MakeEvent(operation, spec_, change_));
+      row->document = event_;
+      return true;
+    }
+  }
+}
+
+bool ChangeStream::HasNews() const { return store::PackTime(engine_.log().Visible()) >= from_; }
+
+void ChangeStream::Await(OpContext& op, std::chrono::steady_clock::time_point deadline) {
+  engine_.log().Await(op, store::UnpackTime(from_ - 1), deadline);
+}
+
+void ChangeStream::Returned(bson::View document) {
+  bson::View token = document["_id"].AsDocument();
+  Result<ResumePoint> point = ReadResumeToken(token);
+  if (point.ok()) {
+    last_point_ = *point;
+    last_token_ = bson::Document(token);
+  }
+}
+
+void ChangeStream::AppendResumeToken(bson::Builder* cursor) const {
+  ResumePoint mark{store::UnpackTime(read_upto_)};
+  if (at_end_ && last_point_ < mark) {
+    cursor->Append("postBatchResumeToken", MakeResumeToken(mark, {}, bson::View()));
+  } else {
+    cursor->Append("postBatchResumeToken", last_token_);
+  }
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// $changeStream: the changes of a collection, a database or the whole node as events, read from
+// the change log.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+#include "engine/stream/resume_token.h"
+#include "exec/operator.h"
+#include "plan/stage.h"
+#include "store/change_log.h"
+
+namespace quire::engine {
+
+// The argument of $changeStream, checked.
+struct StreamSpec {
+  enum class Scope { kCollection, kDatabase, kCluster };
+  enum class FullDocument { kDefault, kUpdateLookup, kWhenAvailable, kRequired };
+  enum class BeforeChange { kOff, kWhenAvailable, kRequired };
+
+  Scope scope = Scope::kCollection;
+  std::string database;
+  std::string collection;
+  FullDocument full_document = FullDocument::kDefault;
+  BeforeChange before_change = BeforeChange::kOff;
+  bool expanded_events = false;
+  bool system_events = false;
+  ResumePoint start;
+  bson::Document start_token;
+
+  // Errors as MongoDB's for a bad argument or place. `now` is where a stream begins that says
+  // nothing else.
+  static Result<StreamSpec> Parse(const plan::Namespace& ns, bson::View spec, bson::Timestamp now);
+};
+
+// Whether the stream shows the change, and whether it ends with it.
+bool ShowsChange(const StreamSpec& spec, const store::Change& change, bool* invalidates);
+// The event of a change that the stream shows. NoMatchingDocument when a required image is missing.
+Result<bson::Document> MakeEvent(const Operation& operation, const StreamSpec& spec,
+                                 const store::Change& change);
+bson::Document MakeInvalidateEvent(const store::Change& change);
+
+// The events of a stream. Next gives false when there is nothing now; the next call looks again.
+class ChangeStream final : public exec::Operator {
+ public:
+  ChangeStream(Engine& engine, StreamSpec spec);
+
+  Result<bool> Next(OpContext& op, exec::Row* row) override;
+
+  // After the invalidate event.
+  bool ended() const { return ended_; }
+  // Waits until the log has grown.
+  void Await(OpContext& op, std::chrono::steady_clock::time_point deadline);
+  bool HasNews() const;
+  // The _id of the event given last.
+  bson::View last_id() const { return event_["_id"].AsDocument(); }
+  // The fragment of the first event's parts that were delivered before; 0: none was.
+  uint32_t fragments_to_skip() const { return fragments_to_skip_; }
+  void FragmentsSkipped() { fragments_to_skip_ = 0; }
+
+  // This document went to the client.
+  void Returned(bson::View document);
+  // Appends the field postBatchResumeToken.
+  void AppendResumeToken(bson::Builder* cursor) const;
+
+ private:
+  enum class Admit { kSkip, kGive };
+  Result<Admit> Place(const ResumePoint& point);
+  Status OpenReader();
+  Result<bool> Invalidate(const store::Change& change);
+
+  Engine& engine_;
+  const StreamSpec spec_;
+  std::unique_ptr<store::ChangeReader> reader_;
+  uint64_t from_;  // where the next reader begins
+  bool found_;     // the event to resume after was met
+  bool ended_ = false;
+  bool invalidate_next_ = false;
+  bool at_end_ = false;  // everything visible was read
+  uint64_t read_upto_;
+  uint32_t fragments_to_skip_ = 0;
+  store::Change change_;
+  bson::Document event_;
+  bson::Document last_token_;  // of what went to the client
+  ResumePoint last_point_;
+};
+
+}  // namespace quire::engine

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/stream/oplog.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "engine/read/pipeline_run.h"
+
+namespace quire::engine {
+
+namespace {
+
+using store::Change;
+
+// Appends op, ns, ui, o and o2: what an operation has alone and inside applyOps.
+void AppendOperation(const Change& change, bson::Builder* out) {
+  char kind = change.kind == 'r' ? 'u' : change.kind;
+  out->Append("op", std::string_view(&kind, 1));
+  size_t dot = change.ns.find('.');
+  std::string ns(kind == 'c' ? std::string(change.ns.substr(0, dot)) + ".$cmd"
+                             : std::string(change.ns));
+  out->Append("ns", ns);
+  if (!change.uuid.empty() &&
+      change.uuid != std::string_view("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16)) {
+    out->Append("ui", bson::Value::Binary(change.uuid, 4));
+  }
+  switch (change.kind) {
+    case 'i':
+    case 'r':
+      out->Append("o", change.document);
+      out->BeginDocument("o2").Append("_id", change.document["_id"]).End();
+      break;
+    case 'u':
+      out->BeginDocument("o").Append("$v", 2).Append("diff", change.document).End();
+      out->Append("o2", change.key);
+      break;
+    case 'd':
+      out->Append("o", change.key);
+      break;
+    default:
+      out->AppendFields(change.document);
+      break;
+  }
+}
+
+void AppendTimes(const Change& change, bson::Builder* out) {
+  out->Append("ts", change.time)
+      .Append("t", int64_t{1})
+      .Append("v", int64_t{2})
+      .Append("wall", bson::Date{change.wall_millis});
+}
+
+// The entry that begins with *change: of a transaction, all that follows in its group.
+Result<bson::Document> ReadEntry(store::ChangeReader& reader, Change* change) {
+  bson::Builder out;
+  if (!change->in_transaction) {
+    AppendOperation(*change, &out);
+    AppendTimes(*change, &out);
+    return out.Finish();
+  }
+  out.BeginDocument("lsid").Append("id", bson::Value::Binary(change->lsid, 4)).End();
+  out.Append("txnNumber", change->txn_number).Append("op", "c").Append("ns", "admin.$cmd");
+  out.BeginDocument("o").BeginArray("applyOps");
+  while (true) {
+    out.PushDocument();
+    AppendOperation(*change, &out);
+    out.End();
+    if (change->later == 0) {
+      break;
+    }
+    ASSIGN_OR_RETURN(bool more, reader.Next(change));
+    if (!more) {
+      break;
+    }
+  }
+  out.End().End();
+  AppendTimes(*change, &out);
+  return out.Finish();
+}
+
+}  // namespace
+
+bson::Timestamp OplogStart(bson::View filter) {
+  bson::Timestamp start;
+  bson::Value ts = filter["ts"];
+  if (ts.type() == bson::Type::kTimestamp) {
+    return ts.AsTimestamp();
+  }
+  if (ts.is_document()) {
+    for (std::string_view name : {"$gt", "$gte", "$eq"}) {
+      if (bson::Value bound = ts.AsDocument()[name]; bound.type() == bson::Type::kTimestamp) {
+        start = std::max(start, bound.AsTimestamp());
+      }
+    }
+  }
+  return start;
+}
+
+OplogRows::OplogRows(Engine& engine, bson::Timestamp from, bool backwards)
+    : engine_(engine), from_(store::PackTime(from)), backwards_(backwards) {
+  before_ = store::ChangeLog::KeyOf(store::PackTime(engine.log().Visible()) + 1, 0);
+}
+
+Result<bool> OplogRows::Next(OpContext& op, exec::Row* row) {
+  RETURN_IF_ERROR(op.CheckInterrupt());
+  ASSIGN_OR_RETURN(bool more, backwards_ ? NextBackwards() : NextForwards());
+  *row = exec::Row();
+  row->document = entry_;
+  return more;
+}
+
+Result<bool> OplogRows::NextForwards() {
+  if (reader_ == nullptr) {
+    uint64_t oldest = store::PackTime(engine_.log().Oldest());
+    from_ = std::max(from_, oldest);
+    ASSIGN_OR_RETURN(reader_, store::ChangeReader::Open(engine_.store(), engine_.log(),
+                                                        store::UnpackTime(from_)));
+  }
+  Change change;
+  ASSIGN_OR_RETURN(bool more, reader_->Next(&change));
+  if (!more) {
+    from_ = std::max(from_, store::PackTime(reader_->upto()) + 1);
+    reader_.reset();
+    return false;
+  }
+  ASSIGN_OR_RETURN(entry_, ReadEntry(*reader_, &change));
+  return true;
+}
+
+Result<bool> OplogRows::NextBackwards() {
+  while (group_.empty()) {
+    ASSIGN_OR_RETURN(auto reader, store::ChangeReader::OpenGroupBefore(engine_.store(), before_));
+    Change change;
+    ASSIGN_OR_RETURN(bool more, reader->Next(&change));
+    if (!more) {
+      return false;
+    }
+    before_ = reader->group_key();
+    while (true) {
+      ASSIGN_OR_RETURN(bson::Document entry, ReadEntry(*reader, &change));
+      if (store::PackTime(change.time) >= from_) {
+        group_.push_back(std::move(entry));
+      }
+      if (change.later == 0) {
+        break;
+      }
+      ASSIGN_OR_RETURN(more, reader->Next(&change));
+    }
+    if (store::PackTime(change.time) < from_) {
+      return false;
+    }
+  }
+  entry_ = std::move(group_.back());
+  group_.pop_back();
+  return true;
+}
+
+bool OplogRows::HasNews() const { return store::PackTime(engine_.log().Visible()) >= from_; }
+
+void OplogRows::Await(OpContext& op, std::chrono::steady_clock::time_point deadline) {
+  engine_.log().Await(op, store::UnpackTime(from_ - 1), deadline);
+}
+
+Result<std::shared_ptr<Cursor>> FindInOplog(const Operation& operation,
+                                            const request::FindRequest& request) {
+  bson::Builder stages;
+  for (const bson::Document& stage : StagesOf(request)) {
+    stages.Push(stage.view());
+  }
+  bson::Document pipeline = stages.Finish();
+  auto run = std::make_unique<PipelineRun>(operation, plan::Namespace{"local", "oplog.rs"},
+                                           pipeline, true);
+  bson::Value natural = request.sort["$natural"];
+  if (natural.missing() && request.hint.is_document()) {
+    natural = request.hint.AsDocument()["$natural"];
+  }
+  bool backwards = natural.is_number() && bson::Compare(natural, bson::Value(0)) < 0;
+  if (backwards && request.tailable) {
+    return Status(kBadValue, "tailable cursors read forwards");
+  }
+  if (backwards) {
+    run->ReadBackwards();
+  }
+  RETURN_IF_ERROR(run->Open(operation, request.collation, request.let, bson::Value()));
+  auto cursor = std::make_shared<Cursor>();
+  cursor->ns = "local.oplog.rs";
+  cursor->tailable = request.tailable;
+  cursor->await_data = request.await_data;
+  cursor->no_timeout = request.no_cursor_timeout;
+  if (operation.session != nullptr) {
+    cursor->lsid = operation.session->lsid;
+  }
+  cursor->source = std::move(run);
+  return cursor;
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "engine/write/write.h"
+#include "engine/write/write_unit.h"
+#include "store/collection.h"
+
+namespace quire::engine {
+
+namespace {
+
+// Which statements of a retryable insert were done, remembered as runs.
+class StatementLog {
+ public:
+  explicit StatementLog(const Operation& operation) : operation_(operation) {}
+
+  bool Remembered(int32_t i) const {
+    return operation_.retryable &&
+           operation_.session->Remembered(operation_.StatementId(i)) != nullptr;
+  }
+  void Done(int32_t i, bson::View document) {
+    commits_ += group_bytes_ == 0 ? 1 : 0;
+    group_bytes_ += document.bytes().size();
+    if (group_bytes_ >= kGroupBytes) {
+      group_bytes_ = 0;
+    }
+    int32_t id = operation_.StatementId(i);
+    if (!runs_.empty() && runs_.back().second == id - 1) {
+      runs_.back().second = id;
+    } else {
+      runs_.emplace_back(id, id);
+    }
+  }
+  Status Write(store::Transaction& txn) {
+    if (!operation_.retryable) {
+      return Status::Ok();
+    }
+    for (int commit = 0; operation_.before_commit && commit < commits_; ++commit) {
+      RETURN_IF_ERROR(operation_.before_commit());
+    }
+    for (auto [first, last] : runs_) {
+      RETURN_IF_ERROR(operation_.session->Remember(txn, first, last, bson::Document()));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  // MongoDB commits a batch in groups that end past this size; here it is one commit.
+  static constexpr size_t kGroupBytes = 256 * 1024;
+
+  const Operation& operation_;
+  std::vector<std::pair<int32_t, int32_t>> runs_;
+  size_t group_bytes_ = 0;
+  int commits_ = 0;  // MongoDB's
+};
+
+Status InsertOne(const Operation& operation, const request::InsertRequest& request,
+                 store::Transaction& txn, const store::CollectionInfo& collection,
+                 bson::View document) {
+  bson::Document storage;
+  ASSIGN_OR_RETURN(bson::View prepared, PrepareForInsert(operation, document, &storage));
+  if (!request.bypass_validation) {
+    RETURN_IF_ERROR(CheckValidator(operation, collection, prepared, nullptr));
+  }
+  // The request outlives every transaction that ends with it.
+  const bool outlives = prepared.data() == document.data() && !operation.in_transaction;
+  RETURN_IF_ERROR(store::Insert(txn, collection, prepared, outlives).status());
+  if (collection.capped) {
+    RETURN_IF_ERROR(store::TrimCapped(txn, collection));
+    txn.OnCommit([state = collection.state] { state->NotifyInsert(); });
+  }
+  return Status::Ok();
+}
+
+size_t BytesOf(const std::vector<bson::View>& documents) {
+  size_t bytes = 0;
+  for (const bson::View& document : documents) {
+    bytes += document.bytes().size();
+  }
+  return bytes;
+}
+
+// The collection exists (made when not) and takes inserts here.
+Status CheckInsertable(const Operation& operation, const std::string& ns) {
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, WritableCollection(operation, ns, true));
+  if (operation.in_transaction && collection->capped) {
+    return {kOperationNotSupportedInTransaction,
+            "Collection '" + ns +
+                "' is a capped collection. Writes in transactions are not "
+                "allowed on capped collections."};
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
+                           const request::InsertRequest& request) {
+  WriteResult result;
+  Status writable = CheckInsertable(operation, ns);
+  if (!writable.ok()) {
+    if (!IsDocumentError(writable)) {
+      return writable;
+    }
+    result.errors.push_back({0, writable});
+    return result;
+  }
+  auto count = static_cast<int32_t>(request.documents.size());
+  bool alone = count == 1;
+  auto body = [&](store::Transaction& txn, const store::CollectionInfo& info) -> Status {
+    result = WriteResult();
+    StatementLog log(operation);
+    if (!alone && info.log != nullptr) {
+      txn.changes(*info.log).Reserve(request.documents.size(), BytesOf(request.documents));
+    }
+    for (int32_t i = 0; i < count; ++i) {
+      if (log.Remembered(i)) {
+        ++result.n;
+        result.retried.push_back(operation.StatementId(i));
+        continue;
+      }
+      RETURN_IF_ERROR(operation.op.CheckInterrupt());
+      if (!alone) {
+        txn.SetSavepoint();
+      }
+      const bson::View document = request.documents[static_cast<size_t>(i)];
+      Status inserted = InsertOne(operation, request, txn, info, document);
+      if (inserted.ok()) {
+        if (!alone) {
+          txn.ReleaseSavepoint();
+        }
+        ++result.n;
+        log.Done(i, document);
+        continue;
+      }
+      if (alone || !IsDocumentError(inserted)) {
+        return inserted;
+      }
+      RETURN_IF_ERROR(txn.RollbackToSavepoint());
+      result.errors.push_back({i, inserted});
+      if (request.ordered || operation.in_transaction) {
+        break;
+      }
+    }
+    return log.Write(txn);
+  };
+  Status status = RunWrite(operation, ns, body);
+  while (IsGone(status, operation)) {
+    RETURN_IF_ERROR(operation.op.CheckInterruptNow());
+    RETURN_IF_ERROR(CheckInsertable(operation, ns));
+    status = RunWrite(operation, ns, body);
+  }
+  if (!status.ok()) {
+    if (!IsDocumentError(status)) {
+      return status;
+    }
+    result = WriteResult();
+    result.errors.push_back({0, status});
+  }
+  operation.engine.metrics.inserted += result.n;
+  return result;
+}
+
+}  // namespace quire::engine

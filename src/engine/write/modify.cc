@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/write/modify.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "engine/write/write_unit.h"
+#include "store/collection.h"
+
+namespace quire::engine {
+
+namespace {
+
+using expr::update::Update;
+
+constexpr size_t kChunk = 500;  // documents changed per storage transaction of a multi statement
+
+class Modifier {
+ public:
+  Modifier(const Operation& operation, const std::string& ns, const ModifySpec& spec,
+           int32_t statement, const AnswerOf& answer, request::OpSummary* summary)
+      : operation_(operation),
+        ns_(ns),
+        spec_(spec),
+        statement_(operation.StatementId(statement)),
+        answer_(answer),
+        summary_(summary) {}
+
+  Result<ModifyResult> Run() {
+    ASSIGN_OR_RETURN(store::CollectionPtr collection,
+                     WritableCollection(operation_, ns_, spec_.upsert));
+    RETURN_IF_ERROR(Prepare(collection.get()));
+    if (collection == nullptr) {
+      // Nothing to change, but a bad query is still an error.
+      RETURN_IF_ERROR(
+          PlannedQuery::Make(operation_, Parts(nullptr), SessionTransaction(operation_)).status());
+      return ModifyResult();
+    }
+    while (true) {
+      Status done = spec_.multi ? RunMulti(collection) : RunSingle();
+      if (!IsGone(done, operation_) || some_committed_) {
+        RETURN_IF_ERROR(done);
+        return std::move(result_);
+      }
+      RETURN_IF_ERROR(operation_.op.CheckInterruptNow());
+      ASSIGN_OR_RETURN(collection, WritableCollection(operation_, ns_, spec_.upsert));
+      if (collection == nullptr) {
+        return ModifyResult();
+      }
+    }
+  }
+
+ private:
+  // Parses the update once, whatever number of attempts and documents follow.
+  Status Prepare(const store::CollectionInfo* collection) {
+    ASSIGN_OR_RETURN(collator_, CollatorOf(spec_.collation, collection));
+    context_.collator = collator_.get();
+    RETURN_IF_ERROR(FillContext(operation_, spec_.let, &context_));
+    context_.script_scope = spec_.scripts;
+    if (spec_.update.missing()) {
+      return Status::Ok();
+    }
+    if (spec_.upsert) {
+      RETURN_IF_ERROR(expr::update::CheckUpsertFilter(spec_.query));
+    }
+    expr::update::ParseOptions options;
+    options.upsert = spec_.upsert;
+    options.multi = spec_.multi;
+    options.array_filters = spec_.array_filters;
+    options.constants = spec_.constants;
+    ASSIGN_OR_RETURN(update_, Update::Parse(spec_.update, options, &context_));
+    if (spec_.multi && update_->is_replacement()) {
+      return {kFailedToParse, "multi update is not supported for replacement-style update"};
+    }
+    needs_position_ = spec_.update.bytes().find(".$") != std::string_view::npos;
+    return Status::Ok();
+  }
+
+  PlannedQuery::Parts Parts(store::CollectionPtr collection) const {
+    PlannedQuery::Parts parts;
+    parts.collection = std::move(collection);
+    parts.filter = spec_.query;
+    parts.sort = spec_.sort;
+    parts.hint = spec_.hint;
+    parts.hint_hidden = spec_.hint_hidden;
+    parts.collation = spec_.collation;
+    parts.let = spec_.let;
+    parts.for_write = true;
+    if (!spec_.multi) {
+      parts.limit = spec_.sort.empty() ? 0 : 1;
+    }
+    return parts;
+  }
+
+  Status RunSingle() {
+    constexpr int kUpsertAttempts = 3;
+    for (int attempt = 1;; ++attempt) {
+      bool inserting = false;
+      Status status = RunWrite(operation_, ns_,
+                               [&](store::Transaction& txn, const store::CollectionInfo& info) {
+                                 return SingleBody(txn, info, &inserting);
+                               });
+      // Another upsert of the same key won: now there is a document to update.
+      bool lost_race = inserting && status.code() == kDuplicateKey && !operation_.in_transaction;
+      if (!lost_race || attempt == kUpsertAttempts) {
+        return status;
+      }
+    }
+  }
+
+  Status SingleBody(store::Transaction& txn, const store::CollectionInfo& info, bool* inserting) {
+    result_ = ModifyResult();
+    ASSIGN_OR_RETURN(store::CollectionPtr collection, operation_.Find(ns_));
+    ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation_, Parts(collection), &txn));
+    exec::Row row;
+    ASSIGN_OR_RETURN(bool found, query->Next(operation_.op, &row));
+    Summarise(*query);
+    if (found) {
+      RETURN_IF_ERROR(Change(txn, info, *query, row.meta.record_id, row.document));
+    } else if (spec_.upsert) {
+      *inserting = true;
+      RETURN_IF_ERROR(Upsert(txn, info));
+    }
+    return Remember(txn);
+  }
+
+  Status RunMulti(const store::CollectionPtr& collection) {
+    result_ = ModifyResult();
+    ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation_, Parts(collection),
+                                                    SessionTransaction(operation_)));
+    std::vector<store::RecordId> chunk;
+    bool more = true;
+    bool any = false;
+    while (more && result_.stopped.ok()) {
+      chunk.clear();
+      exec::Row row;
+      while (chunk.size() < kChunk || operation_.in_transaction) {
+        RETURN_IF_ERROR(operation_.op.CheckInterrupt());
+        ASSIGN_OR_RETURN(more, query->Next(operation_.op, &row));
+        if (!more) {
+          break;
+        }
+        chunk.push_back(row.meta.record_id);
+      }
+      any = any || !chunk.empty();
+      if (!chunk.empty()) {
+        RETURN_IF_ERROR(RunChunk(*query, chunk));
+        some_committed_ = true;
+      }
+    }
+    Summarise(*query);
+    if (!any && spec_.upsert) {
+      return RunWrite(operation_, ns_,
+                      [&](store::Transaction& txn, const store::CollectionInfo& info) {
+                        result_ = ModifyResult();
+                        return Upsert(txn, info);
+                      });
+    }
+    return Status::Ok();
+  }
+
+  Status RunChunk(PlannedQuery& query, const std::vector<store::RecordId>& chunk) {
+    ModifyResult before = result_;
+    return RunWrite(operation_, ns_,
+                    [&](store::Transaction& txn, const store::CollectionInfo& info) -> Status {
+                      result_ = before;
+                      for (store::RecordId id : chunk) {
+                        RETURN_IF_ERROR(operation_.op.CheckInterrupt());
+                        txn.SetSavepoint();
+                        Status changed = ChangeAgain(txn, info, query, id);
+                        if (changed.ok()) {
+                          txn.ReleaseSavepoint();
+                          continue;
+                        }
+                        if (!IsDocumentError(changed)) {
+                          return changed;
+                        }
+                        RETURN_IF_ERROR(txn.RollbackToSavepoint());
+                        result_.stopped = changed;
+                        break;
+                      }
+                      return Status::Ok();
+                    });
+  }
+
+  // Changes a document that was found in an earlier snapshot, if it still matches.
+  Status ChangeAgain(store::Transaction& txn, const store::CollectionInfo& info,
+                     const PlannedQuery& query, store::RecordId id) {
+    kv::ReadValue value;
+    ASSIGN_OR_RETURN(bool there, store::Fetch(txn, info, id, &value));
+    if (!there) {
+      return Status::Ok();
+    }
+    bson::View document(value.view().data());
+    ASSIGN_OR_RETURN(bool matches, query.filter().Matches(document));
+    return matches ? Change(txn, info, query, id, document) : Status::Ok();
+  }
+
+  Status Change(store::Transaction& txn, const store::CollectionInfo& info,
+                const PlannedQuery& query, store::RecordId id, bson::View document) {
+    RETURN_IF_ERROR(store::ClaimRecord(txn, info, id));
+    ++result_.n;
+    if (update_ == nullptr) {
+      if (spec_.want != ModifySpec::Return::kNothing) {
+        RETURN_IF_ERROR(Return(query, document));
+      }
+      return store::Remove(txn, info, id, document);
+    }
+    expr::match::Details details;
+    if (needs_position_) {
+      RETURN_IF_ERROR(query.filter().Matches(document, nullptr, &details).status());
+    }
+    std::string bytes;
+    ASSIGN_OR_RETURN(auto outcome, update_->Apply(document, details.array_index, false, &bytes));
+    bson::View after = outcome.modified ? bson::View(bytes.data()) : document;
+    if (spec_.want != ModifySpec::Return::kNothing) {
+      RETURN_IF_ERROR(Return(query, spec_.want == ModifySpec::Return::kAfter ? after : document));
+    }
+    if (!outcome.modified) {
+      return Status::Ok();
+    }
+    if (!spec_.bypass_validation) {
+      RETURN_IF_ERROR(CheckValidator(operation_, info, after, &document));
+    }
+    ++result_.modified;
+    return store::Replace(
+        txn, info, id, document, after,
+        {.all = outcome.all, .paths = &outcome.touched, .replacement = update_->is_replacement()});
+  }
+
+  Status Upsert(store::Transaction& txn, const store::CollectionInfo& info) {
+    ASSIGN_OR_RETURN(bson::Document seed,
+                     expr::update::UpsertSeed(spec_.query, update_->is_replacement()));
+    std::string bytes;
+    ASSIGN_OR_RETURN(auto outcome, update_->Apply(seed, "", true, &bytes));
+    bson::View made = outcome.modified ? bson::View(bytes.data()) : seed.view();
+    bson::Document storage;
+    ASSIGN_OR_RETURN(bson::View prepared, PrepareForInsert(operation_, made, &storage));
+    if (!spec_.bypass_validation) {
+      RETURN_IF_ERROR(CheckValidator(operation_, info, prepared, nullptr));
+    }
+    RETURN_IF_ERROR(store::Insert(txn, info, prepared).status());
+    if (info.capped) {
+      RETURN_IF_ERROR(store::TrimCapped(txn, info));
+      txn.OnCommit([state = info.state] { state->NotifyInsert(); });
+    }
+    result_.n = 1;
+    result_.upserted = bson::OwnedValue(prepared["_id"]);
+    if (spec_.want == ModifySpec::Return::kAfter) {
+      return Project(nullptr, prepared);
+    }
+    return Status::Ok();
+  }
+
+  Status Return(const PlannedQuery& query, bson::View document) {
+    return Project(&query.filter(), document);
+  }
+
+  Status Project(const expr::match::Filter* filter, bson::View document) {
+    if (spec_.fields.empty()) {
+      result_.document = bson::Document(document);
+      return Status::Ok();
+    }
+    ASSIGN_OR_RETURN(
+        auto projection,
+        expr::Projection::Parse(spec_.fields, expr::Projection::Policy::kFind, &context_, filter));
+    std::string bytes;
+    RETURN_IF_ERROR(projection->Apply(document, nullptr, &bytes));
+    result_.document = bson::Document::FromTrusted(std::move(bytes));
+    return Status::Ok();
+  }
+
+  Status Remember(store::Transaction& txn) {
+    if (!operation_.retryable) {
+      return Status::Ok();
+    }
+    if (operation_.before_commit && txn.wrote()) {
+      RETURN_IF_ERROR(operation_.before_commit());
+    }
+    txn.MarkWrote();
+    return operation_.session->Remember(txn, statement_, statement_, answer_(result_));
+  }
+
+  void Summarise(const PlannedQuery& query) {
+    exec::Counters totals = query.plan().Totals();
+    summary_->plan = query.plan().Summary();
+    summary_->keys_examined += totals.keys_examined;
+    summary_->docs_examined += totals.docs_examined;
+  }
+
+  const Operation& operation_;
+  const std::string& ns_;
+  const ModifySpec& spec_;
+  const int32_t statement_;
+  const AnswerOf& answer_;
+  request::OpSummary* summary_;
+  std::shared_ptr<const expr::Collator> collator_;
+  expr::Context context_;
+  std::unique_ptr<Update> update_;
+  bool needs_position_ = false;
+  bool some_committed_ = false;  // chunks of a multi-document statement
+  ModifyResult result_;
+};
+
+}  // namespace
+
+Result<ModifyResult> Modify(const Operation& operation, const std::string& ns,
+                            const ModifySpec& spec, int32_t statement, const AnswerOf& answer,
+                            request::OpSummary* summary) {
+  Modifier modifier(operation, ns, spec, statement, answer, summary);
+  ASSIGN_OR_RETURN(ModifyResult result, modifier.Run());
+  auto& metrics = operation.engine.metrics;
+  if (spec.update.missing()) {
+    metrics.deleted += result.n;
+  } else {
+    metrics.updated += result.n - (result.upserted ? 1 : 0);
+    metrics.inserted += result.upserted ? 1 : 0;
+  }
+  return result;
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One update or delete statement on its way through the engine; shared by update, delete,
+// findAndModify and bulkWrite.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/engine.h"
+#include "engine/read/read.h"
+#include "expr/update/update.h"
+#include "request/crud.h"
+#include "request/dispatch.h"
+
+namespace quire::engine {
+
+struct ModifySpec {
+  bson::View query;
+  bson::View sort;
+  bson::View fields;  // projection of the returned document (findAndModify)
+  bson::Value hint;
+  bool hint_hidden = false;  // it may name a hidden index
+  bson::View collation;
+  bson::View let;
+  bson::Value update;  // missing: remove
+  bson::View constants;
+  bson::View array_filters;
+  std::shared_ptr<const js::Scope> scripts;  // that its pipeline shares; null: one of its own
+  bool upsert = false;
+  bool multi = false;
+  bool bypass_validation = false;
+  enum class Return { kNothing, kBefore, kAfter };
+  Return want = Return::kNothing;
+};
+
+struct ModifyResult {
+  int64_t n = 0;
+  int64_t modified = 0;
+  std::optional<bson::OwnedValue> upserted;
+  std::optional<bson::Document> document;  // what findAndModify returns
+  // A multi-document statement stopped here after changing some documents.
+  Status stopped;
+};
+
+// Runs the statement, remembering `answer(result)` in the same transaction when it is retryable.
+using AnswerOf = std::function<bson::Document(const ModifyResult&)>;
+Result<ModifyResult> Modify(const Operation& operation, const std::string& ns,
+                            const ModifySpec& spec, int32_t statement, const AnswerOf& answer,
+                            request::OpSummary* summary);
+
+}  // namespace quire::engine

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/write/write_unit.h"
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "base/error_codes.h"
+#include "base/log.h"
+#include "base/try.h"
+#include "bson/validate.h"
+#include "engine/schema/schema.h"
+#include "expr/match/match.h"
+#include "expr/schema/failure.h"
+#include "store/collection.h"
+
+namespace quire::engine {
+
+namespace {
+
+constexpr uint32_t kMaxDocumentSize = uint32_t{16} << 20;
+
+void Backoff(int attempt) {
+  if (attempt < 4) {
+    std::this_thread::yield();
+    return;
+  }
+  static thread_local std::minstd_rand random(std::random_device{}());
+  auto longest = static_cast<unsigned>(std::min(attempt * 50, 5000));
+  std::this_thread::sleep_for(std::chrono::microseconds(random() % longest + 10));
+}
+
+bool NeedsZeroTimestamp(const bson::Element& e) {
+  return e.type() == bson::Type::kTimestamp && e.value().AsTimestamp() == bson::Timestamp{};
+}
+
+Status RunInSession(const Operation& operation, const std::string& ns, const WriteBody& body) {
+  store::Transaction& txn = *operation.session->transaction();
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
+  if (collection == nullptr) {
+    return {kNamespaceNotFound, "ns not found: " + ns};
+  }
+  RETURN_IF_ERROR(txn.Hold(collection->state));
+  // It may have changed while the hold was waited for.
+  ASSIGN_OR_RETURN(collection, operation.Find(ns));
+  if (collection == nullptr) {
+    return {kNamespaceNotFound, "ns not found: " + ns};
+  }
+  return body(txn, *collection);
+}
+
+}  // namespace
+
+Result<store::CollectionPtr> WritableCollection(const Operation& operation, const std::string& ns,
+                                                bool create) {
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
+  while (collection == nullptr && create) {  // once more when another drops it at once
+    RETURN_IF_ERROR(operation.op.CheckInterruptNow());
+    RETURN_IF_ERROR(CreateImplicitly(operation, ns));
+    ASSIGN_OR_RETURN(collection, operation.Find(ns));
+  }
+  if (collection != nullptr && collection->is_view()) {
+    return Status(kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection");
+  }
+  return collection;
+}
+
+bool IsGone(const Status& status, const Operation& operation) {
+  return status.code() == kNamespaceNotFound && !operation.in_transaction;
+}
+
+Status RunWrite(const Operation& operation, const std::string& ns, const WriteBody& body) {
+  if (operation.in_transaction) {
+    return RunInSession(operation, ns, body);
+  }
+  for (int attempt = 0;; ++attempt) {
+    store::CollectionPtr found = operation.engine.catalog().Find(ns);
+    if (found == nullptr) {
+      return {kNamespaceNotFound, "ns not found: " + ns};
+    }
+    ASSIGN_OR_RETURN(auto txn,
+                     store::Transaction::Begin(operation.engine.store(), false, found->state));
+    // With the collection held nothing about it changes any more.
+    store::CollectionPtr collection = operation.engine.catalog().Find(ns);
+    Status status = collection == nullptr || collection->state != found->state
+                        ? Status(kWriteConflict, "the collection was replaced")
+                        : body(*txn, *collection);
+    if (status.ok() && txn->wrote()) {
+      status = txn->Commit(operation.durability);
+    }
+    if (status.code() != kWriteConflict) {
+      return status;
+    }
+    txn.reset();
+    operation.engine.metrics.write_conflicts++;
+    RETURN_IF_ERROR(operation.op.CheckInterruptNow());
+    Backoff(attempt);
+  }
+}
+
+bool IsDocumentError(const Status& status) {
+  constexpr int kUnknownStage = 40324;  // of a pipeline update: refused as a malformed command is
+  switch (status.code()) {
+    case kUnknownStage:
+    case kWriteConflict:
+    case kOutOfDiskSpace:
+    case kInternalError:
+    case kInterrupted:
+    case kInterruptedAtShutdown:
+    case kMaxTimeMSExpired:
+    case kNamespaceNotFound:
+    case kInvalidNamespace:
+    case kLockTimeout:
+    case kSnapshotUnavailable:
+    case kDataCorruptionDetected:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Status CheckId(const bson::Value& id) {
+  switch (id.type()) {
+    case bson::Type::kArray:
+      return {kInvalidIdField, "The '_id' value cannot be of type array"};
+    case bson::Type::kRegex:
+      return {kInvalidIdField, "The '_id' value cannot be of type regex"};
+    case bson::Type::kUndefined:
+      return {kInvalidIdField, "The '_id' value cannot be of type undefined"};
+    case bson::Type::kDocument:
+      for (const bson::Element& e : id.AsDocument()) {
+        bool reference = e.name() == "$ref" || e.name() == "$id" || e.name() == "$db";
+        if (e.name().starts_with('$') && !reference) {
+          return {kDollarPrefixedFieldName,
+                  "_id fields may not contain '$'-prefixed fields: " + std::string(e.name()) +
+                      " is not valid for storage."};
+        }
+      }
+      return Status::Ok();
+    default:
+      return Status::Ok();
+  }
+}
+
+Result<bson::View> PrepareForInsert(const Operation& operation, bson::View document,
+                                    bson::Document* storage) {
+  bson::Element id = document.Find("_id");
+  bool in_place = id.present() && document.front().name() == "_id";
+  for (const bson::Element& e : document) {
+    in_place = in_place && !(NeedsZeroTimestamp(e) && e.name() != "_id");
+  }
+  RETURN_IF_ERROR(CheckId(id.value()));
+  if (!bson::NestsWithin(document, bson::kMaxStoredDepth)) {
+    return Status(kOverflow, "cannot insert document because it exceeds 180 levels of nesting");
+  }
+  bson::View prepared = document;
+  if (!in_place) {
+    bson::Builder out;
+    if (id.present()) {
+      out.Append(id);
+    } else {
+      out.Append("_id", bson::ObjectId::Generate());
+    }
+    for (const bson::Element& e : document) {
+      if (e.name() == "_id") {
+        continue;
+      }
+      if (NeedsZeroTimestamp(e)) {
+        out.Append(e.name(), operation.engine.clock().Tick());
+      } else {
+        out.Append(e);
+      }
+    }
+    *storage = out.Finish();
+    prepared = *storage;
+  }
+  if (prepared.size() > kMaxDocumentSize) {
+    return Status(kBSONObjectTooLarge,
+                  "object to insert too large. size in bytes: " + std::to_string(prepared.size()) +
+                      ", max size: " + std::to_string(kMaxDocumentSize));
+  }
+  return prepared;
+}
+
+Status CheckValidator(const Operation& operation, const store::CollectionInfo& collection,
+                      bson::View document, const bson::View* before) {
+  if (collection.validator == nullptr) {
+    return Status::Ok();
+  }
+  bson::View spec = collection.options["validator"].AsDocument();
+  const expr::match::Filter* validator = collection.validator.get();
+  expr::Context context;
+  context.collator = collection.context.collator;
+  std::unique_ptr<expr::match::Filter> parsed_now;
+  if (collection.validator_names_clock) {
+    RETURN_IF_ERROR(FillContext(operation, {}, &context));
+    ASSIGN_OR_RETURN(parsed_now, expr::match::Filter::Parse(spec, &context,
+                                                            expr::match::Allowed::InValidator()));
+    validator = parsed_now.get();
+  }
+  ASSIGN_OR_RETURN(bool valid, validator->Matches(document));
+  if (valid) {
+    return Status::Ok();
+  }
+  if (before != nullptr && collection.validate_existing_only_if_valid) {
+    ASSIGN_OR_RETURN(bool was_valid, validator->Matches(*before));
+    if (!was_valid) {
+      return Status::Ok();
+    }
+  }
+  bson::Document why = expr::schema::ExplainFailure(spec, document, &context);
+  if (collection.validate_warn) {
+    log::Warning("STORAGE", "Document would fail validation",
+                 {{"namespace", collection.ns()}, {"errInfo", bson::ToJson(why)}});
+    return Status::Ok();
+  }
+  bson::Builder extra;
+  extra.Append("errInfo", why);
+  return Status(kDocumentValidationFailure, "Document failed validation")
+      .WithExtra(extra.Finish().bytes());
+}
+
+}  // namespace quire::engine
