@@ -3,8 +3,8 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/auth/login.h"
 #include "command/command.h"
-#include "command/login.h"
 #include "command/own_documents.h"
 #include "command/redact.h"
 #include "engine/schema/schema.h"

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error_codes.h"
-#include "command/harness_test.h"
-#include "command/login.h"
+#include "command/auth/login.h"
+#include "command/testing/harness.h"
 
 namespace quire::command {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $clusterTime and the times of read concerns.
-#include "command/harness_test.h"
+#include "command/testing/harness.h"
 
 namespace quire::command {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "bson/number.h"
-#include "command/auditor.h"
+#include "command/auth/auditor.h"
 #include "command/cluster_time.h"
 #include "command/command.h"
 #include "command/diagnostic.h"

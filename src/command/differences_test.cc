@@ -2,7 +2,7 @@
 //
 // Answers that were once unlike MongoDB's: each case is one of them.
 #include "base/error_codes.h"
-#include "command/harness_test.h"
+#include "command/testing/harness.h"
 
 namespace quire::command {
 namespace {

@@ -14,8 +14,8 @@
 #include "base/error_codes.h"
 #include "bson/number.h"
 #include "bson/validate.h"
-#include "command/harness_test.h"
-#include "command/test_random_command.h"
+#include "command/testing/harness.h"
+#include "command/testing/random_command.h"
 
 namespace quire::command {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error_codes.h"
-#include "command/harness_test.h"
+#include "command/testing/harness.h"
 #include "kv/fault/fault_store.h"
 
 namespace quire::command {

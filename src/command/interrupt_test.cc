@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/error_codes.h"
-#include "command/harness_test.h"
+#include "command/testing/harness.h"
 
 namespace quire::command {
 

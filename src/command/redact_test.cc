@@ -2,7 +2,7 @@
 #include "command/redact.h"
 
 #include "base/log.h"
-#include "command/guarded_test.h"
+#include "command/testing/guarded.h"
 
 namespace quire::command {
 namespace {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What operations and open cursors may hold, and what happens when memory runs out.
+#include "base/error_codes.h"
+#include "base/memory_charge.h"
+#include "command/server/memory_guard.h"
+#include "command/testing/harness.h"
+
+namespace quire::command {
+
+namespace {
+
+// A pipeline whose documents double with every stage.
+std::string Doubling(int stages) {
+  std::string pipeline;
+  for (int i = 0; i < stages; ++i) {
+    pipeline += R"({"$replaceRoot": {"newRoot": {"a": "$$ROOT", "b": "$$ROOT"}}}, )";
+  }
+  return R"({"aggregate": "c", "cursor": {}, "pipeline": [)" + pipeline + R"({"$count": "n"}]})";
+}
+
+void Set(Node& node, const std::string& name, int64_t value) {
+  EXPECT_EQ(node.Code(R"({"setParameter": 1, ")" + name + R"(": {"$numberLong": ")" +
+                          std::to_string(value) + R"("}})",
+                      "admin"),
+            0);
+}
+
+TEST(OperationMemoryTest, StagesTogetherHaveALimit) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  EXPECT_EQ(node.Code(Doubling(15)), 0);
+  Set(node, "internalQueryMaxOperationMemoryBytes", 1 << 20);
+  EXPECT_EQ(node.Code(Doubling(15)), kExceededMemoryLimit);
+  EXPECT_EQ(node.Code(R"({"find": "c"})"), 0);
+  Set(node, "internalQueryMaxOperationMemoryBytes", 0);
+  EXPECT_EQ(node.Code(Doubling(15)), 0);
+}
+
+// The commands that the open cursors keep, as JSON.
+std::vector<std::string> KeptCommands(Node& node) {
+  std::vector<std::string> kept;
+  node.engine().cursors().ForEachIdle(
+      [&](const engine::Cursor& cursor) { kept.push_back(bson::ToJson(cursor.command)); });
+  return kept;
+}
+
+TEST(OpenCursorTest, KeepsTheShortPartsOfItsCommand) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}, {"_id": 3}]})");
+  const std::string huge(100'000, 'x');
+  node.Run(R"({"find": "c", "batchSize": 1, "filter": {"x": {"$ne": ")" + huge +
+           R"("}}, "comment": "mine"})");
+  auto kept = KeptCommands(node);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0], R"({"find":"c","batchSize":1,"comment":"mine","$truncated":"filter"})");
+  node.engine().cursors().Clear();
+  node.Run(R"({"aggregate": "c", "cursor": {"batchSize": 1}, "pipeline": [{"$match": {}}, {"$match":
+               {"x": {"$ne": ")" +
+           huge + R"("}}}]})");
+  kept = KeptCommands(node);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(
+      kept[0],
+      R"({"aggregate":"c","cursor":{"batchSize":1},"pipeline":[{"$match":{}}],"$truncated":"pipeline"})");
+}
+
+TEST(OpenCursorTest, ThereIsAMostOfThem) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]})");
+  Set(node, "internalQueryMaxOpenCursors", 2);
+  EXPECT_EQ(node.Code(R"({"find": "c", "batchSize": 1})"), 0);
+  EXPECT_EQ(node.Code(R"({"find": "c", "batchSize": 1})"), 0);
+  EXPECT_EQ(node.Code(R"({"find": "c", "batchSize": 1})"), kExceededMemoryLimit);
+  EXPECT_EQ(node.Code(R"({"find": "c"})"), 0);
+  EXPECT_EQ(node.engine().cursors().size(), 2U);
+}
+
+TEST(OwnerCountsTest, CountsWhatIsHeldByEach) {
+  engine::OwnerCounts counts;
+  engine::OwnerTicket first = counts.Take("a", 2);
+  engine::OwnerTicket second = counts.Take("a", 2);
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(counts.Take("a", 2), nullptr);
+  EXPECT_NE(counts.Take("b", 2), nullptr);
+  first.reset();
+  EXPECT_NE(counts.Take("a", 2), nullptr);
+}
+
+TEST(SessionLimitTest, OneUserLeavesSessionsToOthers) {
+  Node node;
+  Set(node, "internalMaxSessionsPerUser", 2);
+  auto get = [&](char id, const std::string& owner) {
+    auto session = node.engine().sessions().Get(request::SessionKey(std::string(16, id), owner));
+    return session.ok() ? 0 : session.status().code();
+  };
+  const std::string a(32, 'a');
+  EXPECT_EQ(get(1, a), 0);
+  EXPECT_EQ(get(2, a), 0);
+  EXPECT_EQ(get(3, a), kTooManyLogicalSessions);
+  EXPECT_EQ(get(1, a), 0);  // one of them
+  EXPECT_EQ(get(3, std::string(32, 'b')), 0);
+  node.engine().sessions().End(request::SessionKey(std::string(16, 1), a));
+  EXPECT_EQ(get(3, a), 0);
+}
+
+TEST(MemoryGuardTest, RefusesWorkWhileMemoryIsShort) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  MachineMemory memory{int64_t{8} << 30, int64_t{4} << 30};
+  MemoryGuard guard(&node.commands(), [&] { return memory; });
+  guard.Look();
+  EXPECT_EQ(node.Code(R"({"find": "c"})"), 0);
+  memory.available = int64_t{10} << 20;
+  guard.Look();
+  EXPECT_EQ(node.Code(R"({"find": "c"})"), kExceededMemoryLimit);
+  EXPECT_EQ(node.Code(R"({"insert": "c", "documents": [{}]})"), kExceededMemoryLimit);
+  EXPECT_EQ(node.Code(R"({"ping": 1})"), 0);
+  EXPECT_EQ(node.Code(R"({"killCursors": "c", "cursors": []})"), 0);
+  EXPECT_EQ(node.Code(R"({"delete": "c", "deletes": [{"q": {}, "limit": 0}]})"), 0);
+  memory.available = int64_t{4} << 30;
+  guard.Look();
+  EXPECT_EQ(node.Code(R"({"find": "c"})"), 0);
+}
+
+TEST(MemoryGuardTest, ReadsTheMachine) {
+  MachineMemory memory = ReadMachineMemory();
+  EXPECT_GT(memory.limit, 0);
+  EXPECT_GT(memory.available, 0);
+  EXPECT_LE(memory.available, memory.limit);
+}
+
+}  // namespace
+
+}  // namespace quire::command
