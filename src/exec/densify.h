@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "exec/nested_field.h"
-#include "exec/sorter.h"
+#include "exec/sort/sorter.h"
 #include "exec/unary.h"
 #include "expr/context.h"
 #include "expr/date/unit.h"

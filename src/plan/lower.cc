@@ -6,10 +6,10 @@
 
 #include "base/try.h"
 #include "bson/ordered.h"
+#include "exec/combine/merge.h"
 #include "exec/limit.h"
-#include "exec/merge.h"
 #include "exec/project.h"
-#include "exec/sort.h"
+#include "exec/sort/sort.h"
 #include "exec/text_match.h"
 #include "plan/count_rows.h"
 #include "store/collection_scan.h"

@@ -3,8 +3,8 @@
 // $bucket, which becomes a $group by $switch, and $bucketAuto.
 #include "bson/compare.h"
 #include "bson/number.h"
-#include "exec/bucket_auto.h"
-#include "exec/preferred_numbers.h"
+#include "exec/group/bucket_auto.h"
+#include "exec/group/preferred_numbers.h"
 #include "expr/agg/variable_name.h"
 #include "expr/collation/collator.h"
 #include "plan/stages/group_internal.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/facet.h"
+#include "exec/combine/facet.h"
 
 #include "expr/projection/add_fields.h"
 #include "plan/stages/stage_internal.h"

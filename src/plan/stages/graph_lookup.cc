@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/graph_lookup.h"
+#include "exec/join/graph_lookup.h"
 
 #include "bson/number.h"
 #include "expr/match/match.h"

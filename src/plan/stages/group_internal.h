@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/group.h"
+#include "exec/group/group.h"
 #include "expr/accumulate/accumulator.h"
 #include "expr/agg/expression.h"
 #include "plan/stage.h"

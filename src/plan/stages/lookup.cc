@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/lookup.h"
+#include "exec/join/lookup.h"
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
 
+#include "exec/combine/row_spool.h"
 #include "exec/documents.h"
 #include "exec/evaluation.h"
-#include "exec/hash_join.h"
-#include "exec/lookup_unwind.h"
-#include "exec/row_spool.h"
+#include "exec/join/hash_join.h"
+#include "exec/join/lookup_unwind.h"
 #include "expr/collation/collator.h"
 #include "expr/projection/add_fields.h"
 #include "plan/stages/lookup_internal.h"

@@ -2,7 +2,7 @@
 //
 // What the command mapReduce adds to pipelines: {$_internalMapReduce: {map, reduce}} gives a
 // document {_id: <key>, value: <reduced>} per key.
-#include "exec/group.h"
+#include "exec/group/group.h"
 #include "exec/map.h"
 #include "expr/accumulate/reduce.h"
 #include "expr/script.h"

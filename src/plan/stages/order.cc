@@ -5,7 +5,7 @@
 #include "bson/number.h"
 #include "exec/limit.h"
 #include "exec/sample.h"
-#include "exec/sort.h"
+#include "exec/sort/sort.h"
 #include "exec/unary.h"
 #include "expr/projection/add_fields.h"
 #include "plan/stages/order_internal.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $rankFusion: the stages of its first pipeline, and a stage that reads the others and ranks.
-#include "exec/rank_fusion.h"
+#include "exec/combine/rank_fusion.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/union_with.h"
+#include "exec/combine/union_with.h"
 
 #include "plan/stages/stage_internal.h"
 #include "plan/stages/sub_pipeline_internal.h"

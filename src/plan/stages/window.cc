@@ -3,7 +3,7 @@
 // $setWindowFields.
 #include "bson/compare.h"
 #include "bson/number.h"
-#include "exec/set_window_fields.h"
+#include "exec/window/set_window_fields.h"
 #include "expr/projection/add_fields.h"
 #include "plan/stages/order_internal.h"
 #include "plan/stages/stage_internal.h"

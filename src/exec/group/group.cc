@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/group/group.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/compare.h"
+#include "expr/collation/collator.h"
+
+namespace quire::exec {
+
+namespace {
+
+// The key under which rows of one group meet on disk.
+std::string HashKey(uint64_t hash) {
+  std::string key(8, '\0');
+  for (int i = 7; i >= 0; --i, hash >>= 8) {
+    key[static_cast<size_t>(i)] = static_cast<char>(hash & 0xff);
+  }
+  return key;
+}
+
+// MongoDB runs $group in another engine than other stages, with codes of its own.
+Status InGroup(const Status& status) {
+  constexpr std::string_view kByZero = "can't $divide by zero";
+  const int code = status.code() == kBadValue && status.message() == kByZero ? 4848401
+                   : status.code() == 16610                                  ? 4848403
+                                                                             : status.code();
+  return code == status.code() ? status : Status(code, status.message());
+}
+
+}  // namespace
+
+Group::Group(std::unique_ptr<Operator> input, GroupOptions options)
+    : Unary(std::move(input)),
+      options_(std::move(options)),
+      evaluation_(options_.context),
+      table_(options_.context->collator) {}
+
+Result<Group::State*> Group::NewState(const bson::Value& id) {
+  State& state = states_.emplace_back();
+  state.id = bson::OwnedValue(id);
+  state.fields.reserve(options_.fields.size());
+  for (const GroupOptions::Field& field : options_.fields) {
+    ASSIGN_OR_RETURN(auto accumulation,
+                     field.accumulator->Start(evaluation_.eval(), state.id.value()));
+    state.fields.push_back(std::move(accumulation));
+  }
+  state.memory = sizeof(State) + state.id.memory();
+  memory_ += state.memory;
+  table_.Insert(state.id.value(), static_cast<uint32_t>(states_.size() - 1));
+  return &state;
+}
+
+// Valid until the next evaluation.
+Result<bson::Value> Group::KeyOf(const Row& row) {
+  Result<bson::Value> key = options_.id->Evaluate(evaluation_.Start(row));
+  if (!key.ok()) {
+    return InGroup(key.status());
+  }
+  bson::Value id = *key;
+  if (id.missing()) {
+    return bson::Value::Null();
+  }
+  bool empty = id.is_document() && id.AsDocument().empty();
+  return empty && !options_.empty_key.empty() ? bson::Value(options_.empty_key) : id;
+}
+
+Status Group::SetAside(OpContext& op, const bson::Value& id, const Row& row) {
+  if (!options_.allow_disk) {
+    return Status(kQueryExceededMemoryLimitNoDiskUseAllowed,
+                  "Exceeded memory limit for $group, but didn't allow external sort. Pass "
+                  "allowDiskUse:true to opt in.");
+  }
+  if (!spilled_) {
+    SorterOptions options;
+    options.memory_limit = op.memory_limit / 4;
+    options.allow_disk = true;
+    spilled_ = std::make_unique<Sorter>(options);
+    ++counters_.spills;
+  }
+  return spilled_->Add(HashKey(bson::Hash(id, options_.context->collator)), row);
+}
+
+Status Group::Add(OpContext& op, const Row& row, bool may_spill) {
+  ASSIGN_OR_RETURN(bson::Value id, KeyOf(row));
+  expr::agg::EvalContext& eval = evaluation_.eval();
+  uint32_t found = table_.Find(id);
+  State* state = found == GroupTable::kNone ? nullptr : &states_[found];
+  if (!state) {
+    if (may_spill && memory_ + table_.memory() > op.memory_limit) {
+      return SetAside(op, id, row);
+    }
+    ASSIGN_OR_RETURN(state, NewState(id));
+  }
+  size_t held = 0;
+  for (const auto& field : state->fields) {
+    if (Status added = field->Add(eval); !added.ok()) {
+      return InGroup(added);
+    }
+    held += field->memory();
+  }
+  held += sizeof(State) + state->id.memory();
+  memory_ += held - state->memory;
+  state->memory = held;
+  counters_.memory = std::max<uint64_t>(counters_.memory, memory_);
+  charge_.Set(memory_ + table_.memory());
+  if (memory_ > op.memory_limit && !options_.allow_disk) {
+    return SetAside(op, id, row);
+  }
+  return Status::Ok();
+}
+
+Status Group::ReadInput(OpContext& op) {
+  Row row;
+  for (;;) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bool more, input_->Next(op, &row));
+    if (!more) {
+      break;
+    }
+    RETURN_IF_ERROR(Add(op, row, true));
+  }
+  if (spilled_) {
+    RETURN_IF_ERROR(spilled_->Finish());
+    ASSIGN_OR_RETURN(more_spilled_, spilled_->Next(&pending_));
+  }
+  return Status::Ok();
+}
+
+// Groups the rows on disk that share the next hash.
+Status Group::ReadSpilled(OpContext& op) {
+  Clear();
+  for (bool first = true; more_spilled_; first = false) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bson::Value id, KeyOf(pending_));
+    uint64_t hash = bson::Hash(id, options_.context->collator);
+    if (!first && hash != pending_hash_) {
+      break;
+    }
+    pending_hash_ = hash;
+    RETURN_IF_ERROR(Add(op, pending_, false));
+    ASSIGN_OR_RETURN(more_spilled_, spilled_->Next(&pending_));
+  }
+  return Status::Ok();
+}
+
+void Group::Clear() {
+  table_.Clear();
+  states_.clear();
+  next_ = 0;
+  memory_ = 0;
+  charge_.Set(0);
+}
+
+Status Group::Show(const State& state, Row* row) {
+  arena_.Reset();
+  document_.clear();
+  bson::Builder builder(&document_);
+  builder.Append("_id", state.id.value());
+  for (size_t i = 0; i < state.fields.size(); ++i) {
+    ASSIGN_OR_RETURN(bson::Value value, state.fields[i]->Finish(&arena_));
+    builder.Append(options_.fields[i].name, value);
+  }
+  builder.Close();
+  *row = Row();
+  row->document = bson::View(document_.data());
+  return Status::Ok();
+}
+
+Result<bool> Group::Produce(OpContext& op, Row* row) {
+  if (!read_) {
+    RETURN_IF_ERROR(ReadInput(op));
+    read_ = true;
+  }
+  if (next_ == states_.size()) {
+    if (!more_spilled_) {
+      return false;
+    }
+    RETURN_IF_ERROR(ReadSpilled(op));
+  }
+  RETURN_IF_ERROR(Show(states_[next_++], row));
+  return true;
+}
+
+}  // namespace quire::exec

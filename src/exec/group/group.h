@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// $group: one row per distinct value of an expression, with accumulated fields.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/memory_charge.h"
+#include "exec/evaluation.h"
+#include "exec/group/group_table.h"
+#include "exec/sort/sorter.h"
+#include "exec/unary.h"
+#include "expr/accumulate/accumulator.h"
+
+namespace quire::exec {
+
+// Everything it points to outlives the operator.
+struct GroupOptions {
+  const expr::agg::Expression* id = nullptr;
+  struct Field {
+    std::string name;
+    const expr::Accumulator* accumulator;
+  };
+  std::vector<Field> fields;
+  const expr::Context* context = nullptr;
+  bool allow_disk = false;
+  // What stands for a key that is an empty document: {name: null} of a key with one field, whose
+  // value is missing. Empty: the key itself.
+  bson::View empty_key;
+};
+
+// Groups come out in the order in which they were first seen. When memory does not suffice, rows of
+// groups not held yet go to disk and are grouped afterwards; without disk, error 292.
+class Group final : public Unary {
+ public:
+  Group(std::unique_ptr<Operator> input, GroupOptions options);
+
+ protected:
+  Result<bool> Produce(OpContext& op, Row* row) override;
+
+ private:
+  struct State {
+    bson::OwnedValue id;
+    std::vector<std::unique_ptr<expr::Accumulation>> fields;
+    size_t memory = 0;
+  };
+  Result<bson::Value> KeyOf(const Row& row);
+  Status ReadInput(OpContext& op);
+  Status ReadSpilled(OpContext& op);
+  // Adds the row to its group; true when the row was set aside instead.
+  Status Add(OpContext& op, const Row& row, bool may_spill);
+  Result<State*> NewState(const bson::Value& id);
+  Status SetAside(OpContext& op, const bson::Value& id, const Row& row);
+  Status Show(const State& state, Row* row);
+  void Clear();
+
+  GroupOptions options_;
+  Evaluation evaluation_;
+  GroupTable table_;
+  std::deque<State> states_;
+  size_t next_ = 0;
+  size_t memory_ = 0;
+  MemoryCharge charge_;
+  bool read_ = false;
+  std::unique_ptr<Sorter> spilled_;
+  bool more_spilled_ = false;
+  Row pending_;  // first row of the next group on disk
+  uint64_t pending_hash_ = 0;
+  Arena arena_;
+  std::string document_;
+};
+
+}  // namespace quire::exec
