@@ -9,7 +9,7 @@
 #include "expr/match/geo.h"
 #include "expr/match/leaf.h"
 #include "plan/type_range.h"
-#include "store/special_keys.h"
+#include "store/keys/special_keys.h"
 
 namespace quire::plan {
 

@@ -12,7 +12,7 @@
 #include "plan/special.h"
 #include "plan/subset.h"
 #include "plan/wildcard.h"
-#include "store/multikey.h"
+#include "store/keys/multikey.h"
 
 namespace quire::plan {
 

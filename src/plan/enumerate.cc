@@ -8,8 +8,8 @@
 #include "plan/special.h"
 #include "plan/subset.h"
 #include "plan/wildcard.h"
-#include "store/multikey.h"
-#include "store/wildcard.h"
+#include "store/keys/multikey.h"
+#include "store/keys/wildcard.h"
 
 namespace quire::plan {
 

@@ -10,8 +10,8 @@
 #include "plan/explain_stage.h"
 #include "plan/plan_cache.h"
 #include "plan/query_shape.h"
-#include "store/near_scan.h"
-#include "store/special_keys.h"
+#include "store/keys/special_keys.h"
+#include "store/scan/near_scan.h"
 
 namespace quire::plan {
 

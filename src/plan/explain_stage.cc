@@ -7,7 +7,7 @@
 #include "bson/number.h"
 #include "bson/ordered.h"
 #include "expr/match/node.h"
-#include "store/multikey.h"
+#include "store/keys/multikey.h"
 
 namespace quire::plan {
 

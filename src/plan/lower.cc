@@ -12,11 +12,11 @@
 #include "exec/sort/sort.h"
 #include "exec/text_match.h"
 #include "plan/count_rows.h"
-#include "store/collection_scan.h"
-#include "store/fetch.h"
-#include "store/index_scan.h"
-#include "store/near_scan.h"
-#include "store/text_or.h"
+#include "store/scan/collection_scan.h"
+#include "store/scan/fetch.h"
+#include "store/scan/index_scan.h"
+#include "store/scan/near_scan.h"
+#include "store/scan/text_or.h"
 
 namespace quire::plan {
 

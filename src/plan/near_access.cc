@@ -13,8 +13,8 @@
 #include "plan/predicates.h"
 #include "plan/special.h"
 #include "plan/subset.h"
-#include "store/multikey.h"
-#include "store/special_keys.h"
+#include "store/keys/multikey.h"
+#include "store/keys/special_keys.h"
 
 namespace quire::plan {
 

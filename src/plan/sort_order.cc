@@ -3,7 +3,7 @@
 
 #include "plan/arrange.h"
 #include "plan/bounds.h"
-#include "store/multikey.h"
+#include "store/keys/multikey.h"
 
 namespace quire::plan {
 

@@ -7,7 +7,7 @@
 #include "plan/bounds.h"
 #include "plan/candidates.h"
 #include "plan/clustered_scan.h"
-#include "store/multikey.h"
+#include "store/keys/multikey.h"
 
 namespace quire::plan {
 

@@ -7,7 +7,7 @@
 #include "plan/enumerate.h"
 #include "plan/special.h"
 #include "plan/subset.h"
-#include "store/special_keys.h"
+#include "store/keys/special_keys.h"
 
 namespace quire::plan {
 

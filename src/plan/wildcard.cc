@@ -6,8 +6,8 @@
 
 #include "bson/path.h"
 #include "expr/match/leaf.h"
-#include "store/multikey.h"
-#include "store/wildcard.h"
+#include "store/keys/multikey.h"
+#include "store/keys/wildcard.h"
 
 namespace quire::plan {
 

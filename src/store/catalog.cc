@@ -9,9 +9,9 @@
 #include "base/try.h"
 #include "expr/agg/variable_name.h"
 #include "store/closed.h"
-#include "store/log_commands.h"
-#include "store/multikey.h"
-#include "store/special_keys.h"
+#include "store/keys/multikey.h"
+#include "store/keys/special_keys.h"
+#include "store/log/log_commands.h"
 
 namespace quire::store {
 

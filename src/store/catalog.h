@@ -28,13 +28,13 @@
 #include "expr/match/match.h"
 #include "kv/kv.h"
 #include "quire/bson.h"
-#include "store/array_paths.h"
-#include "store/build_table.h"
-#include "store/change_log.h"
+#include "store/build/build_table.h"
 #include "store/collection_state.h"
 #include "store/highest_key.h"
-#include "store/index_keys.h"
+#include "store/keys/array_paths.h"
+#include "store/keys/index_keys.h"
 #include "store/layout.h"
+#include "store/log/change_log.h"
 
 namespace quire::store {
 

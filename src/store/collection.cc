@@ -6,10 +6,10 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
-#include "store/index_build.h"
-#include "store/multikey.h"
-#include "store/special_keys.h"
-#include "store/wildcard.h"
+#include "store/build/index_build.h"
+#include "store/keys/multikey.h"
+#include "store/keys/special_keys.h"
+#include "store/keys/wildcard.h"
 
 namespace quire::store {
 

@@ -3,7 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "store/log_commands.h"
+#include "store/log/log_commands.h"
 
 namespace quire::store {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kv/kv.h"
-#include "store/change_log.h"
 #include "store/collection_state.h"
+#include "store/log/change_log.h"
 
 namespace quire::store {
 

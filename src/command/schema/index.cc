@@ -8,7 +8,7 @@
 #include "command/command.h"
 #include "engine/schema/schema.h"
 #include "request/crud.h"
-#include "store/index_build.h"
+#include "store/build/index_build.h"
 
 namespace quire::command {
 

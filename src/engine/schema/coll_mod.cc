@@ -8,8 +8,8 @@
 #include "bson/number.h"
 #include "engine/schema/schema.h"
 #include "request/fields.h"
+#include "store/build/duplicates.h"
 #include "store/collection.h"
-#include "store/duplicates.h"
 
 namespace quire::engine {
 

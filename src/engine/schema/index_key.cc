@@ -11,7 +11,7 @@
 #include "bson/number.h"
 #include "engine/schema/index_spec_internal.h"
 #include "plan/interval.h"
-#include "store/wildcard.h"
+#include "store/keys/wildcard.h"
 
 namespace quire::engine {
 

@@ -12,7 +12,7 @@
 #include "engine/stream/resume_token.h"
 #include "exec/operator.h"
 #include "plan/stage.h"
-#include "store/change_log.h"
+#include "store/log/change_log.h"
 
 namespace quire::engine {
 

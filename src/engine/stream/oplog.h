@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "exec/operator.h"
 #include "request/crud.h"
-#include "store/change_log.h"
+#include "store/log/change_log.h"
 
 namespace quire::engine {
 

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/log/change_buffer.h"
+
+#include <cstring>
+
+#include "expr/update/diff.h"
+#include "store/catalog.h"
+#include "store/collection.h"
+
+namespace quire::store {
+
+namespace {
+
+constexpr size_t kGroupBytes = size_t{1} << 20;
+constexpr size_t kLargestHeader =
+    ChangeBuffer::kHeaderSize + ChangeBuffer::kSessionIdSize + sizeof(int64_t);
+
+template <typename T>
+void AppendNumber(T value, std::string* out) {
+  char bytes[sizeof value];
+  memcpy(bytes, &value, sizeof value);
+  out->append(bytes, sizeof value);
+}
+
+std::string_view UuidOf(const CollectionInfo& info) {
+  return {reinterpret_cast<const char*>(info.uuid.data()), info.uuid.size()};
+}
+
+void AppendKey(bson::View document, std::string* out) {
+  bson::Builder key(out);
+  key.Append("_id", document["_id"]);
+  key.Close();
+}
+
+}  // namespace
+
+void ChangeBuffer::Begin() {
+  if (groups_.empty() || ops_.size() - groups_.back().start > kGroupBytes) {
+    ops_.resize(ops_.size() + kLargestHeader);
+    groups_.push_back({count_, ops_.size()});
+    uuid_.clear();
+  }
+  ++count_;
+}
+
+void ChangeBuffer::Collection(std::string_view ns, std::string_view uuid) {
+  ops_.push_back('C');
+  ops_.append(uuid);
+  AppendNumber(static_cast<uint32_t>(ns.size()), &ops_);
+  ops_.append(ns);
+  uuid_ = uuid;
+}
+
+void ChangeBuffer::Reserve(size_t inserts, size_t bytes) {
+  const size_t groups = 1 + bytes / kGroupBytes;
+  constexpr size_t kName = 300;  // of a collection, with its uuid
+  ops_.reserve(ops_.size() + inserts + bytes + groups * (kLargestHeader + kName));
+}
+
+void ChangeBuffer::BeginOn(char kind, const CollectionInfo& info) {
+  Begin();
+  if (uuid_ != UuidOf(info)) {
+    Collection(info.ns(), UuidOf(info));
+  }
+  ops_.push_back(kind);
+}
+
+void ChangeBuffer::Insert(const CollectionInfo& info, bson::View document) {
+  BeginOn('i', info);
+  Bytes(document);
+}
+
+void ChangeBuffer::Update(const CollectionInfo& info, bson::View before, bson::View after,
+                          const Touched& touched) {
+  bson::Document diff;
+  bool whole = touched.replacement;
+  if (!whole) {
+    diff = touched.all || touched.paths == nullptr
+               ? expr::update::Diff(before, after)
+               : expr::update::DiffAt(before, after, *touched.paths);
+    whole = touched.all && diff.view().size() >= after.size();
+  }
+  if (whole) {
+    BeginOn('r', info);
+    ops_.push_back(static_cast<char>(info.keep_images ? kBefore : 0));
+    Bytes(after);
+  } else {
+    BeginOn('u', info);
+    ops_.push_back(static_cast<char>(info.keep_images ? kBefore | kAfter : 0));
+    AppendKey(after, &ops_);
+    Bytes(diff);
+  }
+  if (info.keep_images) {
+    Bytes(before);
+    if (!whole) {
+      Bytes(after);
+    }
+  }
+}
+
+void ChangeBuffer::Delete(const CollectionInfo& info, bson::View document) {
+  BeginOn('d', info);
+  ops_.push_back(static_cast<char>(info.keep_images ? kBefore : 0));
+  AppendKey(document, &ops_);
+  if (info.keep_images) {
+    Bytes(document);
+  }
+}
+
+void ChangeBuffer::Command(std::string_view ns, std::string_view uuid, bson::View o,
+                           bson::View o2) {
+  Begin();
+  Collection(ns, uuid);
+  uuid_.clear();  // a command may change what the name stands for
+  ops_.push_back('c');
+  bson::Builder command(&ops_);
+  command.Append("o", o);
+  if (!o2.empty()) {
+    command.Append("o2", o2);
+  }
+  command.Close();
+}
+
+void ChangeBuffer::Noop(bson::View o) {
+  Begin();
+  ops_.push_back('n');
+  bson::Builder object(&ops_);
+  object.Append("o", o);
+  object.Close();
+}
+
+void ChangeBuffer::SetTransaction(std::string_view lsid, int64_t txn_number) {
+  in_transaction_ = true;
+  lsid_ = lsid;
+  lsid_.resize(kSessionIdSize);
+  txn_number_ = txn_number;
+}
+
+void ChangeBuffer::RollBack(const Mark& mark) {
+  ops_.resize(mark.bytes);
+  count_ = mark.count;
+  groups_.resize(mark.groups);
+  uuid_.clear();
+}
+
+std::string_view ChangeBuffer::GroupBytes(size_t i, int64_t wall_millis) {
+  const bool last = i + 1 == groups_.size();
+  const size_t end = last ? ops_.size() : groups_[i + 1].start - kLargestHeader;
+  const uint32_t after = last ? count_ : groups_[i + 1].first;
+  std::string header;
+  header.push_back(kVersion);
+  header.push_back(static_cast<char>(in_transaction_ ? kInTransaction : 0));
+  AppendNumber(after - groups_[i].first, &header);
+  AppendNumber(wall_millis, &header);
+  if (in_transaction_) {
+    header.append(lsid_);
+    AppendNumber(txn_number_, &header);
+  }
+  const size_t begin = groups_[i].start - header.size();
+  ops_.replace(begin, header.size(), header);
+  return std::string_view(ops_).substr(begin, end - begin);
+}
+
+}  // namespace quire::store
