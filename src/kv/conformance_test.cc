@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "kv/fault/fault_store.h"
+#include "kv/memory/memory_store.h"
 #include "kv/rocks/rocks_store.h"
 
 namespace quire::kv {
@@ -57,6 +58,40 @@ class RocksInMemory : public Backend {
   }
 };
 
+class PlainRocks : public Backend {
+ public:
+  std::unique_ptr<Store> Open() override {
+    auto store = OpenRocks({.path = folder_.path(), .cache_bytes = 64 << 20, .plain = true});
+    EXPECT_TRUE(store.ok()) << store.status().ToString();
+    return std::move(*store);
+  }
+  bool persistent() const override { return true; }
+
+ private:
+  TempFolder folder_;
+};
+
+// What one writes the other reads.
+class NowPlainNowNot : public Backend {
+ public:
+  std::unique_ptr<Store> Open() override {
+    plain_ = !plain_;
+    auto store = OpenRocks({.path = folder_.path(), .cache_bytes = 64 << 20, .plain = plain_});
+    EXPECT_TRUE(store.ok()) << store.status().ToString();
+    return std::move(*store);
+  }
+  bool persistent() const override { return true; }
+
+ private:
+  TempFolder folder_;
+  bool plain_ = false;
+};
+
+class Memory : public Backend {
+ public:
+  std::unique_ptr<Store> Open() override { return NewMemoryStore(); }
+};
+
 class RocksBehindFaults : public RocksOnDisk {
  public:
   std::unique_ptr<Store> Open() override { return NewFaultStore(RocksOnDisk::Open(), plan_); }
@@ -74,7 +109,10 @@ constexpr BackendRow kBackends[] = {
     {"rocks_on_disk", Make<RocksOnDisk>},
     {"rocks_in_sections", Make<RocksInSections>},
     {"rocks_in_memory", Make<RocksInMemory>},
+    {"plain_rocks", Make<PlainRocks>},
+    {"now_plain_now_not", Make<NowPlainNowNot>},
     {"rocks_behind_faults", Make<RocksBehindFaults>},
+    {"memory", Make<Memory>},
 };
 
 }  // namespace

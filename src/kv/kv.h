@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The storage seam: an ordered, transactional map from bytes to bytes. Everything above it is
-// written against these classes only, and every backend passes kv/conformance_test.cc.
+// written against these classes only, and every backend passes kv/conformance_test.cc. open.h opens
+// one by its address.
 //
 // Keys compare as unsigned bytes. A transaction reads the snapshot taken by Begin plus its own
 // writes. Conflicts between transactions are decided on claimed keys only: Put and Delete check
@@ -170,7 +171,7 @@ struct TxnOptions {
   std::shared_ptr<Txn> as_of = nullptr;
 };
 
-// Writes many entries in ascending key order straight into sorted files, bypassing transactions.
+// Writes many entries in ascending key order past the transactions, at less cost than theirs.
 class SortedLoader {
  public:
   virtual ~SortedLoader() = default;
@@ -181,8 +182,8 @@ class SortedLoader {
 };
 
 struct StoreStats {
-  uint64_t disk_bytes = 0;    // files of the store
-  uint64_t memory_bytes = 0;  // caches and write buffers in use
+  uint64_t disk_bytes = 0;    // files of the store; 0: it has none
+  uint64_t memory_bytes = 0;  // caches and write buffers in use; without files, all that is stored
   uint64_t cache_bytes = 0;   // caches in use
   uint64_t cache_capacity = 0;
 };
@@ -202,9 +203,9 @@ class Store {
   virtual Result<std::unique_ptr<SortedLoader>> Load() = 0;
   // Everything committed so far survives power loss when it returns.
   virtual Status Sync() = 0;
-  // Rewrites the range compactly, giving space back to the disk.
+  // Rewrites the range compactly, giving back space where deleted keys still take some.
   virtual Status Compact(const Range& range) = 0;
-  // Estimated bytes on disk of the range.
+  // Estimated bytes the range takes where it is stored.
   virtual uint64_t ApproximateSize(const Range& range) = 0;
   virtual StoreStats Stats() = 0;
   // Ok, or why the store takes no writes though the disk has room. It tries to recover by itself,

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "kv/counter.h"
+
 namespace quire::kv {
 
 std::string_view WriteSet::Keep(std::string_view bytes) {
@@ -42,6 +44,16 @@ void WriteSet::Delete(std::string_view key, Reads reads) {
   Write& write = Append(key);
   write.kind = Kind::kDelete;
   write.reads = reads;
+}
+
+int64_t WriteSet::Added(std::string_view counter) const {
+  int64_t sum = 0;
+  for (const Addition& addition : additions_) {
+    if (addition.counter == counter) {
+      sum = AddCounters(sum, addition.delta);
+    }
+  }
+  return sum;
 }
 
 const WriteSet::Write* WriteSet::Find(std::string_view key) {
@@ -100,13 +112,14 @@ WriteSet::Map::value_type& WriteSet::EntryOf(std::string_view key) {
 
 void WriteSet::RollbackToSavepoint() {
   assert(!savepoints_.empty());
-  const size_t mark = savepoints_.back();
+  const Savepoint mark = savepoints_.back();
   savepoints_.pop_back();
-  for (; indexed_ > mark; --indexed_) {
+  for (; indexed_ > mark.writes; --indexed_) {
     const Write& undone = writes_[indexed_ - 1];
     undone.index_entry_->count = undone.before_;
   }
-  writes_.resize(mark);
+  writes_.resize(mark.writes);
+  additions_.resize(mark.additions);
 }
 
 }  // namespace quire::kv

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pending writes of one transaction in the order they were made, with savepoints; the last one
-// of a key counts. Most transactions are never asked what they wrote, so the keys are brought into
-// order only when somebody does. Its bytes never move while it lives, so views into it stay valid
-// while more is written. For backends that collect a transaction's writes in memory. Not safe for
-// concurrent use.
+// The pending writes of one transaction in the order they were made, and what it adds to counters,
+// with savepoints; the last write of a key counts. Most transactions are never asked what they
+// wrote, so the keys are brought into order only when somebody does. Its bytes never move while it
+// lives, so views into it stay valid while more is written. For backends that collect a
+// transaction's writes in memory. Not safe for concurrent use.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 #include <map>
 #include <memory_resource>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,13 +43,21 @@ class WriteSet {
     Last* index_entry_ = nullptr;
     size_t before_ = 0;  // what index_entry_ was
   };
+  struct Addition {
+    std::string counter;
+    int64_t delta;
+  };
   using Map = std::pmr::map<std::string_view, Last>;
 
   WriteSet() : memory_(first_, sizeof(first_)), index_(&memory_) {}
   WriteSet(const WriteSet&) = delete;
   WriteSet& operator=(const WriteSet&) = delete;
 
+  // No writes: there may be additions.
   bool empty() const { return writes_.empty(); }
+  const std::vector<Addition>& additions() const { return additions_; }
+  // What the transaction adds to the counter.
+  int64_t Added(std::string_view counter) const;
   // In the order they were made; a key may come several times.
   std::span<const Write> writes() const { return writes_; }
   // Whether no later write of the key is known: one of a key that was never looked for may be.
@@ -63,8 +72,11 @@ class WriteSet {
 
   void Put(std::string_view key, std::string_view value, const PutHints& hints);
   void Delete(std::string_view key, Reads reads);
+  void Add(std::string_view counter, int64_t delta) {
+    additions_.push_back({std::string(counter), delta});
+  }
 
-  void SetSavepoint() { savepoints_.push_back(writes_.size()); }
+  void SetSavepoint() { savepoints_.push_back({writes_.size(), additions_.size()}); }
   // REQUIRES of both: a savepoint is set.
   void RollbackToSavepoint();
   void ReleaseSavepoint() { savepoints_.pop_back(); }
@@ -75,6 +87,11 @@ class WriteSet {
   const Write* At(const Map::value_type& entry) const;
 
  private:
+  struct Savepoint {
+    size_t writes;
+    size_t additions;
+  };
+
   std::string_view Keep(std::string_view bytes);
   Write& Append(std::string_view key);
   void Index();
@@ -86,7 +103,8 @@ class WriteSet {
   std::byte first_[1536];
   std::pmr::monotonic_buffer_resource memory_;
   std::vector<Write> writes_;
-  std::vector<size_t> savepoints_;
+  std::vector<Addition> additions_;
+  std::vector<Savepoint> savepoints_;
   size_t bytes_ = 0;
   MemoryCharge charge_;
   Map index_;

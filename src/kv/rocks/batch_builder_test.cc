@@ -26,15 +26,17 @@ class Reader final : public rocksdb::WriteBatch::Handler {
   std::vector<std::string> seen;
 };
 
+Sections::Numbered Id(uint32_t id) { return {.handle = nullptr, .id = id}; }
+
 TEST(BatchBuilder, MakesWhatRocksDbReads) {
   const std::string long_key(200, 'k');
   const std::string long_value(100000, 'v');
-  BatchBuilder builder(5, 10);
-  builder.Put(0, "a", "1");
-  builder.Put(3, "", "");
-  builder.Delete(0, "b");
-  builder.Delete(300, std::string("c\0d", 3));
-  builder.Put(1, long_key, long_value);
+  BatchBuilder builder(false, 5, 10);
+  builder.Put(Id(0), "a", "1");
+  builder.Put(Id(3), "", "");
+  builder.Delete(Id(0), "b");
+  builder.Delete(Id(300), std::string("c\0d", 3));
+  builder.Put(Id(1), long_key, long_value);
   rocksdb::WriteBatch batch = builder.Finish();
   Reader reader;
   ASSERT_TRUE(batch.Iterate(&reader).ok());
@@ -48,13 +50,23 @@ TEST(BatchBuilder, IsTheSameAsRocksDbsOwn) {
   rocksdb::WriteBatch own;
   ASSERT_TRUE(own.Put("key", "value").ok());
   ASSERT_TRUE(own.Delete("other").ok());
-  BatchBuilder builder(2, 16);
-  builder.Put(0, "key", "value");
-  builder.Delete(0, "other");
+  BatchBuilder builder(false, 2, 16);
+  builder.Put(Id(0), "key", "value");
+  builder.Delete(Id(0), "other");
   EXPECT_EQ(builder.Finish().Data(), own.Data());
 }
 
-TEST(BatchBuilder, MayBeEmpty) { EXPECT_EQ(BatchBuilder(0, 0).Finish().Count(), 0U); }
+TEST(BatchBuilder, APlainOneIsRocksDbs) {
+  BatchBuilder plain(true, 2, 16);
+  BatchBuilder own(false, 2, 16);
+  for (BatchBuilder* builder : {&plain, &own}) {
+    builder->Put(Id(0), "key", "value");
+    builder->Delete(Id(0), "other");
+  }
+  EXPECT_EQ(plain.Finish().Data(), own.Finish().Data());
+}
+
+TEST(BatchBuilder, MayBeEmpty) { EXPECT_EQ(BatchBuilder(false, 0, 0).Finish().Count(), 0U); }
 
 }  // namespace
 }  // namespace quire::kv

@@ -61,7 +61,7 @@ Status CounterStripes::Lease::Apply(rocksdb::DB* db, const Sections& sections,
     char bytes[kCounterSize];
     EncodeCounter(value, bytes);
     const std::string key = StripeKey(counter, index_);
-    batch->Put(sections.IdOf(key), key, {bytes, kCounterSize});
+    batch->Put(sections.NumberedOf(key), key, {bytes, kCounterSize});
   }
   return Status::Ok();
 }

@@ -22,6 +22,7 @@
 
 #include "kv/rocks/batch_builder.h"
 #include "kv/rocks/sections.h"
+#include "kv/write_set.h"
 #include "quire/status.h"
 
 namespace quire::kv {
@@ -32,10 +33,7 @@ Result<int64_t> DecodeStripe(std::string_view bytes);
 // Safe for concurrent use.
 class CounterStripes {
  public:
-  struct Addition {
-    std::string counter;
-    int64_t delta;
-  };
+  using Addition = WriteSet::Addition;
 
  private:
   using Values = std::unordered_map<std::string, int64_t>;

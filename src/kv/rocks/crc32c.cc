@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv/rocks/crc32c.h"
 
-#if defined(__x86_64__)
+#include <atomic>
+
+#include "kv/rocks/rocks_version.h"
+
+#if defined(__x86_64__) && QUIRE_KNOWN_ROCKSDB
 #include <dlfcn.h>
 #include <immintrin.h>
 
@@ -10,6 +14,13 @@
 #endif
 
 namespace quire::kv {
+namespace {
+
+std::atomic<bool> by_rocksdb = false;
+
+}  // namespace
+
+void UseChecksumsOfRocksDb() { by_rocksdb = true; }
 
 bool ChecksumsAreRight() {
   constexpr char kText[] = "123456789";
@@ -22,7 +33,7 @@ bool ChecksumsAreRight() {
 
 }  // namespace quire::kv
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && QUIRE_KNOWN_ROCKSDB
 namespace rocksdb::crc32c {
 namespace {
 
@@ -93,6 +104,8 @@ constexpr auto kShifts = [] {
   return first ^ second;
 }
 
+bool Plain() { return quire::kv::by_rocksdb.load(std::memory_order_relaxed); }
+
 template <typename Function>
 Function OfRocksDb(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
@@ -101,17 +114,17 @@ Function OfRocksDb(const char* name) {
 }  // namespace
 
 [[gnu::weak]] uint32_t Extend(uint32_t crc, const char* data, size_t size) {
-  static const auto kExtend = __builtin_cpu_supports("sse4.2")
-                                  ? ExtendByInstruction
-                                  : OfRocksDb<ExtendFunction>(kExtendName);
-  return kExtend(crc, data, size);
+  static const auto kTheirs = OfRocksDb<ExtendFunction>(kExtendName);
+  static const auto kExtend = __builtin_cpu_supports("sse4.2") ? ExtendByInstruction : kTheirs;
+  return (Plain() ? kTheirs : kExtend)(crc, data, size);
 }
 
 [[gnu::weak]] uint32_t Crc32cCombine(uint32_t first, uint32_t second, size_t second_size) {
+  static const auto kTheirs = OfRocksDb<CombineFunction>(kCombineName);
   static const auto kCombine = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")
                                    ? CombineByInstruction
-                                   : OfRocksDb<CombineFunction>(kCombineName);
-  return kCombine(first, second, second_size);
+                                   : kTheirs;
+  return (Plain() ? kTheirs : kCombine)(first, second, second_size);
 }
 
 }  // namespace rocksdb::crc32c

@@ -5,6 +5,7 @@
 // an eighth of an insert. The ones declared here bear the names of RocksDB's and are found before
 // them by the dynamic linker; where the processor lacks the instructions they call RocksDB's. They
 // are weak: linked with a static RocksDB, whose functions are not to be had twice, they give way.
+// Built with another version of RocksDB than rocks_version.h names, there are none of ours.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,9 @@ uint32_t Crc32cCombine(uint32_t first, uint32_t second, size_t second_size);
 }  // namespace rocksdb::crc32c
 
 namespace quire::kv {
+
+// From now on all checksums of this process are computed by RocksDB's own functions.
+void UseChecksumsOfRocksDb();
 
 // Whether the checksums of a known text are right. A log with wrong ones could not be read again.
 bool ChecksumsAreRight();

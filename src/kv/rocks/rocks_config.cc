@@ -45,14 +45,16 @@ void SetTables(rocksdb::Options& options, const std::shared_ptr<rocksdb::Cache>&
 }
 
 void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
-                     const std::shared_ptr<rocksdb::Cache>& cache) {
+                     const std::shared_ptr<rocksdb::Cache>& cache, bool plain) {
   options.write_buffer_size = std::clamp(cache_bytes / 16, 4 * kMiB, 64 * kMiB);
   options.max_write_buffer_number = 3;
   options.arena_block_size = 256 << 10;
   options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
       std::clamp(cache_bytes / 4, 8 * kMiB, 256 * kMiB), cache);
-  options.memtable_factory = NewMemtableFactory();
-  options.allow_concurrent_memtable_write = false;
+  if (!plain) {
+    options.memtable_factory = NewMemtableFactory();
+    options.allow_concurrent_memtable_write = false;
+  }
   options.memtable_whole_key_filtering = true;
   options.memtable_prefix_bloom_size_ratio = 0.02;
 }
@@ -129,7 +131,7 @@ uint64_t DefaultCacheBytes() {
   return std::max(half, 256 * kMiB);
 }
 
-RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env) {
+RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env, bool plain) {
   if (cache_bytes == 0) {
     cache_bytes = DefaultCacheBytes();
   }
@@ -141,7 +143,7 @@ RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env) {
   options.create_if_missing = true;
   options.create_missing_column_families = true;
   SetTables(options, config.cache);
-  SetWriteBuffers(options, cache_bytes, config.cache);
+  SetWriteBuffers(options, cache_bytes, config.cache, plain);
   SetLevels(options);
   SetLog(options);
   SetQuiet(options);

@@ -25,7 +25,8 @@ struct RocksConfig {
 // The settings of a section with this use.
 rocksdb::ColumnFamilyOptions SectionOptions(const rocksdb::Options& options, Section::Use use);
 
-// `memory_env`: the environment of an ephemeral store, or null for one on disk.
-RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env);
+// `memory_env`: the environment of an ephemeral store, or null for one on disk. `plain`: with
+// RocksDB's own memtable.
+RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env, bool plain = false);
 
 }  // namespace quire::kv

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two cursors of the backend: over the database alone, and over the database with a
-// transaction's pending writes laid over it.
+// Walks the database at a snapshot, section by section.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -14,7 +13,6 @@
 #include "kv/kv.h"
 #include "kv/rocks/rocks_database.h"
 #include "kv/rocks/sections.h"
-#include "kv/write_set.h"
 
 namespace quire::kv {
 
@@ -46,41 +44,6 @@ class RocksCursor final : public Cursor {
   size_t section_ = 0;                          // where iterator_ is
   Place place_ = Place::kBefore;
   std::unique_ptr<rocksdb::Iterator> iterator_;
-};
-
-class MergedCursor final : public Cursor {
- public:
-  // REQUIRES: `writes` outlives the cursor.
-  MergedCursor(RocksDatabase& database, const rocksdb::ReadOptions& read, Range range,
-               Direction direction, WriteSet& writes);
-
-  Result<bool> Next() override;
-  Result<bool> Seek(std::string_view target) override;
-
- private:
-  using Entry = WriteSet::Map::value_type;
-
-  // Puts pending_ on the first pending write at or past `target` in the cursor's direction.
-  void SeekPending(std::string_view target);
-  void NextPending();
-  // Drops pending_ when it lies outside the range.
-  void BoundPending();
-  // Shows the nearer of the two sides; both stand at or past the wanted place.
-  Result<bool> Merge();
-  // Shows the pending write, alone or over the base entry of the same key; false when it hides it.
-  bool ShowPending(bool over_base);
-
-  const Range range_;
-  const bool forward_;
-  const WriteSet& set_;
-  const WriteSet::Map& writes_;
-  RocksCursor base_;
-  bool base_valid_ = false;
-  WriteSet::Map::const_iterator at_;
-  const Entry* pending_ = nullptr;  // *at_, or null when that side is at its end
-  bool started_ = false;
-  bool move_base_ = false;
-  bool move_pending_ = false;
 };
 
 }  // namespace quire::kv

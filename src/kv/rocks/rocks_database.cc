@@ -2,6 +2,7 @@
 #include "kv/rocks/rocks_database.h"
 
 #include <rocksdb/transaction_log.h>
+#include <rocksdb/version.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "kv/rocks/passing_errors.h"
 #include "kv/rocks/rocks_config.h"
 #include "kv/rocks/rocks_status.h"
+#include "kv/rocks/rocks_version.h"
 
 #if defined(__SANITIZE_THREAD__)
 extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
@@ -54,9 +56,7 @@ Result<std::unique_ptr<RocksDatabase>> RocksDatabase::Open(const RocksOptions& o
 }
 
 Status RocksDatabase::Start(const RocksOptions& options) {
-  if (!ChecksumsAreRight()) {
-    return Status(kInternalError, "CRC-32C is computed wrongly on this machine");
-  }
+  RETURN_IF_ERROR(ChooseParts(options.plain));
   ephemeral_ = options.ephemeral;
   if (ephemeral_) {
     memory_env_.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
@@ -70,13 +70,15 @@ Status RocksDatabase::Start(const RocksOptions& options) {
     data_folder_ = folder_.data();
     load_folder_ = folder_.load();
   }
-  RocksConfig config = MakeRocksConfig(options.cache_bytes, memory_env_.get());
+  RocksConfig config = MakeRocksConfig(options.cache_bytes, memory_env_.get(), plain_);
   options_ = config.options;
   if (!ephemeral_) {
     rocksdb::Env* disk = options.env != nullptr ? options.env : rocksdb::Env::Default();
-    log_env_ = rocksdb::NewCompositeEnv(
-        std::make_shared<LogFileSystem>(std::make_shared<PassingErrors>(disk->GetFileSystem())));
-    options_.env = log_env_.get();
+    if (!plain_) {
+      log_env_ = rocksdb::NewCompositeEnv(
+          std::make_shared<LogFileSystem>(std::make_shared<PassingErrors>(disk->GetFileSystem())));
+    }
+    options_.env = plain_ ? disk : log_env_.get();
   }
   if (options.max_open_files > 0) {
     options_.max_open_files = options.max_open_files;
@@ -89,6 +91,23 @@ Status RocksDatabase::Start(const RocksOptions& options) {
     opened = folder_.MarkFilled();
   }
   return opened.WithPrefix("Cannot open the data folder " + options.path + ": ");
+}
+
+Status RocksDatabase::ChooseParts(bool plain) {
+  const std::string running = rocksdb::GetRocksVersionAsString(false);
+  ASSIGN_OR_RETURN(const bool fit, OwnPartsFit(kBuiltWithRocks, running));
+  plain_ = plain || !fit;
+  if (plain_) {
+    UseChecksumsOfRocksDb();
+  }
+  if (!fit) {
+    log::Warning("STORAGE", "Plain storage: this version of RocksDB is not the one known best",
+                 {{"version", running}});
+  }
+  if (!ChecksumsAreRight()) {
+    return Status(kInternalError, "CRC-32C is computed wrongly on this machine");
+  }
+  return Status::Ok();
 }
 
 Status RocksDatabase::OpenSections(const RocksOptions& options) {

@@ -46,6 +46,8 @@ class RocksDatabase {
   CounterStripes& counters() { return counters_; }
   ValueCache& values() { return *values_; }
   const std::string& data_folder() const { return data_folder_; }
+  // Whether it goes without the parts that were written for one version of RocksDB.
+  bool plain() const { return plain_; }
 
   // See Store::Health.
   Status Health();
@@ -64,6 +66,7 @@ class RocksDatabase {
  private:
   RocksDatabase() = default;
   Status Start(const RocksOptions& options);
+  Status ChooseParts(bool plain);
   Status OpenSections(const RocksOptions& options);
   // What RocksDB may be asked to write to. Only a whole log is written to.
   enum class Log { kWhole, kWithoutSpace, kFailed };
@@ -86,10 +89,11 @@ class RocksDatabase {
 
   DataFolder folder_;
   bool ephemeral_ = false;
+  bool plain_ = false;
   std::string data_folder_;
   std::string load_folder_;
   std::unique_ptr<rocksdb::Env> memory_env_;  // when ephemeral
-  std::unique_ptr<rocksdb::Env> log_env_;     // else
+  std::unique_ptr<rocksdb::Env> log_env_;     // else, unless plain
   rocksdb::Options options_;
   std::shared_ptr<rocksdb::Cache> cache_;
   std::unique_ptr<rocksdb::DB> db_;

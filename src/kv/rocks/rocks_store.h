@@ -29,6 +29,9 @@ struct RocksOptions {
   std::vector<Section> sections = {};
   // Most files the store has open at once; 0: no limit.
   int max_open_files = 0;
+  // Without the parts that were written for one version of RocksDB (rocks_version.h): for another
+  // version, and to measure what they bring. The folder is the same.
+  bool plain = false;
   // The file system to use instead of the machine's (tests); outlives the store.
   rocksdb::Env* env = nullptr;
 };

@@ -9,15 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/error_codes.h"
 #include "base/try.h"
 #include "kv/counter.h"
+#include "kv/merged_cursor.h"
+#include "kv/read_only_txn.h"
 #include "kv/rocks/batch_builder.h"
 #include "kv/rocks/counter_stripes.h"
 #include "kv/rocks/rocks_cursor.h"
 #include "kv/rocks/rocks_status.h"
 #include "kv/rocks/value_cache.h"
 #include "kv/write_set.h"
+#include "kv/writing_txn.h"
 
 namespace quire::kv {
 namespace {
@@ -145,18 +147,7 @@ Result<int64_t> SumOfStripes(const View& view, std::string_view counter) {
   }
 }
 
-// Shows what a pending write makes of its key; false when that is nothing.
-bool Overlay(const WriteSet::Write& write, ReadValue* value) {
-  if (write.kind == WriteSet::Kind::kDelete) {
-    return false;
-  }
-  value->SetCopy(write.value);
-  return true;
-}
-
-Status ReadOnly() { return Status(kIllegalOperation, "Write in a read-only transaction"); }
-
-class ReadTxn final : public Txn {
+class ReadTxn final : public ReadOnlyTxn {
  public:
   explicit ReadTxn(RocksDatabase& database) : view_(database) {}
   ReadTxn(RocksDatabase& database, std::shared_ptr<Txn> as_of)
@@ -173,65 +164,25 @@ class ReadTxn final : public Txn {
     return std::unique_ptr<Cursor>(
         new RocksCursor(view_.database(), view_.read(), std::move(range), direction));
   }
-  Status Claim(std::string_view /*key*/) override { return ReadOnly(); }
-  Status Put(std::string_view /*key*/, std::string_view /*value*/,
-             const PutHints& /*hints*/) override {
-    return ReadOnly();
-  }
-  Status Delete(std::string_view /*key*/, Reads /*reads*/) override { return ReadOnly(); }
-  Status Add(std::string_view /*counter*/, int64_t /*delta*/) override { return ReadOnly(); }
   Result<int64_t> ReadCounter(std::string_view counter) override {
     return SumOfStripes(view_, counter);
   }
-  void SetSavepoint() override {}
-  Status RollbackToSavepoint() override { return Status::Ok(); }
-  void ReleaseSavepoint() override {}
-  Status Commit(Durability /*durability*/) override { return Status::Ok(); }
 
  private:
   std::shared_ptr<Txn> as_of_;  // whose snapshot it is; null: its own
   View view_;
 };
 
-class WriteTxn final : public Txn {
+class WriteTxn final : public WritingTxn {
  public:
   explicit WriteTxn(RocksDatabase& database)
-      : database_(database), claims_(database.claims()), view_(database) {}
+      : WritingTxn(database.claims()), database_(database), view_(database) {}
 
   Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) override;
   Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
                   std::vector<bool>* found, Reads reads) override;
   Result<std::unique_ptr<Cursor>> Scan(Range range, Direction direction) override;
-
-  Status Claim(std::string_view key) override { return claims_.Add(key); }
-  Status Put(std::string_view key, std::string_view value, const PutHints& hints) override {
-    writes_.Put(key, value, hints);
-    return Status::Ok();
-  }
-  Status Delete(std::string_view key, Reads reads) override {
-    writes_.Delete(key, reads);
-    return Status::Ok();
-  }
-  Status Add(std::string_view counter, int64_t delta) override {
-    additions_.push_back({std::string(counter), delta});
-    return Status::Ok();
-  }
   Result<int64_t> ReadCounter(std::string_view counter) override;
-
-  void SetSavepoint() override {
-    writes_.SetSavepoint();
-    addition_savepoints_.push_back(additions_.size());
-  }
-  Status RollbackToSavepoint() override {
-    writes_.RollbackToSavepoint();
-    additions_.resize(addition_savepoints_.back());
-    addition_savepoints_.pop_back();
-    return Status::Ok();
-  }
-  void ReleaseSavepoint() override {
-    writes_.ReleaseSavepoint();
-    addition_savepoints_.pop_back();
-  }
   Status Commit(Durability durability) override;
 
  private:
@@ -245,49 +196,33 @@ class WriteTxn final : public Txn {
   Status WriteWithCounters(BatchBuilder& batch, Durability durability);
 
   RocksDatabase& database_;
-  ClaimTable::Claims claims_;  // before view_: it must start first
   View view_;
-  WriteSet writes_;
-  std::vector<CounterStripes::Addition> additions_;
-  std::vector<size_t> addition_savepoints_;
 };
 
 Result<bool> WriteTxn::Get(std::string_view key, ReadValue* value, Reads reads) {
   const WriteSet::Write* write = writes_.Find(key);
-  return write == nullptr ? view_.Get(key, value, reads) : Overlay(*write, value);
+  return write == nullptr ? view_.Get(key, value, reads) : Show(*write, value);
 }
 
 Status WriteTxn::MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
                           std::vector<bool>* found, Reads reads) {
   RETURN_IF_ERROR(view_.MultiGet(keys, values, found, reads));
-  if (writes_.empty()) {
-    return Status::Ok();
-  }
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (const WriteSet::Write* write = writes_.Find(keys[i])) {
-      (*found)[i] = Overlay(*write, &(*values)[i]);
-    }
-  }
+  ShowOver(keys, values, found);
   return Status::Ok();
 }
 
 Result<int64_t> WriteTxn::ReadCounter(std::string_view counter) {
   ASSIGN_OR_RETURN(int64_t sum, SumOfStripes(view_, counter));
-  for (const CounterStripes::Addition& addition : additions_) {
-    if (addition.counter == counter) {
-      sum = AddCounters(sum, addition.delta);
-    }
-  }
-  return sum;
+  return AddCounters(sum, writes_.Added(counter));
 }
 
 Result<std::unique_ptr<Cursor>> WriteTxn::Scan(Range range, Direction direction) {
+  std::unique_ptr<Cursor> stored(new RocksCursor(view_.database(), view_.read(), range, direction));
   if (writes_.empty()) {
-    return std::unique_ptr<Cursor>(
-        new RocksCursor(view_.database(), view_.read(), std::move(range), direction));
+    return stored;
   }
   return std::unique_ptr<Cursor>(
-      new MergedCursor(view_.database(), view_.read(), std::move(range), direction, writes_));
+      new MergedCursor(std::move(stored), std::move(range), direction, writes_));
 }
 
 void WriteTxn::Fill(BatchBuilder* batch) const {
@@ -295,7 +230,7 @@ void WriteTxn::Fill(BatchBuilder* batch) const {
     if (!writes_.IsLast(write)) {
       continue;
     }
-    const uint32_t section = database_.sections().IdOf(write.key);
+    const Sections::Numbered section = database_.sections().NumberedOf(write.key);
     if (write.kind == WriteSet::Kind::kPut) {
       batch->Put(section, write.key, write.value);
     } else {
@@ -338,21 +273,23 @@ Status WriteTxn::Write(BatchBuilder& batch, Durability durability) {
 
 Status WriteTxn::WriteWithCounters(BatchBuilder& batch, Durability durability) {
   CounterStripes::Lease stripe(database_.counters());
-  RETURN_IF_ERROR(stripe.Apply(database_.db(), database_.sections(), additions_, &batch));
+  RETURN_IF_ERROR(stripe.Apply(database_.db(), database_.sections(), writes_.additions(), &batch));
   Status written = Write(batch, durability);
   stripe.Finish(written.ok());
   return written;
 }
 
 Status WriteTxn::Commit(Durability durability) {
-  if (!writes_.empty() || !additions_.empty()) {
+  if (!writes_.empty() || !writes_.additions().empty()) {
     constexpr size_t kPerCounter = 48;
-    BatchBuilder batch(writes_.writes().size(), writes_.bytes() + kPerCounter * additions_.size());
+    const size_t counters = writes_.additions().size();
+    BatchBuilder batch(database_.plain(), writes_.writes().size(),
+                       writes_.bytes() + kPerCounter * counters);
     Fill(&batch);
     ValueCache::Changes changes(database_.values(), database_.db()->GetLatestSequenceNumber());
     Hide(&changes);
     Status written =
-        additions_.empty() ? Write(batch, durability) : WriteWithCounters(batch, durability);
+        counters == 0 ? Write(batch, durability) : WriteWithCounters(batch, durability);
     changes.Finish(written.ok(), database_.db()->GetLatestSequenceNumber());
     RETURN_IF_ERROR(written);
   }

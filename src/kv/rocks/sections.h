@@ -33,8 +33,15 @@ class Sections {
   Sections& operator=(Sections&& other) noexcept;
 
   Handle Of(std::string_view key) const { return handles_[IndexOf(key)]; }
-  // The id of that one.
-  uint32_t IdOf(std::string_view key) const { return ids_[IndexOf(key)]; }
+  // The same with its id, which a handle tells by a virtual call.
+  struct Numbered {
+    Handle handle;
+    uint32_t id;
+  };
+  Numbered NumberedOf(std::string_view key) const {
+    const size_t index = IndexOf(key);
+    return {handles_[index], ids_[index]};
+  }
   // Those that may hold keys of the range, in the order of their keys.
   std::span<const Handle> Touching(const Range& range) const;
   const std::vector<Handle>& all() const { return handles_; }

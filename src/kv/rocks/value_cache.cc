@@ -17,13 +17,6 @@ constexpr size_t kMostPerBatch = 4 << 20;
 
 }  // namespace
 
-ValueCache::Bytes::Bytes(std::string_view key, std::string_view value)
-    : bytes(std::make_shared_for_overwrite<char[]>(key.size() + value.size())),
-      key_size(static_cast<uint32_t>(key.size())),
-      value_size(static_cast<uint32_t>(value.size())) {
-  std::copy(value.begin(), value.end(), std::copy(key.begin(), key.end(), bytes.get()));
-}
-
 uint64_t ValueCache::Hash(std::string_view key) { return KeyedHash(key); }
 
 void ValueCache::Shard::Prefetch(uint64_t hash) const {
@@ -48,7 +41,7 @@ ValueCache::Entry* ValueCache::Shard::Find(uint64_t hash, std::string_view key) 
   return nullptr;
 }
 
-ValueCache::Entry& ValueCache::Shard::Insert(uint64_t hash, Bytes content) {
+ValueCache::Entry& ValueCache::Shard::Insert(uint64_t hash, SharedEntry content) {
   if ((entries + 1) * 4 > slots.size() * 3) {
     Grow();
   }
@@ -70,7 +63,7 @@ ValueCache::Entry& ValueCache::Shard::Take(uint64_t hash) {
   return slots[i];
 }
 
-void ValueCache::Shard::Assign(Entry* entry, Bytes content) {
+void ValueCache::Shard::Assign(Entry* entry, SharedEntry content) {
   bytes -= entry->charge();
   entry->content = std::move(content);
   bytes += entry->charge();
@@ -141,7 +134,7 @@ void ValueCache::Offer(std::string_view key, uint64_t snapshot, std::string_view
   }
   const uint64_t hash = Hash(key);
   Shard& shard = ShardOf(hash);
-  Bytes content(key, value);
+  SharedEntry content(key, value);
   std::lock_guard lock(shard.mutex);
   if (snapshot < shard.last_change || shard.Find(hash, key) != nullptr) {
     return;
@@ -241,7 +234,7 @@ void ValueCache::Changes::HideOne(Shard& shard, const Change& change) {
     return;
   }
   const bool keep = change.kind == Kind::kChange;
-  Bytes content(change.key, keep ? change.value : std::string_view());
+  SharedEntry content(change.key, keep ? change.value : std::string_view());
   Entry* entry = shard.Find(change.hash, change.key);
   if (entry == nullptr) {
     entry = &shard.Insert(change.hash, std::move(content));
@@ -265,7 +258,7 @@ void ValueCache::Changes::FinishOne(Shard& shard, const Change& change, bool wri
   if (change.kind == Kind::kNew) {
     // Whoever changed the key since it became visible has left a mark on the shard.
     if (written && entry == nullptr && shard.last_change <= before_) {
-      shard.Insert(change.hash, Bytes(change.key, change.value)).since = latest;
+      shard.Insert(change.hash, SharedEntry(change.key, change.value)).since = latest;
     }
     return;
   }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "kv/kv.h"
+#include "kv/shared_entry.h"
 
 namespace quire::kv {
 
@@ -99,26 +100,15 @@ class ValueCache {
   static constexpr size_t kShards = 64;
   static constexpr uint32_t kFree = 0;
 
-  // A key and its value in one piece, which readers of the value hold as long as they need it.
-  struct Bytes {
-    Bytes(std::string_view key, std::string_view value);
-    Bytes() = default;
-    std::shared_ptr<char[]> bytes;
-    uint32_t key_size = 0;
-    uint32_t value_size = 0;
-
-    std::string_view key() const { return {bytes.get(), key_size}; }
-    std::string_view value() const { return {bytes.get() + key_size, value_size}; }
-  };
   struct Entry {
     uint64_t hash = 0;
-    Bytes content;
+    SharedEntry content;
     uint64_t since = 0;
     uint32_t writers = 0;   // batches under way that write the key: it is not shown
     bool no_value = false;  // to be forgotten when they end
     bool recently_read = false;
 
-    size_t charge() const { return sizeof(Entry) + 40 + content.key_size + content.value_size; }
+    size_t charge() const { return sizeof(Entry) + 40 + content.size(); }
   };
 
   // Open addressing with linear probes, over the tags: most lookups that find nothing touch one
@@ -136,8 +126,8 @@ class ValueCache {
     void Prefetch(uint64_t hash) const;
     Entry* Find(uint64_t hash, std::string_view key);
     // A new entry. REQUIRES: the key has none.
-    Entry& Insert(uint64_t hash, Bytes content);
-    void Assign(Entry* entry, Bytes content);
+    Entry& Insert(uint64_t hash, SharedEntry content);
+    void Assign(Entry* entry, SharedEntry content);
     void Erase(Entry* entry);
     // A free slot for an entry of this hash, marked as taken.
     Entry& Take(uint64_t hash);
