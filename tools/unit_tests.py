@@ -14,15 +14,23 @@ from concurrent.futures import ThreadPoolExecutor
 TIMEOUT_SECONDS = int(os.environ.get("QUIRE_TEST_TIMEOUT", "900"))  # of a program, or a part of one
 # Programs that take long, and into how many parts GoogleTest divides their tests.
 PARTS = {"patterns_test": 5}
+# Programs whose tests open the store that QUIRE_TEST_STORAGE names (kv/test_store.h), and the names beside
+# the default one that they are run with.
+STORAGES = {"store_test": ["memory:"], "plan_test": ["memory:"], "command_test": ["memory:"]}
 
 
 def parts_of(program):
+    """(program, storage or None, number of the part, parts)"""
     count = PARTS.get(os.path.basename(program), 1)
-    return [(program, number, count) for number in range(count)]
+    storages = [None, *STORAGES.get(os.path.basename(program), [])]
+    return [(program, storage, number, count) for storage in storages for number in range(count)]
 
 
 def run(part):
-    program, number, count = part
+    program, storage, number, count = part
+    environment = dict(os.environ, GTEST_TOTAL_SHARDS=str(count), GTEST_SHARD_INDEX=str(number))
+    if storage is not None:
+        environment["QUIRE_TEST_STORAGE"] = storage
     started = time.monotonic()
     try:
         done = subprocess.run(
@@ -31,12 +39,13 @@ def run(part):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=TIMEOUT_SECONDS,
-            env=dict(os.environ, GTEST_TOTAL_SHARDS=str(count), GTEST_SHARD_INDEX=str(number)),
+            env=environment,
         )
         code, output = done.returncode, done.stdout
     except subprocess.TimeoutExpired as expired:
         code, output = -1, (expired.stdout or b"") + b"\ntimed out\n"
     name = os.path.basename(program) + (f" {number + 1}/{count}" if count > 1 else "")
+    name += f" {storage}" if storage is not None else ""
     return name, code, output.decode(errors="replace"), time.monotonic() - started
 
 
@@ -52,7 +61,7 @@ def main():
             if code != 0:
                 failed = max(failed, 1)
                 print(output[-8000:])
-            print(f"{name:20} {passed} passed, {failed} failed, {seconds:.1f}s", flush=True)
+            print(f"{name:22} {passed} passed, {failed} failed, {seconds:.1f}s", flush=True)
             total_passed += passed
             total_failed += failed
     print(f"{total_passed} passed, {total_failed} failed")

@@ -20,7 +20,7 @@
 #include "command/server/startup.h"
 #include "engine/engine.h"
 #include "js/script.h"
-#include "kv/rocks/rocks_store.h"
+#include "kv/open.h"
 #include "request/network_limits.h"
 #include "serve/daemon.h"
 #include "serve/settings.h"
@@ -187,9 +187,8 @@ class Service {
   }
 
   Status OpenNode() {
-    kv::RocksOptions options;
-    options.path = s_.dbpath;
-    options.ephemeral = s_.ephemeral;
+    kv::OpenOptions options;
+    options.plain = s_.plain_storage;
     options.cache_bytes = static_cast<uint64_t>(s_.cache_size_gb * (uint64_t{1} << 30));
     options.sections = store::KeySections();
     ASSIGN_OR_RETURN(files_, ShareOpenFiles(s_.max_conns));
@@ -198,7 +197,7 @@ class Service {
       log::Warning("CONTROL", "The limit of open files allows fewer connections than --maxConns",
                    {{"maxConns", s_.max_conns}, {"connections", files_.connections}});
     }
-    ASSIGN_OR_RETURN(auto store, kv::OpenRocks(options));
+    ASSIGN_OR_RETURN(auto store, kv::Open(s_.ephemeral ? "rocks:" : "rocks:" + s_.dbpath, options));
     engine::EngineOptions engine_options;
     engine_options.log_bytes =
         engine::LogBytes(static_cast<uint64_t>(s_.oplog_size_mb) << 20, s_.ephemeral);

@@ -37,6 +37,8 @@ const std::array kOptions = {
            "wiredTiger: the store on disk; inMemory or ephemeralForTest: the same as --ephemeral."},
     Option{kStorage, "journal", 0, "", &S::journal, 0, 0, "storage.journal.enabled",
            "The journal is always on; taken for mongod's sake."},
+    Option{kStorage, "plainStorage", 0, "", &S::plain_storage, 0, 0, "storage.plain",
+           "RocksDB as it comes: without Quire's write buffer, batches, log files and checksums."},
 
     Option{kNetwork, "port", 0, "NUMBER", &S::port, 0, 65535, "net.port",
            "TCP port; 0 lets the system choose, and the choice is logged."},

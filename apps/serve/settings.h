@@ -27,6 +27,7 @@ struct Settings {
   int64_t oplog_max_hours = 7 * 24;
   std::string storage_engine = "wiredTiger";
   bool journal = false;
+  bool plain_storage = false;
   // Network.
   int64_t port = 27017;
   std::string bind_ip = "127.0.0.1";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kv/open.h"
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,21 +10,17 @@
 #include "base/try.h"
 #include "command/command.h"
 #include "engine/engine.h"
-#include "kv/rocks/rocks_store.h"
 #include "quire/quire.h"
 #include "store/layout.h"
 
 namespace quire {
 
 Result<Client> Open(const OpenOptions& options) {
-  kv::RocksOptions storage;
-  storage.path = options.path;
-  storage.ephemeral = options.path.empty();
-  storage.cache_bytes = options.cache_bytes;
-  storage.sections = store::KeySections();
-  ASSIGN_OR_RETURN(auto store, kv::OpenRocks(storage));
+  ASSIGN_OR_RETURN(
+      auto store, kv::Open("rocks:" + options.path,
+                           {.cache_bytes = options.cache_bytes, .sections = store::KeySections()}));
   engine::EngineOptions engine_options;
-  engine_options.log_bytes = engine::LogBytes(options.change_log_bytes, storage.ephemeral);
+  engine_options.log_bytes = engine::LogBytes(options.change_log_bytes, options.path.empty());
   ASSIGN_OR_RETURN(std::shared_ptr<engine::Engine> engine,
                    engine::Engine::Open(std::move(store), engine_options));
   command::ServerInfo info;

@@ -12,7 +12,7 @@
 #include "bson/validate.h"
 #include "command/command.h"
 #include "engine/engine.h"
-#include "kv/rocks/rocks_store.h"
+#include "kv/open.h"
 #include "store/layout.h"
 
 namespace {
@@ -31,10 +31,8 @@ void Require(bool condition) {
 class Target {
  public:
   Target() {
-    auto store = quire::kv::OpenRocks({.path = "",
-                                       .ephemeral = true,
-                                       .cache_bytes = 16 << 20,
-                                       .sections = quire::store::KeySections()});
+    auto store = quire::kv::Open(
+        "rocks:", {.cache_bytes = 16 << 20, .sections = quire::store::KeySections()});
     Require(store.ok());
     auto engine = quire::engine::Engine::Open(*std::move(store), {});
     Require(engine.ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: one collection in an ephemeral store, and queries on it.
+// For tests: one collection in a store of its own, and queries on it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kv/rocks/rocks_store.h"
+#include "kv/test_store.h"
 #include "plan/planner.h"
 #include "store/catalog.h"
 #include "store/collection.h"
@@ -26,10 +26,7 @@ inline bson::Document Json(std::string_view text) {
 class TestCollection {
  public:
   TestCollection() {
-    kv::RocksOptions options;
-    options.ephemeral = true;
-    options.sections = store::KeySections();
-    store_ = *kv::OpenRocks(options);
+    store_ = kv::TestStore(store::KeySections());
     catalog_ = *store::Catalog::Open(store_.get());
     bson::Document id_index = Json(R"({"v": 2, "key": {"_id": 1}, "name": "_id_"})");
     EXPECT_TRUE(catalog_->Create("db", "c", bson::View(), id_index, kv::Durability::kProcess).ok());

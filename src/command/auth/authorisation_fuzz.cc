@@ -24,8 +24,8 @@
 #include "command/command.h"
 #include "command/own_documents.h"
 #include "engine/engine.h"
+#include "kv/open.h"
 #include "kv/record/record_store.h"
-#include "kv/rocks/rocks_store.h"
 #include "store/layout.h"
 
 namespace quire::command {
@@ -454,8 +454,7 @@ std::string PlaceOf(std::string_view key) {
 class Target {
  public:
   Target() : record_(PlaceOf) {
-    auto store = kv::OpenRocks(
-        {.path = "", .ephemeral = true, .cache_bytes = 16 << 20, .sections = store::KeySections()});
+    auto store = kv::Open("rocks:", {.cache_bytes = 16 << 20, .sections = store::KeySections()});
     Require(store.ok(), "no store");
     auto engine = engine::Engine::Open(kv::NewRecordStore(*std::move(store), record_), {});
     Require(engine.ok(), "no engine");

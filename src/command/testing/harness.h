@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "command/command.h"
-#include "kv/rocks/rocks_store.h"
+#include "kv/test_store.h"
 #include "store/layout.h"
 
 namespace quire::command {
@@ -72,14 +72,7 @@ class Node {
   engine::Engine& engine() { return *engine_; }
   Commands& commands() { return *commands_; }
 
-  static std::unique_ptr<kv::Store> MemoryStore() {
-    kv::RocksOptions options;
-    options.ephemeral = true;
-    options.sections = store::KeySections();
-    auto store = kv::OpenRocks(options);
-    EXPECT_TRUE(store.ok()) << store.status().ToString();
-    return *std::move(store);
-  }
+  static std::unique_ptr<kv::Store> MemoryStore() { return kv::TestStore(store::KeySections()); }
 
  private:
   std::unique_ptr<engine::Engine> engine_;

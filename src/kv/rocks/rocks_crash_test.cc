@@ -38,13 +38,14 @@ std::string Key(char table, int thread, int number) {
 }
 
 // What is written together lies in three sections, whose files are written at different times.
-Result<std::unique_ptr<Store>> Open(const std::string& folder) {
+Result<std::unique_ptr<Store>> Open(const std::string& folder, bool plain) {
   using Use = Section::Use;
   return OpenRocks({.path = folder,
                     .cache_bytes = 8 << 20,
                     .sections = {{.name = "counts", .begin = "", .use = Use::kSmall},
                                  {.name = "documents", .begin = "d", .use = Use::kAppended},
-                                 {.name = "indexes", .begin = "i"}}});
+                                 {.name = "indexes", .begin = "i"}},
+                    .plain = plain});
 }
 
 Status WriteDocument(Store& store, int thread, int number) {
@@ -69,7 +70,7 @@ TEST(RocksCrash, DISABLED_Writer) {
   const char* folder = getenv("QUIRE_CRASH_FOLDER");
   ASSERT_NE(folder, nullptr);
   const int start = atoi(getenv("QUIRE_CRASH_START"));
-  auto store = Open(folder);
+  auto store = Open(folder, getenv("QUIRE_CRASH_PLAIN") != nullptr);
   ASSERT_TRUE(store.ok()) << store.status().ToString();
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
@@ -88,11 +89,14 @@ TEST(RocksCrash, DISABLED_Writer) {
   }
 }
 
-pid_t StartWriter(const std::string& folder, int start, int output) {
+pid_t StartWriter(const std::string& folder, int start, bool plain, int output) {
   pid_t pid = fork();
   if (pid == 0) {
     setenv("QUIRE_CRASH_FOLDER", folder.c_str(), 1);
     setenv("QUIRE_CRASH_START", std::to_string(start).c_str(), 1);
+    if (plain) {
+      setenv("QUIRE_CRASH_PLAIN", "1", 1);
+    }
     int null = open("/dev/null", O_RDWR);
     dup2(null, STDERR_FILENO);
     dup2(output, STDOUT_FILENO);
@@ -111,10 +115,11 @@ size_t StartOfRecords(const std::string& output) {
 }
 
 // Runs the writer until it is killed, so long after its first write; what it acknowledged.
-std::set<std::pair<int, int>> RunAndKill(const std::string& folder, int start, int milliseconds) {
+std::set<std::pair<int, int>> RunAndKill(const std::string& folder, int start, bool plain,
+                                         int milliseconds) {
   int fds[2];
   EXPECT_EQ(pipe2(fds, O_CLOEXEC), 0);
-  pid_t pid = StartWriter(folder, start, fds[1]);
+  pid_t pid = StartWriter(folder, start, plain, fds[1]);
   close(fds[1]);
   std::thread killer;
   std::string output;
@@ -154,9 +159,13 @@ TEST(RocksCrash, WhatWasAcknowledgedIsThere) {
   std::set<std::pair<int, int>> acknowledged;
   for (int round = 0; round < 8; ++round) {
     const int start = round * 1'000'000;
-    acknowledged.merge(RunAndKill(folder.path(), start, 60 + static_cast<int>(random() % 250)));
+    // Plain storage reads what ours left behind, and the other way round.
+    const bool plain_writer = round % 2 == 1;
+    const bool plain_reader = round / 2 % 2 == 1;
+    acknowledged.merge(RunAndKill(folder.path(), start, plain_writer,
+                                  60 + static_cast<int>(random() % 250)));
 
-    auto store = Open(folder.path());
+    auto store = Open(folder.path(), plain_reader);
     ASSERT_TRUE(store.ok()) << store.status().ToString();
     auto txn = *(*store)->Begin({.read_only = true});
     std::map<std::string, int> pieces;  // of each document

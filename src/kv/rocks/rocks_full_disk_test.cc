@@ -78,7 +78,8 @@ class PlayedFileSystem final : public rocksdb::FileSystemWrapper {
   const Disk& disk_;
 };
 
-class FullDisk : public testing::Test {
+// With the parts of our own, and plain.
+class FullDisk : public testing::TestWithParam<bool> {
  protected:
   FullDisk() { Open(); }
 
@@ -89,6 +90,7 @@ class FullDisk : public testing::Test {
                             .sections = {{.name = "numbers", .begin = ""},
                                          {.name = "a", .begin = "a", .use = Section::Use::kSmall},
                                          {.name = "rest", .begin = "b"}},
+                            .plain = GetParam(),
                             .env = env_.get()});
     ASSERT_TRUE(store.ok()) << store.status().ToString();
     store_ = std::move(*store);
@@ -129,7 +131,10 @@ class FullDisk : public testing::Test {
   std::unique_ptr<Store> store_;
 };
 
-TEST_F(FullDisk, IsRefusedBeforeItIsFull) {
+INSTANTIATE_TEST_SUITE_P(Storage, FullDisk, testing::Bool(),
+                         [](const auto& plain) { return plain.param ? "plain" : "own"; });
+
+TEST_P(FullDisk, IsRefusedBeforeItIsFull) {
   ASSERT_TRUE(Put("a").ok());
   disk_.free = DiskBudget::kReserve;
   EXPECT_EQ(Put("b", std::string(65 << 20, 'x')).code(), kOutOfDiskSpace);
@@ -140,7 +145,7 @@ TEST_F(FullDisk, IsRefusedBeforeItIsFull) {
   EXPECT_TRUE(Put("b").ok());
 }
 
-TEST_F(FullDisk, WhatFreesSpaceMayUseTheReserve) {
+TEST_P(FullDisk, WhatFreesSpaceMayUseTheReserve) {
   ASSERT_TRUE(Put("a").ok());
   disk_.free = DiskBudget::kReserve;
   EXPECT_EQ(Put("b", std::string(65 << 20, 'x')).code(), kOutOfDiskSpace);
@@ -152,7 +157,7 @@ TEST_F(FullDisk, WhatFreesSpaceMayUseTheReserve) {
   EXPECT_EQ(Delete("a").code(), kOutOfDiskSpace);
 }
 
-TEST_F(FullDisk, AnIndexBuildIsRefusedToo) {
+TEST_P(FullDisk, AnIndexBuildIsRefusedToo) {
   disk_.free = DiskBudget::kReserve;
   auto loader = *store_->Load();
   Status status;
@@ -162,7 +167,7 @@ TEST_F(FullDisk, AnIndexBuildIsRefusedToo) {
   EXPECT_EQ(status.code(), kOutOfDiskSpace);
 }
 
-TEST_F(FullDisk, AFailedLogIsReplaced) {
+TEST_P(FullDisk, AFailedLogIsReplaced) {
   ASSERT_TRUE(Put("before").ok());
   disk_.log_fails = true;
   EXPECT_EQ(Put("refused").code(), kOutOfDiskSpace);
@@ -181,7 +186,7 @@ TEST_F(FullDisk, AFailedLogIsReplaced) {
 }
 
 // With nothing in the write buffer, RocksDB's own recovery keeps the failed log.
-TEST_F(FullDisk, AFailedLogIsReplacedWhenNothingWasWrittenToIt) {
+TEST_P(FullDisk, AFailedLogIsReplacedWhenNothingWasWrittenToIt) {
   ASSERT_TRUE(Put("before").ok());
   ASSERT_TRUE(store_->Compact({}).ok());
   disk_.log_fails = true;
@@ -196,7 +201,7 @@ TEST_F(FullDisk, AFailedLogIsReplacedWhenNothingWasWrittenToIt) {
   EXPECT_FALSE(Has("refused"));
 }
 
-TEST_F(FullDisk, AFailedLogIsNoObstacleToClosing) {
+TEST_P(FullDisk, AFailedLogIsNoObstacleToClosing) {
   ASSERT_TRUE(Put("before").ok());
   disk_.log_fails = true;
   EXPECT_EQ(Put("refused").code(), kOutOfDiskSpace);
@@ -207,7 +212,7 @@ TEST_F(FullDisk, AFailedLogIsNoObstacleToClosing) {
   EXPECT_TRUE(Has("before"));
 }
 
-TEST_F(FullDisk, ConcurrentWritersLoseNothingAcknowledged) {
+TEST_P(FullDisk, ConcurrentWritersLoseNothingAcknowledged) {
   constexpr int kThreads = 4;
   std::atomic<bool> stop{false};
   std::latch all_wrote(kThreads);

@@ -4,7 +4,8 @@
 // (memtable.h), the form of a write batch (batch_builder.h), the file systems laid under the
 // database (log_file_system.h, passing_errors.h) and the checksums put in place of its own
 // (crc32c.h). They were written for one version. With any other the store is plain: it goes without
-// them, slower and otherwise the same.
+// them, slower and otherwise the same, but that of all I/O errors it recovers from a full disk only
+// without a new start.
 #pragma once
 
 #include <rocksdb/version.h>

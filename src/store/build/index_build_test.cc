@@ -8,7 +8,7 @@
 
 #include "base/error_codes.h"
 #include "bson/test_json.h"
-#include "kv/rocks/rocks_store.h"
+#include "kv/test_store.h"
 #include "store/collection.h"
 #include "store/layout.h"
 
@@ -18,10 +18,7 @@ namespace {
 class IndexBuildTest : public testing::Test {
  protected:
   IndexBuildTest() {
-    kv::RocksOptions options;
-    options.ephemeral = true;
-    options.sections = KeySections();
-    store_ = *kv::OpenRocks(options);
+    store_ = kv::TestStore(KeySections());
     catalog_ = *Catalog::Open(store_.get());
     catalog_->set_online_build_documents(0);
     bson::Document id = bson::TestDocument("{v: 2, key: {_id: 1}, name: '_id_'}");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bson/test_json.h"
-#include "kv/rocks/rocks_store.h"
+#include "kv/test_store.h"
 #include "store/catalog.h"
 #include "store/collection.h"
 #include "store/layout.h"
@@ -18,10 +18,7 @@ namespace {
 class ChangeLogTest : public testing::Test {
  protected:
   void SetUp() override {
-    kv::RocksOptions options;
-    options.ephemeral = true;
-    options.sections = KeySections();
-    store_ = *kv::OpenRocks(options);
+    store_ = kv::TestStore(KeySections());
     Reopen();
     bson::Document id_index = bson::TestDocument("{v: 2, key: {_id: 1}, name: '_id_'}");
     info_ = *catalog_->Create("db", "c", bson::View(), id_index, kv::Durability::kProcess);
