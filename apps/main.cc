@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/version.h"
+#include "bench/bench.h"
 #include "demo/demo.h"
 #include "export/export.h"
 #include "import/import.h"
@@ -40,11 +41,16 @@ int RunDemo(const std::vector<std::string>&, const std::vector<std::string>& arg
   return quire::apps::RunDemo(arguments);
 }
 
+int RunBench(const std::vector<std::string>&, const std::vector<std::string>& arguments) {
+  return quire::apps::Bench(arguments);
+}
+
 constexpr Subcommand kSubcommands[] = {
     {"serve", RunServe, "start the server (quire serve --help lists its options)"},
     {"import", RunImport, "put a file into a collection: JSON lines, CSV, TSV, access logs"},
     {"export", RunExport, "write a collection as JSON lines, CSV or TSV"},
     {"demo", RunDemo, "show an application system at work (quire demo --list)"},
+    {"bench", RunBench, "measure servers that speak MongoDB's protocol (quire bench --list)"},
 };
 
 void PrintHelp(FILE* out) {

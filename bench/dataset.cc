@@ -101,17 +101,20 @@ Zipfian::Zipfian(int64_t items) : items_(items), zeta_(0), alpha_(1 / (1 - kThet
   eta_ = (1 - std::pow(2.0 / static_cast<double>(items), 1 - kTheta)) / (1 - zeta2 / zeta_);
 }
 
-int64_t Zipfian::Next(std::mt19937_64& random) const {
+int64_t Zipfian::NextRank(std::mt19937_64& random) const {
   const double u = std::uniform_real_distribution<double>()(random);
   const double uz = u * zeta_;
-  int64_t rank = 0;
-  if (uz >= 1) {
-    rank = uz < 1 + std::pow(0.5, kTheta)
-               ? 1
-               : static_cast<int64_t>(static_cast<double>(items_) *
-                                      std::pow(eta_ * u - eta_ + 1, alpha_));
+  if (uz < 1) {
+    return 0;
   }
-  return static_cast<int64_t>(Scramble(static_cast<uint64_t>(rank)) %
+  if (uz < 1 + std::pow(0.5, kTheta)) {
+    return 1;
+  }
+  return static_cast<int64_t>(static_cast<double>(items_) * std::pow(eta_ * u - eta_ + 1, alpha_));
+}
+
+int64_t Zipfian::Next(std::mt19937_64& random) const {
+  return static_cast<int64_t>(Scramble(static_cast<uint64_t>(NextRank(random))) %
                               static_cast<uint64_t>(items_));
 }
 

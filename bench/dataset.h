@@ -38,11 +38,14 @@ std::string YcsbValue(std::mt19937_64& random);
 // A YCSB record with its _id.
 Bson MakeYcsbRecord(int64_t n);
 
-// YCSB's zipfian choice of one of `items`, scrambled over them.
+// YCSB's zipfian choice of one of `items`.
 class Zipfian {
  public:
   explicit Zipfian(int64_t items);
+  // Scrambled over the items.
   int64_t Next(std::mt19937_64& random) const;
+  // Small ones are chosen most.
+  int64_t NextRank(std::mt19937_64& random) const;
 
  private:
   int64_t items_;

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <random>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,12 +27,15 @@ struct CollectionFree {
 using Client = std::unique_ptr<mongoc_client_t, ClientFree>;
 using Collection = std::unique_ptr<mongoc_collection_t, CollectionFree>;
 
-// What all connections of a run share.
+// What all connections to one server share.
 struct Shared {
-  int64_t size;                      // documents of each data set
-  std::vector<Bson> events;          // a sample to insert
-  std::unique_ptr<Zipfian> zipfian;  // over the YCSB records
-  std::atomic<int64_t> next{0};      // numbers inserted documents
+  explicit Shared(int64_t documents);
+
+  const int64_t size;            // documents of each data set
+  std::vector<Bson> events;      // a sample to insert
+  const Zipfian zipfian;         // over the YCSB records
+  std::atomic<int64_t> next{0};  // numbers inserted documents
+  std::atomic<int64_t> records;  // YCSB records there are, or are being inserted
 };
 
 // One connection of a running workload. Used by one thread.
@@ -55,14 +57,17 @@ struct Workload {
   bool one_connection;  // makes sense on one connection only
   // Does one operation; how many documents it stands for (1 for most), or -1 and connection.error.
   int64_t (*run)(Connection& connection);
+  // Fills the empty collection; null: it stays empty.
+  bool (*fill)(mongoc_client_t* client, bson_error_t* error) = nullptr;
 };
 
-std::span<const Workload> Workloads();
+// In the order they are run.
+std::vector<Workload> Workloads();
 
 // Runs a command given as extended JSON on the database; false and *error when it fails.
 bool RunJson(mongoc_client_t* client, const char* database, const std::string& json,
              bson_error_t* error);
 // Fills the collections `events` and `ycsb` and creates the events' indexes.
-bool LoadData(mongoc_client_t* client, Shared& shared, bson_error_t* error);
+bool LoadData(mongoc_client_t* client, const Shared& shared, bson_error_t* error);
 
 }  // namespace quire::bench

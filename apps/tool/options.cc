@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <type_traits>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -35,12 +36,14 @@ const ToolOption* FindLetter(const std::vector<ToolOption>& rows, std::string_vi
 
 bool IsSwitch(const ToolOption& row) { return std::holds_alternative<bool*>(row.field); }
 
-Status SetNumber(const ToolOption& row, const std::string& text, int64_t* number) {
+template <typename Number>
+Status SetNumber(const ToolOption& row, const std::string& text, Number* number) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return Bad("--" + std::string(row.name) + ": '" + text + "' is not a whole number");
+    return Bad("--" + std::string(row.name) + ": '" + text + "' is not a " +
+               (std::is_integral_v<Number> ? "whole number" : "number"));
   }
-  if (*number < row.min || *number > row.max) {
+  if (!(*number >= static_cast<Number>(row.min) && *number <= static_cast<Number>(row.max))) {
     return Bad("--" + std::string(row.name) + ": '" + text + "' is not between " +
                std::to_string(row.min) + " and " + std::to_string(row.max));
   }
@@ -50,6 +53,13 @@ Status SetNumber(const ToolOption& row, const std::string& text, int64_t* number
 Status Set(const ToolOption& row, const std::string& text) {
   if (auto* number = std::get_if<int64_t*>(&row.field)) {
     return SetNumber(row, text, *number);
+  }
+  if (auto* number = std::get_if<double*>(&row.field)) {
+    return SetNumber(row, text, *number);
+  }
+  if (auto* list = std::get_if<std::vector<std::string>*>(&row.field)) {
+    (*list)->push_back(text);
+    return Status::Ok();
   }
   if (auto* flag = std::get_if<bool*>(&row.field)) {
     if (text != "true" && text != "false") {

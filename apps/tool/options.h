@@ -19,7 +19,8 @@ struct ToolOption {
   std::string_view name;   // "db" for --db
   char letter;             // 'd' for -d; 0: none
   std::string_view value;  // what the help calls its value; "" for switches
-  std::variant<bool*, int64_t*, std::string*> field;
+  // A list takes a value each time the option is given.
+  std::variant<bool*, int64_t*, double*, std::string*, std::vector<std::string>*> field;
   std::string_view help;
   int64_t min = 0;  // bounds of numbers
   int64_t max = INT64_MAX;

@@ -12,6 +12,8 @@ struct Line {
   std::string name;
   int64_t count = 7;
   bool quiet = false;
+  double share = 0.5;
+  std::vector<std::string> parts;
   std::vector<std::string> words;
 
   std::vector<ToolOption> Options() {
@@ -34,6 +36,19 @@ TEST(ToolOptions, EveryFormIsTaken) {
   ASSERT_TRUE(ParseOptions(rows, {"-n", "z", "--quiet=false"}, &line.words).ok());
   EXPECT_EQ(line.name, "z");
   EXPECT_FALSE(line.quiet);
+}
+
+TEST(ToolOptions, FractionsAndLists) {
+  Line line;
+  const std::vector<ToolOption> rows = {{"share", 0, "N", &line.share, "How much.", 0, 1},
+                                        {"part", 'p', "NAME", &line.parts, "A part."}};
+  ASSERT_TRUE(ParseOptions(rows, {"--share", "0.25", "-p", "a", "--part=b"}, &line.words).ok());
+  EXPECT_EQ(line.share, 0.25);
+  EXPECT_EQ(line.parts, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(ParseOptions(rows, {"--share", "x"}, &line.words).message(),
+            "--share: 'x' is not a number");
+  EXPECT_EQ(ParseOptions(rows, {"--share", "nan"}, &line.words).message(),
+            "--share: 'nan' is not between 0 and 1");
 }
 
 TEST(ToolOptions, WhatIsWrongIsSaid) {

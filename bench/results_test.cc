@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results.h"
+
+#include <gtest/gtest.h>
+
+namespace quire::bench {
+namespace {
+
+Rounds Of(std::vector<double> rates) {
+  Rounds rounds;
+  for (double rate : rates) {
+    rounds.push_back({rate, 10, 20, 30, ""});
+  }
+  return rounds;
+}
+
+Results Sample2() {
+  Results results;
+  results.targets = {"a", "b"};
+  results.resident_mb = {100, -1};
+  results.size = 1000;
+  results.seconds = 0.5;
+  results.rows.push_back({"ping", 4, {Of({100, 200, 300}), Of({100, 100, 100})}});
+  results.rows.push_back({"find", 4, {Of({50, 150, 150}), Of({100, 75, 300})}});
+  return results;
+}
+
+TEST(BenchResults, MiddleAndSpread) {
+  EXPECT_DOUBLE_EQ(MiddleOf({3, 1, 2}).median, 2);
+  EXPECT_DOUBLE_EQ(MiddleOf({3, 1, 2}).spread, 1);
+  EXPECT_DOUBLE_EQ(MiddleOf({4, 2}).median, 3);
+  EXPECT_DOUBLE_EQ(MiddleOf({0}).spread, 0);
+}
+
+TEST(BenchResults, Percentiles) {
+  const std::vector<float> sorted = {1, 2, 3, 4};
+  EXPECT_EQ(Percentile(sorted, 0), 1);
+  EXPECT_EQ(Percentile(sorted, 0.5), 3);
+  EXPECT_EQ(Percentile(sorted, 0.999), 4);
+  EXPECT_EQ(Percentile(sorted, 1), 4);
+}
+
+// Ratios are taken within a round: both sides met the same state of the machine.
+TEST(BenchResults, RatiosOfTheSameRound) {
+  const Results results = Sample2();
+  const Summary a = Summarise(results, results.rows[1], 0);
+  EXPECT_DOUBLE_EQ(a.of_ping, 0.5);
+  EXPECT_DOUBLE_EQ(a.of_first, 1);
+  const Summary b = Summarise(results, results.rows[1], 1);
+  EXPECT_DOUBLE_EQ(b.of_ping, 1);
+  EXPECT_DOUBLE_EQ(b.of_first, 2);
+}
+
+TEST(BenchResults, AnErrorTakesTheFiguresPlace) {
+  Results results = Sample2();
+  results.rows[1].targets[1][2].error = "no \"such\" thing";
+  EXPECT_EQ(Summarise(results, results.rows[1], 1).error, "no \"such\" thing");
+  EXPECT_NE(TableRow(results, results.rows[1]).find("b      no \"such\" thing\n"),
+            std::string::npos);
+  EXPECT_NE(ResultsJson(results).find(R"("error": "no \"such\" thing")"), std::string::npos);
+}
+
+TEST(BenchResults, OneTargetHasNoColumnForItsName) {
+  Results one = Sample2();
+  one.targets.pop_back();
+  for (Row& row : one.rows) {
+    row.targets.pop_back();
+  }
+  EXPECT_EQ(TableHead(one).find("target"), std::string::npos);
+  EXPECT_NE(TableHead(Sample2()).find("target"), std::string::npos);
+  EXPECT_EQ(TableRow(one, one.rows[1]),
+            "find                 4         150    67%    0.500        10        20        30\n");
+}
+
+TEST(BenchResults, PictureHasABarPerTarget) {
+  const std::string svg = ResultsSvg(Sample2());
+  size_t bars = 0;
+  for (size_t at = 0; (at = svg.find("<rect x", at)) != std::string::npos; ++at) {
+    ++bars;
+  }
+  EXPECT_EQ(bars, 4U);  // two in the legend, two of the workload
+}
+
+}  // namespace
+}  // namespace quire::bench
