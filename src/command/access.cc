@@ -8,7 +8,7 @@
 #include "command/own_documents.h"
 #include "command/redact.h"
 #include "engine/schema/schema.h"
-#include "plan/pipeline.h"
+#include "pipeline/needs.h"
 #include "request/crud.h"
 
 namespace quire::command {
@@ -126,10 +126,10 @@ Status Authorise(Invocation& i, const Access& access) {
 
 Status StatePipeline(std::string_view database, std::string_view collection, bson::View pipeline,
                      bool bypass_validation, auth::Needs* needs) {
-  plan::PipelineOptions options;
+  pipeline::PipelineOptions options;
   options.ns = {std::string(database), std::string(collection)};
   options.bypass_validation = bypass_validation;
-  return plan::AddPipelineNeeds(pipeline, options, needs);
+  return pipeline::AddPipelineNeeds(pipeline, options, needs);
 }
 
 Status StateView(std::string_view database, std::string_view source, bson::View pipeline,

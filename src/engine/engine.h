@@ -81,7 +81,7 @@ class Engine {
   std::function<void(std::string_view ns, bool histograms, bson::Builder* out)> append_latencies;
 
   // For tests and for finding faults: rewrites of pipelines that are off, as bits in the order of
-  // plan::RewriteNames, and what a blocking stage may hold before it spills.
+  // pipeline::RewriteNames, and what a blocking stage may hold before it spills.
   std::atomic<uint64_t> rewrites_off{0};
   std::atomic<int64_t> stage_memory_bytes{int64_t{100} << 20};
 

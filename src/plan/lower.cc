@@ -11,6 +11,7 @@
 #include "exec/project.h"
 #include "exec/sort/sort.h"
 #include "exec/text_match.h"
+#include "expr/asks_for_meta.h"
 #include "plan/count_rows.h"
 #include "store/scan/collection_scan.h"
 #include "store/scan/fetch.h"
@@ -90,7 +91,8 @@ class RowsScan final : public exec::Stage {
 };
 
 exec::SortKeySource SortKeyFor(const Query& query) {
-  bool asks = query.sort != nullptr && AsksForMeta(bson::Value(query.projection_spec), "sortKey");
+  bool asks =
+      query.sort != nullptr && expr::AsksForMeta(bson::Value(query.projection_spec), "sortKey");
   return asks ? exec::SortKeySource{query.sort, query.context} : exec::SortKeySource{};
 }
 
@@ -268,7 +270,7 @@ class Lowering {
     options.show_key = node.needs_key;
     options.return_key = query_.return_key ||
                          (query_.wants_index_key && !node.score_part.has_value()) ||
-                         AsksForMeta(bson::Value(query_.projection_spec), "indexKey");
+                         expr::AsksForMeta(bson::Value(query_.projection_spec), "indexKey");
     options.dedup = node.multikey != 0 || node.index->state->multikey_steps.load() != 0 ||
                     node.index->keys.wildcard != nullptr;
     options.score_part = node.score_part;
@@ -302,20 +304,6 @@ void AddTotals(const Running& running, exec::Counters* totals) {
 }
 
 }  // namespace
-
-bool AsksForMeta(const bson::Value& value, std::string_view name) {
-  if (!value.is_document() && !value.is_array()) {
-    return false;
-  }
-  for (const bson::Element& element : value.AsDocument()) {
-    bson::Value inner = element.value();
-    bool asks = element.name() == "$meta" && inner.is_string() && inner.AsString() == name;
-    if (asks || AsksForMeta(inner, name)) {
-      return true;
-    }
-  }
-  return false;
-}
 
 Running Lower(const PlanNode& node, const Query& query, size_t memory_limit,
               store::Transaction* txn) {

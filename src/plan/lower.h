@@ -25,9 +25,6 @@ struct Running {
 Running Lower(const PlanNode& node, const Query& query, size_t memory_limit,
               store::Transaction* txn);
 
-// Whether {$meta: name} stands anywhere in the value.
-bool AsksForMeta(const bson::Value& value, std::string_view name);
-
 // Sums of the whole tree; `returned`, `works` and the like are the root's.
 exec::Counters Totals(const Running& running);
 

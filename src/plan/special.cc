@@ -5,9 +5,9 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "expr/asks_for_meta.h"
 #include "expr/match/special.h"
 #include "plan/candidates.h"
-#include "plan/lower.h"
 
 namespace quire::plan {
 
@@ -46,8 +46,8 @@ bool WantsScore(const Query& query) {
   if (query.count_only) {
     return false;
   }
-  return query.wants_text_score || AsksForMeta(bson::Value(query.sort_spec), "textScore") ||
-         AsksForMeta(bson::Value(query.projection_spec), "textScore");
+  return query.wants_text_score || expr::AsksForMeta(bson::Value(query.sort_spec), "textScore") ||
+         expr::AsksForMeta(bson::Value(query.projection_spec), "textScore");
 }
 
 Status NoPlan(const Query& query, const std::string& why) {

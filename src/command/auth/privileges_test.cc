@@ -12,7 +12,7 @@
 #include "auth/role_table_test.h"
 #include "base/error_codes.h"
 #include "command/testing/guarded.h"
-#include "plan/stage.h"
+#include "pipeline/stage_table.h"
 
 namespace quire::command {
 namespace {
@@ -356,7 +356,7 @@ TEST_F(PrivilegeMatrix, NamesEveryCommandAndStage) {
   for (const Row* row : node_.commands().rows()) {
     all.emplace(row->info.name);
   }
-  for (const plan::StageRow& stage : plan::AllStages()) {
+  for (const pipeline::StageRow& stage : pipeline::AllStages()) {
     all.emplace(stage.name);
   }
   EXPECT_EQ(matrix_.headings, all);

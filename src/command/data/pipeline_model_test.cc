@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "command/testing/harness.h"
-#include "plan/pipeline.h"
+#include "pipeline/rewrite.h"
 
 namespace quire::command {
 namespace {
@@ -254,7 +254,7 @@ TEST(PipelineModelTest, RewritesSpillingAndThreadsChangeNothing) {
   constexpr int64_t kPlenty = 100 << 20;
   constexpr int64_t kLittle = 8 << 10;
   std::string all;
-  for (std::string_view name : plan::RewriteNames()) {
+  for (std::string_view name : pipeline::RewriteNames()) {
     all += (all.empty() ? "" : ",") + std::string(name);
   }
   for (int n = 0; n < kPipelines; ++n) {
@@ -271,7 +271,7 @@ TEST(PipelineModelTest, RewritesSpillingAndThreadsChangeNothing) {
         ASSERT_EQ(want, got) << "on several threads, memory " << memory;
       }
     }
-    for (std::string_view name : plan::RewriteNames()) {
+    for (std::string_view name : pipeline::RewriteNames()) {
       model.Set(std::string(name), kPlenty);
       ASSERT_EQ(want, model.Run(pipeline)) << "without " << name;
     }

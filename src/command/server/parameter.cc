@@ -14,7 +14,7 @@
 #include "command/auth/auditor.h"
 #include "command/diagnostic.h"
 #include "js/script.h"
-#include "plan/pipeline.h"
+#include "pipeline/rewrite.h"
 #include "request/fields.h"
 #include "request/network_limits.h"
 
@@ -167,7 +167,7 @@ std::optional<uint64_t> RewriteBits(std::string_view names) {
   while (!names.empty()) {
     std::string_view name = names.substr(0, names.find(','));
     names.remove_prefix(std::min(names.size(), name.size() + 1));
-    const auto& all = plan::RewriteNames();
+    const auto& all = pipeline::RewriteNames();
     auto at = std::find(all.begin(), all.end(), name);
     if (at == all.end()) {
       return std::nullopt;
@@ -191,9 +191,9 @@ void SetRewritesOff(Commands& commands, const bson::Value& value) {
 void GetRewritesOff(Commands& commands, std::string_view name, bson::Builder* out) {
   std::string names;
   uint64_t off = commands.engine().rewrites_off;
-  for (size_t i = 0; i < plan::RewriteNames().size(); ++i) {
+  for (size_t i = 0; i < pipeline::RewriteNames().size(); ++i) {
     if (((off >> i) & 1) != 0) {
-      names += (names.empty() ? "" : ",") + std::string(plan::RewriteNames()[i]);
+      names += (names.empty() ? "" : ",") + std::string(pipeline::RewriteNames()[i]);
     }
   }
   out->Append(name, names);

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "bson/compare.h"
 #include "engine/read/pipeline_run.h"
+#include "pipeline/explain.h"
 
 namespace quire::engine {
 
@@ -31,7 +32,7 @@ Status DrainWrites(const Operation& operation, PipelineRun* run) {
   }
 }
 
-plan::Namespace NamespaceOf(const std::string& ns) {
+pipeline::Namespace NamespaceOf(const std::string& ns) {
   size_t dot = ns.find('.');
   return {ns.substr(0, dot), ns.substr(dot + 1)};
 }
@@ -100,7 +101,7 @@ Result<ResolvedView> ResolveView(const Operation& operation, std::string_view ns
 
 Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::string_view database,
                                           const request::AggregateRequest& request) {
-  plan::Namespace ns{std::string(database), std::string(request.collection)};
+  pipeline::Namespace ns{std::string(database), std::string(request.collection)};
   auto run = std::make_unique<PipelineRun>(operation, ns, request.pipeline.view,
                                            request.allow_disk_use, request.bypass_validation);
   RETURN_IF_ERROR(run->Open(operation, request.collation, request.let, request.hint));
@@ -141,7 +142,7 @@ Status ExplainView(const Operation& operation, const std::string& ns, const View
 Status ExplainAggregate(const Operation& operation, std::string_view database,
                         const request::AggregateRequest& request, std::string_view verbosity,
                         bson::Builder* reply) {
-  plan::Namespace ns{std::string(database), std::string(request.collection)};
+  pipeline::Namespace ns{std::string(database), std::string(request.collection)};
   PipelineRun run(operation, ns, request.pipeline.view, request.allow_disk_use);
   run.Explain(verbosity != "queryPlanner");
   RETURN_IF_ERROR(run.Open(operation, request.collation, request.let, request.hint));
@@ -175,11 +176,11 @@ Status ExplainRun(const Operation& operation, PipelineRun& run, std::string_view
     planner();
     reply->End();
     if (execute) {
-      plan::ExplainRun(run.query()->plan().Totals(), reply);
+      pipeline::ExplainRun(run.query()->plan().Totals(), reply);
     }
     reply->End();
   }
-  plan::ExplainStages(run.stages(), run.operators(), reply);
+  pipeline::ExplainStages(run.stages(), run.operators(), reply);
   reply->End();
   return Status::Ok();
 }

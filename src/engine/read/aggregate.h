@@ -9,7 +9,6 @@
 
 #include "engine/engine.h"
 #include "engine/read/read.h"
-#include "plan/pipeline.h"
 #include "request/crud.h"
 
 namespace quire::engine {

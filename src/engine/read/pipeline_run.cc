@@ -6,13 +6,17 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/read/view_graph.h"
-#include "plan/lower.h"
+#include "expr/asks_for_meta.h"
+#include "pipeline/leading_find.h"
+#include "pipeline/parse.h"
+#include "pipeline/rewrite.h"
+#include "plan/lower_stages.h"
 
 namespace quire::engine {
 
 namespace {
 
-std::string FullName(const plan::Namespace& ns) { return ns.database + "." + ns.collection; }
+std::string FullName(const pipeline::Namespace& ns) { return ns.database + "." + ns.collection; }
 
 // The rows of a planned query as an operator.
 class QueryRows : public exec::Operator {
@@ -47,7 +51,7 @@ class NestedRun : public exec::Operator {
  public:
   Result<bool> Next(OpContext& op, exec::Row* row) override { return root->Next(op, row); }
 
-  plan::Stages stages;
+  pipeline::Stages stages;
   std::unique_ptr<PlannedQuery> query;
   std::unique_ptr<exec::Operator> root;
 };
@@ -87,7 +91,7 @@ bool KeysAreValues(const store::CollectionInfo& collection, const std::string& p
 
 }  // namespace
 
-PipelineRun::PipelineRun(const Operation& operation, plan::Namespace ns, bson::View pipeline,
+PipelineRun::PipelineRun(const Operation& operation, pipeline::Namespace ns, bson::View pipeline,
                          bool allow_disk_use, bool bypass_validation)
     : engine_(operation.engine),
       session_(operation.in_transaction ? operation.session : nullptr),
@@ -100,7 +104,7 @@ PipelineRun::PipelineRun(const Operation& operation, plan::Namespace ns, bson::V
   uint64_t off = engine_.rewrites_off;
   for (size_t i = 0; off != 0; ++i, off >>= 1) {
     if ((off & 1) != 0) {
-      rewrites_off_.emplace(plan::RewriteNames()[i]);
+      rewrites_off_.emplace(pipeline::RewriteNames()[i]);
     }
   }
 }
@@ -140,7 +144,7 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   }
   context_.collator = collator_.get();
   RETURN_IF_ERROR(FillContext(operation, let, &context_));
-  plan::PipelineOptions options;
+  pipeline::PipelineOptions options;
   if (!resolved.stages.empty()) {
     options.view_stages = resolved.stages.size();
     for (const bson::Element& e : pipeline_.view()) {
@@ -150,9 +154,9 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   }
   options.ns = ns_;
   options.internal = internal_;
-  ASSIGN_OR_RETURN(stages_, plan::ParsePipeline(pipeline_, options, &context_));
+  ASSIGN_OR_RETURN(stages_, pipeline::ParsePipeline(pipeline_, options, &context_));
   RETURN_IF_ERROR(CheckOtherViews(operation));
-  RETURN_IF_ERROR(plan::RewriteStages(&stages_, &context_, rewrites_off_));
+  RETURN_IF_ERROR(pipeline::RewriteStages(&stages_, &context_, rewrites_off_));
   txn_ = SessionTransaction(operation);
   if (txn_ == nullptr && !stream) {  // an idle stream holds no snapshot
     ASSIGN_OR_RETURN(own_txn_, operation.BeginRead());
@@ -166,9 +170,9 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
         std::make_unique<OplogRows>(engine_, OplogStart(LeadingMatch(pipeline_)), backwards_);
     oplog_ = oplog.get();
     input = std::move(oplog);
-  } else if (resolved.lists_views && !explained_ && !plan::StartsWithSource(stages_)) {
+  } else if (resolved.lists_views && !explained_ && !pipeline::StartsWithSource(stages_)) {
     input = std::make_unique<ListRows>(ViewDefinitions(operation, ns_.database));
-  } else if (!plan::StartsWithSource(stages_)) {
+  } else if (!pipeline::StartsWithSource(stages_)) {
     ASSIGN_OR_RETURN(query_, PlanLeading(operation, collection_, &stages_, context_, hint_.value(),
                                          without_table));
     input = std::make_unique<QueryRows>(query_.get());
@@ -176,9 +180,9 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   if (is_oplog) {
     collection_ = nullptr;
   }
-  ASSIGN_OR_RETURN(root_, plan::BuildStages(operation.op, stages_, std::move(input), *this,
+  ASSIGN_OR_RETURN(root_, plan::LowerStages(operation.op, stages_, std::move(input), *this,
                                             keep_operators_ ? &operators_ : nullptr));
-  if (stream && stages_.back()->name() == "$changeStreamSplitLargeEvent") {
+  if (stream && stages_.back()->kind() == pipeline::StageKind::kSplitLargeEvent) {
     splitter_ = std::make_unique<EventSplitter>();
   }
   return Status::Ok();
@@ -196,15 +200,16 @@ Status PipelineRun::CheckStream(const Operation& operation, const ResolvedView& 
 }
 
 Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
-    const Operation& operation, const store::CollectionPtr& collection, plan::Stages* stages,
+    const Operation& operation, const store::CollectionPtr& collection, pipeline::Stages* stages,
     const expr::Context& context, const bson::Value& hint, bool without_table) {
-  bool near = std::any_of(stages->begin(), stages->end(),
-                          [](const auto& stage) { return stage->name() == "$geoNear"; });
+  bool near = std::any_of(stages->begin(), stages->end(), [](const auto& stage) {
+    return stage->kind() == pipeline::StageKind::kNearFields;
+  });
   if (near && collection == nullptr) {
     return Status(kNamespaceNotFound,
                   "$geoNear requires a geo index to run, but the collection does not exist");
   }
-  plan::LeadingFind leading = plan::TakeLeadingFind(stages, rewrites_off_);
+  pipeline::LeadingFind leading = pipeline::TakeLeadingFind(stages, rewrites_off_);
   PlannedQuery::Parts parts;
   parts.collection = collection;
   parts.filter = leading.filter;
@@ -221,7 +226,7 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   parts.context = &context;
   parts.allow_disk_use = allow_disk_use_;
   parts.wants_text_score = true;
-  parts.wants_index_key = plan::AsksForMeta(bson::Value::Array(pipeline_), "indexKey");
+  parts.wants_index_key = expr::AsksForMeta(bson::Value::Array(pipeline_), "indexKey");
   if (without_table) {
     ScanWithoutTable(operation, ns_.database, &parts);
   }
@@ -312,9 +317,9 @@ void PipelineRun::AppendFields(bson::Builder* cursor) const {
 
 Status PipelineRun::CheckOtherViews(const Operation& operation) const {
   RETURN_IF_ERROR(CheckViewsRead(operation, stages_));
-  std::vector<plan::Namespace> others;
-  plan::AddNamespaces(stages_, &others);
-  for (const plan::Namespace& other : others) {
+  std::vector<pipeline::Namespace> others;
+  pipeline::AddNamespaces(stages_, &others);
+  for (const pipeline::Namespace& other : others) {
     ASSIGN_OR_RETURN(store::CollectionPtr info, operation.Find(FullName(other)));
     if (info != nullptr && info->is_view() &&
         !SameCollation(context_.collator, info->collator.get())) {
@@ -326,8 +331,8 @@ Status PipelineRun::CheckOtherViews(const Operation& operation) const {
 }
 
 Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
-                                                                  const plan::Namespace& ns,
-                                                                  plan::Stages stages,
+                                                                  const pipeline::Namespace& ns,
+                                                                  pipeline::Stages stages,
                                                                   const expr::Context& context) {
   Operation operation = MakeOperation(op);
   ASSIGN_OR_RETURN(ResolvedView resolved, ResolveView(operation, FullName(ns)));
@@ -337,27 +342,27 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
   auto nested = std::make_unique<NestedRun>();
   if (!resolved.stages.empty()) {
     bson::Document view_pipeline = PipelineOf(resolved.stages);
-    plan::PipelineOptions options;
+    pipeline::PipelineOptions options;
     options.ns = ns;
-    options.place = plan::PipelinePlace::kView;
-    ASSIGN_OR_RETURN(nested->stages, plan::ParsePipeline(view_pipeline, options, &context));
+    options.place = pipeline::PipelinePlace::kView;
+    ASSIGN_OR_RETURN(nested->stages, pipeline::ParsePipeline(view_pipeline, options, &context));
   }
-  for (plan::StagePtr& stage : stages) {
+  for (pipeline::StagePtr& stage : stages) {
     nested->stages.push_back(std::move(stage));
   }
   std::unique_ptr<exec::Operator> input;
-  if (resolved.lists_views && !plan::StartsWithSource(nested->stages)) {
+  if (resolved.lists_views && !pipeline::StartsWithSource(nested->stages)) {
     input = std::make_unique<ListRows>(ViewDefinitions(operation, ns.database));
-  } else if (!plan::StartsWithSource(nested->stages)) {
+  } else if (!pipeline::StartsWithSource(nested->stages)) {
     ASSIGN_OR_RETURN(nested->query, PlanLeading(operation, resolved.collection, &nested->stages,
                                                 context, bson::Value(), false));
     input = std::make_unique<QueryRows>(nested->query.get());
   }
-  ASSIGN_OR_RETURN(nested->root, plan::BuildStages(op, nested->stages, std::move(input), *this));
+  ASSIGN_OR_RETURN(nested->root, plan::LowerStages(op, nested->stages, std::move(input), *this));
   return std::unique_ptr<exec::Operator>(std::move(nested));
 }
 
-bool PipelineRun::HasIndexOn(const plan::Namespace& ns, std::string_view path) {
+bool PipelineRun::HasIndexOn(const pipeline::Namespace& ns, std::string_view path) {
   store::CollectionPtr collection = engine_.catalog().Find(FullName(ns));
   if (collection == nullptr || collection->is_view()) {
     return false;
@@ -386,8 +391,8 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenSource(OpContext& op,
   Operation operation = MakeOperation(op);
   // The indexes and plans of a view are those of what it is on; its statistics are its own.
   bool of_collection = collection_ != nullptr && stage != "$collStats";
-  plan::Namespace ns =
-      of_collection ? plan::Namespace{collection_->database, collection_->name} : ns_;
+  pipeline::Namespace ns =
+      of_collection ? pipeline::Namespace{collection_->database, collection_->name} : ns_;
   ASSIGN_OR_RETURN(auto documents, SourceDocuments(operation, ns, stage, spec));
   return std::unique_ptr<exec::Operator>(std::make_unique<ListRows>(std::move(documents)));
 }
@@ -413,7 +418,7 @@ void ScanWithoutTable(const Operation& operation, const std::string& database,
 }
 
 Result<std::unique_ptr<plan::DocumentSink>> PipelineRun::OpenSink(
-    OpContext& op, const plan::SinkOptions& options) {
+    OpContext& op, const pipeline::SinkOptions& options) {
   return MakeSink(op, *this, options);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A running pipeline: the engine's side of plan/pipeline.h.
+// A running pipeline: the engine's side of plan/pipeline_environment.h.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,15 @@
 #include "engine/stream/oplog.h"
 #include "engine/stream/split_event.h"
 #include "js/script.h"
+#include "pipeline/stage.h"
+#include "plan/pipeline_environment.h"
 
 namespace quire::engine {
 
 class PipelineRun : public RowSource, public plan::PipelineEnvironment {
  public:
   // `pipeline` is copied.
-  PipelineRun(const Operation& operation, plan::Namespace ns, bson::View pipeline,
+  PipelineRun(const Operation& operation, pipeline::Namespace ns, bson::View pipeline,
               bool allow_disk_use, bool bypass_validation = false);
   ~PipelineRun() override;
 
@@ -46,18 +48,16 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   void Returned(bson::View document) override;
 
   // PipelineEnvironment
-  const expr::Context& context() const override { return context_; }
-  const plan::Namespace& ns() const override { return ns_; }
   bool allow_disk_use() const override { return allow_disk_use_; }
   const std::set<std::string>& rewrites_off() const override { return rewrites_off_; }
-  Result<std::unique_ptr<exec::Operator>> OpenPipeline(OpContext& op, const plan::Namespace& ns,
-                                                       plan::Stages stages,
+  Result<std::unique_ptr<exec::Operator>> OpenPipeline(OpContext& op, const pipeline::Namespace& ns,
+                                                       pipeline::Stages stages,
                                                        const expr::Context& context) override;
-  bool HasIndexOn(const plan::Namespace& ns, std::string_view path) override;
+  bool HasIndexOn(const pipeline::Namespace& ns, std::string_view path) override;
   Result<std::unique_ptr<exec::Operator>> OpenSource(OpContext& op, std::string_view stage,
                                                      const bson::Value& spec) override;
-  Result<std::unique_ptr<plan::DocumentSink>> OpenSink(OpContext& op,
-                                                       const plan::SinkOptions& options) override;
+  Result<std::unique_ptr<plan::DocumentSink>> OpenSink(
+      OpContext& op, const pipeline::SinkOptions& options) override;
 
   // To be called before Open when the run is to be explained; with the operators, when it is to be
   // run for that.
@@ -71,9 +71,11 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   void ReadBackwards() { backwards_ = true; }
   // Whether it is a change stream.
   bool is_stream() const { return stream_ != nullptr; }
-  bool writes() const { return plan::EndsWithSink(stages_); }
-  const plan::Stages& stages() const { return stages_; }
+  bool writes() const { return pipeline::EndsWithSink(stages_); }
+  const pipeline::Stages& stages() const { return stages_; }
   const PlannedQuery* query() const { return query_.get(); }
+  const expr::Context& context() const { return context_; }
+  const pipeline::Namespace& ns() const { return ns_; }
   Engine& engine() { return engine_; }
   kv::Durability durability() const { return durability_; }
   bool bypass_validation() const { return bypass_validation_; }
@@ -86,7 +88,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   Result<bool> NextEvent(OpContext& op, exec::Row* row);
   Result<std::unique_ptr<PlannedQuery>> PlanLeading(const Operation& operation,
                                                     const store::CollectionPtr& collection,
-                                                    plan::Stages* stages,
+                                                    pipeline::Stages* stages,
                                                     const expr::Context& context,
                                                     const bson::Value& hint, bool without_table);
 
@@ -94,7 +96,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   Session* session_;  // of the transaction it runs in; null outside one
   const std::optional<request::Identity> caller_;
   const kv::Durability durability_;
-  const plan::Namespace ns_;
+  const pipeline::Namespace ns_;
   bson::Document pipeline_;
   const bool allow_disk_use_;
   const bool bypass_validation_;
@@ -104,7 +106,7 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   expr::Context context_;
   bson::OwnedValue hint_;
   store::CollectionPtr collection_;
-  plan::Stages stages_;
+  pipeline::Stages stages_;
   std::unique_ptr<store::Transaction> own_txn_;
   store::Transaction* txn_ = nullptr;
   std::unique_ptr<PlannedQuery> query_;
@@ -124,7 +126,7 @@ Status ExplainRun(const Operation& operation, PipelineRun& run, std::string_view
 
 // The documents of a stage that only the engine knows ($indexStats, $collStats...).
 Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
-                                                    const plan::Namespace& ns,
+                                                    const pipeline::Namespace& ns,
                                                     std::string_view stage,
                                                     const bson::Value& spec);
 
@@ -132,6 +134,6 @@ Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
 std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database);
 
 Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
-                                                     const plan::SinkOptions& options);
+                                                     const pipeline::SinkOptions& options);
 
 }  // namespace quire::engine

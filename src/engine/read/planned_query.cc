@@ -4,7 +4,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
-#include "plan/lower.h"
+#include "expr/asks_for_meta.h"
 #include "plan/special.h"
 
 namespace quire::engine {
@@ -86,8 +86,8 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
                      expr::Projection::Parse(projection_spec_, expr::Projection::Policy::kFind,
                                              context_, filter_.get()));
   }
-  const bool scored = plan::AsksForMeta(bson::Value(sort_spec_.view()), "textScore") ||
-                      plan::AsksForMeta(bson::Value(projection_spec_.view()), "textScore");
+  const bool scored = expr::AsksForMeta(bson::Value(sort_spec_.view()), "textScore") ||
+                      expr::AsksForMeta(bson::Value(projection_spec_.view()), "textScore");
   if (scored && !plan::HasText(*filter_)) {
     return {40218, "query requires text score metadata, but it is not available"};
   }

@@ -8,8 +8,8 @@
 #include "engine/read/pipeline_run.h"
 #include "engine/read/query_shape.h"
 #include "engine/statistics.h"
+#include "pipeline/source_options.h"
 #include "plan/plan_cache.h"
-#include "plan/source_options.h"
 
 namespace quire::engine {
 
@@ -17,7 +17,7 @@ namespace {
 
 using Documents = std::vector<bson::Document>;
 
-Result<Documents> IndexStats(const Operation& operation, const plan::Namespace& ns,
+Result<Documents> IndexStats(const Operation& operation, const pipeline::Namespace& ns,
                              const bson::Value&) {
   Documents out;
   ASSIGN_OR_RETURN(auto collection, operation.Find(ns.database + "." + ns.collection));
@@ -38,7 +38,7 @@ Result<Documents> IndexStats(const Operation& operation, const plan::Namespace& 
   return out;
 }
 
-Result<Documents> PlanCache(const Operation& operation, const plan::Namespace& ns,
+Result<Documents> PlanCache(const Operation& operation, const pipeline::Namespace& ns,
                             const bson::Value&) {
   Documents out;
   ASSIGN_OR_RETURN(auto collection, operation.Find(ns.database + "." + ns.collection));
@@ -78,7 +78,7 @@ void AppendScans(const store::CollectionInfo* collection, bson::Builder* out) {
       .End();
 }
 
-Result<Documents> CollStats(const Operation& operation, const plan::Namespace& ns,
+Result<Documents> CollStats(const Operation& operation, const pipeline::Namespace& ns,
                             const bson::Value& spec) {
   std::string full = ns.database + "." + ns.collection;
   ASSIGN_OR_RETURN(auto collection, operation.Find(full));
@@ -106,7 +106,7 @@ Result<Documents> CollStats(const Operation& operation, const plan::Namespace& n
     b.End();
   }
   if (!storage.missing()) {
-    ASSIGN_OR_RETURN(int64_t scale, plan::StorageScale(storage));
+    ASSIGN_OR_RETURN(int64_t scale, pipeline::StorageScale(storage));
     b.BeginDocument("storageStats");
     AppendStorageStats(operation.engine, collection.get(), scale, &b);
     b.End();
@@ -125,7 +125,7 @@ Result<Documents> CollStats(const Operation& operation, const plan::Namespace& n
   return out;
 }
 
-Result<Documents> CurrentOp(const Operation& operation, const plan::Namespace& ns,
+Result<Documents> CurrentOp(const Operation& operation, const pipeline::Namespace& ns,
                             const bson::Value& spec) {
   if (ns.database != "admin" || !ns.collection.empty()) {
     return Status(kInvalidNamespace,
@@ -159,7 +159,7 @@ std::optional<std::vector<std::string>> WantedOwners(const Operation& operation,
   return owners;
 }
 
-Result<Documents> Sessions(const Operation& operation, const plan::Namespace&,
+Result<Documents> Sessions(const Operation& operation, const pipeline::Namespace&,
                            const bson::Value& spec) {
   Documents out;
   const std::optional<std::vector<std::string>> owners = WantedOwners(operation, spec.AsDocument());
@@ -175,7 +175,7 @@ Result<Documents> Sessions(const Operation& operation, const plan::Namespace&,
   return out;
 }
 
-Result<Documents> StoredSessions(const Operation& operation, const plan::Namespace& ns,
+Result<Documents> StoredSessions(const Operation& operation, const pipeline::Namespace& ns,
                                  const bson::Value& spec) {
   if (ns.database != "config" || ns.collection != "system.sessions") {
     return Status(kInvalidNamespace,
@@ -184,7 +184,7 @@ Result<Documents> StoredSessions(const Operation& operation, const plan::Namespa
   return Sessions(operation, ns, spec);
 }
 
-Result<Documents> Settings(const Operation& operation, const plan::Namespace&,
+Result<Documents> Settings(const Operation& operation, const pipeline::Namespace&,
                            const bson::Value& spec) {
   bson::Value wanted = spec.AsDocument()["showDebugQueryShape"];
   bool show_shape = wanted.type() == bson::Type::kBool && wanted.AsBool();
@@ -204,7 +204,7 @@ Result<Documents> Settings(const Operation& operation, const plan::Namespace&,
   return out;
 }
 
-Result<Documents> Catalogue(const Operation& operation, const plan::Namespace& ns,
+Result<Documents> Catalogue(const Operation& operation, const pipeline::Namespace& ns,
                             const bson::Value& spec) {
   bson::Value shards = spec.AsDocument()["shards"];
   return ClusterCatalog(operation, ns.database,
@@ -213,7 +213,7 @@ Result<Documents> Catalogue(const Operation& operation, const plan::Namespace& n
 
 struct SourceRow {
   std::string_view stage;
-  Result<Documents> (*read)(const Operation&, const plan::Namespace&, const bson::Value& spec);
+  Result<Documents> (*read)(const Operation&, const pipeline::Namespace&, const bson::Value& spec);
 };
 constexpr SourceRow kSources[] = {
     {"$indexStats", IndexStats},      {"$collStats", CollStats},
@@ -243,7 +243,7 @@ std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::str
 }
 
 Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
-                                                    const plan::Namespace& ns,
+                                                    const pipeline::Namespace& ns,
                                                     std::string_view stage,
                                                     const bson::Value& spec) {
   for (const SourceRow& row : kSources) {

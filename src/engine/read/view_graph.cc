@@ -6,6 +6,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "pipeline/parse.h"
 
 namespace quire::engine {
 
@@ -18,19 +19,19 @@ class ViewGraph {
   explicit ViewGraph(const Operation& operation) : operation_(operation) {}
 
   // Follows what `stages` and `source` ("" for none) read, below the views under way.
-  Status Follow(const std::string& source, const plan::Stages& stages) {
+  Status Follow(const std::string& source, const pipeline::Stages& stages) {
     if (!source.empty()) {
       RETURN_IF_ERROR(Visit(source));
     }
-    std::vector<plan::Namespace> others;
-    plan::AddNamespaces(stages, &others);
-    for (const plan::Namespace& other : others) {
+    std::vector<pipeline::Namespace> others;
+    pipeline::AddNamespaces(stages, &others);
+    for (const pipeline::Namespace& other : others) {
       RETURN_IF_ERROR(Visit(other.database + "." + other.collection));
     }
     return Status::Ok();
   }
 
-  Status Enter(const std::string& ns, const std::string& source, const plan::Stages& stages) {
+  Status Enter(const std::string& ns, const std::string& source, const pipeline::Stages& stages) {
     if (under_way_.size() >= kMostLevels) {
       return {kViewDepthLimitExceeded, "View depth too deep: maximum is 20, at " + ns};
     }
@@ -55,13 +56,14 @@ class ViewGraph {
     }
     expr::Context context;
     RETURN_IF_ERROR(FillContext(operation_, bson::View(), &context));
-    plan::PipelineOptions options;
+    pipeline::PipelineOptions options;
     options.ns = {info->database, info->name};
-    options.place = plan::PipelinePlace::kView;
+    options.place = pipeline::PipelinePlace::kView;
     bson::Value pipeline = info->options["pipeline"];
-    ASSIGN_OR_RETURN(plan::Stages stages,
-                     plan::ParsePipeline(pipeline.is_array() ? pipeline.AsArray() : bson::View(),
-                                         options, &context));
+    ASSIGN_OR_RETURN(
+        pipeline::Stages stages,
+        pipeline::ParsePipeline(pipeline.is_array() ? pipeline.AsArray() : bson::View(), options,
+                                &context));
     return Enter(ns, info->database + "." + info->view_on, stages);
   }
 
@@ -73,11 +75,11 @@ class ViewGraph {
 }  // namespace
 
 Status CheckNewView(const Operation& operation, const std::string& ns, const std::string& source,
-                    const plan::Stages& stages) {
+                    const pipeline::Stages& stages) {
   return ViewGraph(operation).Enter(ns, source, stages);
 }
 
-Status CheckViewsRead(const Operation& operation, const plan::Stages& stages) {
+Status CheckViewsRead(const Operation& operation, const pipeline::Stages& stages) {
   return ViewGraph(operation).Follow("", stages);
 }
 

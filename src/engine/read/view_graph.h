@@ -7,15 +7,15 @@
 #include <string_view>
 
 #include "engine/engine.h"
-#include "plan/pipeline.h"
+#include "pipeline/stage.h"
 
 namespace quire::engine {
 
 // What a view `ns` on `source` with these stages would read does not come back to it.
 // GraphContainsCycle when it does, ViewDepthLimitExceeded beyond 20 levels.
 Status CheckNewView(const Operation& operation, const std::string& ns, const std::string& source,
-                    const plan::Stages& stages);
+                    const pipeline::Stages& stages);
 // The same for the views that the stages of a query read.
-Status CheckViewsRead(const Operation& operation, const plan::Stages& stages);
+Status CheckViewsRead(const Operation& operation, const pipeline::Stages& stages);
 
 }  // namespace quire::engine

@@ -15,6 +15,7 @@
 #include "engine/schema/index_spec_internal.h"
 #include "engine/statistics.h"
 #include "engine/write/write_unit.h"
+#include "pipeline/parse.h"
 #include "request/crud.h"
 
 namespace quire::engine {
@@ -220,12 +221,12 @@ Status CheckChangeImages(bson::View images) {
 Status CheckViewPipeline(const Operation& operation, const std::string& ns,
                          const std::string& source, bson::View pipeline) {
   auto [database, name] = Split(ns);
-  plan::PipelineOptions options;
+  pipeline::PipelineOptions options;
   options.ns = {std::string(database), std::string(name)};
-  options.place = plan::PipelinePlace::kView;
+  options.place = pipeline::PipelinePlace::kView;
   expr::Context context;
   RETURN_IF_ERROR(FillContext(operation, bson::View(), &context));
-  ASSIGN_OR_RETURN(plan::Stages stages, plan::ParsePipeline(pipeline, options, &context));
+  ASSIGN_OR_RETURN(pipeline::Stages stages, pipeline::ParsePipeline(pipeline, options, &context));
   return CheckNewView(operation, ns, source, stages);
 }
 

@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "engine/stream/resume_token.h"
 #include "exec/operator.h"
-#include "plan/stage.h"
+#include "pipeline/stage.h"
 #include "store/log/change_log.h"
 
 namespace quire::engine {
@@ -34,7 +34,8 @@ struct StreamSpec {
 
   // Errors as MongoDB's for a bad argument or place. `now` is where a stream begins that says
   // nothing else.
-  static Result<StreamSpec> Parse(const plan::Namespace& ns, bson::View spec, bson::Timestamp now);
+  static Result<StreamSpec> Parse(const pipeline::Namespace& ns, bson::View spec,
+                                  bson::Timestamp now);
 };
 
 // Whether the stream shows the change, and whether it ends with it.

@@ -167,7 +167,7 @@ Result<std::shared_ptr<Cursor>> FindInOplog(const Operation& operation,
     stages.Push(stage.view());
   }
   bson::Document pipeline = stages.Finish();
-  auto run = std::make_unique<PipelineRun>(operation, plan::Namespace{"local", "oplog.rs"},
+  auto run = std::make_unique<PipelineRun>(operation, pipeline::Namespace{"local", "oplog.rs"},
                                            pipeline, true);
   bson::Value natural = request.sort["$natural"];
   if (natural.missing() && request.hint.is_document()) {

@@ -109,7 +109,7 @@ Status ReadOption(const bson::Element& e, StreamSpec* spec, Options* options) {
   return request::UnknownField("$changeStream", name);
 }
 
-Status CheckPlace(const plan::Namespace& ns, const Options& options, StreamSpec* spec) {
+Status CheckPlace(const pipeline::Namespace& ns, const Options& options, StreamSpec* spec) {
   bool internal = ns.database == "admin" || ns.database == "config" || ns.database == "local";
   if (options.all_changes) {
     if (ns.database != "admin" || !ns.collection.empty()) {
@@ -161,7 +161,7 @@ Status SetStart(const Options& options, bson::Timestamp now, StreamSpec* spec) {
 
 }  // namespace
 
-Result<StreamSpec> StreamSpec::Parse(const plan::Namespace& ns, bson::View spec,
+Result<StreamSpec> StreamSpec::Parse(const pipeline::Namespace& ns, bson::View spec,
                                      bson::Timestamp now) {
   StreamSpec parsed;
   parsed.database = ns.database;

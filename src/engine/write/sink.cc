@@ -18,7 +18,7 @@ namespace quire::engine {
 
 namespace {
 
-std::string FullName(const plan::Namespace& ns) { return ns.database + "." + ns.collection; }
+std::string FullName(const pipeline::Namespace& ns) { return ns.database + "." + ns.collection; }
 
 // Collects documents and inserts them in batches.
 class Inserter {
@@ -66,7 +66,7 @@ class Inserter {
 // $out: everything goes into a new collection that replaces the target at the end.
 class OutSink : public plan::DocumentSink {
  public:
-  OutSink(PipelineRun& run, const plan::SinkOptions& options)
+  OutSink(PipelineRun& run, const pipeline::SinkOptions& options)
       : engine_(run.engine()),
         durability_(run.durability()),
         target_(FullName(options.target)),
@@ -140,7 +140,7 @@ std::atomic<int64_t> OutSink::next_{1};
 // $merge: one statement per document.
 class MergeSink : public plan::DocumentSink {
  public:
-  MergeSink(PipelineRun& run, const plan::SinkOptions& options)
+  MergeSink(PipelineRun& run, const pipeline::SinkOptions& options)
       : engine_(run.engine()),
         durability_(run.durability()),
         bypass_validation_(run.bypass_validation()),
@@ -207,7 +207,7 @@ class MergeSink : public plan::DocumentSink {
       document = with_id;
     }
     ASSIGN_OR_RETURN(bson::Document query, QueryFor(document));
-    if (options_.matched == plan::SinkOptions::Matched::kFail) {
+    if (options_.matched == pipeline::SinkOptions::Matched::kFail) {
       request::InsertRequest insert;
       insert.bypass_validation = bypass_validation_;
       insert.documents.push_back(document);
@@ -286,8 +286,8 @@ class MergeSink : public plan::DocumentSink {
   }
 
   Status Update(const Operation& operation, bson::View document, bson::View query) {
-    using Matched = plan::SinkOptions::Matched;
-    using NotMatched = plan::SinkOptions::NotMatched;
+    using Matched = pipeline::SinkOptions::Matched;
+    using NotMatched = pipeline::SinkOptions::NotMatched;
     ModifySpec spec;
     spec.query = query;
     spec.bypass_validation = bypass_validation_;
@@ -344,7 +344,7 @@ class MergeSink : public plan::DocumentSink {
   }
 
   Status Unmatched() const {
-    if (options_.not_matched == plan::SinkOptions::NotMatched::kFail) {
+    if (options_.not_matched == pipeline::SinkOptions::NotMatched::kFail) {
       return {kMergeStageNoMatchingDocument,
               "$merge could not find a matching document in the target collection for at "
               "least one document in the source collection"};
@@ -362,7 +362,7 @@ class MergeSink : public plan::DocumentSink {
   kv::Durability durability_;
   bool bypass_validation_;
   const expr::Context& context_;
-  const plan::SinkOptions options_;
+  const pipeline::SinkOptions options_;
   std::string target_;
   std::vector<std::string> on_;
   bool takes_null_ = false;  // null and missing are values of `on` like others
@@ -373,8 +373,8 @@ class MergeSink : public plan::DocumentSink {
 }  // namespace
 
 Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
-                                                     const plan::SinkOptions& options) {
-  if (options.mode == plan::SinkOptions::Mode::kOut) {
+                                                     const pipeline::SinkOptions& options) {
+  if (options.mode == pipeline::SinkOptions::Mode::kOut) {
     auto out = std::make_unique<OutSink>(run, options);
     RETURN_IF_ERROR(out->Start(op));
     return std::unique_ptr<plan::DocumentSink>(std::move(out));

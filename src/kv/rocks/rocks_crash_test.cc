@@ -162,8 +162,8 @@ TEST(RocksCrash, WhatWasAcknowledgedIsThere) {
     // Plain storage reads what ours left behind, and the other way round.
     const bool plain_writer = round % 2 == 1;
     const bool plain_reader = round / 2 % 2 == 1;
-    acknowledged.merge(RunAndKill(folder.path(), start, plain_writer,
-                                  60 + static_cast<int>(random() % 250)));
+    acknowledged.merge(
+        RunAndKill(folder.path(), start, plain_writer, 60 + static_cast<int>(random() % 250)));
 
     auto store = Open(folder.path(), plain_reader);
     ASSERT_TRUE(store.ok()) << store.status().ToString();

@@ -1,155 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/join/graph_lookup.h"
 
-#include "bson/number.h"
-#include "expr/match/match.h"
-#include "expr/projection/add_fields.h"
-#include "plan/stages/stage_internal.h"
-#include "plan/stages/sub_pipeline_internal.h"
+#include "plan/stages/lower_stage.h"
+#include "plan/stages/sub_pipeline.h"
 
 namespace quire::plan {
 
-namespace {
-
-class GraphLookupStage : public Stage {
- public:
-  using Stage::Stage;
-  Status Parse(const StageContext& context);
-  Result<OperatorPtr> Build(OpContext&, OperatorPtr input, PipelineEnvironment& env) const override;
-  bool AddDependencies(std::set<std::string>* fields) const override {
-    return start_with_->AddDependencies(fields);
-  }
-  void AddNamespaces(std::vector<Namespace>* namespaces) const override {
-    namespaces->push_back(ns_);
-  }
-
- private:
-  Status ParseField(const bson::Element& field, const StageContext& context);
-  Status ParseMaxDepth(const bson::Value& value);
-
-  Namespace ns_;
-  std::unique_ptr<expr::agg::Expression> start_with_;
-  exec::GraphLookupOptions options_;
-  bson::Document restrict_;
-  PipelineOptions pipeline_options_;
-};
-
-Status GraphLookupStage::ParseMaxDepth(const bson::Value& value) {
-  if (!value.is_number()) {
-    return Status(40100, "maxDepth must be numeric, found type: " +
-                             std::string(bson::TypeName(value.type())));
-  }
-  if (bson::IsNegative(value)) {
-    return Status(40101, "maxDepth requires a nonnegative argument, found: " + bson::ToJson(value));
-  }
-  auto depth = bson::ExactInt64(value);
-  if (!depth) {
-    return Status(40102,
-                  "maxDepth could not be represented as a long long: " + bson::ToJson(value));
-  }
-  options_.max_depth = *depth;
-  return Status::Ok();
-}
-
-Status GraphLookupStage::ParseField(const bson::Element& field, const StageContext& context) {
-  std::string name(field.name());
-  bson::Value value = field.value();
-  if (name == "startWith") {
-    ASSIGN_OR_RETURN(start_with_, ParseExpression(value, context.context));
-    return Status::Ok();
-  }
-  if (name == "maxDepth") {
-    return ParseMaxDepth(value);
-  }
-  if (name == "restrictSearchWithMatch") {
-    if (!value.is_document()) {
-      return Status(40185, "restrictSearchWithMatch must be an object, found " +
-                               std::string(bson::TypeName(value.type())));
-    }
-    restrict_ = bson::Document(value.AsDocument());
-    expr::match::Allowed allowed;
-    allowed.where = false;
-    return expr::match::Filter::Parse(restrict_, context.context, allowed).status();
-  }
-  if (name == "from" && value.is_document()) {
-    ASSIGN_OR_RETURN(ns_, ParseFrom(value, "$graphLookup", context.options.ns));
-    return Status::Ok();
-  }
-  if (name != "from" && name != "connectFromField" && name != "connectToField" && name != "as" &&
-      name != "depthField") {
-    return Status(40104, "Unknown argument to $graphLookup: " + name);
-  }
-  if (!value.is_string()) {
-    return Status(40103,
-                  "expected string as argument for " + name + ", found: " + bson::ToJson(value));
-  }
-  if (name == "from") {
-    ASSIGN_OR_RETURN(ns_, ParseFrom(value, "$graphLookup", context.options.ns));
-    return Status::Ok();
-  }
-  RETURN_IF_ERROR(expr::CheckFieldPath(value.AsString()));
-  if (name == "connectToField") {
-    options_.connect_to = value.AsString();
-  } else {
-    exec::FieldPath path = exec::SplitFieldPath(value.AsString());
-    (name == "as"           ? options_.as
-     : name == "depthField" ? options_.depth_field
-                            : options_.connect_from) = path;
-  }
-  return Status::Ok();
-}
-
-Status GraphLookupStage::Parse(const StageContext& context) {
-  if (!spec().is_document()) {
-    return Status(40327, "the $graphLookup stage specification must be an object, but found " +
-                             std::string(bson::TypeName(spec().type())));
-  }
-  for (const bson::Element& field : spec().AsDocument()) {
-    RETURN_IF_ERROR(ParseField(field, context));
-  }
-  if (ns_.collection.empty() || !start_with_ || options_.connect_from.empty() ||
-      options_.connect_to.empty() || options_.as.empty()) {
-    return Status(40105,
-                  "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and "
-                  "'connectToField' to be specified.");
-  }
-  options_.start_with = start_with_.get();
-  pipeline_options_ = context.options;
-  pipeline_options_.place = PipelinePlace::kLookup;
-  pipeline_options_.ns = ns_;
-  ++pipeline_options_.depth;
-  return Status::Ok();
-}
-
-Result<OperatorPtr> GraphLookupStage::Build(OpContext&, OperatorPtr input,
-                                            PipelineEnvironment& env) const {
-  auto inner = [this, &env](OpContext& op, bson::View frontier) -> Result<OperatorPtr> {
+Result<OperatorPtr> LowerGraphLookup(const pipeline::GraphLookupStage& stage, OperatorPtr input,
+                                     PipelineEnvironment& env) {
+  auto inner = [&stage, &env](OpContext& op, bson::View frontier) -> Result<OperatorPtr> {
     bson::Builder filter;
     filter.BeginArray("$and").Push(frontier);
-    if (!restrict_.empty()) {
-      filter.Push(restrict_.view());
+    if (!stage.restriction().empty()) {
+      filter.Push(stage.restriction());
     }
     filter.End();
-    bson::Document both = filter.Finish();
-    return OpenSubPipeline(op, env, ns_, both, bson::View(), pipeline_options_, *context());
+    const bson::Document both = filter.Finish();
+    return OpenSubPipeline(op, env, stage.ns(), both, bson::View(), stage.pipeline_options(),
+                           *stage.context());
   };
-  return OperatorPtr(
-      std::make_unique<exec::GraphLookup>(std::move(input), options_, std::move(inner), context()));
-}
-
-}  // namespace
-
-Status GraphLookupNeeds(const bson::Element& spec, const PipelineOptions& options,
-                        auth::Needs* needs) {
-  if (!spec.value().is_document()) {
-    return Status::Ok();
-  }
-  return AddInnerNeeds(spec.value().AsDocument()["from"], bson::Value(), "$graphLookup", options,
-                       needs);
-}
-
-Result<Stages> ParseGraphLookup(const bson::Element& spec, const StageContext& context) {
-  return MakeStage<GraphLookupStage>(spec, context);
+  return OperatorPtr(std::make_unique<exec::GraphLookup>(std::move(input), stage.options(),
+                                                         std::move(inner), stage.context()));
 }
 
 }  // namespace quire::plan
