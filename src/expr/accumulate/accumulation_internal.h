@@ -5,10 +5,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/try.h"
 #include "expr/accumulate/accumulator.h"
 #include "expr/collation/collator.h"
 
@@ -84,6 +86,49 @@ Status CheckMemory(std::string_view op, size_t bytes);
 
 // A copy of the value in the arena.
 Value CopyTo(Arena* arena, const Value& value);
+
+// Error of a Merge of what is no part of the operator's state.
+Status NotAPart(std::string_view op, const Value& part);
+
+// Writes values as arrays of at most about Accumulation::kPartBytes each.
+class PartWriter {
+ public:
+  explicit PartWriter(Arena* arena) : arena_(arena) {}
+  // Null stands for a missing value.
+  void Push(const Value& value);
+  // The arrays; none when nothing was pushed. Once only.
+  std::vector<Value> Finish();
+
+ private:
+  void Close();
+
+  Arena* arena_;
+  std::string bytes_;
+  std::optional<bson::Builder> array_;
+  std::vector<Value> parts_;
+};
+
+// The values as parts.
+template <typename OwnedValues>
+std::vector<Value> PartsOf(const OwnedValues& values, Arena* arena) {
+  PartWriter parts(arena);
+  for (const bson::OwnedValue& value : values) {
+    parts.Push(value.value());
+  }
+  return parts.Finish();
+}
+
+// Calls take(element) for each element of a part written by a PartWriter.
+template <typename Take>
+Status ForEachOfPart(std::string_view op, const Value& part, const Take& take) {
+  if (!part.is_array()) {
+    return NotAPart(op, part);
+  }
+  for (const bson::Element& element : part.AsArray()) {
+    RETURN_IF_ERROR(take(element.value()));
+  }
+  return Status::Ok();
+}
 
 // The values as an array in the arena; null stands for a missing one.
 template <typename OwnedValues>

@@ -128,4 +128,33 @@ Value CopyTo(Arena* arena, const Value& value) {
   return Value::FromBytes(value.type(), arena->Adopt(std::move(bytes)).data());
 }
 
+Status NotAPart(std::string_view op, const Value& part) {
+  return Status(kFailedToParse, "not a partial state of " + std::string(op) + ": " +
+                                    std::string(bson::TypeName(part.type())));
+}
+
+void PartWriter::Push(const Value& value) {
+  if (!array_) {
+    array_.emplace(&bytes_);
+  }
+  array_->Push(value.missing() ? Value::Null() : value);
+  if (bytes_.size() >= Accumulation::kPartBytes) {
+    Close();
+  }
+}
+
+void PartWriter::Close() {
+  array_->Close();
+  array_.reset();
+  parts_.push_back(
+      Value::Array(bson::View(arena_->Adopt(std::exchange(bytes_, std::string())).data())));
+}
+
+std::vector<Value> PartWriter::Finish() {
+  if (array_) {
+    Close();
+  }
+  return std::move(parts_);
+}
+
 }  // namespace quire::expr

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/arena.h"
 #include "expr/agg/expression.h"
@@ -25,8 +26,20 @@ class Accumulation {
   // The result so far, valid while `arena` and this are and nothing is added; missing when the
   // field is left out. May be called again after further Adds.
   virtual Result<bson::Value> Finish(Arena* arena) = 0;
+  // The whole state so far, for Merge: values in `arena` that Merge takes one after the other. May
+  // be none when nothing was added. A state of many values is given as several parts, so that each
+  // part has a place in a document: none is longer than about kPartBytes, but for a single value
+  // that is.
+  virtual Result<std::vector<bson::Value>> Partial(Arena* arena) = 0;
+  // Takes in one part of the state of another Accumulation that the same Accumulator started for
+  // the same group, as if the rows it stands for came next. Results are exactly those of the rows
+  // themselves, but for the last digits of deviations and of sums of doubles and decimals, which
+  // depend on the order in which they are added. Error: FailedToParse for what is no such part.
+  virtual Status Merge(const bson::Value& part, agg::EvalContext& eval) = 0;
   // Bytes held.
   virtual size_t memory() const = 0;
+
+  static constexpr size_t kPartBytes = size_t{1} << 20;
 };
 
 // Immutable and safe for concurrent use.

@@ -39,9 +39,26 @@ class Collect : public UnaryAccumulation {
  public:
   using UnaryAccumulation::UnaryAccumulation;
   Result<Value> Finish(Arena* arena) override { return values_.Copy(arena); }
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    PartWriter parts(arena);
+    for (const bson::Element& element : values_.Copy(arena).AsArray()) {
+      parts.Push(element.value());
+    }
+    return parts.Finish();
+  }
+  Status Merge(const Value& part, EvalContext&) override {
+    return ForEachOfPart(op(), part, [&](const Value& element) { return Keep(element); });
+  }
   size_t memory() const override { return sizeof *this + values_.memory(); }
 
  protected:
+  virtual std::string_view op() const = 0;
+  Status Keep(const Value& value) {
+    values_.Push(value);
+    return CheckMemory(op(), values_.memory());
+  }
+
+ private:
   ArrayCollector values_;
 };
 
@@ -51,12 +68,9 @@ class Push final : public Collect {
 
  protected:
   Status Take(const Value& value, const EvalContext&) override {
-    if (value.missing()) {
-      return Status::Ok();
-    }
-    values_.Push(value);
-    return CheckMemory("$push", values_.memory());
+    return value.missing() ? Status::Ok() : Keep(value);
   }
+  std::string_view op() const override { return "$push"; }
 };
 
 Status NotArray(std::string_view op, const Value& value) {
@@ -86,11 +100,9 @@ class ConcatArrays final : public Collect {
 
  protected:
   Status Take(const Value& value, const EvalContext&) override {
-    return ForEachElement("$concatArrays", value, [&](const Value& element) {
-      values_.Push(element);
-      return CheckMemory("$concatArrays", values_.memory());
-    });
+    return ForEachElement(op(), value, [&](const Value& element) { return Keep(element); });
   }
+  std::string_view op() const override { return "$concatArrays"; }
 };
 
 // Distinct values in the order of their first occurrence.
@@ -110,6 +122,7 @@ class ValueSet {
     return CheckMemory(op, memory_);
   }
   Value ToArray(Arena* arena) const { return ArrayOf(values_, arena); }
+  std::vector<Value> ToParts(Arena* arena) const { return PartsOf(values_, arena); }
   size_t memory() const { return memory_; }
 
  private:
@@ -123,9 +136,15 @@ class CollectDistinct : public UnaryAccumulation {
  public:
   using UnaryAccumulation::UnaryAccumulation;
   Result<Value> Finish(Arena* arena) override { return set_.ToArray(arena); }
+  Result<std::vector<Value>> Partial(Arena* arena) override { return set_.ToParts(arena); }
+  Status Merge(const Value& part, EvalContext& eval) override {
+    return ForEachOfPart(op(), part,
+                         [&](const Value& element) { return set_.Insert(element, eval, op()); });
+  }
   size_t memory() const override { return sizeof *this + set_.memory(); }
 
  protected:
+  virtual std::string_view op() const = 0;
   ValueSet set_;
 };
 
@@ -135,8 +154,9 @@ class AddToSet final : public CollectDistinct {
 
  protected:
   Status Take(const Value& value, const EvalContext& eval) override {
-    return value.missing() ? Status::Ok() : set_.Insert(value, eval, "$addToSet");
+    return value.missing() ? Status::Ok() : set_.Insert(value, eval, op());
   }
+  std::string_view op() const override { return "$addToSet"; }
 };
 
 class SetUnion final : public CollectDistinct {
@@ -145,10 +165,10 @@ class SetUnion final : public CollectDistinct {
 
  protected:
   Status Take(const Value& value, const EvalContext& eval) override {
-    return ForEachElement("$setUnion", value, [&](const Value& element) {
-      return set_.Insert(element, eval, "$setUnion");
-    });
+    return ForEachElement(op(), value,
+                          [&](const Value& element) { return set_.Insert(element, eval, op()); });
   }
+  std::string_view op() const override { return "$setUnion"; }
 };
 
 class MergeObjects final : public UnaryAccumulation {
@@ -162,6 +182,23 @@ class MergeObjects final : public UnaryAccumulation {
     }
     out.Close();
     return Value(bson::View(arena->Adopt(std::move(bytes)).data()));
+  }
+  // Documents of some of the fields each.
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    std::vector<Value> parts;
+    for (auto field = fields_.begin(); field != fields_.end();) {
+      std::string bytes;
+      bson::Builder out(&bytes);
+      for (; field != fields_.end() && bytes.size() < kPartBytes; ++field) {
+        out.Append(field->first, field->second.value());
+      }
+      out.Close();
+      parts.emplace_back(bson::View(arena->Adopt(std::move(bytes)).data()));
+    }
+    return parts;
+  }
+  Status Merge(const Value& part, EvalContext& eval) override {
+    return part.is_document() ? Take(part, eval) : NotAPart("$mergeObjects", part);
   }
   size_t memory() const override { return sizeof *this + memory_; }
 

@@ -13,6 +13,11 @@ class Extreme final : public UnaryAccumulation {
  public:
   Extreme(const Expression& argument, int sign) : UnaryAccumulation(argument), sign_(sign) {}
   Result<Value> Finish(Arena*) override { return best_.missing() ? Value::Null() : best_.value(); }
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    return best_.missing() ? std::vector<Value>()
+                           : std::vector<Value>{CopyTo(arena, best_.value())};
+  }
+  Status Merge(const Value& part, EvalContext& eval) override { return Take(part, eval); }
   size_t memory() const override { return sizeof *this + best_.memory(); }
 
  protected:
@@ -36,6 +41,10 @@ class Outermost final : public UnaryAccumulation {
   Result<Value> Finish(Arena*) override {
     return value_.missing() ? Value::Null() : value_.value();
   }
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    return taken_ ? std::vector<Value>{CopyTo(arena, *Finish(arena))} : std::vector<Value>();
+  }
+  Status Merge(const Value& part, EvalContext& eval) override { return Take(part, eval); }
   size_t memory() const override { return sizeof *this + value_.memory(); }
 
  protected:

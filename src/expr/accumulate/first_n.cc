@@ -20,6 +20,10 @@ class Ends final : public UnaryAccumulation {
   Ends(const Expression& argument, int64_t n, bool last)
       : UnaryAccumulation(argument), n_(static_cast<size_t>(n)), last_(last) {}
   Result<Value> Finish(Arena* arena) override { return ArrayOf(values_, arena); }
+  Result<std::vector<Value>> Partial(Arena* arena) override { return PartsOf(values_, arena); }
+  Status Merge(const Value& part, EvalContext& eval) override {
+    return ForEachOfPart("$firstN", part, [&](const Value& value) { return Take(value, eval); });
+  }
   size_t memory() const override { return sizeof *this + memory_; }
 
  protected:
@@ -53,6 +57,10 @@ class Extremes final : public UnaryAccumulation {
         values_(Order{sign, collator}) {}
 
   Result<Value> Finish(Arena* arena) override { return ArrayOf(values_, arena); }
+  Result<std::vector<Value>> Partial(Arena* arena) override { return PartsOf(values_, arena); }
+  Status Merge(const Value& part, EvalContext& eval) override {
+    return ForEachOfPart("$minN", part, [&](const Value& value) { return Take(value, eval); });
+  }
   size_t memory() const override { return sizeof *this + memory_; }
 
  protected:

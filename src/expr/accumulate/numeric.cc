@@ -12,11 +12,26 @@ namespace quire::expr {
 
 namespace {
 
-class Sum final : public UnaryAccumulation {
+// What is held as one sum; values that are no numbers do not count.
+class OfSum : public UnaryAccumulation {
  public:
   using UnaryAccumulation::UnaryAccumulation;
-  Result<Value> Finish(Arena*) override { return sum_.Sum(); }
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    return sum_.count() == 0 ? std::vector<Value>() : std::vector<Value>{sum_.State(arena)};
+  }
+  Status Merge(const Value& part, EvalContext&) override {
+    return sum_.AddState(part) ? Status::Ok() : NotAPart("$sum", part);
+  }
   size_t memory() const override { return sizeof *this; }
+
+ protected:
+  Summation sum_;
+};
+
+class Sum final : public OfSum {
+ public:
+  using OfSum::OfSum;
+  Result<Value> Finish(Arena*) override { return sum_.Sum(); }
 
  protected:
   Status Take(const Value& value, const EvalContext&) override {
@@ -25,16 +40,12 @@ class Sum final : public UnaryAccumulation {
     }
     return Status::Ok();
   }
-
- private:
-  Summation sum_;
 };
 
-class Avg final : public UnaryAccumulation {
+class Avg final : public OfSum {
  public:
-  using UnaryAccumulation::UnaryAccumulation;
+  using OfSum::OfSum;
   Result<Value> Finish(Arena*) override { return sum_.count() == 0 ? Value::Null() : sum_.Mean(); }
-  size_t memory() const override { return sizeof *this; }
 
  protected:
   Status Take(const Value& value, const EvalContext&) override {
@@ -43,9 +54,6 @@ class Avg final : public UnaryAccumulation {
     }
     return Status::Ok();
   }
-
- private:
-  Summation sum_;
 };
 
 class StdDev final : public UnaryAccumulation {
@@ -53,6 +61,13 @@ class StdDev final : public UnaryAccumulation {
   StdDev(const Expression& argument, bool sample) : UnaryAccumulation(argument), sample_(sample) {}
   Result<Value> Finish(Arena*) override {
     return sample_ ? deviation_.Sample() : deviation_.Population();
+  }
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    return deviation_.count() == 0 ? std::vector<Value>()
+                                   : std::vector<Value>{deviation_.State(arena)};
+  }
+  Status Merge(const Value& part, EvalContext&) override {
+    return deviation_.AddState(part) ? Status::Ok() : NotAPart("$stdDev", part);
   }
   size_t memory() const override { return sizeof *this; }
 
@@ -80,6 +95,51 @@ void StandardDeviation::Add(double d) {
   } else {
     squares_ = std::nan("");
   }
+}
+
+// Two sets of numbers have the mean weighted by their counts, and their squares grow by the
+// distance of their means.
+void StandardDeviation::Add(const StandardDeviation& other) {
+  if (other.count_ == 0) {
+    return;
+  }
+  if (count_ == 0) {
+    *this = other;
+    return;
+  }
+  const auto mine = static_cast<double>(count_);
+  const auto theirs = static_cast<double>(other.count_);
+  const double delta = other.mean_ - mean_;
+  count_ += other.count_;
+  mean_ += delta * (theirs / (mine + theirs));
+  squares_ += other.squares_ + delta * delta * (mine * theirs / (mine + theirs));
+}
+
+// [count, mean, squares]
+Value StandardDeviation::State(Arena* arena) const {
+  std::string bytes;
+  bson::Builder state(&bytes);
+  state.Push(count_).Push(mean_).Push(squares_).Close();
+  return Value::Array(bson::View(arena->Adopt(std::move(bytes)).data()));
+}
+
+bool StandardDeviation::AddState(const Value& state) {
+  if (!state.is_array() || state.AsArray().Count() != 3) {
+    return false;
+  }
+  const Value count = state.AsArray()["0"];
+  const Value mean = state.AsArray()["1"];
+  const Value squares = state.AsArray()["2"];
+  if (count.type() != Type::kInt64 || mean.type() != Type::kDouble ||
+      squares.type() != Type::kDouble) {
+    return false;
+  }
+  StandardDeviation other;
+  other.count_ = count.AsInt64();
+  other.mean_ = mean.AsDouble();
+  other.squares_ = squares.AsDouble();
+  Add(other);
+  return true;
 }
 
 Value StandardDeviation::Population() const {

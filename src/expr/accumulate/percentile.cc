@@ -19,6 +19,27 @@ class PercentileState final : public UnaryAccumulation {
   explicit PercentileState(const PercentileSpec& spec)
       : UnaryAccumulation(*spec.input), spec_(spec) {}
   Result<Value> Finish(Arena* arena) override { return ComputePercentiles(spec_, &values_, arena); }
+  // The doubles' bytes.
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    constexpr size_t kMost = kPartBytes / sizeof(double);
+    std::vector<Value> parts;
+    for (size_t at = 0; at < values_.size(); at += kMost) {
+      const size_t count = std::min(kMost, values_.size() - at);
+      std::string_view bytes(reinterpret_cast<const char*>(&values_[at]), count * sizeof(double));
+      parts.push_back(CopyTo(arena, Value::Binary(bytes, 0)));
+    }
+    return parts;
+  }
+  Status Merge(const Value& part, EvalContext&) override {
+    std::string_view bytes = part.type() == Type::kBinary ? part.AsBinary() : std::string_view();
+    if (bytes.empty() || bytes.size() % sizeof(double) != 0) {
+      return NotAPart(op(), part);
+    }
+    const size_t held = values_.size();
+    values_.resize(held + bytes.size() / sizeof(double));
+    memcpy(&values_[held], bytes.data(), bytes.size());
+    return CheckMemory(op(), memory());
+  }
   size_t memory() const override { return sizeof *this + values_.capacity() * sizeof(double); }
 
  protected:
@@ -26,10 +47,12 @@ class PercentileState final : public UnaryAccumulation {
     if (value.is_number()) {
       values_.push_back(bson::ToDouble(value));
     }
-    return CheckMemory(spec_.median ? "$median" : "$percentile", memory());
+    return CheckMemory(op(), memory());
   }
 
  private:
+  std::string_view op() const { return spec_.median ? "$median" : "$percentile"; }
+
   const PercentileSpec& spec_;
   std::vector<double> values_;
 };

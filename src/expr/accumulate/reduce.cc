@@ -18,8 +18,28 @@ class Reduction final : public Accumulation {
  public:
   Reduction(const js::Function& reduce, const Value& key) : reduce_(reduce), key_(key) { Clear(); }
 
-  Status Add(EvalContext& eval) override {
-    values_->Push(eval.root.AsDocument()["v"]);
+  Status Add(EvalContext& eval) override { return Keep(eval.root.AsDocument()["v"], eval); }
+  Result<Value> Finish(Arena* arena) override { return Reduce(arena); }
+  // What the values are reduced to, alone in an array.
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    std::vector<Value> parts;
+    if (values_->pushed() > 0) {
+      ASSIGN_OR_RETURN(Value reduced, Reduce(arena));
+      PartWriter writer(arena);
+      writer.Push(reduced);
+      parts = writer.Finish();
+    }
+    return parts;
+  }
+  Status Merge(const Value& part, EvalContext& eval) override {
+    reduced_ = reduced_ || values_->pushed() == 0;
+    return ForEachOfPart("mapReduce", part, [&](const Value& value) { return Keep(value, eval); });
+  }
+  size_t memory() const override { return sizeof *this + bytes_.capacity() + key_.memory(); }
+
+ private:
+  Status Keep(const Value& value, EvalContext& eval) {
+    values_->Push(value);
     if (values_->pushed() < kMaxValues && bytes_.size() < next_) {
       return Status::Ok();
     }
@@ -32,10 +52,7 @@ class Reduction final : public Accumulation {
     next_ = std::max(kMaxBytes, 2 * bytes_.size());
     return CheckMemory("mapReduce", bytes_.size());
   }
-  Result<Value> Finish(Arena* arena) override { return Reduce(arena); }
-  size_t memory() const override { return sizeof *this + bytes_.capacity() + key_.memory(); }
 
- private:
   void Clear() {
     values_.reset();
     bytes_.clear();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// $accumulator: init, accumulate and finalize as scripts. Groups that do not fit in memory are
-// accumulated again from their rows, so that no two states of one group ever have to be merged;
-// `merge` is asked for, as by MongoDB, and not called.
+// $accumulator: init, accumulate, merge and finalize as scripts. Groups that do not fit in memory
+// are accumulated again from their rows; `merge` is called where states of one group meet that were
+// accumulated apart.
 #include "expr/script.h"
 
 #include "base/error_codes.h"
@@ -57,6 +57,17 @@ class ScriptAccumulation final : public Accumulation {
     }
     Value state = state_.value();
     return parts_.finalize->Call(Value(), {&state, 1}, arena);
+  }
+  // The state as it is: a script's state cannot be taken apart.
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    return std::vector<Value>{state_.missing() ? Value::Null() : CopyTo(arena, state_.value())};
+  }
+  // Also of the first part: `merge` sees the state that `init` made, as MongoDB's does.
+  Status Merge(const Value& part, EvalContext& eval) override {
+    const Value states[] = {state_.value(), part};
+    ASSIGN_OR_RETURN(Value merged, parts_.merge->Call(Value(), states, eval.arena));
+    state_ = bson::OwnedValue(merged);
+    return CheckMemory("$accumulator", state_.memory());
   }
   size_t memory() const override { return sizeof *this + state_.memory(); }
 

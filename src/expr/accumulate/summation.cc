@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/accumulate/summation.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "bson/decimal.h"
 #include "bson/number.h"
@@ -81,6 +83,18 @@ int64_t DoubleDoubleSum::ToInt64() const {
   return static_cast<int64_t>(static_cast<__int128>(sum_) + static_cast<__int128>(compensation_));
 }
 
+void DoubleDoubleSum::AppendState(bson::Builder* array) const {
+  array->Push(sum_).Push(compensation_).Push(plain_);
+}
+
+DoubleDoubleSum DoubleDoubleSum::FromState(double sum, double compensation, double plain) {
+  DoubleDoubleSum made;
+  made.sum_ = sum;
+  made.compensation_ = compensation;
+  made.plain_ = plain;
+  return made;
+}
+
 void Summation::Add(const Value& number) {
   ++count_;
   widest_ = bson::WiderNumber(widest_, number.type());
@@ -146,6 +160,45 @@ Value Summation::Mean() const {
     return Value(bson::decimal::Divide(total, bson::decimal::FromInt64(count_)));
   }
   return Value(other_.ToDouble() / static_cast<double>(count_));
+}
+
+// [sum, compensation, plain, decimals, has_other, has_double, widest, count]
+Value Summation::State(Arena* arena) const {
+  std::string bytes;
+  bson::Builder state(&bytes);
+  other_.AppendState(&state);
+  state.Push(decimals_).Push(has_other_).Push(has_double_);
+  state.Push(static_cast<int32_t>(widest_)).Push(count_);
+  state.Close();
+  return Value::Array(bson::View(arena->Adopt(std::move(bytes)).data()));
+}
+
+bool Summation::AddState(const Value& state) {
+  constexpr Type kTypes[] = {Type::kDouble, Type::kDouble, Type::kDouble, Type::kDecimal128,
+                             Type::kBool,   Type::kBool,   Type::kInt32,  Type::kInt64};
+  std::vector<Value> parts;
+  if (state.is_array()) {
+    for (const bson::Element& element : state.AsArray()) {
+      parts.push_back(element.value());
+    }
+  }
+  bool fits = std::equal(parts.begin(), parts.end(), std::begin(kTypes), std::end(kTypes),
+                         [](const Value& part, Type type) { return part.type() == type; });
+  constexpr Type kNumbers[] = {Type::kInt32, Type::kInt64, Type::kDouble, Type::kDecimal128};
+  const Type widest = fits ? static_cast<Type>(parts[6].AsInt32()) : Type::kNull;
+  if (std::find(std::begin(kNumbers), std::end(kNumbers), widest) == std::end(kNumbers)) {
+    return false;
+  }
+  Summation other;
+  other.other_ =
+      DoubleDoubleSum::FromState(parts[0].AsDouble(), parts[1].AsDouble(), parts[2].AsDouble());
+  other.decimals_ = parts[3].AsDecimal();
+  other.has_other_ = parts[4].AsBool();
+  other.has_double_ = parts[5].AsBool();
+  other.widest_ = widest;
+  other.count_ = parts[7].AsInt64();
+  Add(other);
+  return true;
 }
 
 bool Summation::RoundedInt64(int64_t* out) const {

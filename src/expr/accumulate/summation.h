@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/arena.h"
 #include "quire/bson.h"
 
 namespace quire::expr {
@@ -22,6 +23,9 @@ class DoubleDoubleSum {
   // Whether the sum is an integer that a long can hold, and that integer.
   bool FitsInt64() const;
   int64_t ToInt64() const;
+  // Its three doubles, and the sum that has them.
+  void AppendState(bson::Builder* array) const;
+  static DoubleDoubleSum FromState(double sum, double compensation, double plain);
 
  private:
   double sum_ = 0;
@@ -47,6 +51,10 @@ class Summation {
   bson::Value Mean() const;
   // The whole sum rounded to a long, halves away from zero; false when it does not fit.
   bool RoundedInt64(int64_t* out) const;
+  // All that it holds, as an array that AddState takes.
+  bson::Value State(Arena* arena) const;
+  // Adds a sum given by its State; false when it is none.
+  bool AddState(const bson::Value& state);
 
  private:
   bson::Decimal128 TotalDecimal() const;

@@ -34,14 +34,7 @@ class TopNState final : public Accumulation {
       return Status::Ok();
     }
     ASSIGN_OR_RETURN(Value value, spec_.output->Evaluate(eval));
-    auto it = values_.emplace(std::move(key), bson::OwnedValue(value));
-    memory_ += Size(it);
-    if (values_.size() > n_) {
-      auto drop = spec_.bottom ? values_.begin() : std::prev(values_.end());
-      memory_ -= Size(drop);
-      values_.erase(drop);
-    }
-    return CheckMemory(spec_.bottom ? "$bottomN" : "$topN", memory_);
+    return Keep(std::move(key), value);
   }
 
   Result<Value> Finish(Arena* arena) override {
@@ -56,6 +49,28 @@ class TopNState final : public Accumulation {
     out.Close();
     return Value::Array(bson::View(arena->Adopt(std::move(bytes)).data()));
   }
+  // Pairs of a key, as the bytes by which keys compare, and its value.
+  Result<std::vector<Value>> Partial(Arena* arena) override {
+    PartWriter parts(arena);
+    for (const auto& [key, value] : values_) {
+      std::string bytes;
+      bson::Builder pair(&bytes);
+      pair.Push(Value::Binary(key, 0)).Push(OrNull(value)).Close();
+      parts.Push(Value::Array(bson::View(bytes.data())));
+    }
+    return parts.Finish();
+  }
+  Status Merge(const Value& part, EvalContext&) override {
+    return ForEachOfPart(op(), part, [&](const Value& pair) {
+      const Value key = pair.is_array() ? pair.AsArray()["0"] : Value();
+      if (key.type() != Type::kBinary) {
+        return NotAPart(op(), part);
+      }
+      std::string bytes(key.AsBinary());
+      return values_.size() == n_ && Beyond(bytes) ? Status::Ok()
+                                                   : Keep(std::move(bytes), pair.AsArray()["1"]);
+    });
+  }
   size_t memory() const override { return sizeof *this + memory_; }
 
  private:
@@ -66,6 +81,18 @@ class TopNState final : public Accumulation {
   }
   static size_t Size(Map::const_iterator it) {
     return it->first.capacity() + it->second.memory() + 64;
+  }
+  std::string_view op() const { return spec_.bottom ? "$bottomN" : "$topN"; }
+  // Drops what has no place any more.
+  Status Keep(std::string key, const Value& value) {
+    auto it = values_.emplace(std::move(key), bson::OwnedValue(value));
+    memory_ += Size(it);
+    if (values_.size() > n_) {
+      auto drop = spec_.bottom ? values_.begin() : std::prev(values_.end());
+      memory_ -= Size(drop);
+      values_.erase(drop);
+    }
+    return CheckMemory(op(), memory_);
   }
   // Whether a further value of this key has no place among the n.
   bool Beyond(const std::string& key) const {
