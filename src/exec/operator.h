@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "base/op_context.h"
 #include "expr/context.h"
@@ -19,6 +20,9 @@ namespace quire::exec {
 struct Row {
   bson::View document;
   expr::Metadata meta;
+  // The bytes by which the nearest Sort (or Sample) below put the row into its place, so that who
+  // merges such rows need not compute them. Means nothing where there is none below.
+  std::string_view sort_key;
   // False for a row of an index that was not fetched: then `document` shows what the index key
   // knows (nothing, when nobody above needs it) and meta.record_id says where the rest is.
   bool fetched = true;

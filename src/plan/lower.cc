@@ -168,9 +168,10 @@ class Lowering {
       case StageKind::kGeoNear2dsphere:
         return MakeNearScan(node);
       case StageKind::kOr:
-        return std::make_unique<exec::Or>(Inputs(running));
+        return std::make_unique<exec::Or>(Inputs(running), exec::Repeated::kDrop);
       case StageKind::kSortMerge:
-        return std::make_unique<exec::SortMerge>(Inputs(running), query_.sort, query_.context);
+        return std::make_unique<exec::SortMerge>(Inputs(running), query_.sort, query_.context,
+                                                 exec::Repeated::kDrop);
       case StageKind::kSort:
         return std::make_unique<exec::Sort>(
             input, query_.sort, query_.context,

@@ -50,20 +50,6 @@ double ScoreOf(const PlanNode& plan, const Trial& trial) {
 
 }  // namespace
 
-KeptRow::KeptRow(const exec::Row& row) : row_(row), document_(row.document.bytes()) {
-  if (row.meta.index_key.is_document()) {
-    index_key_ = row.meta.index_key.AsDocument().bytes();
-  }
-}
-
-void KeptRow::ShowIn(exec::Row* row) const {
-  *row = row_;
-  row->document = bson::View(document_.data());
-  if (!index_key_.empty()) {
-    row->meta.index_key = bson::Value(bson::View(index_key_.data()));
-  }
-}
-
 TrialLimits LimitsFor(const Query& query) {
   TrialLimits limits;
   auto share = static_cast<double>(query.collection->state->documents.load()) * 0.3;

@@ -4,32 +4,19 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "exec/kept_row.h"
 #include "plan/lower.h"
 #include "plan/plan_node.h"
 #include "plan/planner.h"
 
 namespace quire::plan {
 
-// A row that owns its bytes.
-class KeptRow {
- public:
-  explicit KeptRow(const exec::Row& row);
-  // Valid while this lives unmoved.
-  void ShowIn(exec::Row* row) const;
-
- private:
-  exec::Row row_;
-  std::string document_;
-  std::string index_key_;
-};
-
 // One plan's trial.
 struct Trial {
   Running running;
-  std::vector<KeptRow> rows;
+  std::vector<exec::KeptRow> rows;
   bool ended = false;
   Status failure;
   exec::Counters counters;  // when the trial ended

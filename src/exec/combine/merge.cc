@@ -16,7 +16,7 @@ Result<Step> Or::DoWork(OpContext& op, Row* row) {
     ++current_;
     return current_ == inputs_.size() ? Step::kEnd : Step::kAgain;
   }
-  if (step == Step::kRow) {
+  if (step == Step::kRow && repeated_ == Repeated::kDrop) {
     ++counters_.dups_tested;
     if (!seen_.insert(row->meta.record_id).second) {
       ++counters_.dups_dropped;
@@ -27,52 +27,64 @@ Result<Step> Or::DoWork(OpContext& op, Row* row) {
 }
 
 SortMerge::SortMerge(std::vector<Operator*> inputs, const expr::SortPattern* pattern,
-                     const expr::Context* context)
-    : pattern_(pattern), context_(context), empty_(inputs.begin(), inputs.end()) {}
-
-Status SortMerge::Keep(const Row& row, Head* head) {
-  RETURN_IF_ERROR(pattern_->AppendKey(row.document, &row.meta, *context_, &head->key));
-  head->document.assign(row.document.bytes());
-  head->row = row;
-  if (row.meta.index_key.is_document()) {
-    head->index_key.assign(row.meta.index_key.AsDocument().bytes());
+                     const expr::Context* context, Repeated repeated)
+    : pattern_(pattern), context_(context), repeated_(repeated) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    empty_.push_back({inputs[i], i});
   }
-  return Status::Ok();
 }
 
-Result<Step> SortMerge::DoWork(OpContext& op, Row* row) {
-  if (!empty_.empty()) {
-    Operator* input = empty_.front();
-    ASSIGN_OR_RETURN(Step step, input->Work(op, row));
-    if (step == Step::kEnd) {
-      empty_.pop_front();
-    } else if (step == Step::kRow) {
+SortMerge::SortMerge(std::vector<Operator*> inputs)
+    : SortMerge(std::move(inputs), nullptr, nullptr, Repeated::kGive) {}
+
+// Among equal keys the first of the list is taken: by the inputs' places where these count.
+void SortMerge::AddHead(Head head) {
+  auto at = heads_.end();
+  if (pattern_ == nullptr) {
+    at = std::find_if(heads_.begin(), heads_.end(),
+                      [&](const Head& other) { return other.input.place > head.input.place; });
+  }
+  heads_.insert(at, std::move(head));
+}
+
+Result<Step> SortMerge::TakeIn(OpContext& op, Row* row) {
+  const Input input = empty_.front();
+  ASSIGN_OR_RETURN(Step step, input.op->Work(op, row));
+  if (step == Step::kEnd) {
+    empty_.pop_front();
+  } else if (step == Step::kRow) {
+    if (repeated_ == Repeated::kDrop) {
       ++counters_.dups_tested;
       if (!seen_.insert(row->meta.record_id).second) {
         ++counters_.dups_dropped;
         return Step::kAgain;
       }
-      Head head;
-      head.input = input;
-      RETURN_IF_ERROR(Keep(*row, &head));
-      heads_.push_back(std::move(head));
-      empty_.pop_front();
     }
-    return Step::kAgain;
+    if (pattern_ != nullptr) {
+      key_.clear();
+      RETURN_IF_ERROR(pattern_->AppendKey(row->document, &row->meta, *context_, &key_));
+      row->sort_key = key_;
+    }
+    AddHead({input, KeptRow(*row)});
+    empty_.pop_front();
+  }
+  return Step::kAgain;
+}
+
+Result<Step> SortMerge::DoWork(OpContext& op, Row* row) {
+  if (!empty_.empty()) {
+    return TakeIn(op, row);
   }
   if (heads_.empty()) {
     return Step::kEnd;
   }
-  auto least = std::min_element(heads_.begin(), heads_.end(),
-                                [](const Head& a, const Head& b) { return a.key < b.key; });
+  auto least = std::min_element(heads_.begin(), heads_.end(), [](const Head& a, const Head& b) {
+    return a.row.sort_key() < b.row.sort_key();
+  });
   current_ = std::move(*least);
   heads_.erase(least);
   empty_.push_back(current_.input);
-  *row = current_.row;
-  row->document = bson::View(current_.document.data());
-  if (!current_.index_key.empty()) {
-    row->meta.index_key = bson::Value(bson::View(current_.index_key.data()));
-  }
+  current_.row.ShowIn(row);
   return Step::kRow;
 }
 

@@ -4,19 +4,26 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
+#include "exec/number_key.h"
 #include "expr/collation/collator.h"
 
 namespace quire::exec {
 
 namespace {
 
-// The key under which rows of one group meet on disk.
-std::string HashKey(uint64_t hash) {
-  std::string key(8, '\0');
-  for (int i = 7; i >= 0; --i, hash >>= 8) {
-    key[static_cast<size_t>(i)] = static_cast<char>(hash & 0xff);
+// Bytes of a part of a state.
+size_t SizeOf(const bson::Value& part) {
+  switch (part.type()) {
+    case bson::Type::kDocument:
+    case bson::Type::kArray:
+      return part.AsDocument().size();
+    case bson::Type::kBinary:
+      return part.AsBinary().size();
+    case bson::Type::kString:
+      return part.AsString().size();
+    default:
+      return sizeof(bson::Decimal128);
   }
-  return key;
 }
 
 // MongoDB runs $group in another engine than other stages, with codes of its own.
@@ -53,6 +60,10 @@ Result<Group::State*> Group::NewState(const bson::Value& id) {
 
 // Valid until the next evaluation.
 Result<bson::Value> Group::KeyOf(const Row& row) {
+  if (options_.merges_partials) {
+    evaluation_.Start(row);
+    return row.document["_id"];
+  }
   Result<bson::Value> key = options_.id->Evaluate(evaluation_.Start(row));
   if (!key.ok()) {
     return InGroup(key.status());
@@ -78,12 +89,19 @@ Status Group::SetAside(OpContext& op, const bson::Value& id, const Row& row) {
     spilled_ = std::make_unique<Sorter>(options);
     ++counters_.spills;
   }
-  return spilled_->Add(HashKey(bson::Hash(id, options_.context->collator)), row);
+  return spilled_->Add(NumberKey(bson::Hash(id, options_.context->collator)), row);
+}
+
+Status Group::Take(const Row& row, size_t field, expr::Accumulation* state) {
+  if (!options_.merges_partials) {
+    return state->Add(evaluation_.eval());
+  }
+  const bson::Value part = row.document[options_.fields[field].name];
+  return part.missing() ? Status::Ok() : state->Merge(part, evaluation_.eval());
 }
 
 Status Group::Add(OpContext& op, const Row& row, bool may_spill) {
   ASSIGN_OR_RETURN(bson::Value id, KeyOf(row));
-  expr::agg::EvalContext& eval = evaluation_.eval();
   uint32_t found = table_.Find(id);
   State* state = found == GroupTable::kNone ? nullptr : &states_[found];
   if (!state) {
@@ -93,11 +111,11 @@ Status Group::Add(OpContext& op, const Row& row, bool may_spill) {
     ASSIGN_OR_RETURN(state, NewState(id));
   }
   size_t held = 0;
-  for (const auto& field : state->fields) {
-    if (Status added = field->Add(eval); !added.ok()) {
+  for (size_t i = 0; i < state->fields.size(); ++i) {
+    if (Status added = Take(row, i, state->fields[i].get()); !added.ok()) {
       return InGroup(added);
     }
-    held += field->memory();
+    held += state->fields[i]->memory();
   }
   held += sizeof(State) + state->id.memory();
   memory_ += held - state->memory;
@@ -167,6 +185,39 @@ Status Group::Show(const State& state, Row* row) {
   return Status::Ok();
 }
 
+Status Group::ShowPartial(Row* row) {
+  constexpr size_t kRowBytes = 4 * expr::Accumulation::kPartBytes;
+  State& state = states_[next_];
+  if (parts_.empty()) {
+    arena_.Reset();
+    for (const auto& field : state.fields) {
+      ASSIGN_OR_RETURN(std::vector<bson::Value> parts, field->Partial(&arena_));
+      parts_.emplace_back(parts.begin(), parts.end());
+    }
+  }
+  document_.clear();
+  bson::Builder builder(&document_);
+  builder.Append("_id", state.id.value());
+  bool any = false;
+  bool more = false;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (!parts_[i].empty() && (!any || document_.size() + SizeOf(parts_[i].front()) <= kRowBytes)) {
+      builder.Append(options_.fields[i].name, parts_[i].front());
+      parts_[i].pop_front();
+      any = true;
+    }
+    more = more || !parts_[i].empty();
+  }
+  builder.Close();
+  *row = Row();
+  row->document = bson::View(document_.data());
+  if (!more) {
+    parts_.clear();
+    ++next_;
+  }
+  return Status::Ok();
+}
+
 Result<bool> Group::Produce(OpContext& op, Row* row) {
   if (!read_) {
     RETURN_IF_ERROR(ReadInput(op));
@@ -178,7 +229,7 @@ Result<bool> Group::Produce(OpContext& op, Row* row) {
     }
     RETURN_IF_ERROR(ReadSpilled(op));
   }
-  RETURN_IF_ERROR(Show(states_[next_++], row));
+  RETURN_IF_ERROR(options_.gives_partials ? ShowPartial(row) : Show(states_[next_++], row));
   return true;
 }
 

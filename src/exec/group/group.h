@@ -19,7 +19,13 @@ namespace quire::exec {
 
 // Everything it points to outlives the operator.
 struct GroupOptions {
-  const expr::agg::Expression* id = nullptr;
+  // The rows are what Groups of the same fields gave as partial states, and are merged.
+  bool merges_partials = false;
+  // Gives partial states instead of results: rows {_id, <name>: <part of the field's state>}. A
+  // group whose states have several parts gives several rows, none of them near 16 MB unless a
+  // single value of a document was.
+  bool gives_partials = false;
+  const expr::agg::Expression* id = nullptr;  // not looked at when merging
   struct Field {
     std::string name;
     const expr::Accumulator* accumulator;
@@ -50,11 +56,16 @@ class Group final : public Unary {
   Result<bson::Value> KeyOf(const Row& row);
   Status ReadInput(OpContext& op);
   Status ReadSpilled(OpContext& op);
-  // Adds the row to its group; true when the row was set aside instead.
+  // Adds the row to its group. With `may_spill`, a row of a group not held yet is set aside when
+  // memory does not suffice.
   Status Add(OpContext& op, const Row& row, bool may_spill);
   Result<State*> NewState(const bson::Value& id);
   Status SetAside(OpContext& op, const bson::Value& id, const Row& row);
+  // Lets one accumulated field of a group take the row in.
+  Status Take(const Row& row, size_t field, expr::Accumulation* state);
   Status Show(const State& state, Row* row);
+  // The next row of partial states of the group `next_`, which is one further when it was the last.
+  Status ShowPartial(Row* row);
   void Clear();
 
   GroupOptions options_;
@@ -71,6 +82,8 @@ class Group final : public Unary {
   uint64_t pending_hash_ = 0;
   Arena arena_;
   std::string document_;
+  // Of the group whose partial states are being given: what is left of each field's.
+  std::vector<std::deque<bson::Value>> parts_;
 };
 
 }  // namespace quire::exec

@@ -167,6 +167,7 @@ void Sorter::Unpack(const Entry& entry, Row* row) {
   row->meta.has_record_id = header.has_record_id;
   row->fetched = header.fetched;
   row->document = bson::View(at);
+  row->sort_key = entry.key();
   if (header.index_key_size > 0) {
     row->meta.index_key = bson::Value(bson::View(at + header.document_size));
   }

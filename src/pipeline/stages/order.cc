@@ -149,8 +149,12 @@ class SampleStage : public StageOf<StageKind::kSample> {
  public:
   using StageOf::StageOf;
   Status Parse(const StageContext&);
-  Result<OperatorPtr> Build(OpContext&, OperatorPtr input, const BuildOptions&) const override {
-    return OperatorPtr(std::make_unique<exec::Sample>(std::move(input), size_));
+  Result<OperatorPtr> Build(OpContext& op, OperatorPtr input,
+                            const BuildOptions& build) const override {
+    exec::SorterOptions options;
+    options.memory_limit = op.memory_limit;
+    options.allow_disk = build.allow_disk_use;
+    return OperatorPtr(std::make_unique<exec::Sample>(std::move(input), size_, options));
   }
   Spread spread() const override { return Spread::kMerged; }
 
