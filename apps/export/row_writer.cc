@@ -2,7 +2,7 @@
 #include "export/row_writer.h"
 
 #include "bson/decimal.h"
-#include "bson/text_forms.h"
+#include "bson/json/text_forms.h"
 
 namespace quire::apps {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "bson/text_forms.h"
+#include "bson/json/text_forms.h"
 
 namespace quire::audit {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "auth/privilege.h"
-#include "auth/role_table_test.h"
 #include "auth/scram.h"
+#include "auth/testing/role_table.h"
 #include "base/error_codes.h"
 
 namespace quire::auth {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error_codes.h"
-#include "base/test_no_threads.h"
+#include "base/testing/no_threads.h"
 
 namespace quire {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/text_forms.h"
+#include "bson/json/text_forms.h"
 #include "request/fields.h"
 
 namespace quire::command {

@@ -12,8 +12,8 @@
 #include <cmath>
 
 #include "bson/decimal.h"
+#include "bson/json/text_forms.h"
 #include "bson/number.h"
-#include "bson/text_forms.h"
 #include "js/convert_internal.h"
 #include "js/document_internal.h"
 

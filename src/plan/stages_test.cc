@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/try.h"
-#include "bson/test_json.h"
+#include "bson/testing/json.h"
 #include "exec/documents.h"
 #include "pipeline/parse.h"
 #include "pipeline/rewrite.h"

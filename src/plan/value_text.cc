@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "bson/decimal.h"
-#include "bson/text_forms.h"
+#include "bson/json/text_forms.h"
 #include "plan/interval.h"
 
 namespace quire::plan {

@@ -15,7 +15,7 @@
 #include <set>
 #include <thread>
 
-#include "base/test_no_threads.h"
+#include "base/testing/no_threads.h"
 #include "request/network_stats.h"
 #include "wire/message.h"
 

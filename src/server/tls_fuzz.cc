@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/test_certificates.h"
+#include "server/testing/certificates.h"
 #include "server/transport_internal.h"
 
 namespace quire::server {

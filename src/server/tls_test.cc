@@ -19,7 +19,7 @@
 #include "request/network_stats.h"
 #include "server/certificate_internal.h"
 #include "server/server.h"
-#include "server/test_certificates.h"
+#include "server/testing/certificates.h"
 #include "server/transport_internal.h"
 
 namespace quire::server {

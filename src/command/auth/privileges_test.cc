@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "auth/role_table_test.h"
+#include "auth/testing/role_table.h"
 #include "base/error_codes.h"
 #include "command/testing/guarded.h"
 #include "pipeline/stage_table.h"

@@ -2,7 +2,7 @@
 #include "engine/auto_compact.h"
 
 #include "base/error_codes.h"
-#include "base/test_no_threads.h"
+#include "base/testing/no_threads.h"
 #include "command/testing/harness.h"
 
 namespace quire::command {

@@ -8,7 +8,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/text_forms.h"
+#include "bson/json/text_forms.h"
 #include "quire/bson.h"
 
 namespace quire::coord::etcd {

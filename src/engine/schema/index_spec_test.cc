@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "bson/test_json.h"
+#include "bson/testing/json.h"
 #include "engine/schema/schema.h"
 
 namespace quire::engine {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bson/test_json.h"
+#include "bson/testing/json.h"
 
 namespace quire::engine {
 namespace {

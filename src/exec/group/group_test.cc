@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "bson/test_json.h"
+#include "bson/testing/json.h"
 #include "exec/combine/union_with.h"
 #include "exec/documents.h"
 

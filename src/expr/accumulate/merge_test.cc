@@ -11,7 +11,7 @@
 #include "base/try.h"
 #include "bson/decimal.h"
 #include "bson/number.h"
-#include "bson/test_json.h"
+#include "bson/testing/json.h"
 #include "expr/accumulate/accumulator.h"
 #include "expr/accumulate/reduce.h"
 #include "expr/script.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bson/test_json.h"
+#include "bson/testing/json.h"
 #include "expr/match/match.h"
 
 namespace quire::expr::update {

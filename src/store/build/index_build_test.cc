@@ -7,9 +7,10 @@
 #include <thread>
 
 #include "base/error_codes.h"
-#include "bson/test_json.h"
+#include "bson/testing/json.h"
 #include "kv/test_store.h"
 #include "store/collection.h"
+#include "store/keys/index_keys.h"
 #include "store/layout.h"
 
 namespace quire::store {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "store/keys/index_keys.h"
+
 namespace quire::store {
 namespace {
 

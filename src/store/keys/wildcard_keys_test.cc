@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "bson/test_json.h"
+#include "bson/testing/json.h"
+#include "store/keys/index_keys.h"
 #include "store/keys/wildcard.h"
 
 namespace quire::store {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "bson/test_json.h"
+#include "bson/testing/json.h"
 #include "kv/test_store.h"
 #include "store/catalog.h"
 #include "store/collection.h"

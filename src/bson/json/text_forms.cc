@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bson/text_forms.h"
+#include "bson/json/text_forms.h"
 
 #include <algorithm>
 #include <array>

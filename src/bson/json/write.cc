@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "bson/decimal.h"
-#include "bson/text_forms.h"
+#include "bson/json/text_forms.h"
 #include "bson/utf8.h"
 #include "quire/bson.h"
 

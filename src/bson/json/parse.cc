@@ -5,7 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/json_wrapper_internal.h"
+#include "bson/json/wrapper_internal.h"
 #include "bson/utf8.h"
 #include "bson/validate.h"
 #include "quire/bson.h"

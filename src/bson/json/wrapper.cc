@@ -5,9 +5,9 @@
 
 #include "base/error_codes.h"
 #include "bson/decimal.h"
-#include "bson/json_wrapper_internal.h"
+#include "bson/json/text_forms.h"
+#include "bson/json/wrapper_internal.h"
 #include "bson/number.h"
-#include "bson/text_forms.h"
 
 namespace quire::bson {
 
