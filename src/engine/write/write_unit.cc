@@ -11,7 +11,7 @@
 #include "bson/validate.h"
 #include "engine/schema/schema.h"
 #include "expr/match/match.h"
-#include "expr/schema/failure.h"
+#include "expr/validation/failure.h"
 #include "store/collection.h"
 
 namespace quire::engine {

@@ -3,7 +3,7 @@
 // $covariancePop and $covarianceSamp.
 #include "bson/number.h"
 #include "exec/window/function_internal.h"
-#include "expr/accumulate/summation.h"
+#include "expr/summation.h"
 
 namespace quire::exec {
 

@@ -6,8 +6,8 @@
 
 #include "bson/compare.h"
 #include "exec/window/function_internal.h"
-#include "expr/accumulate/summation.h"
 #include "expr/collation/collator.h"
+#include "expr/summation.h"
 
 namespace quire::exec {
 

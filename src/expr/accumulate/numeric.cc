@@ -6,7 +6,7 @@
 #include "bson/number.h"
 #include "expr/accumulate/accumulation_internal.h"
 #include "expr/accumulate/standard_deviation.h"
-#include "expr/accumulate/summation.h"
+#include "expr/summation.h"
 
 namespace quire::expr {
 

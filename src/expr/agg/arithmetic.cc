@@ -5,10 +5,10 @@
 #include "base/try.h"
 #include "bson/decimal.h"
 #include "bson/number.h"
-#include "expr/accumulate/summation.h"
 #include "expr/agg/number_internal.h"
 #include "expr/agg/operators_internal.h"
 #include "expr/agg/result_internal.h"
+#include "expr/summation.h"
 
 namespace quire::expr::agg {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "expr/geo/geometry.h"
+#include "expr/geo/flat.h"
 #include "quire/bson.h"
 #include "quire/status.h"
 

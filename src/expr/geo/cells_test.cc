@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "expr/geo/geometry.h"
+
 namespace quire::expr::geo {
 
 static void PrintTo(const KeyRange& range, std::ostream* out) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "expr/geo/flat.h"
 #include "quire/bson.h"
 #include "quire/status.h"
 
@@ -16,29 +17,6 @@ namespace quire::expr::geo {
 
 // What distances in metres are computed with.
 inline constexpr double kEarthRadiusMeters = 6378100.0;
-
-struct FlatPoint {
-  double x = 0;
-  double y = 0;
-};
-
-struct FlatBox {
-  FlatPoint low;
-  FlatPoint high;
-};
-
-// Keys of a geo index from `low` to `high`, both included.
-struct KeyRange {
-  uint64_t low = 0;
-  uint64_t high = 0;
-  friend auto operator<=>(const KeyRange&, const KeyRange&) = default;
-};
-
-// Sizes of the S2 cells that an index holds: 0 is a sixth of the sphere, 30 a square centimetre.
-struct CellLevels {
-  int coarsest = 0;
-  int finest = 23;
-};
 
 // Points, lines and polygons on the sphere; a single point also has flat coordinates. Immutable
 // and safe for concurrent use.

@@ -12,8 +12,8 @@
 
 #include "expr/match/node.h"
 #include "expr/match/path.h"
-#include "expr/match/regex.h"
-#include "expr/match/type_set.h"
+#include "expr/regex.h"
+#include "expr/type_set.h"
 
 namespace quire::expr::match {
 

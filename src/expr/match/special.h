@@ -8,7 +8,7 @@
 
 #include "expr/agg/expression.h"
 #include "expr/match/node.h"
-#include "expr/match/regex.h"
+#include "expr/regex.h"
 #include "expr/schema/schema.h"
 #include "expr/text/text.h"
 #include "js/script.h"

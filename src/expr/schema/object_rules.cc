@@ -4,7 +4,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "expr/match/regex.h"
+#include "expr/regex.h"
 #include "expr/schema/rule_internal.h"
 
 namespace quire::expr::schema {

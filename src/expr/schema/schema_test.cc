@@ -5,7 +5,7 @@
 
 #include <deque>
 
-#include "expr/schema/failure.h"
+#include "expr/validation/failure.h"
 
 namespace quire::expr::schema {
 namespace {

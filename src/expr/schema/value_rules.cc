@@ -7,9 +7,9 @@
 #include "bson/compare.h"
 #include "bson/decimal.h"
 #include "bson/number.h"
-#include "expr/match/regex.h"
-#include "expr/match/type_set.h"
+#include "expr/regex.h"
 #include "expr/schema/rule_internal.h"
+#include "expr/type_set.h"
 
 namespace quire::expr::schema {
 namespace {

@@ -11,6 +11,7 @@
 #include "bson/index_hash.h"
 #include "bson/key_tuples.h"
 #include "bson/number.h"
+#include "expr/geo/geometry.h"
 #include "store/keys/multikey.h"
 
 namespace quire::store {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expr/schema/failure.h"
+#include "expr/validation/failure.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expr/match/regex.h"
+#include "expr/regex.h"
 
 #include "base/error_codes.h"
 #include "base/try.h"

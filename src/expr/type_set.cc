@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expr/match/type_set.h"
+#include "expr/type_set.h"
 
 #include <string>
 

@@ -10,9 +10,9 @@
 #include "expr/accumulate/count_argument.h"
 #include "expr/accumulate/percentile.h"
 #include "expr/accumulate/standard_deviation.h"
-#include "expr/accumulate/summation.h"
 #include "expr/agg/operators_internal.h"
 #include "expr/agg/result_internal.h"
+#include "expr/summation.h"
 
 namespace quire::expr::agg {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expr/accumulate/summation.h"
+#include "expr/summation.h"
 
 #include <algorithm>
 #include <cmath>
