@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -54,31 +53,10 @@ bool TrueOr(const bson::Value& value, bool fallback) {
 
 }  // namespace
 
-Uuid GenerateUuid() {
-  static thread_local std::mt19937_64 random(std::random_device{}());
-  Uuid uuid;
-  for (size_t i = 0; i < uuid.size(); i += 8) {
-    uint64_t bits = random();
-    memcpy(uuid.data() + i, &bits, 8);
-  }
-  uuid[6] = static_cast<uint8_t>((uuid[6] & 0x0F) | 0x40);
-  uuid[8] = static_cast<uint8_t>((uuid[8] & 0x3F) | 0x80);
-  return uuid;
-}
-
 TableGuard::~TableGuard() {
   if (dropped.load(std::memory_order_acquire)) {
     catalog_->Reclaim(id);
   }
-}
-
-const IndexInfo* CollectionInfo::FindIndex(std::string_view index_name) const {
-  for (const auto& index : indexes) {
-    if (index->name == index_name) {
-      return index.get();
-    }
-  }
-  return nullptr;
 }
 
 CollectionPtr CatalogSnapshot::Find(std::string_view ns) const {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/current_op.h"
-#include "store/catalog.h"
+#include "store/collection_info.h"
 #include "store/collection_state.h"
 
 namespace quire::store {

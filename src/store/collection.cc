@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "store/build/index_build.h"
+#include "store/keys/index_keys.h"
 #include "store/keys/multikey.h"
 #include "store/keys/special_keys.h"
 #include "store/keys/wildcard.h"

@@ -11,16 +11,10 @@
 #include "quire/bson.h"
 #include "quire/status.h"
 #include "store/catalog.h"
+#include "store/touched.h"
 #include "store/transaction.h"
 
 namespace quire::store {
-
-// The paths an update touched; `all` when any may have changed.
-struct Touched {
-  bool all = true;
-  const std::set<std::string>* paths = nullptr;
-  bool replacement = false;  // the document was given whole: a change event says "replace"
-};
 
 // Every function below REQUIRES txn.Hold(info.state) to have been called and may return
 // WriteConflict, after which the transaction is of no more use.

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "bson/validate.h"
 #include "store/collection.h"
+#include "store/keys/index_keys.h"
 
 namespace quire::engine {
 

@@ -8,6 +8,7 @@
 #include "base/interruptible_sort.h"
 #include "base/try.h"
 #include "store/collection.h"
+#include "store/keys/index_keys.h"
 
 namespace quire::store {
 

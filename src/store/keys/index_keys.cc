@@ -1,65 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/keys/index_keys.h"
 
-#include <algorithm>
 #include <span>
 
 #include "base/try.h"
-#include "bson/index_hash.h"
 #include "bson/key_tuples.h"
-#include "bson/number.h"
-#include "bson/ordered.h"
 #include "store/keys/multikey.h"
 #include "store/keys/special_keys.h"
-#include "store/keys/wildcard.h"
 #include "store/keys/wildcard_keys.h"
 
 namespace quire::store {
 
 namespace {
 
-using Kind = IndexKeySpec::Kind;
-
-bson::Direction DirectionOf(const IndexKeySpec::Part& part) {
-  return part.descending ? bson::Direction::kDescending : bson::Direction::kAscending;
-}
-
-Kind KindOf(std::string_view plugin) {
-  struct Row {
-    std::string_view name;
-    Kind kind;
-  };
-  constexpr Row kRows[] = {{"hashed", Kind::kHashed},
-                           {"text", Kind::kText},
-                           {"2dsphere", Kind::kSphere},
-                           {"2d", Kind::kFlat}};
-  for (const Row& row : kRows) {
-    if (row.name == plugin) {
-      return row.kind;
-    }
-  }
-  return Kind::kOrdered;
-}
-
-bson::Value HashOf(const bson::Value& value, const expr::Collator* collator) {
-  return bson::Value(bson::IndexHash(value, collator));
-}
-
-void AppendPart(const IndexKeySpec& spec, size_t i, const bson::Value& value, std::string* out,
-                std::string* type_bits) {
-  const IndexKeySpec::Part& part = spec.parts[i];
-  if (part.kind == Kind::kHashed) {
-    bson::AppendOrdered(HashOf(value, spec.collator), DirectionOf(part), nullptr, out, type_bits);
-  } else if (spec.IsPath(i)) {
-    bson::AppendOrdered(value, DirectionOf(part), nullptr, out, type_bits);
-  } else {
-    bson::AppendOrdered(value, DirectionOf(part), spec.collator, out, type_bits);
-  }
-}
-
 Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
   for (size_t i = 0; i < spec.parts.size(); ++i) {
-    if (spec.parts[i].kind == Kind::kHashed && IsMultikey(spec, steps, i)) {
+    if (spec.parts[i].kind == IndexKeySpec::Kind::kHashed && IsMultikey(spec, steps, i)) {
       return Status(16766,
                     "hashed indexes do not currently support array values. Found array at path: " +
                         spec.parts[i].path);
@@ -69,47 +25,6 @@ Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
 }
 
 }  // namespace
-
-IndexKey MakeKey(const IndexKeySpec& spec, std::span<const bson::Value> values) {
-  IndexKey key;
-  for (size_t i = 0; i < values.size(); ++i) {
-    AppendPart(spec, i, values[i], &key.bytes, &key.type_bits);
-  }
-  bson::TrimTypeBits(&key.type_bits);
-  return key;
-}
-
-void SortKeys(std::vector<IndexKey>* keys) {
-  if (keys->size() < 2) {
-    return;
-  }
-  std::sort(keys->begin(), keys->end());
-  auto same = [](const IndexKey& a, const IndexKey& b) { return a.bytes == b.bytes; };
-  keys->erase(std::unique(keys->begin(), keys->end(), same), keys->end());
-}
-
-IndexKeySpec IndexKeySpec::FromPattern(bson::View key_pattern, bson::View projection) {
-  IndexKeySpec spec;
-  for (const bson::Element& e : key_pattern) {
-    bson::Value value = e.value();
-    if (IsWildcardField(e.name()) && value.is_number()) {
-      spec.wildcard = WildcardPaths::Of(e.name(), projection);
-      spec.path_part = spec.parts.size();
-      spec.parts.push_back({"$_path"});
-      spec.paths.emplace_back("$_path");
-    }
-    Part part;
-    part.path = e.name();
-    part.descending = value.is_number() && bson::IsNegative(value);
-    part.kind = value.is_string() ? KindOf(value.AsString()) : Kind::kOrdered;
-    if (part.kind == Kind::kText && part.path != "_fts") {
-      part.kind = Kind::kOrdered;  // not as createIndexes stores it: such an index holds nothing
-    }
-    spec.parts.push_back(std::move(part));
-    spec.paths.emplace_back(e.name());
-  }
-  return spec;
-}
 
 Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out) {
   out->Clear();
@@ -128,37 +43,6 @@ Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out
   RETURN_IF_ERROR(RefuseHashedArrays(spec, out->multikey_steps));
   SortKeys(&out->keys);
   return Status::Ok();
-}
-
-void AppendKeyPart(const IndexKeySpec& spec, size_t part, const bson::Value& value,
-                   std::string* out) {
-  AppendPart(spec, part, value, out, nullptr);
-}
-
-IndexKey EncodeKey(const IndexKeySpec& spec, bson::View values) {
-  IndexKey key;
-  size_t i = 0;
-  for (const bson::Element& e : values) {
-    if (i == spec.parts.size()) {
-      break;
-    }
-    bson::AppendOrdered(e.value(), DirectionOf(spec.parts[i++]), nullptr, &key.bytes,
-                        &key.type_bits);
-  }
-  bson::TrimTypeBits(&key.type_bits);
-  return key;
-}
-
-bson::Document DecodeKey(const IndexKeySpec& spec, std::string_view bytes,
-                         std::string_view type_bits) {
-  bson::Builder out;
-  bson::OrderedReader reader(bytes, type_bits);
-  for (const IndexKeySpec::Part& part : spec.parts) {
-    if (!reader.Read(DirectionOf(part), part.path, &out)) {
-      return bson::Document();
-    }
-  }
-  return out.Finish();
 }
 
 }  // namespace quire::store

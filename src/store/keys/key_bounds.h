@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quire/bson.h"
-#include "store/keys/index_keys.h"
+#include "store/keys/index_key.h"
 
 namespace quire::store {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "store/keys/index_keys.h"
+#include "store/keys/index_key.h"
 
 namespace quire::store {
 

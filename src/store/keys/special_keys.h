@@ -19,7 +19,7 @@
 #include "expr/text/text.h"
 #include "quire/bson.h"
 #include "quire/status.h"
-#include "store/keys/index_keys.h"
+#include "store/keys/index_key.h"
 
 namespace quire::store {
 

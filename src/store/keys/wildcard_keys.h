@@ -8,7 +8,7 @@
 
 #include "quire/bson.h"
 #include "quire/status.h"
-#include "store/keys/index_keys.h"
+#include "store/keys/index_key.h"
 
 namespace quire::store {
 

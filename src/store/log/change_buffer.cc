@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "expr/update/diff.h"
-#include "store/catalog.h"
-#include "store/collection.h"
+#include "store/collection_info.h"
+#include "store/touched.h"
 
 namespace quire::store {
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/log/log_commands.h"
 
-#include "store/collection.h"
+#include "store/log/change_log.h"
+#include "store/touched.h"
 
 namespace quire::store {
 

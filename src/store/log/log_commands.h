@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/catalog.h"
+#include "store/collection_info.h"
 #include "store/log/change_buffer.h"
 
 namespace quire::store {
