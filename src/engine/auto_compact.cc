@@ -7,8 +7,6 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/try.h"
-#include "engine/engine.h"
-#include "engine/statistics.h"
 #include "store/layout.h"
 
 namespace quire::engine {
@@ -55,15 +53,17 @@ bool AutoCompact::stopping() {
 
 void AutoCompact::RunPass(const AutoCompactOptions& options) {
   auto compact = [&](store::TableId table) {
-    if (StoredBytes(engine_, table) >> 20 < options.free_space_target_mb) {
+    const kv::Range range = store::TableRange(table);
+    const auto stored_mb = static_cast<int64_t>(catalog_.store().ApproximateSize(range) >> 20);
+    if (stored_mb < options.free_space_target_mb) {
       return;
     }
-    if (Status s = engine_.store().Compact(store::TableRange(table)); !s.ok()) {
+    if (Status s = catalog_.store().Compact(range); !s.ok()) {
       log::Warning("STORAGE", "A table was not compacted", {{"error", s.ToString()}});
     }
   };
-  for (const std::string& database : engine_.catalog().snapshot()->Databases()) {
-    for (const auto& info : engine_.catalog().snapshot()->InDatabase(database)) {
+  for (const std::string& database : catalog_.snapshot()->Databases()) {
+    for (const auto& info : catalog_.snapshot()->InDatabase(database)) {
       if (stopping()) {
         return;
       }

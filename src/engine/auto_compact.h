@@ -10,10 +10,9 @@
 #include <thread>
 
 #include "quire/status.h"
+#include "store/catalog.h"
 
 namespace quire::engine {
-
-class Engine;
 
 struct AutoCompactOptions {
   int64_t free_space_target_mb =
@@ -25,7 +24,8 @@ struct AutoCompactOptions {
 // Safe for concurrent use.
 class AutoCompact {
  public:
-  explicit AutoCompact(Engine* engine) : engine_(*engine) {}
+  // `catalog` outlives it.
+  explicit AutoCompact(store::Catalog* catalog) : catalog_(*catalog) {}
   ~AutoCompact() { End(); }
   AutoCompact(const AutoCompact&) = delete;
   AutoCompact& operator=(const AutoCompact&) = delete;
@@ -44,7 +44,7 @@ class AutoCompact {
   void Run(AutoCompactOptions options);
   bool stopping();
 
-  Engine& engine_;
+  store::Catalog& catalog_;
   std::mutex mutex_;
   std::condition_variable wake_;
   AutoCompactOptions options_;  // of the thread; protected by mutex_, as the rest

@@ -15,6 +15,7 @@ Result<std::unique_ptr<Engine>> Engine::Open(std::unique_ptr<kv::Store> store,
   std::unique_ptr<Engine> engine(new Engine(std::move(store), options));
   ASSIGN_OR_RETURN(engine->catalog_, store::Catalog::Open(engine->store_.get()));
   engine->catalog_->SetLogSize(options.log_bytes);
+  engine->auto_compact_ = std::make_unique<AutoCompact>(engine->catalog_.get());
   engine->snapshots_ = std::make_unique<Snapshots>(engine->store_.get(), engine->catalog_.get());
   ASSIGN_OR_RETURN(engine->background_, StartThread([raw = engine.get()] { raw->Background(); }));
   return engine;
@@ -32,7 +33,7 @@ Engine::Engine(std::unique_ptr<kv::Store> store, EngineOptions options)
 }
 
 Engine::~Engine() {
-  auto_compact_.End();
+  auto_compact_.reset();
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -150,6 +151,10 @@ Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
 Result<std::unique_ptr<store::Transaction>> Operation::BeginRead() const {
   return snapshot != nullptr ? store::Transaction::BeginAsOf(engine.store(), snapshot->txn)
                              : store::Transaction::Begin(engine.store(), true);
+}
+
+bool IsGone(const Status& status, const Operation& operation) {
+  return status.code() == kNamespaceNotFound && !operation.in_transaction;
 }
 
 Status FillContext(const Operation& operation, bson::View let, expr::Context* context) {

@@ -59,7 +59,7 @@ class Engine {
   Snapshots& snapshots() { return *snapshots_; }
   store::ChangeLog& log() { return catalog_->log(); }
   store::LogicalClock& clock() { return log().clock(); }
-  AutoCompact& auto_compact() { return auto_compact_; }
+  AutoCompact& auto_compact() { return *auto_compact_; }
   const EngineOptions& options() const { return options_; }
 
   // Counters for serverStatus.
@@ -115,7 +115,7 @@ class Engine {
   CursorTable cursors_;
   std::unique_ptr<SessionTable> sessions_;
   std::unique_ptr<Snapshots> snapshots_;
-  AutoCompact auto_compact_{this};
+  std::unique_ptr<AutoCompact> auto_compact_;
 
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -164,6 +164,10 @@ struct Operation {
   // A storage transaction for its reads, outside multi-document ones.
   Result<std::unique_ptr<store::Transaction>> BeginRead() const;
 };
+
+// Whether a write found no collection any more: it was dropped or renamed after it had been looked
+// up, and the statement is to be run as if it had come after that.
+bool IsGone(const Status& status, const Operation& operation);
 
 // The expression context of an operation: now, cluster time, collation and let variables.
 Status FillContext(const Operation& operation, bson::View let, expr::Context* context);

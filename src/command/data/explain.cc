@@ -10,6 +10,7 @@
 #include "engine/read/aggregate.h"
 #include "engine/read/map_reduce.h"
 #include "engine/read/read.h"
+#include "engine/read/without_table.h"
 #include "request/crud.h"
 
 namespace quire::command {

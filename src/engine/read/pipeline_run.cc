@@ -6,6 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/read/view_graph.h"
+#include "engine/read/without_table.h"
 #include "expr/asks_for_meta.h"
 #include "pipeline/leading_find.h"
 #include "pipeline/parse.h"
@@ -26,24 +27,6 @@ class QueryRows : public exec::Operator {
 
  private:
   PlannedQuery* query_;
-};
-
-// A list of documents as an operator.
-class ListRows : public exec::Operator {
- public:
-  explicit ListRows(std::vector<bson::Document> documents) : documents_(std::move(documents)) {}
-  Result<bool> Next(OpContext&, exec::Row* row) override {
-    if (next_ == documents_.size()) {
-      return false;
-    }
-    *row = exec::Row();
-    row->document = documents_[next_++];
-    return true;
-  }
-
- private:
-  std::vector<bson::Document> documents_;
-  size_t next_ = 0;
 };
 
 // A nested pipeline with what it owns.
@@ -395,26 +378,6 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenSource(OpContext& op,
       of_collection ? pipeline::Namespace{collection_->database, collection_->name} : ns_;
   ASSIGN_OR_RETURN(auto documents, SourceDocuments(operation, ns, stage, spec));
   return std::unique_ptr<exec::Operator>(std::make_unique<ListRows>(std::move(documents)));
-}
-
-void ScanWithoutTable(const Operation& operation, const std::string& database,
-                      PlannedQuery::Parts* parts) {
-  if (parts->collection != nullptr && parts->collection->is_oplog) {
-    bson::Timestamp start = OplogStart(parts->filter);
-    parts->rows = [&engine = operation.engine, start](bool backward) {
-      return std::make_unique<OplogRows>(engine, start, backward);
-    };
-    return;
-  }
-  auto views = std::make_shared<store::CollectionInfo>();
-  views->database = database;
-  views->name = "system.views";
-  views->state = std::make_shared<store::CollectionState>(0);
-  parts->collection = std::move(views);
-  std::vector<bson::Document> definitions = ViewDefinitions(operation, database);
-  parts->rows = [definitions = std::move(definitions)](bool) {
-    return std::make_unique<ListRows>(definitions);
-  };
 }
 
 Result<std::unique_ptr<plan::DocumentSink>> PipelineRun::OpenSink(

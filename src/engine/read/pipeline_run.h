@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/read/aggregate.h"
+#include "engine/read/planned_query.h"
+#include "engine/read/view.h"
 #include "engine/stream/change_stream.h"
 #include "engine/stream/oplog.h"
 #include "engine/stream/split_event.h"
 #include "js/script.h"
 #include "pipeline/stage.h"
+#include "plan/pipeline.h"
 #include "plan/pipeline_environment.h"
 
 namespace quire::engine {
@@ -129,9 +131,6 @@ Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
                                                     const pipeline::Namespace& ns,
                                                     std::string_view stage,
                                                     const bson::Value& spec);
-
-// The views of a database, as system.views shows them.
-std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database);
 
 Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
                                                      const pipeline::SinkOptions& options);

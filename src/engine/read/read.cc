@@ -7,7 +7,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "engine/read/aggregate.h"
-#include "engine/stream/oplog.h"
+#include "engine/read/find_in_oplog.h"
 
 namespace quire::engine {
 
@@ -157,32 +157,6 @@ class FindSource : public RowSource {
 };
 
 }  // namespace
-
-bson::Document StageOf(std::string_view name, const bson::Value& argument) {
-  bson::Builder stage;
-  stage.Append(name, argument);
-  return stage.Finish();
-}
-
-std::vector<bson::Document> StagesOf(const request::FindRequest& request) {
-  std::vector<bson::Document> stages;
-  if (!request.filter.empty()) {
-    stages.push_back(StageOf("$match", bson::Value(request.filter)));
-  }
-  if (!request.sort.empty() && !request.sort.Has("$natural")) {
-    stages.push_back(StageOf("$sort", bson::Value(request.sort)));
-  }
-  if (request.skip > 0) {
-    stages.push_back(StageOf("$skip", bson::Value(request.skip)));
-  }
-  if (request.limit > 0) {
-    stages.push_back(StageOf("$limit", bson::Value(request.limit)));
-  }
-  if (!request.projection.empty()) {
-    stages.push_back(StageOf("$project", bson::Value(request.projection)));
-  }
-  return stages;
-}
 
 Result<ViewRead> FindOnView(const std::string& ns, const request::FindRequest& request) {
   if (request.tailable || request.return_key || request.show_record_id || !request.min.empty() ||

@@ -5,9 +5,9 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "engine/read/planned_query.h"
+#include "engine/read/view.h"
 #include "request/crud.h"
 #include "request/dispatch.h"
 
@@ -17,13 +17,6 @@ namespace quire::engine {
 Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
                                      const request::FindRequest& request);
 
-// A read of a view: stages that follow the view's own.
-struct ViewRead {
-  std::vector<bson::Document> stages;
-  bson::View collation;
-  bson::View let;
-  bson::Value hint;
-};
 // InvalidPipelineOperator for a find with options that views do not have. A sort by $natural is
 // left out.
 Result<ViewRead> FindOnView(const std::string& ns, const request::FindRequest& request);
@@ -35,18 +28,12 @@ ViewRead DistinctOnView(const request::DistinctRequest& request);
 ViewRead ExplainedCountOnView(const request::CountRequest& request);
 ViewRead ExplainedDistinctOnView(const request::DistinctRequest& request);
 
-// A find on the oplog as stages.
-std::vector<bson::Document> StagesOf(const request::FindRequest& request);
-
 // The parts of a read, for explain too.
 PlannedQuery::Parts FindParts(const request::FindRequest& request, store::CollectionPtr collection);
 PlannedQuery::Parts CountParts(const request::CountRequest& request,
                                store::CollectionPtr collection);
 PlannedQuery::Parts DistinctParts(const request::DistinctRequest& request,
                                   store::CollectionPtr collection);
-
-// {name: argument}.
-bson::Document StageOf(std::string_view name, const bson::Value& argument);
 
 // What the profiler and the log say of the run.
 void Summarise(const PlannedQuery& query, request::OpSummary* summary);

@@ -7,6 +7,7 @@
 #include "engine/read/listing.h"
 #include "engine/read/pipeline_run.h"
 #include "engine/read/query_shape.h"
+#include "engine/read/without_table.h"
 #include "engine/statistics.h"
 #include "pipeline/source_options.h"
 #include "plan/plan_cache.h"
@@ -223,24 +224,6 @@ constexpr SourceRow kSources[] = {
 };
 
 }  // namespace
-
-std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database) {
-  Documents out;
-  for (const auto& collection : operation.engine.catalog().snapshot()->InDatabase(database)) {
-    if (!collection->is_view() || collection->is_oplog) {
-      continue;
-    }
-    bson::Builder b;
-    b.Append("_id", collection->ns()).Append("viewOn", collection->view_on);
-    bson::Value pipeline = collection->options["pipeline"];
-    b.Append("pipeline", pipeline.is_array() ? pipeline : bson::Value::Array(bson::View()));
-    if (bson::Value collation = collection->options["collation"]; !collation.missing()) {
-      b.Append("collation", collation);
-    }
-    out.push_back(b.Finish());
-  }
-  return out;
-}
 
 Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
                                                     const pipeline::Namespace& ns,

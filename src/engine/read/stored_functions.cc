@@ -3,7 +3,7 @@
 
 #include "base/current_op.h"
 #include "base/try.h"
-#include "engine/read/read.h"
+#include "store/scan/collection_scan.h"
 
 namespace quire::engine {
 
@@ -16,13 +16,11 @@ Result<std::vector<bson::Document>> SystemJs::Load() const {
   OpContext own;
   OpContext* current = CurrentOp();
   OpContext& op = current != nullptr ? *current : own;
-  Operation operation{engine_, op};
-  PlannedQuery::Parts parts;
-  parts.collection = std::move(collection);
-  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, parts, nullptr));
+  ASSIGN_OR_RETURN(auto txn, store::Transaction::Begin(engine_.store(), /*read_only=*/true));
+  store::CollectionScan scan(std::move(collection), txn.get(), {});
   exec::Row row;
   while (true) {
-    ASSIGN_OR_RETURN(bool more, query->Next(op, &row));
+    ASSIGN_OR_RETURN(bool more, scan.Next(op, &row));
     if (!more) {
       return functions;
     }

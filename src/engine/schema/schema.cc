@@ -10,11 +10,10 @@
 #include "base/try.h"
 #include "bson/compare.h"
 #include "bson/number.h"
-#include "engine/read/aggregate.h"
+#include "engine/read/view.h"
 #include "engine/read/view_graph.h"
 #include "engine/schema/index_spec_internal.h"
 #include "engine/statistics.h"
-#include "engine/write/write_unit.h"
 #include "pipeline/parse.h"
 #include "request/crud.h"
 

@@ -9,7 +9,6 @@
 
 #include "engine/engine.h"
 #include "exec/operator.h"
-#include "request/crud.h"
 #include "store/log/change_log.h"
 
 namespace quire::engine {
@@ -40,9 +39,5 @@ class OplogRows final : public exec::Operator {
   std::vector<bson::Document> group_;  // backwards: its entries, oldest first
   bson::Document entry_;
 };
-
-// A find on local.oplog.rs, tailable or not.
-Result<std::shared_ptr<Cursor>> FindInOplog(const Operation& operation,
-                                            const request::FindRequest& request);
 
 }  // namespace quire::engine

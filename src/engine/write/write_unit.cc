@@ -65,10 +65,6 @@ Result<store::CollectionPtr> WritableCollection(const Operation& operation, cons
   return collection;
 }
 
-bool IsGone(const Status& status, const Operation& operation) {
-  return status.code() == kNamespaceNotFound && !operation.in_transaction;
-}
-
 Status RunWrite(const Operation& operation, const std::string& ns, const WriteBody& body) {
   if (operation.in_transaction) {
     return RunInSession(operation, ns, body);

@@ -20,10 +20,6 @@ Result<store::CollectionPtr> WritableCollection(const Operation& operation, cons
 using WriteBody =
     std::function<Status(store::Transaction& txn, const store::CollectionInfo& collection)>;
 Status RunWrite(const Operation& operation, const std::string& ns, const WriteBody& body);
-// Whether RunWrite found no collection any more: it was dropped or renamed after it had been
-// looked up, and the statement is to be run as if it had come after that.
-bool IsGone(const Status& status, const Operation& operation);
-
 // Whether an error concerns one document of a batch; any other ends the command. (Inside a
 // multi-document transaction either ends the transaction.)
 bool IsDocumentError(const Status& status);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/read/without_table.h"
+
+#include <memory>
+#include <utility>
+
+#include "engine/stream/oplog.h"
+
+namespace quire::engine {
+
+std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database) {
+  std::vector<bson::Document> out;
+  for (const auto& collection : operation.engine.catalog().snapshot()->InDatabase(database)) {
+    if (!collection->is_view() || collection->is_oplog) {
+      continue;
+    }
+    bson::Builder b;
+    b.Append("_id", collection->ns()).Append("viewOn", collection->view_on);
+    bson::Value pipeline = collection->options["pipeline"];
+    b.Append("pipeline", pipeline.is_array() ? pipeline : bson::Value::Array(bson::View()));
+    if (bson::Value collation = collection->options["collation"]; !collation.missing()) {
+      b.Append("collation", collation);
+    }
+    out.push_back(b.Finish());
+  }
+  return out;
+}
+
+void ScanWithoutTable(const Operation& operation, const std::string& database,
+                      PlannedQuery::Parts* parts) {
+  if (parts->collection != nullptr && parts->collection->is_oplog) {
+    bson::Timestamp start = OplogStart(parts->filter);
+    parts->rows = [&engine = operation.engine, start](bool backward) {
+      return std::make_unique<OplogRows>(engine, start, backward);
+    };
+    return;
+  }
+  auto views = std::make_shared<store::CollectionInfo>();
+  views->database = database;
+  views->name = "system.views";
+  views->state = std::make_shared<store::CollectionState>(0);
+  parts->collection = std::move(views);
+  std::vector<bson::Document> definitions = ViewDefinitions(operation, database);
+  parts->rows = [definitions = std::move(definitions)](bool) {
+    return std::make_unique<ListRows>(definitions);
+  };
+}
+
+}  // namespace quire::engine
