@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may run a command. Each row states what it is going to do (auth::Needs): from its request as
-// it was parsed, never from the raw fields, so that what is checked is what runs. Without access
-// control everybody may run everything.
+// What a command's row says about who may run it (authorise.h decides). Each row states what it is
+// going to do (auth::Needs): from its request as it was parsed, never from the raw fields, so that
+// what is checked is what runs.
 #pragma once
-
-#include <memory>
 
 #include "auth/needs.h"
 #include "quire/status.h"
-#include "request/crud.h"
-#include "request/map_reduce.h"
 
 namespace quire::command {
 
@@ -44,34 +40,5 @@ constexpr Access OnCluster(Action action) { return {Access::Scope::kCluster, act
 constexpr Access Stated(Status (*state)(Invocation&, auth::Needs*)) {
   return {Access::Scope::kStated, Action::anyAction, state};
 }
-
-// Ok, Unauthorized, or the error of a request that cannot be read. What was stated is kept in the
-// invocation, for the cursor that it may open.
-Status Authorise(Invocation& invocation, const Access& access);
-// Whether the client may do `action` there; everything without access control.
-bool May(Invocation& invocation, Action action, const auth::Resource& resource);
-// Whether the client may do anything at all in the database.
-bool MayUse(Invocation& invocation, std::string_view database);
-// Whether the client may do anything at all on the resource.
-bool MayUse(Invocation& invocation, const auth::Resource& resource);
-// Unauthorized unless it may.
-Status RequireAction(Invocation& invocation, Action action, const auth::Resource& resource);
-Status Unauthorized(const Invocation& invocation);
-
-// What a command needs, whether it runs or is only explained.
-Status StateUpdate(Invocation& invocation, const request::UpdateRequest& request,
-                   auth::Needs* needs);
-Status StateDelete(Invocation& invocation, const request::DeleteRequest& request,
-                   auth::Needs* needs);
-Status StateFindAndModify(Invocation& invocation, const request::FindAndModifyRequest& request,
-                          auth::Needs* needs);
-Status StateMapReduce(Invocation& invocation, const request::MapReduceRequest& request,
-                      auth::Needs* needs);
-// Adds what running `pipeline` on the collection needs ("": on the database itself).
-Status StatePipeline(std::string_view database, std::string_view collection, bson::View pipeline,
-                     bool bypass_validation, auth::Needs* needs);
-// Adds what making a view of `source` needs: its maker reads what the view will show.
-Status StateView(std::string_view database, std::string_view source, bson::View pipeline,
-                 auth::Needs* needs);
 
 }  // namespace quire::command

@@ -20,6 +20,7 @@
 #include "command/server/profiler.h"
 #include "command/server/top.h"
 #include "command/server/write_gate.h"
+#include "command/values.h"
 #include "engine/engine.h"
 #include "quire/bson.h"
 #include "request/dispatch.h"
@@ -174,8 +175,6 @@ std::span<const Row> AutoCompactRows();
 std::span<const Row> QuerySettingsRows();  // setQuerySettings, removeQuerySettings
 // Those about the server itself are in diagnostic.h.
 
-// Appends n as an int, or as a long when it has to be.
-void AppendCount(bson::Builder* out, std::string_view name, int64_t n);
 // Appends {cursor: {firstBatch, id, ns}} of a new cursor, keeping it when it is not exhausted.
 Status AppendFirstBatch(Invocation& invocation, std::shared_ptr<engine::Cursor> cursor,
                         std::optional<int64_t> batch_size, bool single_batch);

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "command/auth/auditor.h"
+#include "command/authorise.h"
 #include "command/cluster_time.h"
 #include "command/command.h"
 #include "command/diagnostic.h"

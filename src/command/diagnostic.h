@@ -47,9 +47,5 @@ void AppendLatencies(const TopTable::Latencies& latencies, bool histograms, bson
 std::string ReachedAs(const Invocation& invocation);
 // The process since its start.
 int64_t UptimeMillis();
-// Milliseconds since 1970.
-bson::Date WallClock();
-// MongoDB's reading of a value as a switch: anything but false, 0, null, undefined and missing.
-bool Truthy(const bson::Value& value);
 
 }  // namespace quire::command

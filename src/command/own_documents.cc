@@ -56,7 +56,7 @@ Result<std::vector<bson::Document>> LoadOwnAll(engine::Engine& engine, std::stri
 Status SaveOwn(engine::Engine& engine, std::string_view ns, bson::View document) {
   OpContext op;
   engine::Operation operation{engine, op};
-  operation.durability = kv::Durability::kDisk;
+  operation.durability = engine::Durability::kDisk;
   bson::Document filter = IdFilter(document["_id"]);
   request::UpdateRequest update;
   request::UpdateStatement& statement = update.updates.emplace_back();
@@ -72,7 +72,7 @@ Status SaveOwn(engine::Engine& engine, std::string_view ns, bson::View document)
 Status AddOwn(engine::Engine& engine, std::string_view ns, bson::View document) {
   OpContext op;
   engine::Operation operation{engine, op};
-  operation.durability = kv::Durability::kDisk;
+  operation.durability = engine::Durability::kDisk;
   request::InsertRequest insert;
   insert.documents.push_back(document);
   ASSIGN_OR_RETURN(engine::WriteResult result, engine::Insert(operation, std::string(ns), insert));
@@ -82,7 +82,7 @@ Status AddOwn(engine::Engine& engine, std::string_view ns, bson::View document) 
 Result<int64_t> RemoveOwn(engine::Engine& engine, std::string_view ns, bson::View filter) {
   OpContext op;
   engine::Operation operation{engine, op};
-  operation.durability = kv::Durability::kDisk;
+  operation.durability = engine::Durability::kDisk;
   request::DeleteRequest remove;
   remove.deletes.emplace_back().q = filter;
   request::OpSummary summary;

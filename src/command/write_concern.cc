@@ -6,10 +6,10 @@
 
 namespace quire::command {
 
-kv::Durability DurabilityOf(const request::WriteConcern& concern) {
+engine::Durability DurabilityOf(const request::WriteConcern& concern) {
   bool majority = concern.w.is_string() && concern.w.AsString() == "majority";
   bool disk = concern.journal_given ? concern.journal : majority;
-  return disk ? kv::Durability::kDisk : kv::Durability::kProcess;
+  return disk ? engine::Durability::kDisk : engine::Durability::kProcess;
 }
 
 bool IsUnacknowledged(const request::WriteConcern& concern) {

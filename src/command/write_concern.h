@@ -3,14 +3,14 @@
 // What a write concern asks of a node that is a replica set of one.
 #pragma once
 
-#include "kv/kv.h"
+#include "engine/durability.h"
 #include "quire/bson.h"
 #include "request/generic.h"
 
 namespace quire::command {
 
 // j: true and w: "majority" wait for the disk; anything else for the process only.
-kv::Durability DurabilityOf(const request::WriteConcern& concern);
+engine::Durability DurabilityOf(const request::WriteConcern& concern);
 
 // w: 0 without j: true: the client does not want to know what became of the write.
 bool IsUnacknowledged(const request::WriteConcern& concern);

@@ -16,6 +16,7 @@
 
 #include "engine/auto_compact.h"
 #include "engine/cursor.h"
+#include "engine/durability.h"
 #include "engine/query_settings.h"
 #include "engine/session.h"
 #include "engine/snapshots.h"

@@ -8,7 +8,6 @@
 // own form.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,23 +16,10 @@
 #include "auth/privilege.h"
 #include "auth/restriction.h"
 #include "auth/scram.h"
+#include "command/auth/login_state.h"
 #include "command/command.h"
 
 namespace quire::command {
-
-inline constexpr std::string_view kUsers = "admin.system.users";
-inline constexpr std::string_view kRoles = "admin.system.roles";
-
-// Who uses a connection, and what they may do.
-struct Login : request::Attachment {
-  std::string user;
-  std::string database;
-  std::vector<auth::RoleName> roles;  // granted and inherited
-  auth::Privileges privileges;
-  std::string user_id;   // the stored userId: another user of the same name has another one
-  uint64_t version = 0;  // of Commands::accounts_version when it was read
-  std::shared_ptr<void> place = nullptr;  // among the user's connections
-};
 
 // The login as stored now; null when the user does not exist, or may not log in over the client's
 // connection. Roles that do not exist give nothing.

@@ -11,7 +11,7 @@
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
 #include "command/parsed_row.h"
-#include "command/server/cluster.h"
+#include "command/stored_version.h"
 #include "request/fields.h"
 
 namespace quire::command {

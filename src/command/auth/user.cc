@@ -10,7 +10,7 @@
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
 #include "command/parsed_row.h"
-#include "command/server/cluster.h"
+#include "command/stored_version.h"
 #include "expr/match/match.h"
 #include "request/fields.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "command/write_concern.h"

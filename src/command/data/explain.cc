@@ -5,7 +5,7 @@
 #include "base/try.h"
 #include "base/version.h"
 #include "bson/repeated.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/command.h"
 #include "engine/read/aggregate.h"
 #include "engine/read/map_reduce.h"

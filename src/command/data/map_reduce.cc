@@ -2,6 +2,7 @@
 #include "engine/read/map_reduce.h"
 
 #include "base/try.h"
+#include "command/authorise.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "request/crud.h"

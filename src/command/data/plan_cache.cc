@@ -3,7 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/command.h"
 #include "request/crud.h"
 

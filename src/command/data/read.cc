@@ -5,8 +5,8 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "command/access.h"
 #include "command/auth/login.h"
+#include "command/authorise.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "engine/read/aggregate.h"

@@ -5,7 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "command/write_concern.h"
@@ -14,14 +14,6 @@
 #include "request/crud.h"
 
 namespace quire::command {
-
-void AppendCount(bson::Builder* out, std::string_view name, int64_t n) {
-  if (n <= INT32_MAX) {
-    out->Append(name, static_cast<int32_t>(n));
-  } else {
-    out->Append(name, n);
-  }
-}
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "base/try.h"
 #include "bson/compare.h"
 #include "bson/number.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "engine/schema/schema.h"

@@ -4,7 +4,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/command.h"
 #include "engine/schema/schema.h"
 #include "request/crud.h"

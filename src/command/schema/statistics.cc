@@ -8,7 +8,7 @@
 #include "bson/compare.h"
 #include "bson/decimal.h"
 #include "bson/number.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "engine/read/read.h"

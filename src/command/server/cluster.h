@@ -7,11 +7,17 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "base/version.h"
 #include "engine/engine.h"
 
 namespace quire::command {
+
+// Where they are stored; the featureCompatibilityVersion is in stored_version.h.
+inline constexpr std::string_view kClusterParameters = "config.clusterParameters";
+inline constexpr std::string_view kClusterSettings = "config.settings";
+inline constexpr std::string_view kWriteBlockId = "userWriteBlockMode";
 
 // Safe for concurrent use.
 class ClusterSettings {
@@ -34,11 +40,5 @@ class ClusterSettings {
   std::string version_{kFeatureCompatibilityVersion};  // protected by mutex_
   std::string block_reason_;                           // protected by mutex_
 };
-
-// Fills admin.system.version: the featureCompatibilityVersion, if none that this program knows is
-// there, and the authSchema once there are accounts.
-Status KeepVersion(engine::Engine& engine);
-// The authSchema alone: there are accounts now.
-Status KeepAuthSchema(engine::Engine& engine);
 
 }  // namespace quire::command

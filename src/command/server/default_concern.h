@@ -9,11 +9,18 @@
 #include <optional>
 #include <string>
 
+#include "engine/durability.h"
 #include "engine/engine.h"
-#include "kv/kv.h"
 #include "quire/bson.h"
 
 namespace quire::command {
+
+// What a default read concern's document asks for; nothing when it is empty.
+Result<std::optional<std::string>> ReadDefaultLevel(bson::View spec);
+// The default write concern as it is shown afterwards, and the durability it stands for.
+Result<bson::Document> ReadDefaultWrite(bson::View spec, engine::Durability* durability);
+// Whether `w` may be that of a default write concern.
+Status CheckDefaultW(const bson::Value& w);
 
 // Safe for concurrent use.
 class DefaultConcerns {
@@ -27,14 +34,14 @@ class DefaultConcerns {
 
   Values Get();
   // Stores the values, then puts them in force.
-  Status Set(engine::Engine& engine, Values values, kv::Durability durability);
+  Status Set(engine::Engine& engine, Values values, engine::Durability durability);
   // Puts in force what is stored.
   void Load(engine::Engine& engine);
   // Of writes that give no concern.
-  kv::Durability durability() const { return durability_.load(std::memory_order_relaxed); }
+  engine::Durability durability() const { return durability_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<kv::Durability> durability_{kv::Durability::kProcess};
+  std::atomic<engine::Durability> durability_{engine::Durability::kProcess};
   std::mutex mutex_;
   Values values_;  // protected by mutex_
 };

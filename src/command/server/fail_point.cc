@@ -9,7 +9,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
-#include "command/diagnostic.h"
+#include "command/values.h"
 #include "request/fields.h"
 
 namespace quire::command {
@@ -160,15 +160,6 @@ Status CheckData(std::string_view name, const bson::View& data) {
   return Status::Ok();
 }
 
-// testVersion2 and its like do nothing: what counts is which versions of the stable API have them.
-Status RunNothing(Invocation&) { return Status::Ok(); }
-
-Status RunConfigureFailPoint(Invocation& i) {
-  ASSIGN_OR_RETURN(int64_t met, i.commands.fail_points().Configure(i.body()));
-  i.reply().Append("count", met);
-  return Status::Ok();
-}
-
 }  // namespace
 
 Status FailPoints::ReadMode(const bson::Value& mode, Point* point) {
@@ -315,24 +306,6 @@ Status Block(OpContext& op, std::chrono::milliseconds time) {
     std::this_thread::sleep_for(std::min<OpContext::Clock::duration>(kSlice, until - now));
   }
   return Status::Ok();
-}
-
-std::span<const Row> FailPointRows() {
-  using namespace request;  // NOLINT(google-build-using-namespace): the flags below
-  static constexpr Row kAll[] = {
-      {{"configureFailPoint", "", kAdminOnly | kTestOnly,
-        "makes commands fail, for the tests of clients"},
-       RunConfigureFailPoint,
-       OnCluster(Action::configureFailPoint)},
-      {{"testVersion2", "", kTestOnly | kStableApi2, "for tests: in version 2 of the stable API"},
-       RunNothing,
-       kAnyone},
-      {{"testVersions1And2", "", kTestOnly | kStableApi | kStableApi2,
-        "for tests: in both versions of the stable API"},
-       RunNothing,
-       kAnyone},
-  };
-  return kAll;
 }
 
 }  // namespace quire::command

@@ -8,8 +8,8 @@
 #include "base/try.h"
 #include "base/version.h"
 #include "bson/number.h"
-#include "command/access.h"
 #include "command/auth/login.h"
+#include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
 

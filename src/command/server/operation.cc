@@ -6,7 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "command/parsed_row.h"
 #include "command/redact.h"

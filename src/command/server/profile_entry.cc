@@ -5,10 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "command/auth/login.h"
-#include "command/command.h"
-#include "command/diagnostic.h"
+#include "command/auth/login_state.h"
 #include "command/redact.h"
+#include "command/values.h"
 #include "request/crud.h"
 
 namespace quire::command {

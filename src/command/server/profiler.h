@@ -20,6 +20,9 @@
 
 namespace quire::command {
 
+// The collection that keeps a database's operations.
+std::string ProfileNamespace(std::string_view database);
+
 // Safe for concurrent use.
 class Profiler {
  public:

@@ -6,7 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
 #include "command/server/startup.h"

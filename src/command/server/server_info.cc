@@ -18,8 +18,8 @@
 #include "base/try.h"
 #include "base/version.h"
 #include "bson/number.h"
-#include "command/access.h"
 #include "command/auth/login.h"
+#include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "js/script.h"
 #include "request/fields.h"
@@ -351,22 +351,6 @@ int64_t UptimeMillis() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                kStart)
       .count();
-}
-
-bson::Date WallClock() {
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()};
-}
-
-bool Truthy(const bson::Value& value) {
-  if (value.nullish()) {
-    return false;
-  }
-  if (value.type() == bson::Type::kBool) {
-    return value.AsBool();
-  }
-  return !value.is_number() || !bson::IsZero(value);
 }
 
 std::span<const Row> ServerInfoRows() {

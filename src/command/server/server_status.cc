@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/version.h"
-#include "command/access.h"
+#include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "request/network_stats.h"
 

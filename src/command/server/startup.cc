@@ -9,7 +9,7 @@
 #include "base/try.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
-#include "command/server/cluster.h"
+#include "command/stored_version.h"
 #include "engine/schema/schema.h"
 
 namespace quire::command {

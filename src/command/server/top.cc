@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "command/diagnostic.h"
-
 namespace quire::command {
 namespace {
 
@@ -38,28 +36,6 @@ size_t SpanOf(int64_t micros) {
     span = kFirstHalved + 2 * (power - kFirstHalved) + ((micros >> (power - 1)) & 1);
   }
   return std::min(span, TopTable::kSpans - 1);
-}
-
-Status RunTop(Invocation& i) {
-  auto snapshot = i.engine.catalog().snapshot();
-  i.reply().BeginDocument("totals").Append("note", "all times in microseconds");
-  i.commands.top().ForEach([&](const std::string& ns, const TopTable::Usages& usages) {
-    if (snapshot->Find(ns) == nullptr) {
-      return false;
-    }
-    i.reply().BeginDocument(ns);
-    for (size_t kind = 0; kind < usages.size(); ++kind) {
-      i.reply()
-          .BeginDocument(TopTable::kNames[kind])
-          .Append("time", usages[kind].micros)
-          .Append("count", usages[kind].count)
-          .End();
-    }
-    i.reply().End();
-    return true;
-  });
-  i.reply().End();
-  return Status::Ok();
 }
 
 }  // namespace
@@ -115,38 +91,6 @@ TopTable::Latencies TopTable::LatenciesOf(std::string_view ns) {
   std::lock_guard lock(mutex_);
   auto at = usages_.find(ns);
   return at == usages_.end() ? Latencies{} : at->second.latencies;
-}
-
-void AppendLatencies(const TopTable::Latencies& latencies, bool histograms, bson::Builder* out) {
-  auto append = [&](std::string_view name, const TopTable::Latency& latency) {
-    out->BeginDocument(name);
-    if (histograms) {
-      out->BeginArray("histogram");
-      for (size_t n = 0; n < latency.spans.size(); ++n) {
-        if (latency.spans[n] > 0) {
-          out->PushDocument()
-              .Append("micros", TopTable::SpanStart(n))
-              .Append("count", latency.spans[n])
-              .End();
-        }
-      }
-      out->End();
-    }
-    out->Append("latency", latency.all.micros).Append("ops", latency.all.count).End();
-  };
-  for (size_t n = 0; n < latencies.size(); ++n) {
-    append(TopTable::kClassNames[n], latencies[n]);
-  }
-  append("transactions", TopTable::Latency());
-}
-
-std::span<const Row> TopRows() {
-  static constexpr Row kRows[] = {
-      {{"top", "", request::kAdminOnly, "time spent per collection"},
-       RunTop,
-       OnCluster(Action::top)},
-  };
-  return kRows;
 }
 
 }  // namespace quire::command

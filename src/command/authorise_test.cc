@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What strangers who have logged in may not do: each case was once a way in.
-#include "command/access.h"
+#include "command/authorise.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

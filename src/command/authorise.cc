@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "command/access.h"
+#include "command/authorise.h"
 
 #include "base/error_codes.h"
 #include "base/try.h"
