@@ -15,7 +15,6 @@
 #include "engine/stream/split_event.h"
 #include "js/script.h"
 #include "pipeline/stage.h"
-#include "plan/pipeline.h"
 #include "plan/pipeline_environment.h"
 
 namespace quire::engine {
