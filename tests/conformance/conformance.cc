@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// conformance [-v] [-k WORD] [--known FILE] CASES.json...: runs recorded cases in process and
-// compares each reply with what MongoDB answered. FILE names the cases known to differ, one
+// conformance [-v] [-k WORD] [--wire] [--known FILE] CASES.json...: runs recorded cases in process,
+// with --wire through a socket at a server of its own, and compares each reply with what MongoDB
+// answered. FILE names the cases known to differ, one
 // `area/case reason` a line; a case that fails and is not named there fails the run, and so does
 // one that is named and passes. The last line is `N passed, N failed`.
 #include <cstdio>
@@ -17,12 +18,14 @@
 #include "json.h"
 #include "normal.h"
 #include "quire/quire.h"
+#include "served/served.h"
 
 namespace quire::conformance {
 namespace {
 
 struct Options {
   bool verbose = false;
+  bool wire = false;
   std::string word;
   std::string known_file;
   std::vector<std::string> files;
@@ -162,9 +165,19 @@ Status RunFile(Client* client, const std::string& path, const Options& options,
   return Status::Ok();
 }
 
+Result<Client> OpenClient(bool wire) {
+  if (!wire) {
+    return OpenInMemory();
+  }
+  if (served::Address().empty()) {
+    return Status(kHostUnreachable, "the server does not start");
+  }
+  return Connect(served::Address());
+}
+
 Status RunAll(const Options& options, Totals* totals) {
   ASSIGN_OR_RETURN(auto known, ReadKnown(options.known_file));
-  ASSIGN_OR_RETURN(Client client, OpenInMemory());
+  ASSIGN_OR_RETURN(Client client, OpenClient(options.wire));
   for (const std::string& file : options.files) {
     RETURN_IF_ERROR(RunFile(&client, file, options, known, totals).WithPrefix(file + ": "));
   }
@@ -176,6 +189,8 @@ int Main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "-v") == 0) {
       options.verbose = true;
+    } else if (std::strcmp(argv[i], "--wire") == 0) {
+      options.wire = true;
     } else if (std::strcmp(argv[i], "-k") == 0 && i + 1 < argc) {
       options.word = argv[++i];
     } else if (std::strcmp(argv[i], "--known") == 0 && i + 1 < argc) {
