@@ -10,7 +10,7 @@
 namespace quire::exec {
 
 // The first `limit` rows. `input` outlives it.
-class Limit final : public Stage {
+class Limit final : public SteppedOperator {
  public:
   Limit(Operator* input, int64_t limit) : input_(input), left_(limit) {}
   bool AtEnd() const override { return left_ <= 0 || input_->AtEnd(); }
@@ -24,7 +24,7 @@ class Limit final : public Stage {
 };
 
 // All but the first `skip` rows. `input` outlives it.
-class Skip final : public Stage {
+class Skip final : public SteppedOperator {
  public:
   Skip(Operator* input, int64_t skip) : input_(input), left_(skip) {}
   bool AtEnd() const override { return input_->AtEnd(); }
@@ -38,7 +38,7 @@ class Skip final : public Stage {
 };
 
 // No rows.
-class Eof final : public Stage {
+class Eof final : public SteppedOperator {
  public:
   bool AtEnd() const override { return true; }
 

@@ -10,7 +10,7 @@ Result<Step> Operator::Work(OpContext& op, Row* row) {
   return more ? Step::kRow : Step::kEnd;
 }
 
-Result<bool> Stage::Next(OpContext& op, Row* row) {
+Result<bool> SteppedOperator::Next(OpContext& op, Row* row) {
   while (true) {
     auto step = Work(op, row);
     if (!step.ok()) {
@@ -22,7 +22,7 @@ Result<bool> Stage::Next(OpContext& op, Row* row) {
   }
 }
 
-Result<Step> Stage::Work(OpContext& op, Row* row) {
+Result<Step> SteppedOperator::Work(OpContext& op, Row* row) {
   ++counters_.works;
   auto step = DoWork(op, row);
   if (!step.ok()) {

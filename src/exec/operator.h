@@ -76,7 +76,7 @@ class Operator {
 };
 
 // An operator written as steps; counts them.
-class Stage : public Operator {
+class SteppedOperator : public Operator {
  public:
   Result<bool> Next(OpContext& op, Row* row) final;
   Result<Step> Work(OpContext& op, Row* row) final;

@@ -28,7 +28,7 @@ enum class RecordIds : uint8_t {
 
 // Applies a projection and, if asked, adds the field $recordId. `input` and `projection` (may be
 // null) outlive it; `cluster_collation` is the clustered index's.
-class Project final : public Stage {
+class Project final : public SteppedOperator {
  public:
   Project(Operator* input, const expr::Projection* projection, RecordIds record_ids,
           SortKeySource sort_key = {}, const bson::StringCompare* cluster_collation = nullptr)
@@ -59,7 +59,7 @@ class Project final : public Stage {
 };
 
 // Shows the index key in place of the document; an empty document for rows of no index.
-class ReturnKey final : public Stage {
+class ReturnKey final : public SteppedOperator {
  public:
   explicit ReturnKey(Operator* input) : input_(input) {}
   bool AtEnd() const override { return input_->AtEnd(); }

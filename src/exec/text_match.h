@@ -10,7 +10,7 @@ namespace quire::exec {
 
 // Keeps the rows that pass the query's phrases and negations and have its terms in the case and
 // with the marks asked for. What they carry stays.
-class TextMatch final : public Stage {
+class TextMatch final : public SteppedOperator {
  public:
   // Everything given outlives it.
   TextMatch(Operator* input, const expr::text::IndexSpec* spec, const expr::text::Query* query)

@@ -9,7 +9,7 @@
 
 namespace quire::plan {
 
-class CountRows final : public exec::Stage {
+class CountRows final : public exec::SteppedOperator {
  public:
   // `limit` 0: all. `input` outlives it.
   CountRows(exec::Operator* input, int64_t skip, int64_t limit)

@@ -63,7 +63,7 @@ store::KeyBounds KeyBoundsOf(const PlanNode& scan) {
 }
 
 // A scan of rows that lie in no table.
-class RowsScan final : public exec::Stage {
+class RowsScan final : public exec::SteppedOperator {
  public:
   RowsScan(std::unique_ptr<exec::Operator> rows, const expr::match::Filter* filter)
       : rows_(std::move(rows)), filter_(filter) {}

@@ -21,7 +21,7 @@ enum class Repeated {
 };
 
 // One input after the other. Everything given outlives it.
-class Or final : public Stage {
+class Or final : public SteppedOperator {
  public:
   Or(std::vector<Operator*> inputs, Repeated repeated)
       : inputs_(std::move(inputs)), repeated_(repeated) {}
@@ -37,7 +37,7 @@ class Or final : public Stage {
 };
 
 // Sorted inputs, merged. Everything given outlives it.
-class SortMerge final : public Stage {
+class SortMerge final : public SteppedOperator {
  public:
   // Sorted by the pattern.
   SortMerge(std::vector<Operator*> inputs, const expr::SortPattern* pattern,

@@ -12,7 +12,7 @@
 namespace quire::exec {
 
 // `input`, `pattern` and `context` outlive it.
-class Sort final : public Stage {
+class Sort final : public SteppedOperator {
  public:
   Sort(Operator* input, const expr::SortPattern* pattern, const expr::Context* context,
        SorterOptions options)

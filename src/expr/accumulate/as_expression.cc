@@ -143,7 +143,7 @@ namespace {
 
 class PercentileCall final : public Expression {
  public:
-  PercentileCall(const Row& row, PercentileSpec spec) : row_(row), spec_(std::move(spec)) {}
+  PercentileCall(const OperatorRow& row, PercentileSpec spec) : row_(row), spec_(std::move(spec)) {}
   Result<Value> Evaluate(EvalContext& eval) const override {
     ASSIGN_OR_RETURN(Value input, spec_.input->Evaluate(eval));
     std::vector<double> values;
@@ -166,13 +166,14 @@ class PercentileCall final : public Expression {
   }
 
  private:
-  const Row& row_;
+  const OperatorRow& row_;
   PercentileSpec spec_;
 };
 
 }  // namespace
 
-Result<ExpressionPtr> ParsePercentileCall(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParsePercentileCall(const OperatorRow& row, const Value& spec,
+                                          ParseScope& scope) {
   ASSIGN_OR_RETURN(PercentileSpec parsed, ParsePercentileSpec(row.name, spec, scope));
   bool constant = parsed.input->constant() != nullptr;
   auto call = std::make_unique<PercentileCall>(row, std::move(parsed));

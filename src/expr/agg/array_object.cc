@@ -188,7 +188,7 @@ Result<Value> EvalGetField(const Call& call, EvalContext& eval) {
   return input.is_document() ? input.AsDocument()[field.AsString()] : Value();
 }
 
-Result<ExpressionPtr> ParseGetField(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseGetField(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   Operands operands(2);
   bool named = spec.is_document() &&
                (spec.AsDocument().empty() || !spec.AsDocument().front().name().starts_with('$'));
@@ -262,7 +262,7 @@ Result<Value> EvalSetField(const Call& call, EvalContext& eval) {
   return result.Finish(eval);
 }
 
-Result<ExpressionPtr> ParseSetField(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseSetField(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   std::string op(row.name);
   bool sets = op == "$setField";
   if (!spec.is_document()) {

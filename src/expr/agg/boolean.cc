@@ -33,7 +33,7 @@ Result<Value> EvalNot(const Call& call, EvalContext& eval) {
 }
 
 // A constant that decides alone makes the whole one, wherever it stands.
-Result<ExpressionPtr> ParseAndOr(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseAndOr(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   ASSIGN_OR_RETURN(Operands operands, ParseOperands(spec, scope));
   bool decisive = row.evaluate == EvalOr;
   for (const ExpressionPtr& operand : operands) {

@@ -9,9 +9,9 @@ namespace quire::expr::agg {
 
 namespace {
 
-const Row& CondByName() {
+const OperatorRow& CondByName() {
   static const NamedForm form{16020, 17083, {{"if", 17080}, {"then", 17081}, {"else", 17082}}};
-  static const Row row{"$cond", ParseNamed, EvalCond, 3, 3, 0, &form};
+  static const OperatorRow row{"$cond", ParseNamed, EvalCond, 3, 3, 0, &form};
   return row;
 }
 
@@ -144,7 +144,7 @@ Result<Value> EvalCond(const Call& call, EvalContext& eval) {
   return call.Get(IsTrue(condition) ? 1 : 2, eval);
 }
 
-Result<ExpressionPtr> ParseCond(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseCond(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   return spec.is_document() ? ParseNamed(CondByName(), spec, scope)
                             : ParsePositional(row, spec, scope);
 }
@@ -160,7 +160,7 @@ Result<Value> EvalIfNull(const Call& call, EvalContext& eval) {
   return value;
 }
 
-Result<ExpressionPtr> ParseIfNull(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseIfNull(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   ASSIGN_OR_RETURN(Operands operands, ParseOperands(spec, scope));
   if (operands.size() < 2) {
     return Status(1257300,
@@ -169,7 +169,7 @@ Result<ExpressionPtr> ParseIfNull(const Row& row, const Value& spec, ParseScope&
   return MakeCall(row, std::move(operands), scope);
 }
 
-Result<ExpressionPtr> ParseSwitch(const Row&, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseSwitch(const OperatorRow&, const Value& spec, ParseScope& scope) {
   if (!spec.is_document()) {
     return Status(40060, "$switch requires an object as an argument, found: " +
                              std::string(bson::TypeName(spec.type())));

@@ -356,7 +356,7 @@ Result<Value> EvalToType(const Call& call, EvalContext& eval) {
   return ConvertTo(value, target, eval);
 }
 
-Result<ExpressionPtr> ParseToType(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseToType(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   ASSIGN_OR_RETURN(Operands operands, ParseOperands(spec, scope));
   if (operands.size() != 1) {
     return Status(50723, std::string(row.name) + " requires a single argument, got " +

@@ -98,7 +98,7 @@ Result<Value> EvalDatePart(const Call& call, EvalContext& eval) {
   return Value::Null();
 }
 
-Result<ExpressionPtr> ParseDatePart(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseDatePart(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   std::string op(row.name);
   Operands operands(2);
   bool named = spec.is_document() &&
@@ -248,7 +248,8 @@ Result<Value> EvalDateFromParts(const Call& call, EvalContext& eval) {
   return Value(bson::Date{zone->ToUtc(local)});
 }
 
-Result<ExpressionPtr> ParseDateFromParts(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseDateFromParts(const OperatorRow& row, const Value& spec,
+                                         ParseScope& scope) {
   if (spec.is_document()) {
     bson::View document = spec.AsDocument();
     bool calendar = document.Has("year") || document.Has("month") || document.Has("day");

@@ -32,7 +32,7 @@ Result<ExpressionPtr> ParseOperator(bson::View spec, ParseScope& scope) {
     return Status(15983, "an object representing an expression must have exactly one field: " +
                              bson::ToJson(spec));
   }
-  const Row* row = FindRow(first.name());
+  const OperatorRow* row = FindRow(first.name());
   if (row == nullptr) {
     return Status(kInvalidPipelineOperator,
                   "Unrecognized expression '" + std::string(first.name()) + "'");
@@ -80,7 +80,7 @@ Result<Operands> ParseOperands(const Value& spec, ParseScope& scope) {
   return operands;
 }
 
-Status CheckArity(const Row& row, size_t count) {
+Status CheckArity(const OperatorRow& row, size_t count) {
   auto n = static_cast<int>(count);
   if (n >= row.min_args && n <= row.max_args) {
     return Status::Ok();
@@ -99,13 +99,14 @@ Status CheckArity(const Row& row, size_t count) {
                            std::to_string(n) + " were passed in.");
 }
 
-Result<ExpressionPtr> ParsePositional(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParsePositional(const OperatorRow& row, const Value& spec,
+                                      ParseScope& scope) {
   ASSIGN_OR_RETURN(Operands operands, ParseOperands(spec, scope));
   RETURN_IF_ERROR(CheckArity(row, operands.size()));
   return MakeCall(row, std::move(operands), scope);
 }
 
-Result<ExpressionPtr> ParseNamed(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseNamed(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   const NamedForm& form = *row.named;
   std::string op(row.name);
   if (!spec.is_document()) {
@@ -153,7 +154,7 @@ Result<ExpressionPtr> FoldConstant(const Expression& expression, const ParseScop
   return FailConstant(value.status(), scope);
 }
 
-Result<ExpressionPtr> MakeCall(const Row& row, Operands operands, ParseScope& scope) {
+Result<ExpressionPtr> MakeCall(const OperatorRow& row, Operands operands, ParseScope& scope) {
   bool constant = (row.flags & kVolatile) == 0;
   for (const ExpressionPtr& operand : operands) {
     if (const auto* failed = dynamic_cast<const FailedConstant*>(operand.get())) {

@@ -42,7 +42,7 @@ class FunctionCall final : public Expression {
 
 }  // namespace
 
-Result<ExpressionPtr> ParseFunction(const Row&, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseFunction(const OperatorRow&, const Value& spec, ParseScope& scope) {
   if (!scope.scripts) {
     return Status(4660800, "$function cannot be used inside a validator.");
   }

@@ -137,7 +137,7 @@ Result<ExpressionPtr> ParseArrayLiteral(bson::View spec, ParseScope& scope) {
   return ExpressionPtr(std::move(array));
 }
 
-Result<ExpressionPtr> ParseLiteral(const Row&, const Value& spec, ParseScope&) {
+Result<ExpressionPtr> ParseLiteral(const OperatorRow&, const Value& spec, ParseScope&) {
   return ExpressionPtr(std::make_unique<Constant>(spec));
 }
 

@@ -59,7 +59,7 @@ class Meta final : public Expression {
 
 }  // namespace
 
-Result<ExpressionPtr> ParseMeta(const Row&, const Value& spec, ParseScope&) {
+Result<ExpressionPtr> ParseMeta(const OperatorRow&, const Value& spec, ParseScope&) {
   if (!spec.is_string()) {
     return Status(17307, "$meta only supports string arguments");
   }
@@ -76,7 +76,7 @@ Result<Value> EvalRand(const Call&, EvalContext&) {
   return Value(std::uniform_real_distribution<double>(0.0, 1.0)(engine));
 }
 
-Result<ExpressionPtr> ParseRand(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseRand(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   if (!spec.is_document() && !spec.is_array()) {
     return Status(10065, "invalid parameter: expected an object ($rand)");
   }

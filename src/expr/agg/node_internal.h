@@ -21,11 +21,12 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 using Operands = std::vector<ExpressionPtr>;
 
 class Call;
-struct Row;
+struct OperatorRow;
 
 // Computes an operator's value. Operands of the named form that were not given are null.
 using EvaluateFn = Result<Value> (*)(const Call& call, EvalContext& eval);
-using ParseFn = Result<ExpressionPtr> (*)(const Row& row, const Value& spec, ParseScope& scope);
+using ParseFn = Result<ExpressionPtr> (*)(const OperatorRow& row, const Value& spec,
+                                          ParseScope& scope);
 
 // One argument of an operator that takes a document of named arguments.
 struct NamedArgument {
@@ -45,7 +46,7 @@ constexpr int kAnyCount = 1 << 30;
 // Never folded to a constant at parse time.
 constexpr unsigned kVolatile = 1;
 
-struct Row {
+struct OperatorRow {
   std::string_view name;
   ParseFn parse;
   EvaluateFn evaluate = nullptr;
@@ -56,14 +57,14 @@ struct Row {
 };
 
 // Every operator, in one explicit table (row_table.cc). Null when there is none of that name.
-const Row* FindRow(std::string_view name);
+const OperatorRow* FindRow(std::string_view name);
 
 // Parses {$op: [a, b]} or {$op: a} and checks the number of operands.
-Result<ExpressionPtr> ParsePositional(const Row& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParsePositional(const OperatorRow& row, const Value& spec, ParseScope& scope);
 // Parses {$op: {name: a, ...}} by row.named.
-Result<ExpressionPtr> ParseNamed(const Row& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseNamed(const OperatorRow& row, const Value& spec, ParseScope& scope);
 // Checks the number of operands; error 16020 or 28667.
-Status CheckArity(const Row& row, size_t count);
+Status CheckArity(const OperatorRow& row, size_t count);
 
 // A constant.
 class Constant final : public Expression {
@@ -97,9 +98,9 @@ class FailedConstant final : public Expression {
 // An operator applied to operands.
 class Call final : public Expression {
  public:
-  Call(const Row& row, Operands operands) : row_(row), operands_(std::move(operands)) {}
+  Call(const OperatorRow& row, Operands operands) : row_(row), operands_(std::move(operands)) {}
 
-  const Row& row() const { return row_; }
+  const OperatorRow& row() const { return row_; }
   std::string_view name() const { return row_.name; }
   size_t size() const { return operands_.size(); }
   bool has(size_t i) const { return i < operands_.size() && operands_[i] != nullptr; }
@@ -114,13 +115,13 @@ class Call final : public Expression {
   void Serialize(std::string_view name, bson::Builder* out) const override;
 
  private:
-  const Row& row_;
+  const OperatorRow& row_;
   Operands operands_;
 };
 
 // The node itself, or a constant when every operand is one (and the row is not volatile): then its
 // error, if any, is the parse's error.
-Result<ExpressionPtr> MakeCall(const Row& row, Operands operands, ParseScope& scope);
+Result<ExpressionPtr> MakeCall(const OperatorRow& row, Operands operands, ParseScope& scope);
 // The error, or an expression that gives it where errors wait (ParseScope::defer_errors).
 Result<ExpressionPtr> FailConstant(const Status& status, const ParseScope& scope);
 // Evaluates an expression that reads nothing of a document.

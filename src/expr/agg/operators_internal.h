@@ -116,27 +116,29 @@ Result<Value> EvalTrim(const Call& call, EvalContext& eval);
 Result<Value> EvalLtrim(const Call& call, EvalContext& eval);
 Result<Value> EvalRtrim(const Call& call, EvalContext& eval);
 
-Result<ExpressionPtr> ParseZip(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseGetField(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseSetField(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseAndOr(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseCond(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseIfNull(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseSwitch(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseToType(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseDatePart(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseDateFromParts(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseLiteral(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseMeta(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseRand(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseRegex(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseSetEquals(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseMap(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseFilter(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseReduce(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseLet(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParsePercentileCall(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseFunction(const Row& row, const Value& spec, ParseScope& scope);
-Result<ExpressionPtr> ParseSortArray(const Row& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseZip(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseGetField(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseSetField(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseAndOr(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseCond(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseIfNull(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseSwitch(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseToType(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseDatePart(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseDateFromParts(const OperatorRow& row, const Value& spec,
+                                         ParseScope& scope);
+Result<ExpressionPtr> ParseLiteral(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseMeta(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseRand(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseRegex(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseSetEquals(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseMap(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseFilter(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseReduce(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseLet(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParsePercentileCall(const OperatorRow& row, const Value& spec,
+                                          ParseScope& scope);
+Result<ExpressionPtr> ParseFunction(const OperatorRow& row, const Value& spec, ParseScope& scope);
+Result<ExpressionPtr> ParseSortArray(const OperatorRow& row, const Value& spec, ParseScope& scope);
 
 }  // namespace quire::expr::agg

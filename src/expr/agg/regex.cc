@@ -73,7 +73,8 @@ class Matcher {
 
 class RegexCall final : public Expression {
  public:
-  RegexCall(const Row& row, Operands operands) : row_(row), operands_(std::move(operands)) {}
+  RegexCall(const OperatorRow& row, Operands operands)
+      : row_(row), operands_(std::move(operands)) {}
 
   // Compiles a constant pattern once.
   Status Prepare(const ParseScope& scope) {
@@ -228,7 +229,7 @@ class RegexCall final : public Expression {
     return result.Finish(eval);
   }
 
-  const Row& row_;
+  const OperatorRow& row_;
   Operands operands_;
   std::shared_ptr<const Pattern> prepared_;
   bool prepared_done_ = false;
@@ -236,7 +237,7 @@ class RegexCall final : public Expression {
 
 }  // namespace
 
-Result<ExpressionPtr> ParseRegex(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseRegex(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   std::string op(row.name);
   if (!spec.is_document()) {
     return Status(51103, op + " expects an object of named arguments but found: " + TypeText(spec));

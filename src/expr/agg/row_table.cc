@@ -58,26 +58,27 @@ const NamedForm kFirstNForm{5787801, 5787901, {{"n", 5787906}, {"input", 5787907
 const NamedForm kFieldForm{4161100, 4161101, {{"field"}, {"input"}, {"value"}}};
 
 // A positional operator with `min` to `max` operands.
-constexpr Row Op(std::string_view name, EvaluateFn evaluate, int min, int max) {
+constexpr OperatorRow Op(std::string_view name, EvaluateFn evaluate, int min, int max) {
   return {name, ParsePositional, evaluate, min, max, 0, nullptr};
 }
-constexpr Row Op(std::string_view name, EvaluateFn evaluate, int count) {
+constexpr OperatorRow Op(std::string_view name, EvaluateFn evaluate, int count) {
   return Op(name, evaluate, count, count);
 }
-constexpr Row Variadic(std::string_view name, EvaluateFn evaluate) {
+constexpr OperatorRow Variadic(std::string_view name, EvaluateFn evaluate) {
   return Op(name, evaluate, 0, kAnyCount);
 }
 // An operator of named arguments.
-constexpr Row Named(std::string_view name, EvaluateFn evaluate, const NamedForm& form) {
+constexpr OperatorRow Named(std::string_view name, EvaluateFn evaluate, const NamedForm& form) {
   return {name, ParseNamed, evaluate, 0, kAnyCount, 0, &form};
 }
 // An operator with a parser of its own.
-constexpr Row Own(std::string_view name, ParseFn parse, EvaluateFn evaluate = nullptr, int min = 0,
-                  int max = kAnyCount, const NamedForm* form = nullptr, unsigned flags = 0) {
+constexpr OperatorRow Own(std::string_view name, ParseFn parse, EvaluateFn evaluate = nullptr,
+                          int min = 0, int max = kAnyCount, const NamedForm* form = nullptr,
+                          unsigned flags = 0) {
   return {name, parse, evaluate, min, max, flags, form};
 }
 
-const Row kRows[] = {
+const OperatorRow kRows[] = {
     // Arithmetic.
     Op("$abs", EvalAbs, 1),
     Variadic("$add", EvalAdd),
@@ -250,10 +251,10 @@ const Row kRows[] = {
 
 }  // namespace
 
-const Row* FindRow(std::string_view name) {
-  static const std::unordered_map<std::string_view, const Row*> index = [] {
-    std::unordered_map<std::string_view, const Row*> rows;
-    for (const Row& row : kRows) {
+const OperatorRow* FindRow(std::string_view name) {
+  static const std::unordered_map<std::string_view, const OperatorRow*> index = [] {
+    std::unordered_map<std::string_view, const OperatorRow*> rows;
+    for (const OperatorRow& row : kRows) {
       rows.emplace(row.name, &row);
     }
     return rows;

@@ -130,7 +130,7 @@ Result<Value> EvalSetEquals(const Call& call, EvalContext& eval) {
   return Value(equal);
 }
 
-Result<ExpressionPtr> ParseSetEquals(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseSetEquals(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   ASSIGN_OR_RETURN(Operands operands, ParseOperands(spec, scope));
   if (operands.size() < 2) {
     return Status(

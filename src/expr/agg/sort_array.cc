@@ -124,7 +124,7 @@ Status CheckSortBy(const Value& sort_by) {
 
 }  // namespace
 
-Result<ExpressionPtr> ParseSortArray(const Row&, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseSortArray(const OperatorRow&, const Value& spec, ParseScope& scope) {
   if (!spec.is_document()) {
     return Status(2942500,
                   "$sortArray requires an object as an argument, found: " + TypeText(spec));

@@ -291,7 +291,7 @@ class Let final : public Expression {
 
 }  // namespace
 
-Result<ExpressionPtr> ParseMap(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseMap(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   Field fields[] = {{"input", 16880, {}}, {"as", 0, {}}, {"in", 16882, {}}};
   RETURN_IF_ERROR(ReadFields(row.name, spec, 16878, 16879, fields));
   ASSIGN_OR_RETURN(ExpressionPtr input, ParseExpression(fields[0].value, scope));
@@ -303,7 +303,7 @@ Result<ExpressionPtr> ParseMap(const Row& row, const Value& spec, ParseScope& sc
       std::make_unique<Map>(std::move(input), std::move(body), std::move(as), slot));
 }
 
-Result<ExpressionPtr> ParseFilter(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseFilter(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   Field fields[] = {{"input", 28648, {}}, {"as", 0, {}}, {"cond", 28650, {}}, {"limit", 0, {}}};
   RETURN_IF_ERROR(ReadFields(row.name, spec, 28646, 28647, fields));
   ASSIGN_OR_RETURN(ExpressionPtr input, ParseExpression(fields[0].value, scope));
@@ -319,7 +319,7 @@ Result<ExpressionPtr> ParseFilter(const Row& row, const Value& spec, ParseScope&
                                                 std::move(as), slot));
 }
 
-Result<ExpressionPtr> ParseReduce(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseReduce(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   Field fields[] = {{"input", 40077, {}}, {"initialValue", 40078, {}}, {"in", 40079, {}}};
   RETURN_IF_ERROR(ReadFields(row.name, spec, 40075, 40076, fields));
   ASSIGN_OR_RETURN(ExpressionPtr input, ParseExpression(fields[0].value, scope));
@@ -332,7 +332,7 @@ Result<ExpressionPtr> ParseReduce(const Row& row, const Value& spec, ParseScope&
                                                 std::move(body), this_slot, value_slot));
 }
 
-Result<ExpressionPtr> ParseLet(const Row& row, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseLet(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   Field fields[] = {{"vars", 16876, {}}, {"in", 16877, {}}};
   RETURN_IF_ERROR(ReadFields(row.name, spec, 16874, 16875, fields));
   if (!fields[0].value.is_document() && !fields[0].value.is_array()) {

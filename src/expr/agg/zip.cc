@@ -104,7 +104,7 @@ class Zip final : public Expression {
 
 }  // namespace
 
-Result<ExpressionPtr> ParseZip(const Row&, const Value& spec, ParseScope& scope) {
+Result<ExpressionPtr> ParseZip(const OperatorRow&, const Value& spec, ParseScope& scope) {
   if (!spec.is_document()) {
     return Status(34460, "$zip only supports an object as an argument, found " + TypeText(spec));
   }

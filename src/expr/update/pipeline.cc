@@ -15,13 +15,13 @@ namespace quire::expr::update {
 
 namespace {
 
-class Stage {
+class UpdateStage {
  public:
-  virtual ~Stage() = default;
+  virtual ~UpdateStage() = default;
   // Appends what becomes of `document` to *out.
   virtual Status Apply(bson::View document, const Context* context, std::string* out) const = 0;
 };
-using StagePtr = std::unique_ptr<Stage>;
+using StagePtr = std::unique_ptr<UpdateStage>;
 
 agg::EvalContext MakeEval(bson::View document, const Context* context, Arena* arena) {
   agg::EvalContext eval;
@@ -31,7 +31,7 @@ agg::EvalContext MakeEval(bson::View document, const Context* context, Arena* ar
   return eval;
 }
 
-class SetStage : public Stage {
+class SetStage : public UpdateStage {
  public:
   explicit SetStage(std::unique_ptr<AddFields> fields) : fields_(std::move(fields)) {}
   Status Apply(bson::View document, const Context* context, std::string* out) const override {
@@ -44,7 +44,7 @@ class SetStage : public Stage {
   std::unique_ptr<AddFields> fields_;
 };
 
-class ProjectStage : public Stage {
+class ProjectStage : public UpdateStage {
  public:
   explicit ProjectStage(std::unique_ptr<Projection> projection)
       : projection_(std::move(projection)) {}
@@ -56,7 +56,7 @@ class ProjectStage : public Stage {
   std::unique_ptr<Projection> projection_;
 };
 
-class ReplaceStage : public Stage {
+class ReplaceStage : public UpdateStage {
  public:
   explicit ReplaceStage(std::unique_ptr<agg::Expression> root) : root_(std::move(root)) {}
   Status Apply(bson::View document, const Context* context, std::string* out) const override {

@@ -27,7 +27,7 @@ struct CollectionScanOptions {
   bool max_inclusive = true;
 };
 
-class CollectionScan final : public exec::Stage {
+class CollectionScan final : public exec::SteppedOperator {
  public:
   // `txn` outlives the scan.
   CollectionScan(CollectionPtr collection, Transaction* txn, CollectionScanOptions options)

@@ -28,7 +28,7 @@ class BatchSize {
 // The documents of the input's rows, those that match `filter` (may be null). Takes up to
 // `ahead` rows of the input in advance to read their documents together. Everything given outlives
 // it.
-class FetchStage final : public exec::Stage {
+class FetchStage final : public exec::SteppedOperator {
  public:
   FetchStage(CollectionPtr collection, Transaction* txn, exec::Operator* input,
              const expr::match::Filter* filter, size_t ahead)
@@ -62,7 +62,7 @@ class FetchStage final : public exec::Stage {
 };
 
 // The one document with that _id. Everything given outlives it.
-class IdLookup final : public exec::Stage {
+class IdLookup final : public exec::SteppedOperator {
  public:
   IdLookup(CollectionPtr collection, Transaction* txn, const bson::Value& id)
       : collection_(std::move(collection)), txn_(txn), id_(id) {}

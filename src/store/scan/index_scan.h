@@ -42,7 +42,7 @@ struct IndexScanOptions {
 };
 
 // `txn` and what the options point to outlive it.
-class IndexScan final : public exec::Stage {
+class IndexScan final : public exec::SteppedOperator {
  public:
   IndexScan(Transaction* txn, IndexScanOptions options);
 

@@ -45,7 +45,7 @@ struct NearRing {
 
 // Rows carry the distance and the location it was measured to. What the options point to outlives
 // it.
-class NearScan final : public exec::Stage {
+class NearScan final : public exec::SteppedOperator {
  public:
   NearScan(Transaction* txn, NearScanOptions options);
   const std::vector<NearRing>& rings() const { return rings_; }

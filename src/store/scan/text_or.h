@@ -17,7 +17,7 @@ namespace quire::store {
 // Reads its inputs (scans of a text index, one per term, whose rows carry the term's score) to the
 // end, then gives each document once, in the order in which they were met, if it matches `filter`
 // (may be null). Everything given outlives it.
-class TextOr final : public exec::Stage {
+class TextOr final : public exec::SteppedOperator {
  public:
   TextOr(CollectionPtr collection, Transaction* txn, std::vector<exec::Operator*> inputs,
          const expr::match::Filter* filter)
