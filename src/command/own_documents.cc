@@ -65,7 +65,7 @@ Status SaveOwn(engine::Engine& engine, std::string_view ns, bson::View document)
   statement.upsert = true;
   request::OpSummary summary;
   ASSIGN_OR_RETURN(engine::WriteResult result,
-                   engine::UpdateMany(operation, std::string(ns), update, &summary));
+                   engine::Update(operation, std::string(ns), update, &summary));
   return ErrorOf(result);
 }
 
@@ -87,7 +87,7 @@ Result<int64_t> RemoveOwn(engine::Engine& engine, std::string_view ns, bson::Vie
   remove.deletes.emplace_back().q = filter;
   request::OpSummary summary;
   ASSIGN_OR_RETURN(engine::WriteResult result,
-                   engine::DeleteMany(operation, std::string(ns), remove, &summary));
+                   engine::Delete(operation, std::string(ns), remove, &summary));
   RETURN_IF_ERROR(ErrorOf(result));
   return result.n;
 }

@@ -6,6 +6,7 @@
 
 #include "plan/bounds.h"
 #include "plan/clustered_scan.h"
+#include "plan/sort_order.h"
 #include "store/keys/multikey.h"
 
 namespace quire::plan {
@@ -15,20 +16,20 @@ namespace {
 constexpr size_t kMostExplodedScans = 200;
 
 PlanNodePtr Fetched(PlanNodePtr root) {
-  return root->Fetched() ? std::move(root) : Over(StageKind::kFetch, std::move(root));
+  return root->Fetched() ? std::move(root) : Over(NodeKind::kFetch, std::move(root));
 }
 
 // The scan under an optional fetch; null when it is something else.
 PlanNode* ScanOf(PlanNode& access) {
   PlanNode* node = &access;
-  if (node->kind == StageKind::kFetch) {
+  if (node->kind == NodeKind::kFetch) {
     node = node->inputs[0].get();
   }
-  return node->kind == StageKind::kIndexScan ? node : nullptr;
+  return node->kind == NodeKind::kIndexScan ? node : nullptr;
 }
 
 // Turns the scan so that it gives rows in the order of the query's sort. False: it cannot.
-bool TurnToSort(const Query& query, PlanNode& access) {
+bool TurnToSort(const QuerySpec& query, PlanNode& access) {
   PlanNode* scan = ScanOf(access);
   if (scan == nullptr) {
     return IsInClusterOrder(query, access);
@@ -43,7 +44,7 @@ bool TurnToSort(const Query& query, PlanNode& access) {
 
 // A scan over several points of its first parts, taken apart into one scan per combination, each
 // of which is sorted. Empty when that does not help.
-std::vector<PlanNodePtr> Explode(const Query& query, const PlanNode& access) {
+std::vector<PlanNodePtr> Explode(const QuerySpec& query, const PlanNode& access) {
   PlanNodePtr model = access.Clone();
   PlanNode* scan = ScanOf(*model);
   if (scan == nullptr || scan->bounds.range) {
@@ -81,13 +82,13 @@ std::vector<PlanNodePtr> Explode(const Query& query, const PlanNode& access) {
 }
 
 PlanNodePtr MergeOf(std::vector<PlanNodePtr> inputs) {
-  auto merge = std::make_unique<PlanNode>(StageKind::kSortMerge);
+  auto merge = std::make_unique<PlanNode>(NodeKind::kSortMerge);
   merge->inputs = std::move(inputs);
   return merge;
 }
 
 // Sorted access without sorting; null when there is none (then *access is as it was).
-PlanNodePtr SortedByIndex(const Query& query, PlanNodePtr* access) {
+PlanNodePtr SortedByIndex(const QuerySpec& query, PlanNodePtr* access) {
   PlanNode& root = **access;
   if (TurnToSort(query, root)) {
     return std::move(*access);
@@ -98,10 +99,10 @@ PlanNodePtr SortedByIndex(const Query& query, PlanNodePtr* access) {
   }
   // A fetch of the branches of $or with a filter sorts as they do.
   PlanNode* branches = &root;
-  if (root.kind == StageKind::kFetch && root.inputs[0]->kind == StageKind::kOr) {
+  if (root.kind == NodeKind::kFetch && root.inputs[0]->kind == NodeKind::kOr) {
     branches = root.inputs[0].get();
   }
-  if (branches->kind != StageKind::kOr) {
+  if (branches->kind != NodeKind::kOr) {
     return nullptr;
   }
   for (const auto& branch : branches->inputs) {
@@ -129,18 +130,18 @@ PlanNodePtr SortedByIndex(const Query& query, PlanNodePtr* access) {
   if (branches == &root) {
     return merge;
   }
-  PlanNodePtr fetch = Over(StageKind::kFetch, std::move(merge));
+  PlanNodePtr fetch = Over(NodeKind::kFetch, std::move(merge));
   fetch->filter = root.filter;
   return fetch;
 }
 
-bool SortIsCovered(const Query& query, const PlanNode& root) {
+bool SortIsCovered(const QuerySpec& query, const PlanNode& root) {
   return std::all_of(query.sort->parts().begin(), query.sort->parts().end(), [&](const auto& part) {
     return part.meta.empty() && Provides(root, part.path);
   });
 }
 
-PlanNodePtr AddSort(const Query& query, PlanNodePtr root, bool* blocking) {
+PlanNodePtr AddSort(const QuerySpec& query, PlanNodePtr root, bool* blocking) {
   if (!Sorts(query)) {
     return root;
   }
@@ -149,9 +150,9 @@ PlanNodePtr AddSort(const Query& query, PlanNodePtr root, bool* blocking) {
   }
   *blocking = true;
   if (!root->Fetched() && !SortIsCovered(query, *root)) {
-    root = Over(StageKind::kFetch, std::move(root));
+    root = Over(NodeKind::kFetch, std::move(root));
   }
-  root = Over(StageKind::kSort, std::move(root));
+  root = Over(NodeKind::kSort, std::move(root));
   root->amount = query.limit > 0 ? query.limit + query.skip : 0;
   return root;
 }
@@ -163,7 +164,7 @@ struct ProjectionNeeds {
   std::set<std::string> fields;
 };
 
-ProjectionNeeds NeedsOf(const Query& query) {
+ProjectionNeeds NeedsOf(const QuerySpec& query) {
   ProjectionNeeds needs;
   if (query.show_record_id || query.projection == nullptr) {
     return needs;
@@ -182,29 +183,29 @@ ProjectionNeeds NeedsOf(const Query& query) {
 }
 
 // A projection that keeps what is sorted by runs before the sort: fewer bytes to sort.
-bool BelongsBelowSort(const Query& query, const ProjectionNeeds& needs, const PlanNode& sort) {
-  return needs.simple && sort.kind == StageKind::kSort && sort.amount == 0 &&
+bool BelongsBelowSort(const QuerySpec& query, const ProjectionNeeds& needs, const PlanNode& sort) {
+  return needs.simple && sort.kind == NodeKind::kSort && sort.amount == 0 &&
          std::all_of(query.sort->parts().begin(), query.sort->parts().end(), [&](const auto& part) {
            std::string top = part.path.substr(0, part.path.find('.'));
            return part.meta.empty() && needs.fields.count(top) > 0;
          });
 }
 
-PlanNodePtr AddProjection(const Query& query, PlanNodePtr root) {
+PlanNodePtr AddProjection(const QuerySpec& query, PlanNodePtr root) {
   ProjectionNeeds needs = NeedsOf(query);
   bool covered = !root->Fetched() && !needs.any &&
                  std::all_of(needs.fields.begin(), needs.fields.end(),
                              [&](const auto& path) { return Provides(*root, path); });
-  StageKind kind = StageKind::kProjectionDefault;
-  if (covered && needs.simple && FindNode(*root, StageKind::kOr) == nullptr) {
-    kind = StageKind::kProjectionCovered;
+  NodeKind kind = NodeKind::kProjectionDefault;
+  if (covered && needs.simple && FindNode(*root, NodeKind::kOr) == nullptr) {
+    kind = NodeKind::kProjectionCovered;
   } else if (needs.simple) {
-    kind = StageKind::kProjectionSimple;
+    kind = NodeKind::kProjectionSimple;
   }
   if (!covered) {
     root = Fetched(std::move(root));
   }
-  PlanNode* above_sort = root->kind == StageKind::kSkip ? root->inputs[0].get() : root.get();
+  PlanNode* above_sort = root->kind == NodeKind::kSkip ? root->inputs[0].get() : root.get();
   if (BelongsBelowSort(query, needs, *above_sort)) {
     above_sort->inputs[0] = Over(kind, std::move(above_sort->inputs[0]));
     return root;
@@ -220,14 +221,14 @@ void TurnIntoCountScan(PlanNode& scan) {
     range = range && list.intervals().size() == 1 && (points || list.IsAll());
     points = points && list.IsPoint();
   }
-  if (scan.kind == StageKind::kIndexScan && scan.filter == nullptr && range && !scan.bounds.range) {
-    scan.kind = StageKind::kCountScan;
+  if (scan.kind == NodeKind::kIndexScan && scan.filter == nullptr && range && !scan.bounds.range) {
+    scan.kind = NodeKind::kCountScan;
   }
 }
 
-PlanNodePtr ArrangeCount(const Query& query, PlanNodePtr root) {
+PlanNodePtr ArrangeCount(const QuerySpec& query, PlanNodePtr root) {
   TurnIntoCountScan(*root);
-  root = Over(StageKind::kCount, std::move(root));
+  root = Over(NodeKind::kCount, std::move(root));
   root->amount = query.limit;
   root->skip = query.skip;
   return root;
@@ -236,15 +237,15 @@ PlanNodePtr ArrangeCount(const Query& query, PlanNodePtr root) {
 // Rows that were not fetched show their key where something above reads them.
 void MarkKeyReaders(PlanNode& node, bool wanted) {
   switch (node.kind) {
-    case StageKind::kFetch:
-    case StageKind::kCount:
+    case NodeKind::kFetch:
+    case NodeKind::kCount:
       wanted = false;
       break;
-    case StageKind::kSort:
-    case StageKind::kSortMerge:
-    case StageKind::kProjectionSimple:
-    case StageKind::kProjectionCovered:
-    case StageKind::kProjectionDefault:
+    case NodeKind::kSort:
+    case NodeKind::kSortMerge:
+    case NodeKind::kProjectionSimple:
+    case NodeKind::kProjectionCovered:
+    case NodeKind::kProjectionDefault:
       wanted = true;
       break;
     default:
@@ -285,19 +286,19 @@ bool Provides(const PlanNode& node, const std::string& path) {
   return false;
 }
 
-StageKind ProjectionKind(const Query& query, bson::View fields) {
+NodeKind ProjectionKind(const QuerySpec& query, bson::View fields) {
   auto parsed =
       expr::Projection::Parse(fields, expr::Projection::Policy::kFind, query.context, query.filter);
-  Query shown;
+  QuerySpec shown;
   shown.projection = parsed.ok() ? parsed->get() : nullptr;
   return ProjectionKind(shown);
 }
 
-StageKind ProjectionKind(const Query& query) {
-  return NeedsOf(query).simple ? StageKind::kProjectionSimple : StageKind::kProjectionDefault;
+NodeKind ProjectionKind(const QuerySpec& query) {
+  return NeedsOf(query).simple ? NodeKind::kProjectionSimple : NodeKind::kProjectionDefault;
 }
 
-PlanNodePtr Arrange(const Query& query, PlanNodePtr access, bool* blocking) {
+PlanNodePtr Arrange(const QuerySpec& query, PlanNodePtr access, bool* blocking) {
   *blocking = false;
   if (query.count_only) {
     PlanNodePtr root = ArrangeCount(query, std::move(access));
@@ -310,23 +311,23 @@ PlanNodePtr Arrange(const Query& query, PlanNodePtr access, bool* blocking) {
   PlanNodePtr root = AddSort(query, std::move(access), blocking);
   bool limited_by_sort = *blocking;
   if (query.skip > 0) {
-    root = Over(StageKind::kSkip, std::move(root));
+    root = Over(NodeKind::kSkip, std::move(root));
     root->amount = query.skip;
   }
   if (query.return_key) {
-    root = Over(StageKind::kReturnKey, std::move(root));
+    root = Over(NodeKind::kReturnKey, std::move(root));
   } else if (query.projection != nullptr || query.show_record_id) {
     root = AddProjection(query, std::move(root));
   } else if (!query.no_fields) {
     root = Fetched(std::move(root));
     if (!query.distinct_path.empty() && query.filter != nullptr && !query.filter->trivial()) {
       bool dotted = query.distinct_path.find('.') != std::string::npos;
-      root = Over(dotted ? StageKind::kProjectionDefault : StageKind::kProjectionSimple,
+      root = Over(dotted ? NodeKind::kProjectionDefault : NodeKind::kProjectionSimple,
                   std::move(root));
     }
   }
   if (query.limit > 0 && !limited_by_sort) {
-    root = Over(StageKind::kLimit, std::move(root));
+    root = Over(NodeKind::kLimit, std::move(root));
     root->amount = query.limit;
   }
   MarkKeyReaders(*root, false);

@@ -5,27 +5,19 @@
 #pragma once
 
 #include "plan/plan_node.h"
-#include "plan/planner.h"
+#include "plan/query.h"
 
 namespace quire::plan {
-
-// The order in which an index scan gives rows, against the query's sort.
-enum class SortOrder { kNone, kForward, kBackward };
-
-// REQUIRES: the query sorts; `scan` is an index scan.
-SortOrder OrderOf(const Query& query, const PlanNode& scan);
-
-bool Sorts(const Query& query);
 
 // Whether the rows of `node` know the value of `path` without a fetch.
 bool Provides(const PlanNode& node, const std::string& path);
 
 // What explain calls the projection of documents.
-StageKind ProjectionKind(const Query& query);
+NodeKind ProjectionKind(const QuerySpec& query);
 // The same of a projection of the query's rows other than its own.
-StageKind ProjectionKind(const Query& query, bson::View fields);
+NodeKind ProjectionKind(const QuerySpec& query, bson::View fields);
 
 // The whole plan. *blocking tells whether it must take in all rows before it gives the first.
-PlanNodePtr Arrange(const Query& query, PlanNodePtr access, bool* blocking);
+PlanNodePtr Arrange(const QuerySpec& query, PlanNodePtr access, bool* blocking);
 
 }  // namespace quire::plan

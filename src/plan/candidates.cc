@@ -8,8 +8,11 @@
 #include "plan/arrange.h"
 #include "plan/bounds.h"
 #include "plan/clustered_scan.h"
+#include "plan/enumerate.h"
+#include "plan/hint.h"
 #include "plan/plan_cache.h"
-#include "plan/special.h"
+#include "plan/planner_error.h"
+#include "plan/sort_order.h"
 #include "plan/subset.h"
 #include "plan/wildcard.h"
 #include "store/keys/multikey.h"
@@ -18,7 +21,7 @@ namespace quire::plan {
 
 namespace {
 
-bool HasHint(const Query& query) {
+bool HasHint(const QuerySpec& query) {
   return query.hint.is_string() ||
          (query.hint.is_document() && !query.hint.AsDocument().empty() && NaturalHint(query) == 0);
 }
@@ -39,13 +42,13 @@ IndexChoice ChoiceOf(const store::IndexInfo& index) {
   return {&index, index.state->multikey_steps.load(std::memory_order_relaxed)};
 }
 
-Status NoSolutions(const Query& query) {
+Status NoSolutions(const QuerySpec& query) {
   return PlannerError(kNoQueryExecutionPlans, query, "No query solutions");
 }
 
-bool Trivial(const Query& query) { return query.filter == nullptr || query.filter->trivial(); }
+bool Trivial(const QuerySpec& query) { return query.filter == nullptr || query.filter->trivial(); }
 
-std::vector<expr::match::NodePtr> Known(const Query& query) {
+std::vector<expr::match::NodePtr> Known(const QuerySpec& query) {
   if (Trivial(query)) {
     return {};
   }
@@ -53,13 +56,13 @@ std::vector<expr::match::NodePtr> Known(const Query& query) {
 }
 
 // The index holds every document the query asks for.
-bool HoldsAll(const Query& query, const store::IndexInfo& index) {
+bool HoldsAll(const QuerySpec& query, const store::IndexInfo& index) {
   return !index.sparse && !IsSpecialIndex(index) &&
          (index.partial_filter == nullptr || Implies(Known(query), index.partial_filter->root()));
 }
 
 // An index that gives the order of the sort, read from end to end.
-void AddSortedScans(const Query& query, const std::vector<IndexChoice>& indexes,
+void AddSortedScans(const QuerySpec& query, const std::vector<IndexChoice>& indexes,
                     const Enumerator& enumerator, std::vector<PlanNodePtr>* plans) {
   for (const IndexChoice& choice : indexes) {
     if (choice.info->keys.wildcard != nullptr ||
@@ -68,7 +71,7 @@ void AddSortedScans(const Query& query, const std::vector<IndexChoice>& indexes,
     }
     PlanNodePtr scan = enumerator.WholeIndex(choice, false);
     const PlanNode& bare =
-        scan->kind == StageKind::kFetch ? *scan->inputs[0] : static_cast<const PlanNode&>(*scan);
+        scan->kind == NodeKind::kFetch ? *scan->inputs[0] : static_cast<const PlanNode&>(*scan);
     if (OrderOf(query, bare) != SortOrder::kNone) {
       bool blocking = false;
       plans->push_back(Arrange(query, std::move(scan), &blocking));
@@ -76,7 +79,7 @@ void AddSortedScans(const Query& query, const std::vector<IndexChoice>& indexes,
   }
 }
 
-std::vector<IndexChoice> ChoicesAmong(const Query& query, bson::View names_and_patterns) {
+std::vector<IndexChoice> ChoicesAmong(const QuerySpec& query, bson::View names_and_patterns) {
   std::vector<IndexChoice> found;
   for (const auto& index : query.collection->indexes) {
     if (!index->hidden && !IsClusterKey(query, *index) && Allows(names_and_patterns, *index)) {
@@ -88,31 +91,7 @@ std::vector<IndexChoice> ChoicesAmong(const Query& query, bson::View names_and_p
 
 }  // namespace
 
-bool HintNames(const Query& query, const store::IndexInfo& index) {
-  if (query.hint.is_string()) {
-    return query.hint.AsString() == index.name;
-  }
-  return query.hint.is_document() &&
-         bson::CompareDocuments(query.hint.AsDocument(), index.key_pattern) == 0;
-}
-
-Status PlannerError(int code, const Query& query, const std::string& what) {
-  return {code, "error processing query: ns=" + query.collection->ns() +
-                    " planner returned error :: caused by :: " + what};
-}
-
-int NaturalHint(const Query& query) {
-  if (!query.hint.is_document()) {
-    return 0;
-  }
-  bson::Value natural = query.hint.AsDocument()["$natural"];
-  if (!natural.is_number()) {
-    return 0;
-  }
-  return bson::IsNegative(natural) ? -1 : 1;
-}
-
-Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
+Result<std::vector<IndexChoice>> UsableIndexes(const QuerySpec& query) {
   std::vector<IndexChoice> found;
   PlanMemory& memory = PlanMemory::Of(*query.collection);
   auto filter = memory.has_filters() ? memory.FindFilter(ShapeOf(query).query_hash) : std::nullopt;
@@ -143,12 +122,12 @@ Result<std::vector<IndexChoice>> UsableIndexes(const Query& query) {
   return found;
 }
 
-std::vector<IndexChoice> AllowedIndexes(const Query& query) {
+std::vector<IndexChoice> AllowedIndexes(const QuerySpec& query) {
   return ChoicesAmong(query, query.allowed_indexes);
 }
 
-PlanNodePtr CollectionScanOf(const Query& query) {
-  auto scan = std::make_unique<PlanNode>(StageKind::kCollectionScan);
+PlanNodePtr CollectionScanOf(const QuerySpec& query) {
+  auto scan = std::make_unique<PlanNode>(NodeKind::kCollectionScan);
   if (!Trivial(query)) {
     scan->filter = {std::shared_ptr<const void>(), query.filter};
   }
@@ -162,7 +141,7 @@ PlanNodePtr CollectionScanOf(const Query& query) {
   return scan;
 }
 
-Result<std::vector<PlanNodePtr>> MakeCandidates(const Query& query,
+Result<std::vector<PlanNodePtr>> MakeCandidates(const QuerySpec& query,
                                                 const std::vector<IndexChoice>& indexes) {
   std::vector<PlanNodePtr> plans;
   bool blocking = false;
@@ -211,7 +190,7 @@ Result<std::vector<PlanNodePtr>> MakeCandidates(const Query& query,
   }
   if (plans.empty() || (query.collection->clustered && !HasHint(query))) {
     PlanNodePtr scan = CollectionScanOf(query);
-    if (plans.empty() || scan->kind == StageKind::kClusteredScan ||
+    if (plans.empty() || scan->kind == NodeKind::kClusteredScan ||
         ClusterKeyDirection(query) != 0) {
       plans.push_back(Arrange(query, std::move(scan), &blocking));
     }

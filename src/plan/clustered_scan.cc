@@ -6,10 +6,11 @@
 
 #include "bson/compare.h"
 #include "expr/match/leaf.h"
-#include "plan/arrange.h"
 #include "plan/bounds.h"
-#include "plan/candidates.h"
+#include "plan/hint.h"
+#include "plan/planner_error.h"
 #include "plan/predicates.h"
+#include "plan/sort_order.h"
 #include "plan/type_range.h"
 
 namespace quire::plan {
@@ -28,16 +29,16 @@ bool IsCollatable(const Value& value) {
          value.type() == bson::Type::kSymbol;
 }
 
-const store::IndexInfo& ClusterKey(const Query& query) {
+const store::IndexInfo& ClusterKey(const QuerySpec& query) {
   return *query.collection->indexes.front();
 }
 
-bool CollationMatches(const Query& query) {
+bool CollationMatches(const QuerySpec& query) {
   return SameCollation(ClusterKey(query).collator.get(), query.context->collator);
 }
 
 // The query and the clustered index put the value at the same place.
-bool Placed(const Query& query, const Value& value) {
+bool Placed(const QuerySpec& query, const Value& value) {
   return CollationMatches(query) || !IsCollatable(value);
 }
 
@@ -68,7 +69,7 @@ bool IsBracketed(const Value& operand) {
 
 // Narrows *range to what a comparison can find. True: only values whose place does not depend on
 // the query's collation.
-bool Compare(const Query& query, const ComparisonNode& node, RecordRange* range) {
+bool Compare(const QuerySpec& query, const ComparisonNode& node, RecordRange* range) {
   const Value& operand = node.operand();
   if (IsBracketed(operand)) {
     RaiseMin(FirstOfBracket(operand.type()), range);
@@ -88,7 +89,7 @@ bool Compare(const Query& query, const ComparisonNode& node, RecordRange* range)
 }
 
 // The same for $in: from the first of its values to the last.
-bool Among(const Query& query, const InNode& node, RecordRange* range) {
+bool Among(const QuerySpec& query, const InNode& node, RecordRange* range) {
   if (!node.regexes().empty() || node.values().empty()) {
     return false;
   }
@@ -115,7 +116,7 @@ bool Among(const Query& query, const InNode& node, RecordRange* range) {
   return placed;
 }
 
-bool Narrow(const Query& query, const Node& node, RecordRange* range) {
+bool Narrow(const QuerySpec& query, const Node& node, RecordRange* range) {
   switch (node.kind()) {
     case Kind::kEq:
     case Kind::kLt:
@@ -130,7 +131,7 @@ bool Narrow(const Query& query, const Node& node, RecordRange* range) {
   }
 }
 
-void NarrowByMinMax(const Query& query, RecordRange* range) {
+void NarrowByMinMax(const QuerySpec& query, RecordRange* range) {
   const expr::Collator* collator = ClusterKey(query).collator.get();
   if (!query.max.empty()) {
     LowerMax(AsStored(query.max.front().value(), collator), range);
@@ -143,15 +144,15 @@ void NarrowByMinMax(const Query& query, RecordRange* range) {
 
 }  // namespace
 
-bool IsClusterKey(const Query& query, const store::IndexInfo& index) {
+bool IsClusterKey(const QuerySpec& query, const store::IndexInfo& index) {
   return query.collection->clustered && &index == query.collection->indexes.front().get();
 }
 
-bool HintsClusterKey(const Query& query) {
+bool HintsClusterKey(const QuerySpec& query) {
   return query.collection->clustered && HintNames(query, ClusterKey(query));
 }
 
-Status CheckClusterKeyRange(const Query& query) {
+Status CheckClusterKeyRange(const QuerySpec& query) {
   auto fits = [&](bson::View key) {
     return key.empty() || (key.Count() == 1 && key.front().name() == "_id");
   };
@@ -176,7 +177,7 @@ Status CheckClusterKeyRange(const Query& query) {
   return Status::Ok();
 }
 
-int ClusterKeyDirection(const Query& query) {
+int ClusterKeyDirection(const QuerySpec& query) {
   if (!query.collection->clustered || !Sorts(query) || query.sort->parts().size() != 1 ||
       !CollationMatches(query)) {
     return 0;
@@ -188,7 +189,7 @@ int ClusterKeyDirection(const Query& query) {
   return only.ascending ? 1 : -1;
 }
 
-void BoundByClusterKey(const Query& query, PlanNode* scan) {
+void BoundByClusterKey(const QuerySpec& query, PlanNode* scan) {
   scan->in_id_order = CollationMatches(query);
   if (query.filter != nullptr) {
     for (const Predicate& predicate : CollectPredicates({&query.filter->shared_root(), 1})) {
@@ -200,12 +201,12 @@ void BoundByClusterKey(const Query& query, PlanNode* scan) {
   }
   NarrowByMinMax(query, &scan->range);
   if (scan->range.min.has_value() || scan->range.max.has_value()) {
-    scan->kind = StageKind::kClusteredScan;
+    scan->kind = NodeKind::kClusteredScan;
   }
 }
 
-bool IsInClusterOrder(const Query& query, const PlanNode& scan) {
-  if ((scan.kind != StageKind::kCollectionScan && scan.kind != StageKind::kClusteredScan) ||
+bool IsInClusterOrder(const QuerySpec& query, const PlanNode& scan) {
+  if ((scan.kind != NodeKind::kCollectionScan && scan.kind != NodeKind::kClusteredScan) ||
       !scan.in_id_order || query.sort->parts().size() != 1) {
     return false;
   }

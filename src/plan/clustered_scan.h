@@ -5,28 +5,28 @@
 #pragma once
 
 #include "plan/plan_node.h"
-#include "plan/planner.h"
+#include "plan/query.h"
 
 namespace quire::plan {
 
 // Whether the query's collection is clustered and that is its clustered index.
-bool IsClusterKey(const Query& query, const store::IndexInfo& index);
+bool IsClusterKey(const QuerySpec& query, const store::IndexInfo& index);
 // The hint names the clustered index.
-bool HintsClusterKey(const Query& query);
+bool HintsClusterKey(const QuerySpec& query);
 
 // Whether min and max fit the clustered index. REQUIRES: HintsClusterKey. Errors 51174, 6137400
 // and 6137401.
-Status CheckClusterKeyRange(const Query& query);
+Status CheckClusterKeyRange(const QuerySpec& query);
 
 // The direction in which the clustered index gives the order of the query's sort: 1, -1, or 0 when
 // it does not.
-int ClusterKeyDirection(const Query& query);
+int ClusterKeyDirection(const QuerySpec& query);
 
 // Narrows the scan of a clustered collection, which then is a kClusteredScan, to what the filter,
 // min and max leave of it.
-void BoundByClusterKey(const Query& query, PlanNode* scan);
+void BoundByClusterKey(const QuerySpec& query, PlanNode* scan);
 
 // The scan gives the order of the query's sort. REQUIRES: the query sorts.
-bool IsInClusterOrder(const Query& query, const PlanNode& scan);
+bool IsInClusterOrder(const QuerySpec& query, const PlanNode& scan);
 
 }  // namespace quire::plan

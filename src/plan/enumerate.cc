@@ -5,8 +5,8 @@
 #include <map>
 
 #include "plan/bounds.h"
-#include "plan/special.h"
 #include "plan/subset.h"
+#include "plan/text_access.h"
 #include "plan/wildcard.h"
 #include "store/keys/multikey.h"
 #include "store/keys/wildcard.h"
@@ -69,7 +69,7 @@ std::vector<Predicate> AsOutside(std::vector<Predicate> predicates) {
 }
 
 bool SameScan(const PlanNode& a, const PlanNode& b) {
-  return a.kind == StageKind::kIndexScan && b.kind == StageKind::kIndexScan && a.index == b.index &&
+  return a.kind == NodeKind::kIndexScan && b.kind == NodeKind::kIndexScan && a.index == b.index &&
          a.filter == nullptr && b.filter == nullptr;
 }
 
@@ -82,7 +82,7 @@ bool OnlyFirstPartBounded(const PlanNode& scan) {
 void MergeScans(std::vector<PlanNodePtr>* branches) {
   std::vector<PlanNodePtr> merged;
   for (PlanNodePtr& branch : *branches) {
-    bool plain = branch->kind == StageKind::kIndexScan && branch->filter == nullptr &&
+    bool plain = branch->kind == NodeKind::kIndexScan && branch->filter == nullptr &&
                  OnlyFirstPartBounded(*branch);
     auto same = std::find_if(merged.begin(), merged.end(), [&](const PlanNodePtr& other) {
       return plain && SameScan(*other, *branch) && OnlyFirstPartBounded(*other);
@@ -96,7 +96,7 @@ void MergeScans(std::vector<PlanNodePtr>* branches) {
     }
   }
   for (PlanNodePtr& branch : merged) {
-    if (branch->kind == StageKind::kIndexScan) {
+    if (branch->kind == NodeKind::kIndexScan) {
       branch->bounds.parts[0].Unite();
     }
   }
@@ -104,17 +104,6 @@ void MergeScans(std::vector<PlanNodePtr>* branches) {
 }
 
 }  // namespace
-
-std::shared_ptr<const expr::match::Filter> Conjunction(std::vector<NodePtr> members) {
-  if (members.empty()) {
-    return nullptr;
-  }
-  if (members.size() == 1) {
-    return std::make_shared<expr::match::Filter>(std::move(members[0]));
-  }
-  return std::make_shared<expr::match::Filter>(
-      std::make_shared<expr::match::AndNode>(std::move(members)));
-}
 
 std::vector<PlanNodePtr> Enumerator::ForNode(const NodePtr& node,
                                              const std::vector<Predicate>& outside,
@@ -164,7 +153,7 @@ std::vector<PlanNodePtr> Enumerator::ForAnd(std::span<const NodePtr> children,
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
     for (PlanNodePtr& access : ForOr(*children[i], given, all_known)) {
       if (!rest.empty()) {
-        access = Over(StageKind::kFetch, std::move(access));
+        access = Over(NodeKind::kFetch, std::move(access));
         access->filter = Conjunction(rest);
       }
       found.push_back(std::move(access));
@@ -217,7 +206,7 @@ PlanNodePtr Enumerator::Combine(std::vector<PlanNodePtr> branches) {
   if (branches.size() == 1) {
     return std::move(branches[0]);
   }
-  auto all = std::make_unique<PlanNode>(StageKind::kOr);
+  auto all = std::make_unique<PlanNode>(NodeKind::kOr);
   all->inputs = std::move(branches);
   return all;
 }
@@ -296,7 +285,7 @@ void Enumerator::AssignSafely(const IndexChoice& choice,
 
 PlanNodePtr Enumerator::Build(const IndexChoice& choice, const Assignment& assignment,
                               std::span<const NodePtr> children) const {
-  auto scan = std::make_unique<PlanNode>(StageKind::kIndexScan);
+  auto scan = std::make_unique<PlanNode>(NodeKind::kIndexScan);
   scan->index = choice.info;
   scan->owned_index = choice.owned;
   scan->multikey = choice.multikey;
@@ -337,13 +326,13 @@ PlanNodePtr Enumerator::Build(const IndexChoice& choice, const Assignment& assig
   if (fetched.empty()) {
     return scan;
   }
-  PlanNodePtr fetch = Over(StageKind::kFetch, std::move(scan));
+  PlanNodePtr fetch = Over(NodeKind::kFetch, std::move(scan));
   fetch->filter = Conjunction(std::move(fetched));
   return fetch;
 }
 
 PlanNodePtr Enumerator::WholeIndex(const IndexChoice& choice, bool backward) const {
-  auto scan = std::make_unique<PlanNode>(StageKind::kIndexScan);
+  auto scan = std::make_unique<PlanNode>(NodeKind::kIndexScan);
   scan->index = choice.info;
   scan->multikey = choice.multikey;
   scan->backward = backward;
@@ -351,7 +340,7 @@ PlanNodePtr Enumerator::WholeIndex(const IndexChoice& choice, bool backward) con
   if (query_.filter == nullptr || query_.filter->trivial()) {
     return scan;
   }
-  PlanNodePtr fetch = Over(StageKind::kFetch, std::move(scan));
+  PlanNodePtr fetch = Over(NodeKind::kFetch, std::move(scan));
   fetch->filter = {std::shared_ptr<const void>(), query_.filter};
   return fetch;
 }

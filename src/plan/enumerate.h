@@ -10,28 +10,19 @@
 #include <vector>
 
 #include "expr/match/node.h"
+#include "plan/index_choice.h"
 #include "plan/plan_node.h"
-#include "plan/planner.h"
 #include "plan/predicates.h"
+#include "plan/query.h"
 
 namespace quire::plan {
-
-// An index that may be used, with what was known of it when planning began.
-struct IndexChoice {
-  const store::IndexInfo* info = nullptr;
-  uint64_t multikey = 0;
-  std::shared_ptr<const store::IndexInfo> owned = nullptr;  // a wildcard's form for one path
-  // Of such a form: what the path may be in the index. With several, numbers in it may be positions
-  // in arrays ("a.0.b" is held as "a.b"), and no key decides a predicate.
-  std::set<std::string> readings = {};
-};
 
 struct TextUse;
 
 class Enumerator {
  public:
   // Everything given outlives it.
-  Enumerator(const Query& query, std::span<const IndexChoice> indexes)
+  Enumerator(const QuerySpec& query, std::span<const IndexChoice> indexes)
       : query_(query), indexes_(indexes) {}
 
   // The $text of the filter is answered by `text`, which outlives it. REQUIRES: before Access,
@@ -73,12 +64,9 @@ class Enumerator {
   PlanNodePtr Build(const IndexChoice& choice, const Assignment& assignment,
                     std::span<const expr::match::NodePtr> children) const;
 
-  const Query& query_;
+  const QuerySpec& query_;
   std::span<const IndexChoice> indexes_;
   const TextUse* text_ = nullptr;
 };
-
-// The conjunction as a filter; null for an empty one.
-std::shared_ptr<const expr::match::Filter> Conjunction(std::vector<expr::match::NodePtr> members);
 
 }  // namespace quire::plan

@@ -23,13 +23,13 @@ uint64_t MillisSince(std::chrono::steady_clock::time_point start) {
 }
 
 // Stages that give no rows of their own: MongoDB counts inside them.
-bool GivesNothing(StageKind kind) {
-  return kind == StageKind::kCount || kind == StageKind::kRecordCount;
+bool GivesNothing(NodeKind kind) {
+  return kind == NodeKind::kCount || kind == NodeKind::kRecordCount;
 }
 
 class StatsWriter {
  public:
-  StatsWriter(const Query& query, bson::Builder* out) : query_(query), out_(out) {}
+  StatsWriter(const QuerySpec& query, bson::Builder* out) : query_(query), out_(out) {}
 
   void Tree(const Running& running) {
     StageWriter(query_, out_).Description(*running.node, &running);
@@ -50,7 +50,7 @@ class StatsWriter {
     }
   }
 
-  void Common(const exec::Counters& counters, StageKind kind) {
+  void Common(const exec::Counters& counters, NodeKind kind) {
     uint64_t returned = GivesNothing(kind) ? 0 : counters.returned;
     out_->Append("nReturned", Counter(returned));
     out_->Append("executionTimeMillisEstimate", Counter(counters.micros / 1000));
@@ -67,49 +67,49 @@ class StatsWriter {
   void Specific(const Running& running) {
     const exec::Counters& counters = running.op->counters();
     switch (running.node->kind) {
-      case StageKind::kCollectionScan:
-      case StageKind::kClusteredScan:
+      case NodeKind::kCollectionScan:
+      case NodeKind::kClusteredScan:
         out_->Append("docsExamined", Counter(counters.docs_examined));
         break;
-      case StageKind::kIdLookup:
+      case NodeKind::kIdLookup:
         out_->Append("keysExamined", Counter(counters.keys_examined));
         out_->Append("docsExamined", Counter(counters.docs_examined));
         break;
-      case StageKind::kIndexScan:
+      case NodeKind::kIndexScan:
         out_->Append("keysExamined", Counter(counters.keys_examined));
         out_->Append("seeks", Counter(counters.seeks));
         Duplicates(counters);
         break;
-      case StageKind::kCountScan:
-      case StageKind::kDistinctScan:
+      case NodeKind::kCountScan:
+      case NodeKind::kDistinctScan:
         out_->Append("keysExamined", Counter(counters.keys_examined));
         break;
-      case StageKind::kFetch:
+      case NodeKind::kFetch:
         out_->Append("docsExamined", Counter(counters.docs_examined));
         out_->Append("alreadyHasObj", Counter(counters.already_fetched));
         break;
-      case StageKind::kTextMatch:
+      case NodeKind::kTextMatch:
         out_->Append("docsRejected",
                      Counter(static_cast<exec::TextMatch&>(*running.op).rejected()));
         break;
-      case StageKind::kTextOr:
+      case NodeKind::kTextOr:
         out_->Append("docsExamined", Counter(counters.docs_examined));
         break;
-      case StageKind::kGeoNear2d:
-      case StageKind::kGeoNear2dsphere:
+      case NodeKind::kGeoNear2d:
+      case NodeKind::kGeoNear2dsphere:
         Rings(*running.node, static_cast<store::NearScan&>(*running.op).rings());
         break;
-      case StageKind::kOr:
-      case StageKind::kSortMerge:
+      case NodeKind::kOr:
+      case NodeKind::kSortMerge:
         Duplicates(counters);
         break;
-      case StageKind::kSort:
+      case NodeKind::kSort:
         out_->Append("totalDataSizeSorted", Counter(counters.sorted_bytes));
         out_->Append("usedDisk", counters.spills > 0);
         out_->Append("spills", Counter(counters.spills));
         out_->Append("spilledDataStorageSize", Counter(counters.spilled_bytes));
         break;
-      case StageKind::kCount:
+      case NodeKind::kCount:
         out_->Append("nCounted", Counter(counters.returned));
         out_->Append(
             "nSkipped",
@@ -146,14 +146,14 @@ class StatsWriter {
     exec::Counters fetch = ring.scan;
     fetch.returned = ring.buffered;
     fetch.waits = fetch.works - std::min(fetch.works, fetch.returned + 1);
-    out_->Append("stage", StageName(StageKind::kFetch));
+    out_->Append("stage", StageName(NodeKind::kFetch));
     if (node.filter != nullptr) {
       out_->Append("filter", expr::match::Serialize(node.filter->root()));
     }
-    Common(fetch, StageKind::kFetch);
+    Common(fetch, NodeKind::kFetch);
     out_->Append("docsExamined", Counter(ring.docs_examined));
     out_->Append("alreadyHasObj", 0);
-    PlanNode scan(StageKind::kIndexScan);
+    PlanNode scan(NodeKind::kIndexScan);
     scan.index = node.index;
     scan.multikey = node.multikey;
     scan.bounds = node.bounds;
@@ -168,7 +168,7 @@ class StatsWriter {
     scan.bounds.parts[node.geo_part] = std::move(cells);
     out_->BeginDocument("inputStage");
     StageWriter(query_, out_).Description(scan, nullptr);
-    Common(ring.scan, StageKind::kIndexScan);
+    Common(ring.scan, NodeKind::kIndexScan);
     out_->Append("keysExamined", Counter(ring.scan.keys_examined));
     out_->Append("seeks", Counter(ring.scan.seeks));
     Duplicates(ring.scan);
@@ -180,12 +180,12 @@ class StatsWriter {
     out_->Append("dupsDropped", Counter(counters.dups_dropped));
   }
 
-  const Query& query_;
+  const QuerySpec& query_;
   bson::Builder* out_;
 };
 
 // What the stage that writes has counted, from what its input has.
-exec::Counters WriteCounters(const Query& query, exec::Counters input) {
+exec::Counters WriteCounters(const QuerySpec& query, exec::Counters input) {
   if (!query.write_returns) {
     input.waits += input.returned;
     input.returned = 0;
@@ -195,20 +195,20 @@ exec::Counters WriteCounters(const Query& query, exec::Counters input) {
 
 // The stages above the plan of a write, down to the field inputStage, with their statistics when
 // the plan was run (`input` is what it counted). Gives the number of open documents.
-int BeginWriteStages(const Query& query, const exec::Counters* input, bson::Builder* out) {
+int BeginWriteStages(const QuerySpec& query, const exec::Counters* input, bson::Builder* out) {
   int open = 1;
   if (!query.write_fields.empty()) {
     out->Append("stage", StageName(ProjectionKind(query, query.write_fields)));
     out->Append("transformBy", query.write_fields);
     if (input != nullptr) {
-      StatsWriter(query, out).Common(WriteCounters(query, *input), StageKind::kFetch);
+      StatsWriter(query, out).Common(WriteCounters(query, *input), NodeKind::kFetch);
     }
     out->BeginDocument("inputStage");
     ++open;
   }
   out->Append("stage", query.write_stage);
   if (input != nullptr) {
-    StatsWriter(query, out).Common(WriteCounters(query, *input), StageKind::kFetch);
+    StatsWriter(query, out).Common(WriteCounters(query, *input), NodeKind::kFetch);
     if (query.write_stage == "UPDATE") {
       out->Append("nMatched", Counter(input->returned));
       out->Append("nWouldModify", Counter(input->returned));
@@ -264,7 +264,7 @@ void AppendTrials(std::string_view name, const Explained& explained, bson::Build
 }  // namespace
 
 void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
-  const Query& query = explained.query;
+  const QuerySpec& query = explained.query;
   QueryShape shape = ShapeOf(query);
   bool filtered = query.collection != nullptr &&
                   PlanMemory::Of(*query.collection).FindFilter(shape.query_hash).has_value();
@@ -300,7 +300,7 @@ void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
 void AppendExecutionFields(const Explained& explained, std::string_view verbosity,
                            bson::Builder* out) {
   exec::Counters totals = Totals(*explained.running);
-  const Query& query = explained.query;
+  const QuerySpec& query = explained.query;
   bool nothing = (!query.write_stage.empty() && !query.write_returns) ||
                  GivesNothing(explained.running->node->kind);
   out->Append("executionSuccess", true);

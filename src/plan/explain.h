@@ -10,7 +10,7 @@
 
 #include "plan/lower.h"
 #include "plan/plan_node.h"
-#include "plan/planner.h"
+#include "plan/query.h"
 #include "plan/trial.h"
 #include "quire/bson.h"
 
@@ -18,7 +18,7 @@ namespace quire::plan {
 
 // What is known of a planned, perhaps run, query.
 struct Explained {
-  const Query& query;
+  const QuerySpec& query;
   const std::vector<PlanNodePtr>& plans;
   size_t winner;
   const std::vector<Trial>& trials;  // empty when there was none

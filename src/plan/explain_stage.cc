@@ -77,57 +77,57 @@ void StageWriter::Description(const PlanNode& node, const Running* running) {
     out_->Append("filter", expr::match::Serialize(node.filter->root()));
   }
   switch (node.kind) {
-    case StageKind::kCollectionScan:
+    case NodeKind::kCollectionScan:
       out_->Append("direction", node.backward ? "backward" : "forward");
       break;
-    case StageKind::kClusteredScan:
+    case NodeKind::kClusteredScan:
       out_->Append("direction", node.backward ? "backward" : "forward");
       Range(node.range);
       break;
-    case StageKind::kIndexScan:
-    case StageKind::kCountScan:
-    case StageKind::kDistinctScan:
+    case NodeKind::kIndexScan:
+    case NodeKind::kCountScan:
+    case NodeKind::kDistinctScan:
       Scan(node);
       break;
-    case StageKind::kSort:
+    case NodeKind::kSort:
       Sort(node);
       break;
-    case StageKind::kSortMerge:
+    case NodeKind::kSortMerge:
       out_->Append("sortPattern", query_.sort_spec);
       break;
-    case StageKind::kLimit:
+    case NodeKind::kLimit:
       out_->Append("limitAmount", Counter(static_cast<uint64_t>(node.amount)));
       break;
-    case StageKind::kSkip: {
+    case NodeKind::kSkip: {
       // What is still to be skipped.
       uint64_t skipped = running == nullptr ? 0 : running->op->counters().waits;
       auto amount = static_cast<uint64_t>(node.amount);
       out_->Append("skipAmount", Counter(amount - std::min(amount, skipped)));
       break;
     }
-    case StageKind::kProjectionSimple:
-    case StageKind::kProjectionCovered:
-    case StageKind::kProjectionDefault:
+    case NodeKind::kProjectionSimple:
+    case NodeKind::kProjectionCovered:
+    case NodeKind::kProjectionDefault:
       Projection();
       break;
-    case StageKind::kTextMatch:
+    case NodeKind::kTextMatch:
       TextMatch(node);
       break;
-    case StageKind::kGeoNear2d:
-    case StageKind::kGeoNear2dsphere:
+    case NodeKind::kGeoNear2d:
+    case NodeKind::kGeoNear2dsphere:
       out_->Append("keyPattern", node.index->key_pattern);
       out_->Append("indexName", node.index->name);
       out_->Append("indexVersion", 2);
       break;
-    case StageKind::kEof:
-    case StageKind::kIdLookup:
-    case StageKind::kFetch:
-    case StageKind::kTextOr:
-    case StageKind::kOr:
-    case StageKind::kReturnKey:
-    case StageKind::kCount:
-    case StageKind::kRecordCount:
-    case StageKind::kSubplan:
+    case NodeKind::kEof:
+    case NodeKind::kIdLookup:
+    case NodeKind::kFetch:
+    case NodeKind::kTextOr:
+    case NodeKind::kOr:
+    case NodeKind::kReturnKey:
+    case NodeKind::kCount:
+    case NodeKind::kRecordCount:
+    case NodeKind::kSubplan:
       break;
   }
 }
@@ -156,7 +156,7 @@ void StageWriter::Scan(const PlanNode& node) {
   out_->Append("isPartial", index.partial_filter != nullptr);
   bson::Value version = index.spec["v"];
   out_->Append("indexVersion", version.missing() ? bson::Value(2) : version);
-  if (node.kind == StageKind::kCountScan) {
+  if (node.kind == NodeKind::kCountScan) {
     CountBounds(node);
     return;
   }

@@ -5,7 +5,7 @@
 
 #include "plan/lower.h"
 #include "plan/plan_node.h"
-#include "plan/planner.h"
+#include "plan/query.h"
 #include "quire/bson.h"
 
 namespace quire::plan {
@@ -13,7 +13,7 @@ namespace quire::plan {
 // Writes what a stage is, without its inputs and statistics.
 class StageWriter {
  public:
-  StageWriter(const Query& query, bson::Builder* out) : query_(query), out_(out) {}
+  StageWriter(const QuerySpec& query, bson::Builder* out) : query_(query), out_(out) {}
 
   // stage, filter and the kind's own fields. `running` may be null.
   void Description(const PlanNode& node, const Running* running);
@@ -29,7 +29,7 @@ class StageWriter {
   void Range(const RecordRange& range);
   void Projection();
 
-  const Query& query_;
+  const QuerySpec& query_;
   bson::Builder* out_;
 };
 

@@ -9,7 +9,7 @@ namespace quire::plan {
 namespace {
 
 // The value of {_id: value}, when the filter is just that and names no operator.
-bson::Value SimpleId(const Query& query) {
+bson::Value SimpleId(const QuerySpec& query) {
   bson::View spec = query.filter_spec;
   if (spec.empty() || spec.size() != 4 + spec.front().raw().size() + 1) {
     return {};
@@ -36,7 +36,7 @@ bson::Value SimpleId(const Query& query) {
 
 }  // namespace
 
-PlanNodePtr IdLookupPlan(const Query& query) {
+PlanNodePtr IdLookupPlan(const QuerySpec& query) {
   bool plain = !query.collection->clustered && query.hint.missing() && query.min.empty() &&
                query.max.empty() && query.skip == 0 && !query.return_key && !query.tailable &&
                query.distinct_path.empty() && query.context->collator == nullptr &&
@@ -45,10 +45,10 @@ PlanNodePtr IdLookupPlan(const Query& query) {
   if (id.missing()) {
     return nullptr;
   }
-  auto lookup = std::make_unique<PlanNode>(StageKind::kIdLookup);
+  auto lookup = std::make_unique<PlanNode>(NodeKind::kIdLookup);
   lookup->id = id;
   if (query.count_only) {
-    PlanNodePtr count = Over(StageKind::kCount, std::move(lookup));
+    PlanNodePtr count = Over(NodeKind::kCount, std::move(lookup));
     count->amount = query.limit;
     return count;
   }

@@ -4,11 +4,11 @@
 #pragma once
 
 #include "plan/plan_node.h"
-#include "plan/planner.h"
+#include "plan/query.h"
 
 namespace quire::plan {
 
 // Null when the query is not that.
-PlanNodePtr IdLookupPlan(const Query& query);
+PlanNodePtr IdLookupPlan(const QuerySpec& query);
 
 }  // namespace quire::plan

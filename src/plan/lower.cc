@@ -90,7 +90,7 @@ class RowsScan final : public exec::SteppedOperator {
   const expr::match::Filter* filter_;
 };
 
-exec::SortKeySource SortKeyFor(const Query& query) {
+exec::SortKeySource SortKeyFor(const QuerySpec& query) {
   bool asks =
       query.sort != nullptr && expr::AsksForMeta(bson::Value(query.projection_spec), "sortKey");
   return asks ? exec::SortKeySource{query.sort, query.context} : exec::SortKeySource{};
@@ -98,14 +98,14 @@ exec::SortKeySource SortKeyFor(const Query& query) {
 
 class Lowering {
  public:
-  Lowering(const Query& query, size_t memory_limit, store::Transaction* txn)
+  Lowering(const QuerySpec& query, size_t memory_limit, store::Transaction* txn)
       : query_(query), memory_limit_(memory_limit), txn_(txn) {}
 
   // `wanted` is how many rows of the node are read at most.
   Running Lower(const PlanNode& node, int64_t wanted = kUnlimited) {
     Running running;
     running.node = &node;
-    bool below_sort = below_sort_ || node.kind == StageKind::kSort;
+    bool below_sort = below_sort_ || node.kind == NodeKind::kSort;
     for (const auto& input : node.inputs) {
       below_sort_ = below_sort;
       running.inputs.push_back(Lower(*input, WantedOfInput(node, wanted)));
@@ -120,13 +120,13 @@ class Lowering {
 
   static int64_t WantedOfInput(const PlanNode& node, int64_t wanted) {
     switch (node.kind) {
-      case StageKind::kLimit:
+      case NodeKind::kLimit:
         return std::min(wanted, node.amount);
-      case StageKind::kSkip:
+      case NodeKind::kSkip:
         return wanted > kUnlimited - node.amount ? kUnlimited : wanted + node.amount;
-      case StageKind::kProjectionSimple:
-      case StageKind::kProjectionCovered:
-      case StageKind::kProjectionDefault:
+      case NodeKind::kProjectionSimple:
+      case NodeKind::kProjectionCovered:
+      case NodeKind::kProjectionDefault:
         return wanted;
       default:
         return kUnlimited;
@@ -144,56 +144,56 @@ class Lowering {
                                        int64_t wanted) {
     exec::Operator* input = running.inputs.empty() ? nullptr : running.inputs[0].op.get();
     switch (node.kind) {
-      case StageKind::kEof:
-      case StageKind::kRecordCount:
+      case NodeKind::kEof:
+      case NodeKind::kRecordCount:
         return std::make_unique<exec::Eof>();
-      case StageKind::kCollectionScan:
-      case StageKind::kClusteredScan:
+      case NodeKind::kCollectionScan:
+      case NodeKind::kClusteredScan:
         return MakeCollectionScan(node);
-      case StageKind::kIdLookup:
+      case NodeKind::kIdLookup:
         return std::make_unique<store::IdLookup>(query_.collection, txn_, node.id);
-      case StageKind::kIndexScan:
-      case StageKind::kCountScan:
-      case StageKind::kDistinctScan:
+      case NodeKind::kIndexScan:
+      case NodeKind::kCountScan:
+      case NodeKind::kDistinctScan:
         return std::make_unique<store::IndexScan>(txn_, ScanOptions(node));
-      case StageKind::kFetch:
+      case NodeKind::kFetch:
         return std::make_unique<store::FetchStage>(query_.collection, txn_, input,
                                                    node.filter.get(), ReadAhead(node, wanted));
-      case StageKind::kTextMatch:
+      case NodeKind::kTextMatch:
         return std::make_unique<exec::TextMatch>(input, &node.text->spec, &node.text->query);
-      case StageKind::kTextOr:
+      case NodeKind::kTextOr:
         return std::make_unique<store::TextOr>(query_.collection, txn_, Inputs(running),
                                                node.filter.get());
-      case StageKind::kGeoNear2d:
-      case StageKind::kGeoNear2dsphere:
+      case NodeKind::kGeoNear2d:
+      case NodeKind::kGeoNear2dsphere:
         return MakeNearScan(node);
-      case StageKind::kOr:
+      case NodeKind::kOr:
         return std::make_unique<exec::Or>(Inputs(running), exec::Repeated::kDrop);
-      case StageKind::kSortMerge:
+      case NodeKind::kSortMerge:
         return std::make_unique<exec::SortMerge>(Inputs(running), query_.sort, query_.context,
                                                  exec::Repeated::kDrop);
-      case StageKind::kSort:
+      case NodeKind::kSort:
         return std::make_unique<exec::Sort>(
             input, query_.sort, query_.context,
             exec::SorterOptions{static_cast<uint64_t>(node.amount), memory_limit_,
                                 query_.allow_disk_use});
-      case StageKind::kLimit:
+      case NodeKind::kLimit:
         return std::make_unique<exec::Limit>(input, node.amount);
-      case StageKind::kSkip:
+      case NodeKind::kSkip:
         return std::make_unique<exec::Skip>(input, node.amount);
-      case StageKind::kProjectionSimple:
+      case NodeKind::kProjectionSimple:
         if (query_.projection_optional && !below_sort_ && !query_.show_record_id) {
           return std::make_unique<exec::Skip>(input, 0);
         }
         [[fallthrough]];
-      case StageKind::kProjectionCovered:
-      case StageKind::kProjectionDefault:
+      case NodeKind::kProjectionCovered:
+      case NodeKind::kProjectionDefault:
         return MakeProject(input);
-      case StageKind::kReturnKey:
+      case NodeKind::kReturnKey:
         return std::make_unique<exec::ReturnKey>(input);
-      case StageKind::kCount:
+      case NodeKind::kCount:
         return std::make_unique<CountRows>(input, node.skip, node.amount);
-      case StageKind::kSubplan:
+      case NodeKind::kSubplan:
         return std::make_unique<exec::Skip>(input, 0);
     }
     return nullptr;
@@ -275,15 +275,15 @@ class Lowering {
     options.dedup = node.multikey != 0 || node.index->state->multikey_steps.load() != 0 ||
                     node.index->keys.wildcard != nullptr;
     options.score_part = node.score_part;
-    options.count = node.kind == StageKind::kCountScan;
-    if (node.kind == StageKind::kDistinctScan) {
+    options.count = node.kind == NodeKind::kCountScan;
+    if (node.kind == NodeKind::kDistinctScan) {
       options.distinct_part = node.distinct_part;
       options.dedup = false;
     }
     return options;
   }
 
-  const Query& query_;
+  const QuerySpec& query_;
   size_t memory_limit_;
   store::Transaction* txn_;
   bool below_sort_ = false;  // fewer bytes to sort are worth an optional projection
@@ -306,7 +306,7 @@ void AddTotals(const Running& running, exec::Counters* totals) {
 
 }  // namespace
 
-Running Lower(const PlanNode& node, const Query& query, size_t memory_limit,
+Running Lower(const PlanNode& node, const QuerySpec& query, size_t memory_limit,
               store::Transaction* txn) {
   return Lowering(query, memory_limit, txn).Lower(node);
 }

@@ -9,7 +9,7 @@
 
 #include "exec/operator.h"
 #include "plan/plan_node.h"
-#include "plan/planner.h"
+#include "plan/query.h"
 #include "store/transaction.h"
 
 namespace quire::plan {
@@ -22,7 +22,7 @@ struct Running {
 };
 
 // `node`, `query` and `txn` outlive the result.
-Running Lower(const PlanNode& node, const Query& query, size_t memory_limit,
+Running Lower(const PlanNode& node, const QuerySpec& query, size_t memory_limit,
               store::Transaction* txn);
 
 // Sums of the whole tree; `returned`, `works` and the like are the root's.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $near through a geo index.
+#include "plan/near_access.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <limits>
@@ -11,7 +13,6 @@
 #include "plan/bounds.h"
 #include "plan/candidates.h"
 #include "plan/predicates.h"
-#include "plan/special.h"
 #include "plan/subset.h"
 #include "store/keys/multikey.h"
 #include "store/keys/special_keys.h"
@@ -50,7 +51,7 @@ bool Serves(PartKind kind, const expr::geo::Near& near) {
 
 // The field that $geoNear without a key means: that of the only 2d index, or else of the only
 // 2dsphere index.
-Result<std::string> GuessPath(const Query& query) {
+Result<std::string> GuessPath(const QuerySpec& query) {
   for (PartKind kind : {PartKind::kFlat, PartKind::kSphere}) {
     std::vector<std::string> paths;
     for (const auto& index : query.collection->indexes) {
@@ -74,7 +75,7 @@ Result<std::string> GuessPath(const Query& query) {
 }
 
 // What the other members of the filter say about a part of the index.
-IntervalList BoundsFor(const Query& query, const IndexChoice& choice, size_t part,
+IntervalList BoundsFor(const QuerySpec& query, const IndexChoice& choice, size_t part,
                        const std::vector<Predicate>& predicates, bool* bounded) {
   IntervalList intervals = IntervalList::All();
   IndexPart index_part{choice.info, part,
@@ -92,7 +93,7 @@ IntervalList BoundsFor(const Query& query, const IndexChoice& choice, size_t par
 }
 
 // The access by one index; null when it cannot serve.
-PlanNodePtr AccessBy(const Query& query, const IndexChoice& choice, const GeoNearNode& near,
+PlanNodePtr AccessBy(const QuerySpec& query, const IndexChoice& choice, const GeoNearNode& near,
                      const std::string& path, const std::vector<NodePtr>& rest) {
   const store::IndexInfo& index = *choice.info;
   if (index.partial_filter != nullptr && !Implies(rest, index.partial_filter->root())) {
@@ -106,7 +107,7 @@ PlanNodePtr AccessBy(const Query& query, const IndexChoice& choice, const GeoNea
     return nullptr;
   }
   auto plan = std::make_unique<PlanNode>(
-      found->kind == PartKind::kFlat ? StageKind::kGeoNear2d : StageKind::kGeoNear2dsphere);
+      found->kind == PartKind::kFlat ? NodeKind::kGeoNear2d : NodeKind::kGeoNear2dsphere);
   plan->index = &index;
   plan->multikey = choice.multikey;
   plan->near = &near;
@@ -125,7 +126,7 @@ PlanNodePtr AccessBy(const Query& query, const IndexChoice& choice, const GeoNea
 }
 
 // Says what was asked for in MongoDB's form: some applications read from it which index to make.
-Status NoIndex(const Query& query, const GeoNearNode& near, const std::string& path) {
+Status NoIndex(const QuerySpec& query, const GeoNearNode& near, const std::string& path) {
   bson::Builder operators;
   near.SerializeOperator(&operators);
   bson::Document asked = operators.Finish();
@@ -144,7 +145,7 @@ Status NoIndex(const Query& query, const GeoNearNode& near, const std::string& p
 
 }  // namespace
 
-Result<PlanNodePtr> NearAccess(const Query& query) {
+Result<PlanNodePtr> NearAccess(const QuerySpec& query) {
   std::vector<NodePtr> rest;
   const GeoNearNode* near = TakeNear(query.filter->shared_root(), &rest);
   if (near == nullptr) {
@@ -159,13 +160,13 @@ Result<PlanNodePtr> NearAccess(const Query& query) {
   for (const IndexChoice& choice : indexes) {
     PlanNodePtr other = AccessBy(query, choice, *near, path, rest);
     // What is measured on the sphere is better looked for there.
-    if (other != nullptr && (plan == nullptr || (plan->kind == StageKind::kGeoNear2d &&
-                                                 other->kind == StageKind::kGeoNear2dsphere))) {
+    if (other != nullptr && (plan == nullptr || (plan->kind == NodeKind::kGeoNear2d &&
+                                                 other->kind == NodeKind::kGeoNear2dsphere))) {
       plan = std::move(other);
     }
   }
   if (plan != nullptr) {
-    bool flat = plan->kind == StageKind::kGeoNear2d;
+    bool flat = plan->kind == NodeKind::kGeoNear2d;
     if (flat && !plan->index->keys.special->grid.Holds(near->near().center)) {
       return Status(16433, "point not in interval of the 2d index");
     }

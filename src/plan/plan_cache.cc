@@ -132,7 +132,7 @@ Result<std::string> QueryHashOf(const store::CollectionPtr& collection, bson::Vi
                      expr::Projection::Parse(projection, expr::Projection::Policy::kFind, &context,
                                              parsed.get()));
   }
-  Query query;
+  QuerySpec query;
   query.collection = collection;
   query.context = &context;
   query.filter = parsed.get();

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/planner.h"
+#include "plan/query.h"
 #include "plan/query_shape.h"
 #include "quire/bson.h"
 #include "store/catalog.h"

@@ -5,55 +5,55 @@
 
 namespace quire::plan {
 
-std::string_view StageName(StageKind kind) {
+std::string_view StageName(NodeKind kind) {
   switch (kind) {
-    case StageKind::kEof:
+    case NodeKind::kEof:
       return "EOF";
-    case StageKind::kCollectionScan:
+    case NodeKind::kCollectionScan:
       return "COLLSCAN";
-    case StageKind::kClusteredScan:
+    case NodeKind::kClusteredScan:
       return "CLUSTERED_IXSCAN";
-    case StageKind::kIdLookup:
+    case NodeKind::kIdLookup:
       return "IDHACK";
-    case StageKind::kIndexScan:
+    case NodeKind::kIndexScan:
       return "IXSCAN";
-    case StageKind::kCountScan:
+    case NodeKind::kCountScan:
       return "COUNT_SCAN";
-    case StageKind::kDistinctScan:
+    case NodeKind::kDistinctScan:
       return "DISTINCT_SCAN";
-    case StageKind::kFetch:
+    case NodeKind::kFetch:
       return "FETCH";
-    case StageKind::kTextMatch:
+    case NodeKind::kTextMatch:
       return "TEXT_MATCH";
-    case StageKind::kTextOr:
+    case NodeKind::kTextOr:
       return "TEXT_OR";
-    case StageKind::kGeoNear2d:
+    case NodeKind::kGeoNear2d:
       return "GEO_NEAR_2D";
-    case StageKind::kGeoNear2dsphere:
+    case NodeKind::kGeoNear2dsphere:
       return "GEO_NEAR_2DSPHERE";
-    case StageKind::kOr:
+    case NodeKind::kOr:
       return "OR";
-    case StageKind::kSortMerge:
+    case NodeKind::kSortMerge:
       return "SORT_MERGE";
-    case StageKind::kSort:
+    case NodeKind::kSort:
       return "SORT";
-    case StageKind::kLimit:
+    case NodeKind::kLimit:
       return "LIMIT";
-    case StageKind::kSkip:
+    case NodeKind::kSkip:
       return "SKIP";
-    case StageKind::kProjectionSimple:
+    case NodeKind::kProjectionSimple:
       return "PROJECTION_SIMPLE";
-    case StageKind::kProjectionCovered:
+    case NodeKind::kProjectionCovered:
       return "PROJECTION_COVERED";
-    case StageKind::kProjectionDefault:
+    case NodeKind::kProjectionDefault:
       return "PROJECTION_DEFAULT";
-    case StageKind::kReturnKey:
+    case NodeKind::kReturnKey:
       return "RETURN_KEY";
-    case StageKind::kCount:
+    case NodeKind::kCount:
       return "COUNT";
-    case StageKind::kRecordCount:
+    case NodeKind::kRecordCount:
       return "RECORD_STORE_FAST_COUNT";
-    case StageKind::kSubplan:
+    case NodeKind::kSubplan:
       return "SUBPLAN";
   }
   return "";
@@ -61,12 +61,12 @@ std::string_view StageName(StageKind kind) {
 
 bool PlanNode::Fetched() const {
   switch (kind) {
-    case StageKind::kIndexScan:
-    case StageKind::kCountScan:
-    case StageKind::kDistinctScan:
+    case NodeKind::kIndexScan:
+    case NodeKind::kCountScan:
+    case NodeKind::kDistinctScan:
       return false;
-    case StageKind::kFetch:
-    case StageKind::kTextOr:
+    case NodeKind::kFetch:
+    case NodeKind::kTextOr:
       return true;
     default:
       return std::all_of(inputs.begin(), inputs.end(),
@@ -117,7 +117,7 @@ std::string SignatureOf(const PlanNode& root) {
   return text + ")";
 }
 
-const PlanNode* FindNode(const PlanNode& root, StageKind kind) {
+const PlanNode* FindNode(const PlanNode& root, NodeKind kind) {
   if (root.kind == kind) {
     return &root;
   }

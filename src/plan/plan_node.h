@@ -24,7 +24,7 @@ class GeoNearNode;
 
 namespace quire::plan {
 
-enum class StageKind {
+enum class NodeKind {
   kEof,
   kCollectionScan,
   kClusteredScan,
@@ -52,7 +52,7 @@ enum class StageKind {
 };
 
 // "IXSCAN" and so on.
-std::string_view StageName(StageKind kind);
+std::string_view StageName(NodeKind kind);
 
 // What part of an index a scan visits.
 struct ScanBounds {
@@ -81,9 +81,9 @@ struct PlanNode;
 using PlanNodePtr = std::unique_ptr<PlanNode>;
 
 struct PlanNode {
-  explicit PlanNode(StageKind k) : kind(k) {}
+  explicit PlanNode(NodeKind k) : kind(k) {}
 
-  StageKind kind;
+  NodeKind kind;
   std::vector<PlanNodePtr> inputs;
   // Of scans and fetches; null: none. An index scan asks it of the key.
   std::shared_ptr<const expr::match::Filter> filter;
@@ -116,7 +116,7 @@ struct PlanNode {
   PlanNodePtr Clone() const;
 };
 
-inline PlanNodePtr Over(StageKind kind, PlanNodePtr input) {
+inline PlanNodePtr Over(NodeKind kind, PlanNodePtr input) {
   auto node = std::make_unique<PlanNode>(kind);
   node->inputs.push_back(std::move(input));
   return node;
@@ -136,6 +136,6 @@ void ForEachNode(PlanNode& node, const Visit& visit) {
 std::string SignatureOf(const PlanNode& root);
 
 // The first node of that kind, top first; null when there is none.
-const PlanNode* FindNode(const PlanNode& root, StageKind kind);
+const PlanNode* FindNode(const PlanNode& root, NodeKind kind);
 
 }  // namespace quire::plan

@@ -85,4 +85,27 @@ std::vector<Predicate> CollectPredicates(std::span<const expr::match::NodePtr> c
   return predicates;
 }
 
+const expr::match::Node* FirstOfKind(const expr::match::Node& node, expr::match::Kind kind) {
+  if (node.kind() == kind) {
+    return &node;
+  }
+  for (const auto& child : node.children()) {
+    if (const expr::match::Node* found = FirstOfKind(*child, kind)) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const expr::match::Filter> Conjunction(std::vector<expr::match::NodePtr> members) {
+  if (members.empty()) {
+    return nullptr;
+  }
+  if (members.size() == 1) {
+    return std::make_shared<expr::match::Filter>(std::move(members[0]));
+  }
+  return std::make_shared<expr::match::Filter>(
+      std::make_shared<expr::match::AndNode>(std::move(members)));
+}
+
 }  // namespace quire::plan

@@ -39,4 +39,10 @@ FieldBounds BoundsOf(const Predicate& predicate, const IndexPart& part);
 // Members of $elemMatch's document form are given with their full paths; $or is left out.
 std::vector<Predicate> CollectPredicates(std::span<const expr::match::NodePtr> conjunction);
 
+// The first node of that kind; null when there is none.
+const expr::match::Node* FirstOfKind(const expr::match::Node& node, expr::match::Kind kind);
+
+// The conjunction as a filter; null for an empty one.
+std::shared_ptr<const expr::match::Filter> Conjunction(std::vector<expr::match::NodePtr> members);
+
 }  // namespace quire::plan

@@ -114,7 +114,7 @@ std::string HashText(std::string_view bytes) {
 
 }  // namespace
 
-QueryShape ShapeOf(const Query& query) {
+QueryShape ShapeOf(const QuerySpec& query) {
   QueryShape shape;
   if (query.filter != nullptr) {
     AppendShape(query.filter->root(), &shape.key);

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "plan/planner.h"
+#include "plan/query.h"
 
 namespace quire::plan {
 
@@ -16,6 +16,6 @@ struct QueryShape {
 };
 
 // REQUIRES: query.filter.
-QueryShape ShapeOf(const Query& query);
+QueryShape ShapeOf(const QuerySpec& query);
 
 }  // namespace quire::plan

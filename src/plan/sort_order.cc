@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "plan/sort_order.h"
+
 #include <algorithm>
 
-#include "plan/arrange.h"
 #include "plan/bounds.h"
 #include "store/keys/multikey.h"
 
@@ -51,9 +52,9 @@ bool IsConstant(const PlanNode& scan, const std::string& path) {
 
 }  // namespace
 
-bool Sorts(const Query& query) { return query.sort != nullptr && !query.sort->empty(); }
+bool Sorts(const QuerySpec& query) { return query.sort != nullptr && !query.sort->empty(); }
 
-SortOrder OrderOf(const Query& query, const PlanNode& scan) {
+SortOrder OrderOf(const QuerySpec& query, const PlanNode& scan) {
   const IndexKeySpec& spec = scan.index->keys;
   if (!SameCollation(scan.index->collator.get(), query.context->collator)) {
     return SortOrder::kNone;

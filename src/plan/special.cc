@@ -8,6 +8,12 @@
 #include "expr/asks_for_meta.h"
 #include "expr/match/special.h"
 #include "plan/candidates.h"
+#include "plan/enumerate.h"
+#include "plan/hint.h"
+#include "plan/near_access.h"
+#include "plan/planner_error.h"
+#include "plan/predicates.h"
+#include "plan/text_access.h"
 
 namespace quire::plan {
 
@@ -17,20 +23,7 @@ using expr::match::Kind;
 using expr::match::Node;
 using expr::match::TextNode;
 
-// The first node of that kind; null when there is none.
-const Node* Find(const Node& node, Kind kind) {
-  if (node.kind() == kind) {
-    return &node;
-  }
-  for (const auto& child : node.children()) {
-    if (const Node* found = Find(*child, kind)) {
-      return found;
-    }
-  }
-  return nullptr;
-}
-
-const store::IndexInfo* TextIndex(const Query& query) {
+const store::IndexInfo* TextIndex(const QuerySpec& query) {
   for (const auto& index : query.collection->indexes) {
     bool text =
         std::any_of(index->keys.parts.begin(), index->keys.parts.end(),
@@ -42,7 +35,7 @@ const store::IndexInfo* TextIndex(const Query& query) {
   return nullptr;
 }
 
-bool WantsScore(const Query& query) {
+bool WantsScore(const QuerySpec& query) {
   if (query.count_only) {
     return false;
   }
@@ -50,12 +43,7 @@ bool WantsScore(const Query& query) {
          expr::AsksForMeta(bson::Value(query.projection_spec), "textScore");
 }
 
-Status NoPlan(const Query& query, const std::string& why) {
-  return Status(kNoQueryExecutionPlans, "error processing query: ns=" + query.collection->ns() +
-                                            " planner returned error :: caused by :: " + why);
-}
-
-Result<PlanNodePtr> AnswerText(const Query& query, const TextNode& node) {
+Result<PlanNodePtr> AnswerText(const QuerySpec& query, const TextNode& node) {
   if (NaturalHint(query) != 0) {
     return Status(kBadValue, "text expression not allowed with $natural sort order");
   }
@@ -68,7 +56,8 @@ Result<PlanNodePtr> AnswerText(const Query& query, const TextNode& node) {
     return Status(kIndexNotFound, "text index required for $text query");
   }
   if (use.index->hidden) {
-    return NoPlan(query, "failed to use text index to satisfy $text query: it is hidden");
+    return PlannerError(kNoQueryExecutionPlans, query,
+                        "failed to use text index to satisfy $text query: it is hidden");
   }
   auto search = std::make_shared<TextSearch>();
   search->spec = expr::text::IndexSpec::FromIndex(use.index->spec);
@@ -81,35 +70,31 @@ Result<PlanNodePtr> AnswerText(const Query& query, const TextNode& node) {
   Enumerator enumerator(query, indexes);
   enumerator.AnswerText(&use);
   for (PlanNodePtr& access : enumerator.Access(query.filter->shared_root())) {
-    if (FindNode(*access, StageKind::kTextMatch) != nullptr) {
+    if (FindNode(*access, NodeKind::kTextMatch) != nullptr) {
       return std::move(access);
     }
   }
-  if (Find(query.filter->root(), Kind::kOr) != nullptr) {
-    return NoPlan(query,
-                  "Failed to produce a solution for TEXT under OR with other non-TEXT clauses");
+  if (FirstOfKind(query.filter->root(), Kind::kOr) != nullptr) {
+    return PlannerError(
+        kNoQueryExecutionPlans, query,
+        "Failed to produce a solution for TEXT under OR with other non-TEXT clauses");
   }
-  return NoPlan(query,
-                "failed to use text index to satisfy $text query (if text index is compound, are "
-                "equality predicates given for all prefix fields?)");
+  return PlannerError(
+      kNoQueryExecutionPlans, query,
+      "failed to use text index to satisfy $text query (if text index is compound, are "
+      "equality predicates given for all prefix fields?)");
 }
 
 }  // namespace
 
-bool HasText(const expr::match::Filter& filter) {
-  return Find(filter.root(), Kind::kText) != nullptr;
-}
-
-bool IsSpecialIndex(const store::IndexInfo& index) { return index.keys.special != nullptr; }
-
-Result<PlanNodePtr> SpecialAccess(const Query& query) {
+Result<PlanNodePtr> SpecialAccess(const QuerySpec& query) {
   if (query.filter == nullptr) {
     return PlanNodePtr();
   }
-  if (const Node* text = Find(query.filter->root(), Kind::kText)) {
+  if (const Node* text = FirstOfKind(query.filter->root(), Kind::kText)) {
     return AnswerText(query, static_cast<const TextNode&>(*text));
   }
-  const Node* near = Find(query.filter->root(), Kind::kGeoNear);
+  const Node* near = FirstOfKind(query.filter->root(), Kind::kGeoNear);
   if (near != nullptr && NaturalHint(query) != 0) {
     return Status(kBadValue, "geoNear expression not allowed with a $natural order or hint");
   }

@@ -7,6 +7,9 @@
 #include "plan/bounds.h"
 #include "plan/candidates.h"
 #include "plan/clustered_scan.h"
+#include "plan/enumerate.h"
+#include "plan/hint.h"
+#include "plan/planner_error.h"
 #include "store/keys/multikey.h"
 
 namespace quire::plan {
@@ -50,7 +53,7 @@ std::optional<size_t> DistinctPart(const PlanNode& scan, const std::string& path
   return std::nullopt;
 }
 
-PlanNodePtr ShortestLedBy(const Query& query, const std::vector<IndexChoice>& indexes) {
+PlanNodePtr ShortestLedBy(const QuerySpec& query, const std::vector<IndexChoice>& indexes) {
   const IndexChoice* best = nullptr;
   for (const IndexChoice& choice : indexes) {
     const auto& parts = choice.info->keys.parts;
@@ -66,7 +69,7 @@ PlanNodePtr ShortestLedBy(const Query& query, const std::vector<IndexChoice>& in
 
 }  // namespace
 
-Result<PlanNodePtr> MinMaxScan(const Query& query, const std::vector<IndexChoice>& indexes) {
+Result<PlanNodePtr> MinMaxScan(const QuerySpec& query, const std::vector<IndexChoice>& indexes) {
   if (NaturalHint(query) != 0) {
     return PlannerError(kNoQueryExecutionPlans, query,
                         "min and max are incompatible with $natural");
@@ -90,7 +93,7 @@ Result<PlanNodePtr> MinMaxScan(const Query& query, const std::vector<IndexChoice
     return PlannerError(51174, query,
                         "The index specified by the hint is not compatible with min()/max()");
   }
-  auto scan = std::make_unique<PlanNode>(StageKind::kIndexScan);
+  auto scan = std::make_unique<PlanNode>(NodeKind::kIndexScan);
   scan->index = &index;
   scan->multikey = choice.multikey;
   scan->bounds.range = true;
@@ -106,27 +109,27 @@ Result<PlanNodePtr> MinMaxScan(const Query& query, const std::vector<IndexChoice
   if (query.filter == nullptr || query.filter->trivial()) {
     return scan;
   }
-  PlanNodePtr fetch = Over(StageKind::kFetch, std::move(scan));
+  PlanNodePtr fetch = Over(NodeKind::kFetch, std::move(scan));
   fetch->filter = {std::shared_ptr<const void>(), query.filter};
   return fetch;
 }
 
-PlanNodePtr DistinctPlan(const Query& query, const std::vector<IndexChoice>& indexes,
+PlanNodePtr DistinctPlan(const QuerySpec& query, const std::vector<IndexChoice>& indexes,
                          PlanNodePtr access) {
   if (access == nullptr) {
     access = ShortestLedBy(query, indexes);
   }
-  if (access == nullptr || access->kind != StageKind::kIndexScan || access->filter != nullptr) {
+  if (access == nullptr || access->kind != NodeKind::kIndexScan || access->filter != nullptr) {
     return nullptr;
   }
   std::optional<size_t> part = DistinctPart(*access, query.distinct_path);
   if (!part.has_value()) {
     return nullptr;
   }
-  access->kind = StageKind::kDistinctScan;
+  access->kind = NodeKind::kDistinctScan;
   access->distinct_part = *part;
   access->needs_key = true;
-  return Over(StageKind::kProjectionCovered, std::move(access));
+  return Over(NodeKind::kProjectionCovered, std::move(access));
 }
 
 }  // namespace quire::plan

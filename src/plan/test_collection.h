@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kv/test_store.h"
-#include "plan/planner.h"
+#include "plan/plan.h"
 #include "store/catalog.h"
 #include "store/collection.h"
 #include "store/layout.h"
@@ -114,7 +114,7 @@ class TestQuery {
   // Plans and runs it; the rows' documents.
   Result<std::vector<bson::Document>> Run(store::Transaction& txn) {
     OpContext op;
-    auto plan = MakePlan(op, query_, txn);
+    auto plan = Plan::Make(op, query_, txn);
     if (!plan.ok()) {
       return plan.status();
     }
@@ -141,7 +141,7 @@ class TestQuery {
   }
 
   const Plan& plan() const { return *plan_; }
-  Query& query() { return query_; }
+  QuerySpec& query() { return query_; }
 
  private:
   bson::Document Part(std::string_view name) const {
@@ -163,7 +163,7 @@ class TestQuery {
   std::unique_ptr<expr::match::Filter> filter_;
   expr::SortPattern sort_;
   std::unique_ptr<expr::Projection> projection_;
-  Query query_;
+  QuerySpec query_;
   std::unique_ptr<Plan> plan_;
   bool one_ = false;
 };

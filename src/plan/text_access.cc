@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $text through its index: one scan per term.
+#include "plan/text_access.h"
+
 #include <algorithm>
 
 #include "expr/match/leaf.h"
-#include "plan/enumerate.h"
-#include "plan/special.h"
+#include "plan/predicates.h"
 #include "plan/subset.h"
 #include "store/keys/special_keys.h"
 
@@ -30,7 +31,7 @@ const ComparisonNode* EqualityOn(std::span<const NodePtr> conjunction, const std
 // A scan of the entries of one term.
 PlanNodePtr TermScan(const TextUse& text, bson::View prefix, const std::string& term) {
   const store::IndexKeySpec& spec = text.index->keys;
-  auto scan = std::make_unique<PlanNode>(StageKind::kIndexScan);
+  auto scan = std::make_unique<PlanNode>(NodeKind::kIndexScan);
   scan->index = text.index;
   scan->multikey = text.index->state->multikey_steps.load(std::memory_order_relaxed);
   scan->backward = true;
@@ -55,10 +56,10 @@ PlanNodePtr Candidates(const TextUse& text, bson::View prefix,
     scans.push_back(TermScan(text, prefix, term));
   }
   if (scans.empty()) {
-    return std::make_unique<PlanNode>(StageKind::kEof);
+    return std::make_unique<PlanNode>(NodeKind::kEof);
   }
   if (text.wants_score) {
-    auto all = std::make_unique<PlanNode>(StageKind::kTextOr);
+    auto all = std::make_unique<PlanNode>(NodeKind::kTextOr);
     all->inputs = std::move(scans);
     all->filter = std::move(filter);
     return all;
@@ -66,15 +67,19 @@ PlanNodePtr Candidates(const TextUse& text, bson::View prefix,
   PlanNodePtr input = std::move(scans[0]);
   if (scans.size() > 1) {
     scans[0] = std::move(input);
-    input = std::make_unique<PlanNode>(StageKind::kOr);
+    input = std::make_unique<PlanNode>(NodeKind::kOr);
     input->inputs = std::move(scans);
   }
-  PlanNodePtr fetch = Over(StageKind::kFetch, std::move(input));
+  PlanNodePtr fetch = Over(NodeKind::kFetch, std::move(input));
   fetch->filter = std::move(filter);
   return fetch;
 }
 
 }  // namespace
+
+bool HasText(const expr::match::Filter& filter) {
+  return FirstOfKind(filter.root(), Kind::kText) != nullptr;
+}
 
 bool HasText(std::span<const NodePtr> conjunction) {
   return std::any_of(conjunction.begin(), conjunction.end(),
@@ -114,7 +119,7 @@ PlanNodePtr TextAccess(const TextUse& text, std::span<const NodePtr> conjunction
     }
   }
   PlanNodePtr match =
-      Over(StageKind::kTextMatch, Candidates(use, search->prefix, Conjunction(std::move(others))));
+      Over(NodeKind::kTextMatch, Candidates(use, search->prefix, Conjunction(std::move(others))));
   match->index = text.index;
   match->text = std::move(search);
   return match;

@@ -38,19 +38,19 @@ double ScoreOf(const PlanNode& plan, const Trial& trial) {
   auto works = static_cast<double>(std::max<uint64_t>(trial.counters.works, 1));
   double productivity = static_cast<double>(trial.rows.size()) / works;
   double epsilon = std::min(1.0 / (10.0 * works), 1e-4);
-  bool projects = FindNode(plan, StageKind::kProjectionSimple) != nullptr ||
-                  FindNode(plan, StageKind::kProjectionCovered) != nullptr ||
-                  FindNode(plan, StageKind::kProjectionDefault) != nullptr;
-  bool fetches = FindNode(plan, StageKind::kFetch) != nullptr;
+  bool projects = FindNode(plan, NodeKind::kProjectionSimple) != nullptr ||
+                  FindNode(plan, NodeKind::kProjectionCovered) != nullptr ||
+                  FindNode(plan, NodeKind::kProjectionDefault) != nullptr;
+  bool fetches = FindNode(plan, NodeKind::kFetch) != nullptr;
   double bonus = epsilon;  // no index intersection
   bonus += projects && fetches ? 0 : epsilon;
-  bonus += FindNode(plan, StageKind::kSort) != nullptr ? 0 : epsilon;
+  bonus += FindNode(plan, NodeKind::kSort) != nullptr ? 0 : epsilon;
   return 1 + productivity + bonus + (trial.ended ? 1 : 0);
 }
 
 }  // namespace
 
-TrialLimits LimitsFor(const Query& query) {
+TrialLimits LimitsFor(const QuerySpec& query) {
   TrialLimits limits;
   auto share = static_cast<double>(query.collection->state->documents.load()) * 0.3;
   limits.works = std::max(limits.works, static_cast<uint64_t>(std::max(share, 0.0)));
@@ -60,7 +60,7 @@ TrialLimits LimitsFor(const Query& query) {
   return limits;
 }
 
-Result<std::vector<Trial>> RunTrials(OpContext& op, const Query& query,
+Result<std::vector<Trial>> RunTrials(OpContext& op, const QuerySpec& query,
                                      const std::vector<PlanNodePtr>& plans, size_t memory_limit,
                                      store::Transaction* txn, size_t* winner) {
   std::vector<Trial> trials(plans.size());
@@ -93,7 +93,7 @@ Result<std::vector<Trial>> RunTrials(OpContext& op, const Query& query,
   return trials;
 }
 
-Result<bool> RunAlone(OpContext& op, const Query& query, const PlanNode& plan, uint64_t works,
+Result<bool> RunAlone(OpContext& op, const QuerySpec& query, const PlanNode& plan, uint64_t works,
                       size_t memory_limit, store::Transaction* txn, Trial* trial) {
   trial->running = Lower(plan, query, memory_limit, txn);
   TrialLimits limits = LimitsFor(query);

@@ -9,7 +9,7 @@
 #include "exec/kept_row.h"
 #include "plan/lower.h"
 #include "plan/plan_node.h"
-#include "plan/planner.h"
+#include "plan/query.h"
 
 namespace quire::plan {
 
@@ -27,16 +27,16 @@ struct TrialLimits {
   uint64_t works = 10000;
   uint64_t rows = 101;
 };
-TrialLimits LimitsFor(const Query& query);
+TrialLimits LimitsFor(const QuerySpec& query);
 
 // Runs all plans in turns until one has given enough rows, ended, or used up its works. The
 // winner's index goes into *winner. Fails when every plan does.
-Result<std::vector<Trial>> RunTrials(OpContext& op, const Query& query,
+Result<std::vector<Trial>> RunTrials(OpContext& op, const QuerySpec& query,
                                      const std::vector<PlanNodePtr>& plans, size_t memory_limit,
                                      store::Transaction* txn, size_t* winner);
 
 // Runs one plan up to `works` steps. False when it neither gave enough rows nor ended by then.
-Result<bool> RunAlone(OpContext& op, const Query& query, const PlanNode& plan, uint64_t works,
+Result<bool> RunAlone(OpContext& op, const QuerySpec& query, const PlanNode& plan, uint64_t works,
                       size_t memory_limit, store::Transaction* txn, Trial* trial);
 
 // Gives the rows of a trial again, then those that follow.

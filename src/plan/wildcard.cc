@@ -6,6 +6,7 @@
 
 #include "bson/path.h"
 #include "expr/match/leaf.h"
+#include "plan/predicates.h"
 #include "store/keys/multikey.h"
 #include "store/keys/wildcard.h"
 
@@ -141,7 +142,7 @@ bool LiesBelowOther(const std::string& path, const PathSet& paths) {
 
 }  // namespace
 
-std::vector<IndexChoice> ExpandWildcards(const Query& query, std::vector<IndexChoice> choices) {
+std::vector<IndexChoice> ExpandWildcards(const QuerySpec& query, std::vector<IndexChoice> choices) {
   bool any = std::any_of(choices.begin(), choices.end(), [](const IndexChoice& choice) {
     return choice.info->keys.wildcard != nullptr;
   });

@@ -6,15 +6,15 @@
 
 #include <vector>
 
-#include "plan/enumerate.h"
+#include "plan/index_choice.h"
 #include "plan/plan_node.h"
-#include "plan/planner.h"
+#include "plan/query.h"
 
 namespace quire::plan {
 
 // The choices with each wildcard index replaced by its forms for the paths of the query's filter.
 // A compound one whose wildcard does not lead has a form without a path too.
-std::vector<IndexChoice> ExpandWildcards(const Query& query, std::vector<IndexChoice> choices);
+std::vector<IndexChoice> ExpandWildcards(const QuerySpec& query, std::vector<IndexChoice> choices);
 
 // Whether bounds of the wildcard's part can be made of the predicate: it holds values, no documents
 // and no arrays, and nothing for a missing field.

@@ -364,10 +364,16 @@ void Catalog::Publish(const std::vector<std::string>& removed,
   auto next = std::make_shared<CatalogSnapshot>(*old);
   next->version = old->version + 1;
   for (const std::string& ns : removed) {
+    if (CollectionPtr gone = old->Find(ns); gone != nullptr && gone->state != nullptr) {
+      gone->state->published_version = 0;
+    }
     next->collections_.erase(ns);
   }
   for (const auto& info : added) {
     info->version = next->version;
+    if (info->state != nullptr) {
+      info->state->published_version = info->version;
+    }
     next->collections_[info->ns()] = info;
   }
   if (on_publish) {

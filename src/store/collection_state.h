@@ -34,6 +34,9 @@ class CollectionState {
   std::atomic<int64_t> tailable_scans{0};
 
   std::atomic<RecordId> next_record_id{1};
+  // CollectionInfo::version of what the catalog shows of it; 0: nothing. Stays while the gate is
+  // held, so that a writer knows without a look whether what it found before is still true.
+  std::atomic<uint64_t> published_version{0};
   // Dropped (or renamed away): cursors on it die.
   std::atomic<bool> dropped{false};
 

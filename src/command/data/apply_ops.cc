@@ -77,7 +77,7 @@ Result<int64_t> Replace(Invocation& i, const std::string& ns, bson::View filter,
   statement.u = change;
   statement.upsert = upsert;
   ASSIGN_OR_RETURN(engine::WriteResult result,
-                   engine::UpdateMany(i.operation, ns, update, &i.call.summary));
+                   engine::Update(i.operation, ns, update, &i.call.summary));
   if (!result.errors.empty()) {
     return result.errors.front().status;
   }
@@ -149,7 +149,7 @@ Status ApplyDelete(Invocation& i, const Entry& entry) {
   statement.q = filter;
   statement.limit = 1;
   ASSIGN_OR_RETURN(engine::WriteResult result,
-                   engine::DeleteMany(i.operation, entry.ns, request, &i.call.summary));
+                   engine::Delete(i.operation, entry.ns, request, &i.call.summary));
   return result.errors.empty() ? Status::Ok() : result.errors.front().status;
 }
 

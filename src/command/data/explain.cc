@@ -11,6 +11,7 @@
 #include "engine/read/map_reduce.h"
 #include "engine/read/read.h"
 #include "engine/read/without_table.h"
+#include "engine/write/modify.h"
 #include "request/crud.h"
 
 namespace quire::command {
@@ -25,60 +26,47 @@ Status CheckOneStatement(size_t statements) {
 }
 
 // The query inside whatever command is explained. *one: it stops at its first document.
-Result<engine::PlannedQuery::Parts> PartsOf(std::string_view name, bson::View command,
-                                            store::CollectionPtr collection, bool* one) {
+Result<plan::QuerySpec> ExplainedQuery(std::string_view name, bson::View command,
+                                       store::CollectionPtr collection, bool* one) {
   if (name == "find") {
     ASSIGN_OR_RETURN(auto r, request::FindRequest::Parse(command));
-    return engine::FindParts(r, std::move(collection));
+    return engine::FindQuery(r, std::move(collection));
   }
   if (name == "count") {
     ASSIGN_OR_RETURN(auto r, request::CountRequest::Parse(command));
-    return engine::CountParts(r, std::move(collection));
+    return engine::CountQuery(r, std::move(collection));
   }
   if (name == "distinct") {
     ASSIGN_OR_RETURN(auto r, request::DistinctRequest::Parse(command));
-    return engine::DistinctParts(r, std::move(collection));
+    return engine::DistinctQuery(r, std::move(collection));
   }
-  engine::PlannedQuery::Parts parts;
-  parts.collection = std::move(collection);
+  plan::QuerySpec spec;
   if (name == "update") {
     ASSIGN_OR_RETURN(auto r, request::UpdateRequest::Parse(command, {}));
     RETURN_IF_ERROR(CheckOneStatement(r.updates.size()));
-    parts.filter = r.updates.front().q;
-    parts.write_stage = "UPDATE";
+    spec = engine::QueryOf(r.updates.front());
+    spec.let = r.let;
+    spec.write_stage = "UPDATE";
     *one = !r.updates.front().multi;
-    parts.sort = r.updates.front().sort;
-    parts.write_upserts = r.updates.front().upsert;
-    parts.hint = r.updates.front().hint;
-    parts.collation = r.updates.front().collation;
-    parts.for_write = true;
   } else if (name == "delete") {
     ASSIGN_OR_RETURN(auto r, request::DeleteRequest::Parse(command, {}));
     RETURN_IF_ERROR(CheckOneStatement(r.deletes.size()));
-    parts.filter = r.deletes.front().q;
-    parts.write_stage = "DELETE";
+    spec = engine::QueryOf(r.deletes.front());
+    spec.let = r.let;
+    spec.write_stage = "DELETE";
     *one = r.deletes.front().limit == 1;
-    parts.hint = r.deletes.front().hint;
-    parts.collation = r.deletes.front().collation;
-    parts.for_write = true;
   } else if (name == "findAndModify" || name == "findandmodify") {
     ASSIGN_OR_RETURN(auto r, request::FindAndModifyRequest::Parse(command));
-    parts.filter = r.query;
-    parts.sort = r.sort;
-    parts.write_stage = r.remove ? "DELETE" : "UPDATE";
-    parts.write_returns = true;
-    parts.write_fields = r.fields;
-    parts.write_upserts = r.upsert;
+    spec = engine::QueryOf(r);
+    spec.let = r.let;
+    spec.write_stage = r.remove ? "DELETE" : "UPDATE";
     *one = true;
-    parts.hint = r.hint;
-    parts.collation = r.collation;
-    parts.for_write = true;
   } else {
     return Status(kIllegalOperation,
                   "Explain is not supported for the command " + std::string(name));
   }
-  parts.limit = *one && !parts.sort.empty() ? 1 : 0;
-  return parts;
+  spec.collection = std::move(collection);
+  return spec;
 }
 
 // A read of a view as the aggregation that explain shows; CommandNotSupportedOnView for a write.
@@ -96,7 +84,7 @@ Result<engine::ViewRead> OnView(std::string_view name, bson::View command, const
     return engine::ExplainedDistinctOnView(r);
   }
   bool one = false;
-  RETURN_IF_ERROR(PartsOf(name, command, nullptr, &one).status());
+  RETURN_IF_ERROR(ExplainedQuery(name, command, nullptr, &one).status());
   return Status(kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection");
 }
 
@@ -226,15 +214,15 @@ Status RunExplain(Invocation& i) {
     return ExplainOnView(i, command, ns, verbosity);
   }
   bool one = false;
-  ASSIGN_OR_RETURN(auto parts, PartsOf(name, command, collection, &one));
-  parts.explain = true;
+  ASSIGN_OR_RETURN(auto spec, ExplainedQuery(name, command, collection, &one));
+  spec.explain = true;
   if (is_oplog || lists_views) {
-    engine::ScanWithoutTable(i.operation, std::string(i.database()), &parts);
+    engine::ScanWithoutTable(i.operation, std::string(i.database()), &spec);
   }
   if (name == "find" || name == "distinct") {
     RETURN_IF_ERROR(ApplyQuerySettings(i, command, true));
   }
-  ASSIGN_OR_RETURN(auto query, engine::PlannedQuery::Make(i.operation, parts, nullptr));
+  ASSIGN_OR_RETURN(auto query, engine::PlannedQuery::Make(i.operation, spec, nullptr));
   if (verbosity != "queryPlanner") {
     exec::Row row;
     while (true) {

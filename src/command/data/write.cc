@@ -104,7 +104,7 @@ Result<request::UpdateRequest> ParseUpdate(Invocation& i) {
 
 Status RunUpdate(Invocation& i, const request::UpdateRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
-  ASSIGN_OR_RETURN(auto result, engine::UpdateMany(i.operation, ns, request, &i.call.summary));
+  ASSIGN_OR_RETURN(auto result, engine::Update(i.operation, ns, request, &i.call.summary));
   result = Told(i, std::move(result));
   AppendCount(&i.reply(), "n", result.n);
   AppendCount(&i.reply(), "nModified", result.modified);
@@ -130,7 +130,7 @@ Result<request::DeleteRequest> ParseDelete(Invocation& i) {
 
 Status RunDelete(Invocation& i, const request::DeleteRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
-  ASSIGN_OR_RETURN(auto result, engine::DeleteMany(i.operation, ns, request, &i.call.summary));
+  ASSIGN_OR_RETURN(auto result, engine::Delete(i.operation, ns, request, &i.call.summary));
   result = Told(i, std::move(result));
   AppendCount(&i.reply(), "n", result.n);
   AppendErrors(i, result);

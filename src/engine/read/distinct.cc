@@ -111,16 +111,16 @@ class DistinctValues {
 
 }  // namespace
 
-PlannedQuery::Parts DistinctParts(const request::DistinctRequest& request,
-                                  store::CollectionPtr collection) {
-  PlannedQuery::Parts parts;
-  parts.collection = std::move(collection);
-  parts.filter = request.query;
-  parts.hint = request.hint;
-  parts.collation = request.collation;
-  parts.distinct_path = request.key;
-  parts.has_clock = false;
-  return parts;
+plan::QuerySpec DistinctQuery(const request::DistinctRequest& request,
+                              store::CollectionPtr collection) {
+  plan::QuerySpec spec;
+  spec.collection = std::move(collection);
+  spec.filter_spec = request.query;
+  spec.hint = request.hint;
+  spec.collation = request.collation;
+  spec.distinct_path = request.key;
+  spec.has_clock = false;
+  return spec;
 }
 
 ViewRead DistinctOnView(const request::DistinctRequest& request) {
@@ -160,7 +160,7 @@ Status Distinct(const Operation& operation, const std::string& ns,
     ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, DistinctOnView(request)));
     RETURN_IF_ERROR(values.AddAll(operation.op, *cursor->source));
   } else {
-    ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, DistinctParts(request, collection),
+    ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, DistinctQuery(request, collection),
                                                     SessionTransaction(operation)));
     RETURN_IF_ERROR(values.AddAll(operation.op, *query));
     Summarise(*query, summary);

@@ -193,27 +193,27 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
                   "$geoNear requires a geo index to run, but the collection does not exist");
   }
   pipeline::LeadingFind leading = pipeline::TakeLeadingFind(stages, rewrites_off_);
-  PlannedQuery::Parts parts;
-  parts.collection = collection;
-  parts.filter = leading.filter;
-  parts.sort = leading.sort;
-  parts.projection = leading.projection;
-  parts.projection_optional = leading.only_needs;
-  parts.no_fields = leading.no_fields;
+  plan::QuerySpec spec;
+  spec.collection = collection;
+  spec.filter_spec = leading.filter;
+  spec.sort_spec = leading.sort;
+  spec.projection_spec = leading.projection;
+  spec.projection_optional = leading.only_needs;
+  spec.no_fields = leading.no_fields;
   if (collection != nullptr && KeysAreValues(*collection, leading.distinct_path, context)) {
-    parts.distinct_path = leading.distinct_path;
+    spec.distinct_path = leading.distinct_path;
   }
-  parts.skip = leading.skip;
-  parts.limit = leading.limit;
-  parts.hint = hint;
-  parts.context = &context;
-  parts.allow_disk_use = allow_disk_use_;
-  parts.wants_text_score = true;
-  parts.wants_index_key = expr::AsksForMeta(bson::Value::Array(pipeline_), "indexKey");
+  spec.skip = leading.skip;
+  spec.limit = leading.limit;
+  spec.hint = hint;
+  spec.context = &context;
+  spec.allow_disk_use = allow_disk_use_;
+  spec.wants_text_score = true;
+  spec.wants_index_key = expr::AsksForMeta(bson::Value::Array(pipeline_), "indexKey");
   if (without_table) {
-    ScanWithoutTable(operation, ns_.database, &parts);
+    ScanWithoutTable(operation, ns_.database, &spec);
   }
-  return PlannedQuery::Make(operation, parts, txn_);
+  return PlannedQuery::Make(operation, spec, txn_);
 }
 
 Result<bool> PipelineRun::NextEvent(OpContext& op, exec::Row* row) {

@@ -5,7 +5,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/asks_for_meta.h"
-#include "plan/special.h"
+#include "plan/text_access.h"
 
 namespace quire::engine {
 
@@ -55,26 +55,31 @@ bson::Document AllowedIndexes(const bson::Value& hints, const store::CollectionI
 
 }  // namespace
 
-Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
-  filter_spec_ = bson::Document(parts.filter);
-  sort_spec_ = bson::Document(parts.sort);
-  projection_spec_ = bson::Document(parts.projection);
-  min_ = bson::Document(parts.min);
-  max_ = bson::Document(parts.max);
-  hint_ = bson::OwnedValue(parts.hint);
-  if (parts.context != nullptr) {
-    context_ = parts.context;
-  } else {
-    ASSIGN_OR_RETURN(collator_, CollatorOf(parts.collation, parts.collection.get()));
-    own_context_.collator = collator_.get();
-    RETURN_IF_ERROR(FillContext(operation, parts.let, &own_context_));
-    own_context_.has_clock = parts.has_clock;
-    if (parts.collection != nullptr) {
-      stored_functions_.emplace(&operation.engine, parts.collection->database);
-      own_context_.stored_functions = &*stored_functions_;
-    }
+Status PlannedQuery::MakeContext(const Operation& operation, const plan::QuerySpec& spec) {
+  ASSIGN_OR_RETURN(collator_, CollatorOf(spec.collation, spec.collection.get()));
+  own_context_.collator = collator_.get();
+  RETURN_IF_ERROR(FillContext(operation, spec.let, &own_context_));
+  own_context_.has_clock = spec.has_clock;
+  if (spec.collection != nullptr) {
+    stored_functions_.emplace(&operation.engine, spec.collection->database);
+    own_context_.stored_functions = &*stored_functions_;
   }
-  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(filter_spec_, context_));
+  return Status::Ok();
+}
+
+Status PlannedQuery::Parse(const Operation& operation, const plan::QuerySpec& spec) {
+  filter_spec_ = bson::Document(spec.filter_spec);
+  sort_spec_ = bson::Document(spec.sort_spec);
+  projection_spec_ = bson::Document(spec.projection_spec);
+  min_ = bson::Document(spec.min);
+  max_ = bson::Document(spec.max);
+  hint_ = bson::OwnedValue(spec.hint);
+  query_ = spec;
+  if (spec.context == nullptr) {
+    RETURN_IF_ERROR(MakeContext(operation, spec));
+    query_.context = &own_context_;
+  }
+  ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(filter_spec_, query_.context));
   if (sort_spec_.view().Has("$natural")) {
     RETURN_IF_ERROR(CheckNaturalSort(sort_spec_));
     hint_ = bson::OwnedValue(bson::Value(sort_spec_.view()));  // natural order is a scan's
@@ -84,43 +89,42 @@ Status PlannedQuery::Parse(const Operation& operation, const Parts& parts) {
   if (!projection_spec_.empty()) {
     ASSIGN_OR_RETURN(projection_,
                      expr::Projection::Parse(projection_spec_, expr::Projection::Policy::kFind,
-                                             context_, filter_.get()));
+                                             query_.context, filter_.get()));
   }
   const bool scored = expr::AsksForMeta(bson::Value(sort_spec_.view()), "textScore") ||
                       expr::AsksForMeta(bson::Value(projection_spec_.view()), "textScore");
   if (scored && !plan::HasText(*filter_)) {
     return {40218, "query requires text score metadata, but it is not available"};
   }
-  static_cast<plan::QueryOptions&>(query_) = parts;
-  query_.collection = parts.collection;
-  query_.context = context_;
+  if (spec.collection != nullptr) {
+    allowed_indexes_ = AllowedIndexes(operation.index_hints.value(), *spec.collection);
+  }
   query_.filter = filter_.get();
-  query_.filter_spec = filter_spec_;
   query_.sort = sort_.empty() ? nullptr : &sort_;
   query_.projection = projection_.get();
+  query_.filter_spec = filter_spec_;
   query_.sort_spec = sort_spec_;
   query_.projection_spec = projection_spec_;
   query_.hint = hint_.value();
-  if (parts.collection != nullptr) {
-    allowed_indexes_ = AllowedIndexes(operation.index_hints.value(), *parts.collection);
-    query_.allowed_indexes = allowed_indexes_;
-  }
+  query_.allowed_indexes = allowed_indexes_;
   query_.min = min_;
   query_.max = max_;
+  query_.collation = bson::View();  // both are in the context
+  query_.let = bson::View();
   return Status::Ok();
 }
 
 Result<std::unique_ptr<PlannedQuery>> PlannedQuery::Make(const Operation& operation,
-                                                         const Parts& parts,
+                                                         const plan::QuerySpec& spec,
                                                          store::Transaction* txn) {
   std::unique_ptr<PlannedQuery> planned(new PlannedQuery());
-  RETURN_IF_ERROR(planned->Parse(operation, parts));
+  RETURN_IF_ERROR(planned->Parse(operation, spec));
   if (txn == nullptr) {
     ASSIGN_OR_RETURN(planned->own_txn_, operation.BeginRead());
     txn = planned->own_txn_.get();
   }
   planned->txn_ = txn;
-  ASSIGN_OR_RETURN(planned->plan_, plan::MakePlan(operation.op, planned->query_, *txn));
+  ASSIGN_OR_RETURN(planned->plan_, plan::Plan::Make(operation.op, planned->query_, *txn));
   return planned;
 }
 

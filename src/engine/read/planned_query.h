@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/read/stored_functions.h"
-#include "plan/planner.h"
+#include "plan/plan.h"
 
 namespace quire::engine {
 
@@ -17,25 +17,10 @@ namespace quire::engine {
 // multi-document transactions, the storage transaction it reads through.
 class PlannedQuery {
  public:
-  // The parts of a query, borrowed from the request; copied by Make.
-  struct Parts : plan::QueryOptions {
-    store::CollectionPtr collection;  // may be null
-    bson::View filter;
-    bson::View sort;
-    bson::View projection;
-    bson::Value hint;
-    bson::View min;
-    bson::View max;
-    bson::View collation;
-    bson::View let;
-    // The context to parse in; null: one made from collation and let. Outlives the query.
-    const expr::Context* context = nullptr;
-    // Whether a context made so knows $$NOW and $$CLUSTER_TIME: those of count and distinct do not.
-    bool has_clock = true;
-  };
-
-  // Parses and plans. `txn` is the transaction to read through; null: one of its own is begun.
-  static Result<std::unique_ptr<PlannedQuery>> Make(const Operation& operation, const Parts& parts,
+  // Parses and plans. What `spec` borrows from the request is copied; its context, when it has one,
+  // outlives the query. `txn` is the transaction to read through; null: one of its own is begun.
+  static Result<std::unique_ptr<PlannedQuery>> Make(const Operation& operation,
+                                                    const plan::QuerySpec& spec,
                                                     store::Transaction* txn);
 
   Result<bool> Next(OpContext& op, exec::Row* row);
@@ -43,13 +28,14 @@ class PlannedQuery {
   bool AtEnd() const { return root_ != nullptr && root_->AtEnd(); }
   const plan::Plan& plan() const { return *plan_; }
   const expr::match::Filter& filter() const { return *filter_; }
-  const expr::Context& context() const { return *context_; }
+  const expr::Context& context() const { return *query_.context; }
   const expr::Projection* projection() const { return projection_.get(); }
   store::Transaction& transaction() { return *txn_; }
 
  private:
   PlannedQuery() = default;
-  Status Parse(const Operation& operation, const Parts& parts);
+  Status Parse(const Operation& operation, const plan::QuerySpec& spec);
+  Status MakeContext(const Operation& operation, const plan::QuerySpec& spec);
 
   // Members below are declared so that each is destroyed before what it refers to.
   bson::Document filter_spec_;
@@ -62,11 +48,10 @@ class PlannedQuery {
   std::shared_ptr<const expr::Collator> collator_;
   std::optional<SystemJs> stored_functions_;
   expr::Context own_context_;
-  const expr::Context* context_ = &own_context_;
   std::unique_ptr<expr::match::Filter> filter_;
   expr::SortPattern sort_;
   std::unique_ptr<expr::Projection> projection_;
-  plan::Query query_;
+  plan::QuerySpec query_;  // of the members above
   std::unique_ptr<store::Transaction> own_txn_;
   store::Transaction* txn_ = nullptr;
   std::unique_ptr<plan::Plan> plan_;

@@ -56,19 +56,19 @@ class FindSource : public RowSource {
 
   Status Refresh(OpContext& op) override {
     Operation operation{engine_, op};
-    PlannedQuery::Parts parts;
-    parts.collection = collection_;
-    parts.filter = filter_;
-    parts.projection = projection_;
-    parts.collation = collation_;
-    parts.show_record_id = show_record_id_;
-    parts.tailable = tailable_;
-    parts.hint = natural_.view()["hint"];
-    parts.has_scan_after = last_ != 0;
-    parts.scan_after = last_;
+    plan::QuerySpec spec;
+    spec.collection = collection_;
+    spec.filter_spec = filter_;
+    spec.projection_spec = projection_;
+    spec.collation = collation_;
+    spec.show_record_id = show_record_id_;
+    spec.tailable = tailable_;
+    spec.hint = natural_.view()["hint"];
+    spec.has_scan_after = last_ != 0;
+    spec.scan_after = last_;
     seen_ = collection_->state->inserts();
     KeepTotals();
-    ASSIGN_OR_RETURN(query_, PlannedQuery::Make(operation, parts, nullptr));
+    ASSIGN_OR_RETURN(query_, PlannedQuery::Make(operation, spec, nullptr));
     return Status::Ok();
   }
 
@@ -175,44 +175,42 @@ void Summarise(const PlannedQuery& query, request::OpSummary* summary) {
   summary->docs_examined = totals.docs_examined;
 }
 
-PlannedQuery::Parts FindParts(const request::FindRequest& request,
-                              store::CollectionPtr collection) {
-  PlannedQuery::Parts parts;
-  parts.collection = std::move(collection);
-  parts.filter = request.filter;
-  parts.projection = request.projection;
-  parts.hint = request.hint;
+plan::QuerySpec FindQuery(const request::FindRequest& request, store::CollectionPtr collection) {
+  plan::QuerySpec spec;
+  spec.collection = std::move(collection);
+  spec.filter_spec = request.filter;
+  spec.projection_spec = request.projection;
+  spec.hint = request.hint;
   // Sorting by $natural asks for the scan's own order, as the hint of that name does.
   if (request.sort.Has("$natural") && request.sort.Count() == 1 && request.hint.missing()) {
-    parts.hint = bson::Value(request.sort);
+    spec.hint = bson::Value(request.sort);
   } else {
-    parts.sort = request.sort;
+    spec.sort_spec = request.sort;
   }
-  parts.min = request.min;
-  parts.max = request.max;
-  parts.collation = request.collation;
-  parts.let = request.let;
-  parts.skip = request.skip;
-  parts.limit = request.limit;
-  parts.return_key = request.return_key;
-  parts.show_record_id = request.show_record_id;
-  parts.tailable = request.tailable;
-  parts.allow_disk_use = request.allow_disk_use;
-  return parts;
+  spec.min = request.min;
+  spec.max = request.max;
+  spec.collation = request.collation;
+  spec.let = request.let;
+  spec.skip = request.skip;
+  spec.limit = request.limit;
+  spec.return_key = request.return_key;
+  spec.show_record_id = request.show_record_id;
+  spec.tailable = request.tailable;
+  spec.allow_disk_use = request.allow_disk_use;
+  return spec;
 }
 
-PlannedQuery::Parts CountParts(const request::CountRequest& request,
-                               store::CollectionPtr collection) {
-  PlannedQuery::Parts parts;
-  parts.collection = std::move(collection);
-  parts.filter = request.query;
-  parts.hint = request.hint;
-  parts.collation = request.collation;
-  parts.skip = request.skip;
-  parts.limit = request.limit;
-  parts.count_only = true;
-  parts.has_clock = false;
-  return parts;
+plan::QuerySpec CountQuery(const request::CountRequest& request, store::CollectionPtr collection) {
+  plan::QuerySpec spec;
+  spec.collection = std::move(collection);
+  spec.filter_spec = request.query;
+  spec.hint = request.hint;
+  spec.collation = request.collation;
+  spec.skip = request.skip;
+  spec.limit = request.limit;
+  spec.count_only = true;
+  spec.has_clock = false;
+  return spec;
 }
 
 Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
@@ -235,7 +233,7 @@ Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::stri
                   "error processing query: ns=" + ns +
                       " cannot use tailable option with a sort other than {$natural: 1}");
   }
-  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, FindParts(request, collection),
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, FindQuery(request, collection),
                                                   SessionTransaction(operation)));
   auto cursor = std::make_shared<Cursor>();
   cursor->ns = ns;
@@ -309,7 +307,7 @@ Result<int64_t> Count(const Operation& operation, const std::string& ns,
     summary->plan = "RECORD_STORE_FAST_COUNT";
     return request.limit > 0 ? std::min(n, request.limit) : n;
   }
-  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, CountParts(request, collection),
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, CountQuery(request, collection),
                                                   SessionTransaction(operation)));
   int64_t n = 0;
   exec::Row row;

@@ -28,12 +28,11 @@ ViewRead DistinctOnView(const request::DistinctRequest& request);
 ViewRead ExplainedCountOnView(const request::CountRequest& request);
 ViewRead ExplainedDistinctOnView(const request::DistinctRequest& request);
 
-// The parts of a read, for explain too.
-PlannedQuery::Parts FindParts(const request::FindRequest& request, store::CollectionPtr collection);
-PlannedQuery::Parts CountParts(const request::CountRequest& request,
-                               store::CollectionPtr collection);
-PlannedQuery::Parts DistinctParts(const request::DistinctRequest& request,
-                                  store::CollectionPtr collection);
+// What a read asks for, for explain too.
+plan::QuerySpec FindQuery(const request::FindRequest& request, store::CollectionPtr collection);
+plan::QuerySpec CountQuery(const request::CountRequest& request, store::CollectionPtr collection);
+plan::QuerySpec DistinctQuery(const request::DistinctRequest& request,
+                              store::CollectionPtr collection);
 
 // What the profiler and the log say of the run.
 void Summarise(const PlannedQuery& query, request::OpSummary* summary);

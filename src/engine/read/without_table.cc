@@ -27,10 +27,10 @@ std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::str
 }
 
 void ScanWithoutTable(const Operation& operation, const std::string& database,
-                      PlannedQuery::Parts* parts) {
-  if (parts->collection != nullptr && parts->collection->is_oplog) {
-    bson::Timestamp start = OplogStart(parts->filter);
-    parts->rows = [&engine = operation.engine, start](bool backward) {
+                      plan::QuerySpec* spec) {
+  if (spec->collection != nullptr && spec->collection->is_oplog) {
+    bson::Timestamp start = OplogStart(spec->filter_spec);
+    spec->rows = [&engine = operation.engine, start](bool backward) {
       return std::make_unique<OplogRows>(engine, start, backward);
     };
     return;
@@ -39,9 +39,9 @@ void ScanWithoutTable(const Operation& operation, const std::string& database,
   views->database = database;
   views->name = "system.views";
   views->state = std::make_shared<store::CollectionState>(0);
-  parts->collection = std::move(views);
+  spec->collection = std::move(views);
   std::vector<bson::Document> definitions = ViewDefinitions(operation, database);
-  parts->rows = [definitions = std::move(definitions)](bool) {
+  spec->rows = [definitions = std::move(definitions)](bool) {
     return std::make_unique<ListRows>(definitions);
   };
 }

@@ -35,9 +35,9 @@ class ListRows : public exec::Operator {
 // The views of a database, as system.views shows them.
 std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database);
 
-// Makes the parts of an explained query read what is in no table: the oplog when that is their
-// collection, else system.views of the database.
+// Makes an explained query read what is in no table: the oplog when that is its collection, else
+// system.views of the database.
 void ScanWithoutTable(const Operation& operation, const std::string& database,
-                      PlannedQuery::Parts* parts);
+                      plan::QuerySpec* spec);
 
 }  // namespace quire::engine

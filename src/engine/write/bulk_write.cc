@@ -91,7 +91,7 @@ class Bulk {
     update.updates.push_back(op.update);
     update.bypass_validation = request_.bypass_validation;
     update.let = request_.let;
-    return UpdateMany(own, ns, update, summary_);
+    return Update(own, ns, update, summary_);
   }
 
   Result<WriteResult> RunDelete(const Operation& own, const BulkOperation& op,
@@ -99,7 +99,7 @@ class Bulk {
     request::DeleteRequest remove;
     remove.deletes.push_back(op.remove);
     remove.let = request_.let;
-    return DeleteMany(own, ns, remove, summary_);
+    return Delete(own, ns, remove, summary_);
   }
 
   void AddDone(size_t at, const Result<WriteResult>& done) {

@@ -27,9 +27,9 @@ bson::Document CappedOptions(const store::CollectionInfo& collection, int64_t by
 Status CopyDocuments(const Operation& operation, const store::CollectionPtr& from,
                      const std::string& to) {
   constexpr size_t kBatch = 1000;
-  PlannedQuery::Parts parts;
-  parts.collection = from;
-  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, parts, nullptr));
+  plan::QuerySpec spec;
+  spec.collection = from;
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, spec, nullptr));
   std::vector<bson::Document> batch;
   bool more = true;
   while (more) {

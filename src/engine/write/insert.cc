@@ -80,16 +80,17 @@ size_t BytesOf(const std::vector<bson::View>& documents) {
   return bytes;
 }
 
-// The collection exists (made when not) and takes inserts here.
-Status CheckInsertable(const Operation& operation, const std::string& ns) {
+// The collection, made when there is none, if it takes inserts here.
+Result<store::CollectionPtr> InsertableCollection(const Operation& operation,
+                                                  const std::string& ns) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, WritableCollection(operation, ns, true));
   if (operation.in_transaction && collection->capped) {
-    return {kOperationNotSupportedInTransaction,
-            "Collection '" + ns +
-                "' is a capped collection. Writes in transactions are not "
-                "allowed on capped collections."};
+    return Status(kOperationNotSupportedInTransaction,
+                  "Collection '" + ns +
+                      "' is a capped collection. Writes in transactions are not "
+                      "allowed on capped collections.");
   }
-  return Status::Ok();
+  return collection;
 }
 
 }  // namespace
@@ -97,17 +98,18 @@ Status CheckInsertable(const Operation& operation, const std::string& ns) {
 Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
                            const request::InsertRequest& request) {
   WriteResult result;
-  Status writable = CheckInsertable(operation, ns);
-  if (!writable.ok()) {
-    if (!IsDocumentError(writable)) {
-      return writable;
+  Result<store::CollectionPtr> collection = InsertableCollection(operation, ns);
+  if (!collection.ok()) {
+    if (!IsDocumentError(collection.status())) {
+      return collection.status();
     }
-    result.errors.push_back({0, writable});
+    result.errors.push_back({0, collection.status()});
     return result;
   }
   auto count = static_cast<int32_t>(request.documents.size());
   bool alone = count == 1;
-  auto body = [&](store::Transaction& txn, const store::CollectionInfo& info) -> Status {
+  auto body = [&](store::Transaction& txn, const store::CollectionPtr& held) -> Status {
+    const store::CollectionInfo& info = *held;
     result = WriteResult();
     StatementLog log(operation);
     if (!alone && info.log != nullptr) {
@@ -144,11 +146,11 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
     }
     return log.Write(txn);
   };
-  Status status = RunWrite(operation, ns, body);
+  Status status = RunWrite(operation, *collection, body);
   while (IsGone(status, operation)) {
     RETURN_IF_ERROR(operation.op.CheckInterruptNow());
-    RETURN_IF_ERROR(CheckInsertable(operation, ns));
-    status = RunWrite(operation, ns, body);
+    ASSIGN_OR_RETURN(*collection, InsertableCollection(operation, ns));
+    status = RunWrite(operation, *collection, body);
   }
   if (!status.ok()) {
     if (!IsDocumentError(status)) {

@@ -27,22 +27,23 @@ class Modifier {
 
   Result<ModifyResult> Run() {
     ASSIGN_OR_RETURN(store::CollectionPtr collection,
-                     WritableCollection(operation_, ns_, spec_.upsert));
+                     WritableCollection(operation_, ns_, spec_.query.write_upserts));
     RETURN_IF_ERROR(Prepare(collection.get()));
     if (collection == nullptr) {
       // Nothing to change, but a bad query is still an error.
       RETURN_IF_ERROR(
-          PlannedQuery::Make(operation_, Parts(nullptr), SessionTransaction(operation_)).status());
+          PlannedQuery::Make(operation_, QueryOn(nullptr), SessionTransaction(operation_))
+              .status());
       return ModifyResult();
     }
     while (true) {
-      Status done = spec_.multi ? RunMulti(collection) : RunSingle();
+      Status done = spec_.multi ? RunMulti(collection) : RunSingle(collection);
       if (!IsGone(done, operation_) || some_committed_) {
         RETURN_IF_ERROR(done);
         return std::move(result_);
       }
       RETURN_IF_ERROR(operation_.op.CheckInterruptNow());
-      ASSIGN_OR_RETURN(collection, WritableCollection(operation_, ns_, spec_.upsert));
+      ASSIGN_OR_RETURN(collection, WritableCollection(operation_, ns_, spec_.query.write_upserts));
       if (collection == nullptr) {
         return ModifyResult();
       }
@@ -52,18 +53,18 @@ class Modifier {
  private:
   // Parses the update once, whatever number of attempts and documents follow.
   Status Prepare(const store::CollectionInfo* collection) {
-    ASSIGN_OR_RETURN(collator_, CollatorOf(spec_.collation, collection));
+    ASSIGN_OR_RETURN(collator_, CollatorOf(spec_.query.collation, collection));
     context_.collator = collator_.get();
-    RETURN_IF_ERROR(FillContext(operation_, spec_.let, &context_));
+    RETURN_IF_ERROR(FillContext(operation_, spec_.query.let, &context_));
     context_.script_scope = spec_.scripts;
     if (spec_.update.missing()) {
       return Status::Ok();
     }
-    if (spec_.upsert) {
-      RETURN_IF_ERROR(expr::update::CheckUpsertFilter(spec_.query));
+    if (spec_.query.write_upserts) {
+      RETURN_IF_ERROR(expr::update::CheckUpsertFilter(spec_.query.filter_spec));
     }
     expr::update::ParseOptions options;
-    options.upsert = spec_.upsert;
+    options.upsert = spec_.query.write_upserts;
     options.multi = spec_.multi;
     options.array_filters = spec_.array_filters;
     options.constants = spec_.constants;
@@ -75,30 +76,21 @@ class Modifier {
     return Status::Ok();
   }
 
-  PlannedQuery::Parts Parts(store::CollectionPtr collection) const {
-    PlannedQuery::Parts parts;
-    parts.collection = std::move(collection);
-    parts.filter = spec_.query;
-    parts.sort = spec_.sort;
-    parts.hint = spec_.hint;
-    parts.hint_hidden = spec_.hint_hidden;
-    parts.collation = spec_.collation;
-    parts.let = spec_.let;
-    parts.for_write = true;
-    if (!spec_.multi) {
-      parts.limit = spec_.sort.empty() ? 0 : 1;
-    }
-    return parts;
+  plan::QuerySpec QueryOn(store::CollectionPtr collection) const {
+    plan::QuerySpec query = spec_.query;
+    query.collection = std::move(collection);
+    query.for_write = true;
+    return query;
   }
 
-  Status RunSingle() {
+  Status RunSingle(const store::CollectionPtr& found) {
     constexpr int kUpsertAttempts = 3;
     for (int attempt = 1;; ++attempt) {
       bool inserting = false;
-      Status status = RunWrite(operation_, ns_,
-                               [&](store::Transaction& txn, const store::CollectionInfo& info) {
-                                 return SingleBody(txn, info, &inserting);
-                               });
+      Status status = RunWrite(
+          operation_, found, [&](store::Transaction& txn, const store::CollectionPtr& collection) {
+            return SingleBody(txn, collection, &inserting);
+          });
       // Another upsert of the same key won: now there is a document to update.
       bool lost_race = inserting && status.code() == kDuplicateKey && !operation_.in_transaction;
       if (!lost_race || attempt == kUpsertAttempts) {
@@ -107,25 +99,25 @@ class Modifier {
     }
   }
 
-  Status SingleBody(store::Transaction& txn, const store::CollectionInfo& info, bool* inserting) {
+  Status SingleBody(store::Transaction& txn, const store::CollectionPtr& collection,
+                    bool* inserting) {
     result_ = ModifyResult();
-    ASSIGN_OR_RETURN(store::CollectionPtr collection, operation_.Find(ns_));
-    ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation_, Parts(collection), &txn));
+    ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation_, QueryOn(collection), &txn));
     exec::Row row;
     ASSIGN_OR_RETURN(bool found, query->Next(operation_.op, &row));
     Summarise(*query);
     if (found) {
-      RETURN_IF_ERROR(Change(txn, info, *query, row.meta.record_id, row.document));
-    } else if (spec_.upsert) {
+      RETURN_IF_ERROR(Change(txn, *collection, *query, row.meta.record_id, row.document));
+    } else if (spec_.query.write_upserts) {
       *inserting = true;
-      RETURN_IF_ERROR(Upsert(txn, info));
+      RETURN_IF_ERROR(Upsert(txn, *collection));
     }
     return Remember(txn);
   }
 
   Status RunMulti(const store::CollectionPtr& collection) {
     result_ = ModifyResult();
-    ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation_, Parts(collection),
+    ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation_, QueryOn(collection),
                                                     SessionTransaction(operation_)));
     std::vector<store::RecordId> chunk;
     bool more = true;
@@ -143,30 +135,31 @@ class Modifier {
       }
       any = any || !chunk.empty();
       if (!chunk.empty()) {
-        RETURN_IF_ERROR(RunChunk(*query, chunk));
+        RETURN_IF_ERROR(RunChunk(collection, *query, chunk));
         some_committed_ = true;
       }
     }
     Summarise(*query);
-    if (!any && spec_.upsert) {
-      return RunWrite(operation_, ns_,
-                      [&](store::Transaction& txn, const store::CollectionInfo& info) {
+    if (!any && spec_.query.write_upserts) {
+      return RunWrite(operation_, collection,
+                      [&](store::Transaction& txn, const store::CollectionPtr& info) {
                         result_ = ModifyResult();
-                        return Upsert(txn, info);
+                        return Upsert(txn, *info);
                       });
     }
     return Status::Ok();
   }
 
-  Status RunChunk(PlannedQuery& query, const std::vector<store::RecordId>& chunk) {
+  Status RunChunk(const store::CollectionPtr& collection, PlannedQuery& query,
+                  const std::vector<store::RecordId>& chunk) {
     ModifyResult before = result_;
-    return RunWrite(operation_, ns_,
-                    [&](store::Transaction& txn, const store::CollectionInfo& info) -> Status {
+    return RunWrite(operation_, collection,
+                    [&](store::Transaction& txn, const store::CollectionPtr& info) -> Status {
                       result_ = before;
                       for (store::RecordId id : chunk) {
                         RETURN_IF_ERROR(operation_.op.CheckInterrupt());
                         txn.SetSavepoint();
-                        Status changed = ChangeAgain(txn, info, query, id);
+                        Status changed = ChangeAgain(txn, *info, query, id);
                         if (changed.ok()) {
                           txn.ReleaseSavepoint();
                           continue;
@@ -229,7 +222,7 @@ class Modifier {
 
   Status Upsert(store::Transaction& txn, const store::CollectionInfo& info) {
     ASSIGN_OR_RETURN(bson::Document seed,
-                     expr::update::UpsertSeed(spec_.query, update_->is_replacement()));
+                     expr::update::UpsertSeed(spec_.query.filter_spec, update_->is_replacement()));
     std::string bytes;
     ASSIGN_OR_RETURN(auto outcome, update_->Apply(seed, "", true, &bytes));
     bson::View made = outcome.modified ? bson::View(bytes.data()) : seed.view();
@@ -256,13 +249,13 @@ class Modifier {
   }
 
   Status Project(const expr::match::Filter* filter, bson::View document) {
-    if (spec_.fields.empty()) {
+    if (spec_.query.write_fields.empty()) {
       result_.document = bson::Document(document);
       return Status::Ok();
     }
-    ASSIGN_OR_RETURN(
-        auto projection,
-        expr::Projection::Parse(spec_.fields, expr::Projection::Policy::kFind, &context_, filter));
+    ASSIGN_OR_RETURN(auto projection,
+                     expr::Projection::Parse(spec_.query.write_fields,
+                                             expr::Projection::Policy::kFind, &context_, filter));
     std::string bytes;
     RETURN_IF_ERROR(projection->Apply(document, nullptr, &bytes));
     result_.document = bson::Document::FromTrusted(std::move(bytes));
@@ -302,6 +295,41 @@ class Modifier {
 };
 
 }  // namespace
+
+plan::QuerySpec QueryOf(const request::UpdateStatement& statement) {
+  plan::QuerySpec query;
+  query.filter_spec = statement.q;
+  query.sort_spec = statement.sort;
+  query.hint = statement.hint;
+  query.collation = statement.collation;
+  query.limit = !statement.multi && !statement.sort.empty() ? 1 : 0;
+  query.for_write = true;
+  query.write_upserts = statement.upsert;
+  return query;
+}
+
+plan::QuerySpec QueryOf(const request::DeleteStatement& statement) {
+  plan::QuerySpec query;
+  query.filter_spec = statement.q;
+  query.hint = statement.hint;
+  query.collation = statement.collation;
+  query.for_write = true;
+  return query;
+}
+
+plan::QuerySpec QueryOf(const request::FindAndModifyRequest& request) {
+  plan::QuerySpec query;
+  query.filter_spec = request.query;
+  query.sort_spec = request.sort;
+  query.hint = request.hint;
+  query.collation = request.collation;
+  query.limit = request.sort.empty() ? 0 : 1;
+  query.for_write = true;
+  query.write_upserts = request.upsert;
+  query.write_returns = true;
+  query.write_fields = request.fields;
+  return query;
+}
 
 Result<ModifyResult> Modify(const Operation& operation, const std::string& ns,
                             const ModifySpec& spec, int32_t statement, const AnswerOf& answer,

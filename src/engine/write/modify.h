@@ -17,18 +17,13 @@
 namespace quire::engine {
 
 struct ModifySpec {
-  bson::View query;
-  bson::View sort;
-  bson::View fields;  // projection of the returned document (findAndModify)
-  bson::Value hint;
-  bool hint_hidden = false;  // it may name a hidden index
-  bson::View collation;
-  bson::View let;
+  // What it changes: QueryOf the request, with the request's `let`. The collection is looked up by
+  // Modify.
+  plan::QuerySpec query;
   bson::Value update;  // missing: remove
   bson::View constants;
   bson::View array_filters;
   std::shared_ptr<const js::Scope> scripts;  // that its pipeline shares; null: one of its own
-  bool upsert = false;
   bool multi = false;
   bool bypass_validation = false;
   enum class Return { kNothing, kBefore, kAfter };
@@ -43,6 +38,11 @@ struct ModifyResult {
   // A multi-document statement stopped here after changing some documents.
   Status stopped;
 };
+
+// The documents that a statement is about, without `let`, which the whole request has.
+plan::QuerySpec QueryOf(const request::UpdateStatement& statement);
+plan::QuerySpec QueryOf(const request::DeleteStatement& statement);
+plan::QuerySpec QueryOf(const request::FindAndModifyRequest& request);
 
 // Runs the statement, remembering `answer(result)` in the same transaction when it is retryable.
 using AnswerOf = std::function<bson::Document(const ModifyResult&)>;

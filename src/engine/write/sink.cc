@@ -289,9 +289,9 @@ class MergeSink : public plan::DocumentSink {
     using Matched = pipeline::SinkOptions::Matched;
     using NotMatched = pipeline::SinkOptions::NotMatched;
     ModifySpec spec;
-    spec.query = query;
+    spec.query.filter_spec = query;
     spec.bypass_validation = bypass_validation_;
-    spec.upsert = options_.not_matched == NotMatched::kInsert;
+    spec.query.write_upserts = options_.not_matched == NotMatched::kInsert;
     bson::Document update;
     bson::Document variables;
     switch (options_.matched) {
@@ -309,7 +309,7 @@ class MergeSink : public plan::DocumentSink {
         break;
       case Matched::kPipeline: {
         ASSIGN_OR_RETURN(variables, Variables(document));
-        spec.let = variables;
+        spec.query.let = variables;
         spec.scripts = expr::ScriptScope(context_);
         spec.update = bson::Value::Array(options_.pipeline);
         return UpdateByPipeline(operation, document, spec);
@@ -320,8 +320,8 @@ class MergeSink : public plan::DocumentSink {
 
   // Without a match a pipeline is not run: the new document is inserted as it is.
   Status UpdateByPipeline(const Operation& operation, bson::View document, ModifySpec spec) {
-    bool insert = spec.upsert;
-    spec.upsert = false;
+    bool insert = spec.query.write_upserts;
+    spec.query.write_upserts = false;
     request::OpSummary summary;
     ASSIGN_OR_RETURN(ModifyResult result, Modify(operation, target_, spec, 0, {}, &summary));
     if (result.n > 0) {

@@ -29,9 +29,9 @@ int64_t ExpireIndex(Engine& engine, const store::CollectionInfo& collection,
   OpContext op;
   Operation operation{engine, op};
   ModifySpec spec;
-  spec.query = query;
-  spec.hint = bson::Value(std::string_view(index.name));
-  spec.hint_hidden = true;
+  spec.query.filter_spec = query;
+  spec.query.hint = bson::Value(std::string_view(index.name));
+  spec.query.hint_hidden = true;
   spec.multi = true;
   request::OpSummary summary;
   Result<ModifyResult> done = Modify(operation, collection.ns(), spec, 0, {}, &summary);

@@ -117,38 +117,32 @@ Result<WriteResult> RunStatements(const Operation& operation, const std::string&
 
 }  // namespace
 
-Result<WriteResult> UpdateMany(const Operation& operation, const std::string& ns,
-                               const request::UpdateRequest& request, request::OpSummary* summary) {
+Result<WriteResult> Update(const Operation& operation, const std::string& ns,
+                           const request::UpdateRequest& request, request::OpSummary* summary) {
   std::vector<ModifySpec> statements;
   for (const request::UpdateStatement& s : request.updates) {
     ModifySpec spec;
-    spec.query = s.q;
-    spec.sort = s.sort;
-    spec.hint = s.hint;
-    spec.collation = s.collation;
-    spec.let = request.let;
+    spec.query = QueryOf(s);
+    spec.query.let = request.let;
     spec.update = s.u;
     spec.constants = s.constants;
     spec.array_filters = s.array_filters.view;
-    spec.upsert = s.upsert;
     spec.multi = s.multi;
     spec.bypass_validation = request.bypass_validation;
-    statements.push_back(spec);
+    statements.push_back(std::move(spec));
   }
   return RunStatements(operation, ns, statements, request.ordered, summary);
 }
 
-Result<WriteResult> DeleteMany(const Operation& operation, const std::string& ns,
-                               const request::DeleteRequest& request, request::OpSummary* summary) {
+Result<WriteResult> Delete(const Operation& operation, const std::string& ns,
+                           const request::DeleteRequest& request, request::OpSummary* summary) {
   std::vector<ModifySpec> statements;
   for (const request::DeleteStatement& s : request.deletes) {
     ModifySpec spec;
-    spec.query = s.q;
-    spec.hint = s.hint;
-    spec.collation = s.collation;
-    spec.let = request.let;
+    spec.query = QueryOf(s);
+    spec.query.let = request.let;
     spec.multi = s.limit == 0;
-    statements.push_back(spec);
+    statements.push_back(std::move(spec));
   }
   return RunStatements(operation, ns, statements, request.ordered, summary);
 }
@@ -165,15 +159,10 @@ Status FindAndModify(const Operation& operation, const std::string& ns,
     }
   }
   ModifySpec spec;
-  spec.query = request.query;
-  spec.sort = request.sort;
-  spec.fields = request.fields;
-  spec.hint = request.hint;
-  spec.collation = request.collation;
-  spec.let = request.let;
+  spec.query = QueryOf(request);
+  spec.query.let = request.let;
   spec.update = request.remove ? bson::Value() : request.update;
   spec.array_filters = request.array_filters.view;
-  spec.upsert = request.upsert;
   spec.bypass_validation = request.bypass_validation;
   spec.want = request.return_new ? ModifySpec::Return::kAfter : ModifySpec::Return::kBefore;
   auto answer = [&](const ModifyResult& result) {

@@ -32,13 +32,14 @@ struct WriteResult {
   std::vector<int32_t> retried;  // numbers of statements that had been run before
 };
 
-// An error that ends the whole command (rather than one statement) comes back as the Status.
+// The commands insert, update and delete with all their statements. An error that ends the whole
+// command (rather than one statement) comes back as the Status.
 Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
                            const request::InsertRequest& request);
-Result<WriteResult> UpdateMany(const Operation& operation, const std::string& ns,
-                               const request::UpdateRequest& request, request::OpSummary* summary);
-Result<WriteResult> DeleteMany(const Operation& operation, const std::string& ns,
-                               const request::DeleteRequest& request, request::OpSummary* summary);
+Result<WriteResult> Update(const Operation& operation, const std::string& ns,
+                           const request::UpdateRequest& request, request::OpSummary* summary);
+Result<WriteResult> Delete(const Operation& operation, const std::string& ns,
+                           const request::DeleteRequest& request, request::OpSummary* summary);
 
 // Appends the reply of findAndModify: lastErrorObject and value.
 Status FindAndModify(const Operation& operation, const std::string& ns,

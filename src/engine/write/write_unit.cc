@@ -34,19 +34,23 @@ bool NeedsZeroTimestamp(const bson::Element& e) {
   return e.type() == bson::Type::kTimestamp && e.value().AsTimestamp() == bson::Timestamp{};
 }
 
-Status RunInSession(const Operation& operation, const std::string& ns, const WriteBody& body) {
+Status NotFound(const std::string& ns) { return {kNamespaceNotFound, "ns not found: " + ns}; }
+
+// Whether the catalog still shows the collection so, which lasts while it is held.
+bool IsCurrent(const store::CollectionInfo& collection) {
+  return collection.state->published_version == collection.version;
+}
+
+Status RunInSession(const Operation& operation, const store::CollectionPtr& found,
+                    const WriteBody& body) {
   store::Transaction& txn = *operation.session->transaction();
-  ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
-  if (collection == nullptr) {
-    return {kNamespaceNotFound, "ns not found: " + ns};
+  RETURN_IF_ERROR(txn.Hold(found->state));
+  if (IsCurrent(*found)) {
+    return body(txn, found);
   }
-  RETURN_IF_ERROR(txn.Hold(collection->state));
-  // It may have changed while the hold was waited for.
-  ASSIGN_OR_RETURN(collection, operation.Find(ns));
-  if (collection == nullptr) {
-    return {kNamespaceNotFound, "ns not found: " + ns};
-  }
-  return body(txn, *collection);
+  // It has changed while the hold was waited for.
+  ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(found->ns()));
+  return collection == nullptr ? NotFound(found->ns()) : body(txn, collection);
 }
 
 }  // namespace
@@ -65,22 +69,24 @@ Result<store::CollectionPtr> WritableCollection(const Operation& operation, cons
   return collection;
 }
 
-Status RunWrite(const Operation& operation, const std::string& ns, const WriteBody& body) {
+Status RunWrite(const Operation& operation, const store::CollectionPtr& found,
+                const WriteBody& body) {
   if (operation.in_transaction) {
-    return RunInSession(operation, ns, body);
+    return RunInSession(operation, found, body);
   }
+  store::CollectionPtr collection = found;
   for (int attempt = 0;; ++attempt) {
-    store::CollectionPtr found = operation.engine.catalog().Find(ns);
-    if (found == nullptr) {
-      return {kNamespaceNotFound, "ns not found: " + ns};
+    const std::shared_ptr<store::CollectionState>& held = collection->state;
+    ASSIGN_OR_RETURN(auto txn, store::Transaction::Begin(operation.engine.store(), false, held));
+    Status status;
+    if (IsCurrent(*collection)) {
+      status = body(*txn, collection);
+    } else {
+      store::CollectionPtr now = operation.engine.catalog().Find(found->ns());
+      status = now != nullptr && now->state == held
+                   ? body(*txn, now)
+                   : Status(kWriteConflict, "the collection was replaced");
     }
-    ASSIGN_OR_RETURN(auto txn,
-                     store::Transaction::Begin(operation.engine.store(), false, found->state));
-    // With the collection held nothing about it changes any more.
-    store::CollectionPtr collection = operation.engine.catalog().Find(ns);
-    Status status = collection == nullptr || collection->state != found->state
-                        ? Status(kWriteConflict, "the collection was replaced")
-                        : body(*txn, *collection);
     if (status.ok() && txn->wrote()) {
       status = txn->Commit(operation.durability);
     }
@@ -91,6 +97,12 @@ Status RunWrite(const Operation& operation, const std::string& ns, const WriteBo
     operation.engine.metrics.write_conflicts++;
     RETURN_IF_ERROR(operation.op.CheckInterruptNow());
     Backoff(attempt);
+    if (!IsCurrent(*collection)) {
+      collection = operation.engine.catalog().Find(found->ns());
+      if (collection == nullptr) {
+        return NotFound(found->ns());
+      }
+    }
   }
 }
 

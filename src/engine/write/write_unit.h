@@ -16,10 +16,12 @@ Result<store::CollectionPtr> WritableCollection(const Operation& operation, cons
                                                 bool create);
 
 // Calls `body` with a transaction that holds the collection, then commits. In a multi-document
-// transaction it is called once, in that one, and nothing is committed.
+// transaction it is called once, in that one, and nothing is committed. `found` is what
+// WritableCollection gave; `body` gets what has become of it in between.
 using WriteBody =
-    std::function<Status(store::Transaction& txn, const store::CollectionInfo& collection)>;
-Status RunWrite(const Operation& operation, const std::string& ns, const WriteBody& body);
+    std::function<Status(store::Transaction& txn, const store::CollectionPtr& collection)>;
+Status RunWrite(const Operation& operation, const store::CollectionPtr& found,
+                const WriteBody& body);
 // Whether an error concerns one document of a batch; any other ends the command. (Inside a
 // multi-document transaction either ends the transaction.)
 bool IsDocumentError(const Status& status);

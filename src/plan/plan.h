@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plan of one query with the operators of its run.
+// The plan of one query, with the operators of its run: candidates from the usable indexes, a
+// choice by trial, and explain, which prints the plan that is really run.
 #pragma once
 
 #include <chrono>
@@ -13,28 +14,39 @@
 #include "plan/enumerate.h"
 #include "plan/lower.h"
 #include "plan/plan_node.h"
-#include "plan/planner.h"
+#include "plan/query.h"
 #include "plan/query_shape.h"
 #include "plan/trial.h"
 
 namespace quire::plan {
 
-class QueryPlan final : public Plan {
+// Pure data until it is opened. Use by one thread at a time.
+class Plan {
  public:
-  QueryPlan(const Query& query, size_t memory_limit) : query_(query), memory_limit_(memory_limit) {}
+  // Chooses among candidates from the usable indexes; may run them on the data for a while. What
+  // `query` points to outlives the plan and its operators. Errors: BadValue for a bad hint,
+  // NoQueryExecutionPlans...
+  static Result<std::unique_ptr<Plan>> Make(OpContext& op, const QuerySpec& query,
+                                            store::Transaction& txn);
 
-  // Makes and compares candidates. Once only.
-  Status Choose(OpContext& op, store::Transaction& txn);
+  // The operator tree of the chosen plan, reading through `txn`, which outlives it. Once only.
+  Result<exec::Operator*> Open(store::Transaction& txn);
 
-  Result<exec::Operator*> Open(store::Transaction& txn) override;
-  void ExplainPlanner(bson::Builder* out) const override;
-  void ExplainExecution(std::string_view verbosity, bson::Builder* out) const override;
-  std::string Summary() const override;
-  exec::Counters Totals() const override;
+  // The fields of explain's queryPlanner / executionStats, appended to `out`. The latter REQUIRES
+  // the run to have ended; `verbosity` "allPlansExecution" adds the trials.
+  void ExplainPlanner(bson::Builder* out) const;
+  void ExplainExecution(std::string_view verbosity, bson::Builder* out) const;
+  // "IXSCAN { a: 1 }", "COLLSCAN", "IDHACK"... for logs and $currentOp.
+  std::string Summary() const;
+  // Totals over the whole tree.
+  exec::Counters Totals() const;
 
   const PlanNode& root() const { return *plans_[winner_]; }
 
  private:
+  Plan(const QuerySpec& query, size_t memory_limit) : query_(query), memory_limit_(memory_limit) {}
+  // Makes and compares candidates.
+  Status Choose(OpContext& op, store::Transaction& txn);
   Status ChooseAmong(OpContext& op, store::Transaction& txn);
   // Among the indexes query settings allow, whatever the hint. False when none of them helps.
   Result<bool> ChooseAllowed(OpContext& op, store::Transaction& txn);
@@ -48,7 +60,7 @@ class QueryPlan final : public Plan {
                                      store::Transaction& txn);
   const Running* running() const;
 
-  Query query_;
+  QuerySpec query_;
   bson::Document natural_hint_;  // what query_.hint shows when the sort asked for natural order
   size_t memory_limit_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

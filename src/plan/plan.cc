@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/query_plan.h"
+#include "plan/plan.h"
 
 #include <algorithm>
 
@@ -8,8 +8,10 @@
 #include "plan/candidates.h"
 #include "plan/clustered_scan.h"
 #include "plan/explain.h"
+#include "plan/hint.h"
 #include "plan/id_lookup.h"
 #include "plan/plan_cache.h"
+#include "plan/sort_order.h"
 #include "plan/special.h"
 
 namespace quire::plan {
@@ -19,12 +21,12 @@ namespace {
 using expr::match::Kind;
 
 // For $indexStats and $collStats.
-void CountAccesses(const Query& query, const PlanNode& node) {
-  if (node.kind == StageKind::kIdLookup) {
+void CountAccesses(const QuerySpec& query, const PlanNode& node) {
+  if (node.kind == NodeKind::kIdLookup) {
     query.collection->indexes.front()->state->accesses.fetch_add(1, std::memory_order_relaxed);
   } else if (node.index != nullptr) {
     node.index->state->accesses.fetch_add(1, std::memory_order_relaxed);
-  } else if (node.kind == StageKind::kCollectionScan || node.kind == StageKind::kClusteredScan) {
+  } else if (node.kind == NodeKind::kCollectionScan || node.kind == NodeKind::kClusteredScan) {
     auto& state = *query.collection->state;
     (query.tailable ? state.tailable_scans : state.scans).fetch_add(1, std::memory_order_relaxed);
   }
@@ -34,7 +36,7 @@ void CountAccesses(const Query& query, const PlanNode& node) {
 }
 
 // {sort: {$natural: 1}} is a hint.
-void TakeNaturalSort(Query* query, bson::Document* hint) {
+void TakeNaturalSort(QuerySpec* query, bson::Document* hint) {
   if (Sorts(*query) && query->sort->parts().size() == 1 &&
       query->sort->parts()[0].path == "$natural") {
     *hint = bson::Builder().Append("$natural", query->sort->parts()[0].ascending ? 1 : -1).Finish();
@@ -44,14 +46,21 @@ void TakeNaturalSort(Query* query, bson::Document* hint) {
 }
 
 // The plan of a query that has no answer.
-PlanNodePtr NoRows(const Query& query) {
-  auto none = std::make_unique<PlanNode>(StageKind::kEof);
-  return query.count_only ? Over(StageKind::kCount, std::move(none)) : std::move(none);
+PlanNodePtr NoRows(const QuerySpec& query) {
+  auto none = std::make_unique<PlanNode>(NodeKind::kEof);
+  return query.count_only ? Over(NodeKind::kCount, std::move(none)) : std::move(none);
 }
 
 }  // namespace
 
-Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
+Result<std::unique_ptr<Plan>> Plan::Make(OpContext& op, const QuerySpec& query,
+                                         store::Transaction& txn) {
+  std::unique_ptr<Plan> plan(new Plan(query, op.memory_limit));
+  RETURN_IF_ERROR(plan->Choose(op, txn));
+  return plan;
+}
+
+Status Plan::Choose(OpContext& op, store::Transaction& txn) {
   TakeNaturalSort(&query_, &natural_hint_);
   ASSIGN_OR_RETURN(PlanNodePtr special, SpecialAccess(query_));
   if (special != nullptr) {
@@ -74,7 +83,7 @@ Status QueryPlan::Choose(OpContext& op, store::Transaction& txn) {
   return ChooseAmong(op, txn);
 }
 
-Status QueryPlan::ChooseAmong(OpContext& op, store::Transaction& txn) {
+Status Plan::ChooseAmong(OpContext& op, store::Transaction& txn) {
   if (!query_.allowed_indexes.empty() && query_.min.empty() && query_.max.empty()) {
     ASSIGN_OR_RETURN(bool chosen, ChooseAllowed(op, txn));
     if (chosen) {
@@ -85,12 +94,12 @@ Status QueryPlan::ChooseAmong(OpContext& op, store::Transaction& txn) {
   return ChooseFrom(op, indexes, txn);
 }
 
-Result<bool> QueryPlan::ChooseAllowed(OpContext& op, store::Transaction& txn) {
+Result<bool> Plan::ChooseAllowed(OpContext& op, store::Transaction& txn) {
   bson::Value asked = std::exchange(query_.hint, bson::Value());
   std::vector<IndexChoice> indexes = AllowedIndexes(query_);
   if (!indexes.empty()) {
     RETURN_IF_ERROR(ChooseFrom(op, indexes, txn));
-    if (FindNode(root(), StageKind::kCollectionScan) == nullptr) {
+    if (FindNode(root(), NodeKind::kCollectionScan) == nullptr) {
       return true;
     }
     plans_.clear();
@@ -108,8 +117,8 @@ Result<bool> QueryPlan::ChooseAllowed(OpContext& op, store::Transaction& txn) {
   return false;
 }
 
-Status QueryPlan::ChooseFrom(OpContext& op, const std::vector<IndexChoice>& indexes,
-                             store::Transaction& txn) {
+Status Plan::ChooseFrom(OpContext& op, const std::vector<IndexChoice>& indexes,
+                        store::Transaction& txn) {
   bool plain = query_.hint.missing() && query_.min.empty() && query_.max.empty() &&
                !query_.tailable && query_.distinct_path.empty();
   if (plain && query_.filter != nullptr && query_.filter->root().kind() == Kind::kOr) {
@@ -136,7 +145,7 @@ Status QueryPlan::ChooseFrom(OpContext& op, const std::vector<IndexChoice>& inde
   return Status::Ok();
 }
 
-Result<bool> QueryPlan::UseCached(OpContext& op, const QueryShape& shape, store::Transaction& txn) {
+Result<bool> Plan::UseCached(OpContext& op, const QueryShape& shape, store::Transaction& txn) {
   if (query_.explain || !query_.hint.missing()) {
     return false;
   }
@@ -166,7 +175,7 @@ Result<bool> QueryPlan::UseCached(OpContext& op, const QueryShape& shape, store:
   return true;
 }
 
-void QueryPlan::Remember(const QueryShape& shape) const {
+void Plan::Remember(const QueryShape& shape) const {
   CachedPlan plan;
   plan.shape = shape;
   plan.signature = SignatureOf(root());
@@ -184,9 +193,8 @@ void QueryPlan::Remember(const QueryShape& shape) const {
   PlanMemory::Of(*query_.collection).Remember(std::move(plan));
 }
 
-Result<PlanNodePtr> QueryPlan::ChooseBranches(OpContext& op,
-                                              const std::vector<IndexChoice>& indexes,
-                                              store::Transaction& txn) {
+Result<PlanNodePtr> Plan::ChooseBranches(OpContext& op, const std::vector<IndexChoice>& indexes,
+                                         store::Transaction& txn) {
   Enumerator enumerator(query_, indexes);
   auto lists = enumerator.Branches(query_.filter->root());
   if (lists.empty()) {
@@ -196,7 +204,7 @@ Result<PlanNodePtr> QueryPlan::ChooseBranches(OpContext& op,
   for (size_t branch = 0; branch < lists.size(); ++branch) {
     size_t best = 0;
     if (lists[branch].size() > 1) {
-      Query alone;
+      QuerySpec alone;
       alone.collection = query_.collection;
       alone.context = query_.context;
       std::vector<PlanNodePtr> plans;
@@ -210,10 +218,10 @@ Result<PlanNodePtr> QueryPlan::ChooseBranches(OpContext& op,
   }
   bool blocking = false;
   PlanNodePtr root = Arrange(query_, Enumerator::Combine(std::move(chosen)), &blocking);
-  return Over(StageKind::kSubplan, std::move(root));
+  return Over(NodeKind::kSubplan, std::move(root));
 }
 
-Result<exec::Operator*> QueryPlan::Open(store::Transaction& txn) {
+Result<exec::Operator*> Plan::Open(store::Transaction& txn) {
   if (!query_.explain) {
     CountAccesses(query_, root());
   }
@@ -225,26 +233,26 @@ Result<exec::Operator*> QueryPlan::Open(store::Transaction& txn) {
   return fresh_->op.get();
 }
 
-const Running* QueryPlan::running() const {
+const Running* Plan::running() const {
   if (replay_ != nullptr) {
     return &trials_[winner_].running;
   }
   return fresh_.has_value() ? &*fresh_ : nullptr;
 }
 
-void QueryPlan::ExplainPlanner(bson::Builder* out) const {
+void Plan::ExplainPlanner(bson::Builder* out) const {
   Explained explained{query_, plans_, winner_, trials_, running(), start_};
   AppendPlannerFields(explained, out);
 }
 
-void QueryPlan::ExplainExecution(std::string_view verbosity, bson::Builder* out) const {
+void Plan::ExplainExecution(std::string_view verbosity, bson::Builder* out) const {
   Explained explained{query_, plans_, winner_, trials_, running(), start_};
   AppendExecutionFields(explained, verbosity, out);
 }
 
-std::string QueryPlan::Summary() const { return SummaryOf(root()); }
+std::string Plan::Summary() const { return SummaryOf(root()); }
 
-exec::Counters QueryPlan::Totals() const {
+exec::Counters Plan::Totals() const {
   return running() == nullptr ? exec::Counters() : plan::Totals(*running());
 }
 
