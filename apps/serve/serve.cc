@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "audit/log.h"
+#include "base/allocator.h"
 #include "base/log.h"
 #include "base/machine_memory.h"
 #include "base/try.h"
@@ -59,7 +60,8 @@ void PrintVersion(Manner manner) {
   printf("db version v%s\n", version.c_str());
   printf("Build Info: {\n    \"version\": \"%s\",\n    \"gitVersion\": \"quire-%s\",\n",
          version.c_str(), std::string(kVersion).c_str());
-  printf("    \"modules\": [],\n    \"allocator\": \"system\",\n    \"environment\": {\n");
+  printf("    \"modules\": [],\n    \"allocator\": \"%s\",\n    \"environment\": {\n",
+         std::string(AllocatorName()).c_str());
   printf("        \"distarch\": \"x86_64\",\n        \"target_arch\": \"x86_64\"\n    }\n}\n");
 }
 

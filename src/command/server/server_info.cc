@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/allocator.h"
 #include "base/error_codes.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -74,7 +75,7 @@ Status RunBuildInfo(Invocation& i) {
       .Append("gitVersion", "quire-" + std::string(kVersion))
       .BeginArray("modules")
       .End()
-      .Append("allocator", "system")
+      .Append("allocator", AllocatorName())
       .Append("javascriptEngine", js::Enabled() ? "mozjs" : "none")
       .Append("sysInfo", "deprecated")
       .BeginArray("versionArray");
