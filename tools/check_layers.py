@@ -54,8 +54,8 @@ LAYERS = {
 UNTIED_LATER = {"plan", "kv"}
 MAX_FILES = 40
 
-# Headers of macros over the public ones, which every folder may include.
-ANYWHERE = {"base/try.h"}
+# Headers over the standard library and the public ones, which every folder may include.
+ANYWHERE = {"base/mutex.h", "base/try.h"}
 
 # Header prefix of an outside library -> parts of the paths that may include it.
 LIBRARIES = {

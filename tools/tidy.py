@@ -78,7 +78,7 @@ def batches_of(files, options):
 def clang_tidy(path, *arguments):
     return subprocess.run(
         [CLANG_TIDY, "--quiet", "-p", PASSED, "--extra-arg=-Wno-unknown-warning-option",
-         "--extra-arg=-Wno-align-mismatch",
+         "--extra-arg=-Wno-align-mismatch", "--extra-arg=-Wthread-safety",
          # Else its preprocessor of modules knows no builtins, and SpiderMonkey's headers give up.
          "--extra-arg=-Xclang", "--extra-arg=-fno-cxx-modules", *arguments, path],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

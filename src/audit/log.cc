@@ -112,12 +112,19 @@ Result<std::unique_ptr<Log>> Log::Open(Options options) {
     return Status(parsed.status().code(), "auditFilter: " + parsed.status().message());
   }
   log->filter_ = *std::move(parsed);
-  if (log->options_.destination == Options::Destination::kConsole) {
-    log->file_ = STDOUT_FILENO;
-  } else if (log->options_.destination == Options::Destination::kFile) {
-    RETURN_IF_ERROR(log->OpenFile());
-  }
+  RETURN_IF_ERROR(log->Begin());
   return log;
+}
+
+Status Log::Begin() {
+  MutexLock lock(mutex_);
+  if (options_.destination == Options::Destination::kFile) {
+    return OpenFile();
+  }
+  if (options_.destination == Options::Destination::kConsole) {
+    file_ = STDOUT_FILENO;
+  }
+  return Status::Ok();
 }
 
 Status Log::OpenFile() {
@@ -138,7 +145,7 @@ void Log::Write(bson::View event) {
   if (matches.ok() && !*matches) {
     return;
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Put(event);
   bool failed_before = error_ != 0;
   bool written = Flush();
@@ -188,7 +195,7 @@ bool Log::Flush() {
 }
 
 Status Log::Check() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (waiting_.empty() || Flush()) {
     return Status::Ok();
   }
@@ -196,7 +203,7 @@ Status Log::Check() {
 }
 
 Status Log::Rotate(std::string* old) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (options_.destination != Options::Destination::kFile) {
     return Status::Ok();
   }

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "expr/match/match.h"
 #include "quire/bson.h"
 #include "quire/status.h"
@@ -51,19 +51,19 @@ class Log {
 
  private:
   explicit Log(Options options);
-  Status OpenFile();
-  void Put(bson::View event);  // with mutex_ held
-  bool Flush();                // with mutex_ held; false when something still waits
+  Status Begin();
+  Status OpenFile() QUIRE_REQUIRES(mutex_);
+  void Put(bson::View event) QUIRE_REQUIRES(mutex_);
+  bool Flush() QUIRE_REQUIRES(mutex_);  // false when something still waits
 
   const Options options_;
   expr::Context context_;
   std::unique_ptr<expr::match::Filter> filter_;
-  std::mutex mutex_;
-  // Protected by mutex_.
-  int file_ = -1;
-  std::string waiting_;
-  int64_t lost_ = 0;
-  int error_ = 0;  // of the last write; 0 when it succeeded
+  Mutex mutex_;
+  int file_ QUIRE_GUARDED_BY(mutex_) = -1;
+  std::string waiting_ QUIRE_GUARDED_BY(mutex_);
+  int64_t lost_ QUIRE_GUARDED_BY(mutex_) = 0;
+  int error_ QUIRE_GUARDED_BY(mutex_) = 0;  // of the last write; 0 when it succeeded
 };
 
 }  // namespace quire::audit

@@ -10,9 +10,10 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace quire {
 
@@ -20,8 +21,9 @@ namespace quire {
 class Bell {
   struct State {
     std::atomic<size_t> count{0};
-    std::mutex mutex;
-    std::unordered_map<const void*, std::function<void()>> calls;  // by listener
+    Mutex mutex;
+    std::unordered_map<const void*, std::function<void()>> calls
+        QUIRE_GUARDED_BY(mutex);  // by listener
   };
 
  public:
@@ -31,7 +33,7 @@ class Bell {
     explicit Listener(std::shared_ptr<State> state) : state_(std::move(state)) {}
     // After it the listener's call neither runs nor will.
     ~Listener() {
-      std::lock_guard lock(state_->mutex);
+      MutexLock lock(state_->mutex);
       if (state_->calls.erase(this) > 0) {
         state_->count.fetch_sub(1);
       }
@@ -47,7 +49,7 @@ class Bell {
   // locked: it is short and destroys no listener.
   [[nodiscard]] std::unique_ptr<Listener> Listen(std::function<void()> rung) {
     auto listener = std::make_unique<Listener>(state_);
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     state_->calls.emplace(listener.get(), std::move(rung));
     state_->count.fetch_add(1);
     return listener;
@@ -58,7 +60,7 @@ class Bell {
     if (state_->count.fetch_add(0) == 0) {  // a write: ordered with that of Listen
       return;
     }
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     for (const auto& [listener, call] : state_->calls) {
       call();
     }

@@ -8,7 +8,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace quire {
 
@@ -21,8 +22,9 @@ class SharedGate {
         return;
       }
       Leave();
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return state_.load(std::memory_order_acquire) < kClosed; });
+      MutexLock lock(mutex_);
+      changed_.wait(lock.native(),
+                    [&] { return state_.load(std::memory_order_acquire) < kClosed; });
     }
   }
 
@@ -49,8 +51,8 @@ class SharedGate {
         return true;
       }
       Leave();
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait_until(lock, deadline,
+      MutexLock lock(mutex_);
+      if (!changed_.wait_until(lock.native(), deadline,
                                [&] { return state_.load(std::memory_order_acquire) < kClosed; })) {
         return false;
       }
@@ -59,25 +61,26 @@ class SharedGate {
 
   void Leave() {
     if (state_.fetch_sub(1, std::memory_order_release) > kClosed) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       changed_.notify_all();
     }
   }
 
   // Keeps new holders out and waits until the present ones have left. One closer at a time.
   void Close() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !closing_; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock.native(), [&]() QUIRE_REQUIRES(mutex_) { return !closing_; });
     closing_ = true;
     state_.fetch_add(kClosed, std::memory_order_acquire);
-    changed_.wait(lock, [&] { return state_.load(std::memory_order_acquire) == kClosed; });
+    changed_.wait(lock.native(), [&] { return state_.load(std::memory_order_acquire) == kClosed; });
   }
 
   // As Close, giving up (false) when `stop()`, asked now and then, says so.
   template <typename Stop>
   bool CloseUnless(const Stop& stop) {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, kSlice, [&] { return !closing_; })) {
+    MutexLock lock(mutex_);
+    while (!changed_.wait_for(lock.native(), kSlice,
+                              [&]() QUIRE_REQUIRES(mutex_) { return !closing_; })) {
       if (stop()) {
         return false;
       }
@@ -85,7 +88,7 @@ class SharedGate {
     closing_ = true;
     state_.fetch_add(kClosed, std::memory_order_acquire);
     auto left = [&] { return state_.load(std::memory_order_acquire) == kClosed; };
-    while (!changed_.wait_for(lock, kSlice, left)) {
+    while (!changed_.wait_for(lock.native(), kSlice, left)) {
       if (stop()) {
         lock.unlock();
         Open();
@@ -96,7 +99,7 @@ class SharedGate {
   }
 
   void Open() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     state_.fetch_sub(kClosed, std::memory_order_release);
     closing_ = false;
     changed_.notify_all();
@@ -106,9 +109,9 @@ class SharedGate {
   static constexpr auto kSlice = std::chrono::milliseconds(50);
   static constexpr int64_t kClosed = int64_t{1} << 32;
   std::atomic<int64_t> state_{0};  // holders, plus kClosed while closed
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  bool closing_ = false;  // protected by mutex_
+  bool closing_ QUIRE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace quire

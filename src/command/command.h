@@ -6,11 +6,11 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "command/access.h"
 #include "command/auth/login_guard.h"
 #include "command/auth/mechanisms.h"
@@ -154,8 +154,8 @@ class Commands : public request::Dispatcher {
   TopTable top_;
   FailPoints fail_points_;
   LoginGuard login_guard_;
-  std::mutex mutex_;
-  std::string automation_descriptor_;  // protected by mutex_
+  Mutex mutex_;
+  std::string automation_descriptor_ QUIRE_GUARDED_BY(mutex_);
 };
 
 // The rows of each family.

@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/try.h"
 #include "bson/number.h"
 #include "command/auth/auditor.h"
@@ -467,12 +468,12 @@ void Commands::LogIfSlow(const request::Call& call, const Status& status,
 }
 
 std::string Commands::automation_descriptor() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return automation_descriptor_;
 }
 
 void Commands::SetAutomationDescriptor(std::string text) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   automation_descriptor_ = std::move(text);
 }
 

@@ -19,7 +19,7 @@ void AutoCompact::End() {
 }
 
 Status AutoCompact::Start(const AutoCompactOptions& options) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (running_ && stopping_) {
     return {kObjectIsBusy, "Background compaction is ending"};
   }
@@ -40,14 +40,14 @@ Status AutoCompact::Start(const AutoCompactOptions& options) {
 
 void AutoCompact::Stop() {
   constexpr auto kMoment = std::chrono::milliseconds(500);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   stopping_ = true;
   wake_.notify_all();
-  wake_.wait_for(lock, kMoment, [&] { return !running_; });
+  wake_.wait_for(lock.native(), kMoment, [&]() QUIRE_REQUIRES(mutex_) { return !running_; });
 }
 
 bool AutoCompact::stopping() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stopping_;
 }
 
@@ -82,8 +82,9 @@ void AutoCompact::Run(AutoCompactOptions options) {
   constexpr auto kPause = std::chrono::hours(24);
   while (true) {
     RunPass(options);
-    std::unique_lock lock(mutex_);
-    if (options.run_once || wake_.wait_for(lock, kPause, [&] { return stopping_; })) {
+    MutexLock lock(mutex_);
+    if (options.run_once ||
+        wake_.wait_for(lock.native(), kPause, [&]() QUIRE_REQUIRES(mutex_) { return stopping_; })) {
       running_ = false;
       wake_.notify_all();
       return;

@@ -6,9 +6,9 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "quire/status.h"
 #include "store/catalog.h"
 
@@ -45,12 +45,12 @@ class AutoCompact {
   bool stopping();
 
   store::Catalog& catalog_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable wake_;
-  AutoCompactOptions options_;  // of the thread; protected by mutex_, as the rest
-  bool running_ = false;
-  bool stopping_ = false;
-  std::thread thread_;
+  AutoCompactOptions options_ QUIRE_GUARDED_BY(mutex_);  // of the thread
+  bool running_ QUIRE_GUARDED_BY(mutex_) = false;
+  bool stopping_ QUIRE_GUARDED_BY(mutex_) = false;
+  std::thread thread_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::engine

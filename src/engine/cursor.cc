@@ -144,7 +144,7 @@ bson::Document KeptCommand(bson::View command) {
 }
 
 Result<int64_t> CursorTable::Add(std::shared_ptr<Cursor> cursor) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (std::ssize(cursors_) >= most.load(std::memory_order_relaxed)) {
     return Status(kExceededMemoryLimit, "There are too many open cursors (" +
                                             std::to_string(cursors_.size()) +
@@ -167,10 +167,10 @@ Result<int64_t> CursorTable::Add(std::shared_ptr<Cursor> cursor) {
 }
 
 Result<std::shared_ptr<Cursor>> CursorTable::Pin(int64_t id, OpContext* op) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   auto it = cursors_.find(id);
   while (it != cursors_.end() && it->second->taking_ahead_) {  // for milliseconds
-    taken_ahead_.wait(lock);
+    taken_ahead_.wait(lock.native());
     it = cursors_.find(id);
   }
   if (it == cursors_.end()) {
@@ -186,7 +186,7 @@ Result<std::shared_ptr<Cursor>> CursorTable::Pin(int64_t id, OpContext* op) {
 }
 
 void CursorTable::Unpin(const std::shared_ptr<Cursor>& cursor) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   cursor->pinned_ = false;
   cursor->user_ = nullptr;
   cursor->last_use_ = std::chrono::steady_clock::now();
@@ -196,14 +196,14 @@ void CursorTable::Unpin(const std::shared_ptr<Cursor>& cursor) {
 }
 
 std::shared_ptr<Cursor> CursorTable::Find(int64_t id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto it = cursors_.find(id);
   return it == cursors_.end() ? nullptr : it->second;
 }
 
 bool CursorTable::Kill(int64_t id) {
   std::shared_ptr<Cursor> dead;  // destroyed outside the lock
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto it = cursors_.find(id);
   if (it == cursors_.end()) {
     return false;
@@ -222,7 +222,7 @@ bool CursorTable::Kill(int64_t id) {
 template <typename F>
 void CursorTable::KillIf(F matches) {
   std::vector<std::shared_ptr<Cursor>> dead;  // destroyed outside the lock
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (auto it = cursors_.begin(); it != cursors_.end();) {
     if (!matches(*it->second)) {
       ++it;
@@ -265,7 +265,7 @@ std::vector<std::shared_ptr<Cursor>> CursorTable::PinIdle(std::chrono::milliseco
                                                           OpContext* op, size_t* room) {
   const auto oldest = std::chrono::steady_clock::now() - idle;
   std::vector<std::shared_ptr<Cursor>> found;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (auto& [id, cursor] : cursors_) {
     *room -= std::min(*room, cursor->ahead_bytes_.load());
     if (!cursor->pinned_ && !cursor->tailable && cursor->last_use_ < oldest &&
@@ -289,7 +289,7 @@ void CursorTable::ReleaseSnapshots(std::chrono::milliseconds idle) {
     const size_t before = cursor->ahead_bytes_.load();
     cursor->TakeAhead(op, std::min(kAheadEach, before + room));
     room -= std::min(room, cursor->ahead_bytes_.load() - before);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     cursor->pinned_ = cursor->taking_ahead_ = false;
     cursor->user_ = nullptr;
     if (cursor->killed_) {
@@ -304,7 +304,7 @@ void CursorTable::Clear() {
 }
 
 size_t CursorTable::size() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return cursors_.size();
 }
 

@@ -10,7 +10,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 
 #include "auth/needs.h"
 #include "base/bell.h"
+#include "base/mutex.h"
 #include "engine/owner_counts.h"
 #include "exec/operator.h"
 #include "quire/bson.h"
@@ -151,7 +151,7 @@ class CursorTable {
   // Calls `visit(cursor)` with each cursor that no getMore uses; the table is locked meanwhile.
   template <typename F>
   void ForEachIdle(F visit) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& [id, cursor] : cursors_) {
       if (!cursor->pinned_) {
         visit(*cursor);
@@ -165,10 +165,10 @@ class CursorTable {
   std::vector<std::shared_ptr<Cursor>> PinIdle(std::chrono::milliseconds idle, OpContext* op,
                                                size_t* room);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable taken_ahead_;
-  std::map<int64_t, std::shared_ptr<Cursor>> cursors_;  // protected by mutex_
-  OwnerCounts owners_;                                  // protected by mutex_
+  std::map<int64_t, std::shared_ptr<Cursor>> cursors_ QUIRE_GUARDED_BY(mutex_);
+  OwnerCounts owners_ QUIRE_GUARDED_BY(mutex_);
   std::atomic<int64_t> timed_out_{0};
 };
 

@@ -35,7 +35,7 @@ Engine::Engine(std::unique_ptr<kv::Store> store, EngineOptions options)
 Engine::~Engine() {
   auto_compact_.reset();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -57,9 +57,10 @@ void Engine::Background() {
   auto last_forget = last_ttl;
   log().SetTrimStep(options_.log_bytes / 10);
   std::unique_ptr<Bell::Listener> listener = ListenToLog();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    wake_.wait_for(lock, std::chrono::seconds(1), [&] { return stopping_ || swollen_; });
+    wake_.wait_for(lock.native(), std::chrono::seconds(1),
+                   [&]() QUIRE_REQUIRES(mutex_) { return stopping_ || swollen_; });
     if (stopping_) {
       return;
     }
@@ -92,7 +93,7 @@ void Engine::Background() {
 
 std::unique_ptr<Bell::Listener> Engine::ListenToLog() {
   return log().swollen.Listen([this] {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     swollen_ = true;
     wake_.notify_all();
   });

@@ -9,11 +9,11 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "engine/auto_compact.h"
 #include "engine/cursor.h"
 #include "engine/durability.h"
@@ -118,10 +118,10 @@ class Engine {
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<AutoCompact> auto_compact_;
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable wake_;
-  bool stopping_ = false;  // protected by mutex_
-  bool swollen_ = false;   // the change log has grown by much; protected by mutex_
+  bool stopping_ QUIRE_GUARDED_BY(mutex_) = false;
+  bool swollen_ QUIRE_GUARDED_BY(mutex_) = false;  // the change log has grown by much
   std::thread background_;
 };
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/query_settings.h"
 
-#include <mutex>
-
 namespace quire::engine {
 
 std::optional<QuerySetting> QuerySettings::Find(const std::string& hash) const {
-  std::shared_lock lock(mutex_);
+  ReaderLock lock(mutex_);
   auto it = by_hash_.find(hash);
   return it == by_hash_.end() ? std::nullopt : std::optional(it->second);
 }
@@ -30,20 +28,20 @@ QuerySetting QuerySettings::Merged(const std::string& hash, bson::View query,
 }
 
 void QuerySettings::Put(QuerySetting setting) {
-  std::unique_lock lock(mutex_);
+  WriterLock lock(mutex_);
   std::string hash = setting.hash;
   by_hash_.insert_or_assign(std::move(hash), std::move(setting));
   size_ = by_hash_.size();
 }
 
 void QuerySettings::Remove(const std::string& hash) {
-  std::unique_lock lock(mutex_);
+  WriterLock lock(mutex_);
   by_hash_.erase(hash);
   size_ = by_hash_.size();
 }
 
 std::vector<QuerySetting> QuerySettings::All() const {
-  std::shared_lock lock(mutex_);
+  ReaderLock lock(mutex_);
   std::vector<QuerySetting> all;
   for (const auto& [hash, entry] : by_hash_) {
     all.push_back(entry);

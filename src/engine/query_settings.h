@@ -7,11 +7,11 @@
 #include <atomic>
 #include <map>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "quire/bson.h"
 
 namespace quire::engine {
@@ -34,8 +34,8 @@ class QuerySettings {
   std::vector<QuerySetting> All() const;
 
  private:
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, QuerySetting> by_hash_;  // protected by mutex_
+  mutable SharedMutex mutex_;
+  std::map<std::string, QuerySetting> by_hash_ QUIRE_GUARDED_BY(mutex_);
   std::atomic<size_t> size_{0};
 };
 

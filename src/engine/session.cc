@@ -247,7 +247,7 @@ Status Session::Remember(store::Transaction& txn, int32_t first, int32_t last,
 }
 
 Result<std::shared_ptr<Session>> SessionTable::Get(std::string_view lsid) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto it = sessions_.find(lsid);
   if (it == sessions_.end()) {
     auto session = std::make_shared<Session>(std::string(lsid), store_, &transaction_ends_);
@@ -270,7 +270,7 @@ Result<std::shared_ptr<Session>> SessionTable::Get(std::string_view lsid) {
 }
 
 std::shared_ptr<Session> SessionTable::Find(std::string_view lsid) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto it = sessions_.find(lsid);
   return it == sessions_.end() ? nullptr : it->second;
 }
@@ -278,7 +278,7 @@ std::shared_ptr<Session> SessionTable::Find(std::string_view lsid) {
 void SessionTable::End(std::string_view lsid) {
   std::shared_ptr<Session> session;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto it = sessions_.find(lsid);
     if (it == sessions_.end()) {
       return;
@@ -304,7 +304,7 @@ void SessionTable::Expire(std::chrono::minutes timeout) {
     if (session->last_use_millis < oldest) {
       session->AbortQuietly();
       lock.unlock();
-      std::lock_guard table_lock(mutex_);
+      MutexLock table_lock(mutex_);
       if (session->last_use_millis < oldest) {  // still: Get sets it under this lock
         sessions_.erase(session->lsid);
       }
@@ -344,7 +344,7 @@ Status SessionTable::ForgetAnswers(std::chrono::minutes timeout) {
 }
 
 std::vector<std::shared_ptr<Session>> SessionTable::All() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<std::shared_ptr<Session>> all;
   for (const auto& [id, session] : sessions_) {
     all.push_back(session);
@@ -353,7 +353,7 @@ std::vector<std::shared_ptr<Session>> SessionTable::All() {
 }
 
 size_t SessionTable::size() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return sessions_.size();
 }
 

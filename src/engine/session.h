@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/owner_counts.h"
 #include "quire/bson.h"
 #include "quire/status.h"
@@ -129,9 +130,9 @@ class SessionTable {
   kv::Store* const store_;
   const Session::TransactionEnds transaction_ends_;
   std::atomic<int64_t> most_{1'000'000};
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_;  // protected by mutex_
-  OwnerCounts owners_;                                                     // protected by mutex_
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_ QUIRE_GUARDED_BY(mutex_);
+  OwnerCounts owners_ QUIRE_GUARDED_BY(mutex_);
 };
 
 // An error with one label ("TransientTransactionError"...).

@@ -19,7 +19,7 @@ constexpr size_t kMost = 1000;
 Result<Snapshots::Kept> Snapshots::Take() {
   auto catalog = catalog_->snapshot();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!kept_.empty() && kept_.back().last_write == catalog_->log().Visible() &&
         kept_.back().snapshot->catalog->version == catalog->version) {
       return kept_.back();
@@ -38,7 +38,7 @@ Result<Snapshots::Kept> Snapshots::Take() {
     }));
   }
   taken.snapshot = std::move(snapshot);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto place = std::upper_bound(
       kept_.begin(), kept_.end(), taken,
       [](const Kept& a, const Kept& b) { return a.snapshot->time < b.snapshot->time; });
@@ -56,7 +56,7 @@ Result<std::shared_ptr<const Snapshot>> Snapshots::Now() {
 
 Result<std::shared_ptr<const Snapshot>> Snapshots::At(bson::Timestamp time) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
       if (kept->last_write <= time && time <= kept->snapshot->time) {
         return kept->snapshot;
@@ -77,7 +77,7 @@ Result<std::shared_ptr<const Snapshot>> Snapshots::At(bson::Timestamp time) {
 
 void Snapshots::Expire(std::chrono::seconds window) {
   const auto oldest = std::chrono::steady_clock::now() - window;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase_if(kept_, [&](const Kept& kept) { return kept.taken < oldest; });
 }
 

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <deque>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "kv/kv.h"
 #include "quire/bson.h"
 #include "quire/status.h"
@@ -47,8 +47,8 @@ class Snapshots {
 
   kv::Store* const store_;
   store::Catalog* const catalog_;
-  std::mutex mutex_;
-  std::deque<Kept> kept_;  // by time; protected by mutex_
+  Mutex mutex_;
+  std::deque<Kept> kept_ QUIRE_GUARDED_BY(mutex_);  // by time
 };
 
 }  // namespace quire::engine

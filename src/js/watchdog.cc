@@ -2,6 +2,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/thread.h"
 #include "base/try.h"
 #include "js/runtime_internal.h"
@@ -22,7 +23,7 @@ Watchdog& Watchdog::Get() {
 }
 
 Status Watchdog::Add(Runtime* runtime) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!started_) {
     ASSIGN_OR_RETURN(std::thread thread, StartThread([this] { Run(); }));
     thread.detach();
@@ -33,12 +34,12 @@ Status Watchdog::Add(Runtime* runtime) {
 }
 
 void Watchdog::Remove(Runtime* runtime) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase(runtimes_, runtime);
 }
 
 void Watchdog::Wake() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   asleep_ = false;
   wake_.notify_one();
 }
@@ -53,10 +54,10 @@ bool Watchdog::AnyRunning() {
 }
 
 void Watchdog::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   int idle = 0;
   while (true) {
-    wake_.wait_for(lock, kPeriod);
+    wake_.wait_for(lock.native(), kPeriod);
     for (Runtime* runtime : runtimes_) {
       if (runtime->running()) {
         runtime->RequestCheck();
@@ -71,7 +72,7 @@ void Watchdog::Run() {
     if (AnyRunning()) {
       asleep_ = false;
     }
-    wake_.wait(lock, [this] { return !asleep_.load(); });
+    wake_.wait(lock.native(), [this] { return !asleep_.load(); });
     idle = 0;
   }
 }

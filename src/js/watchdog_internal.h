@@ -5,9 +5,9 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "quire/status.h"
 
 namespace quire::js {
@@ -32,12 +32,12 @@ class Watchdog {
  private:
   void Run();
   void Wake();
-  bool AnyRunning();  // REQUIRES: mutex_ held
+  bool AnyRunning() QUIRE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable wake_;
-  bool started_ = false;  // protected by mutex_, as the next
-  std::vector<Runtime*> runtimes_;
+  bool started_ QUIRE_GUARDED_BY(mutex_) = false;
+  std::vector<Runtime*> runtimes_ QUIRE_GUARDED_BY(mutex_);
   std::atomic<bool> asleep_{false};
 };
 

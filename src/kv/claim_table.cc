@@ -78,7 +78,7 @@ void ClaimTable::Shard::Resize(size_t size) {
 }
 
 ClaimTable::Claims::Claims(ClaimTable& table) : table_(table) {
-  std::lock_guard lock(table_.active_mutex_);
+  MutexLock lock(table_.active_mutex_);
   start_ = table_.clock_.load();
   if (table_.active_.empty()) {
     table_.oldest_.store(start_);
@@ -95,7 +95,7 @@ ClaimTable::Claims::~Claims() {
 Status ClaimTable::Claims::Add(std::string_view key) {
   const uint64_t hash = HashOf(key);
   Shard& shard = table_.ShardOf(hash);
-  std::lock_guard lock(shard.mutex);
+  MutexLock lock(shard.mutex);
   Entry& entry = shard.Claimed(hash);
   if (entry.holder == this) {
     return Status::Ok();
@@ -115,13 +115,13 @@ void ClaimTable::Claims::Commit() {
 void ClaimTable::End(Claims* claims, uint64_t commit_time) {
   claims->open_ = false;
   {
-    std::lock_guard lock(active_mutex_);
+    MutexLock lock(active_mutex_);
     active_.erase(claims->active_);
     oldest_.store(active_.empty() ? std::numeric_limits<uint64_t>::max() : active_.front());
   }
   for (uint64_t hash : claims->held_) {
     Shard& shard = ShardOf(hash);
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     Release(shard, hash, commit_time);
     Trim(shard);
   }
@@ -164,7 +164,7 @@ void ClaimTable::Trim(Shard& shard) {
 size_t ClaimTable::size() {
   size_t total = 0;
   for (Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     total += shard.used;
   }
   return total;

@@ -17,10 +17,10 @@
 #include <deque>
 #include <limits>
 #include <list>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "quire/status.h"
 
 namespace quire::kv {
@@ -70,19 +70,19 @@ class ClaimTable {
   };
   // Open addressing with linear probes.
   struct alignas(64) Shard {
-    std::mutex mutex;
-    // All guarded by mutex.
-    std::vector<Entry> slots;  // a power of two
-    size_t used = 0;
-    std::deque<uint64_t> queue;  // no longer held, waiting until nobody can conflict
+    Mutex mutex;
+    std::vector<Entry> slots QUIRE_GUARDED_BY(mutex);  // a power of two
+    size_t used QUIRE_GUARDED_BY(mutex) = 0;
+    std::deque<uint64_t> queue
+        QUIRE_GUARDED_BY(mutex);  // no longer held, waiting until nobody can conflict
 
     // The entry of the hash, made when there is none; valid until the next call.
-    Entry& Claimed(uint64_t hash);
+    Entry& Claimed(uint64_t hash) QUIRE_REQUIRES(mutex);
     // REQUIRES of both: it has an entry.
-    Entry& Find(uint64_t hash);
-    void Erase(uint64_t hash);
-    void Resize(size_t slots);
-    size_t Probe(uint64_t hash) const;
+    Entry& Find(uint64_t hash) QUIRE_REQUIRES(mutex);
+    void Erase(uint64_t hash) QUIRE_REQUIRES(mutex);
+    void Resize(size_t slots) QUIRE_REQUIRES(mutex);
+    size_t Probe(uint64_t hash) const QUIRE_REQUIRES(mutex);
   };
   static constexpr size_t kShards = 64;
   static constexpr uint64_t kFree = 0;
@@ -90,16 +90,16 @@ class ClaimTable {
   static uint64_t HashOf(std::string_view key);
   Shard& ShardOf(uint64_t hash) { return shards_[hash >> 58]; }
   void End(Claims* claims, uint64_t commit_time);
-  // REQUIRES of both: shard.mutex is held.
-  void Release(Shard& shard, uint64_t hash, uint64_t commit_time);
-  void Trim(Shard& shard);
+  void Release(Shard& shard, uint64_t hash, uint64_t commit_time) QUIRE_REQUIRES(shard.mutex);
+  void Trim(Shard& shard) QUIRE_REQUIRES(shard.mutex);
 
   std::array<Shard, kShards> shards_;
   std::atomic<uint64_t> clock_{0};
   // The start of the oldest open transaction: what was committed by then cannot conflict any more.
   std::atomic<uint64_t> oldest_{std::numeric_limits<uint64_t>::max()};
-  std::mutex active_mutex_;
-  std::list<uint64_t> active_;  // guarded by active_mutex_: starts of open transactions, ascending
+  Mutex active_mutex_;
+  std::list<uint64_t> active_
+      QUIRE_GUARDED_BY(active_mutex_);  // starts of open transactions, ascending
 };
 
 }  // namespace quire::kv

@@ -21,7 +21,7 @@ PlanMemory& PlanMemory::Of(const store::CollectionInfo& collection) {
   auto& attachment = collection.state->Attach([] { return std::make_unique<Slot>(); });
   PlanMemory& memory = static_cast<Slot&>(attachment).memory;
   if (memory.version_.load(std::memory_order_acquire) != collection.version) {
-    std::lock_guard lock(memory.mutex_);
+    MutexLock lock(memory.mutex_);
     memory.plans_.clear();
     memory.version_.store(collection.version, std::memory_order_release);
   }
@@ -29,13 +29,13 @@ PlanMemory& PlanMemory::Of(const store::CollectionInfo& collection) {
 }
 
 std::optional<CachedPlan> PlanMemory::Find(const std::string& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = plans_.find(key);
   return found == plans_.end() ? std::nullopt : std::optional<CachedPlan>(found->second);
 }
 
 void PlanMemory::Remember(CachedPlan plan) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = plans_.find(plan.shape.key);
   if (found == plans_.end()) {
     if (plans_.size() >= kMostPlans) {
@@ -54,23 +54,23 @@ void PlanMemory::Remember(CachedPlan plan) {
 }
 
 void PlanMemory::Forget(const std::string& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   plans_.erase(key);
 }
 
 void PlanMemory::ForgetShape(const std::string& query_hash) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase_if(plans_,
                 [&](const auto& entry) { return entry.second.shape.query_hash == query_hash; });
 }
 
 void PlanMemory::Clear() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   plans_.clear();
 }
 
 std::vector<CachedPlan> PlanMemory::List() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<CachedPlan> list;
   for (const auto& [key, plan] : plans_) {
     list.push_back(plan);
@@ -79,13 +79,13 @@ std::vector<CachedPlan> PlanMemory::List() {
 }
 
 std::optional<IndexFilter> PlanMemory::FindFilter(const std::string& query_hash) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = filters_.find(query_hash);
   return found == filters_.end() ? std::nullopt : std::optional<IndexFilter>(found->second);
 }
 
 void PlanMemory::SetFilter(const std::string& query_hash, IndexFilter filter) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase_if(plans_,
                 [&](const auto& entry) { return entry.second.shape.query_hash == query_hash; });
   filters_.insert_or_assign(query_hash, std::move(filter));
@@ -93,7 +93,7 @@ void PlanMemory::SetFilter(const std::string& query_hash, IndexFilter filter) {
 }
 
 bool PlanMemory::ClearFilter(const std::string& query_hash) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase_if(plans_,
                 [&](const auto& entry) { return entry.second.shape.query_hash == query_hash; });
   bool there = filters_.erase(query_hash) > 0;
@@ -102,14 +102,14 @@ bool PlanMemory::ClearFilter(const std::string& query_hash) {
 }
 
 void PlanMemory::ClearFilters() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   plans_.clear();
   filters_.clear();
   has_filters_.store(false, std::memory_order_release);
 }
 
 std::vector<IndexFilter> PlanMemory::ListFilters() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<IndexFilter> list;
   for (const auto& [hash, filter] : filters_) {
     list.push_back(filter);

@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "plan/query.h"
 #include "plan/query_shape.h"
 #include "quire/bson.h"
@@ -72,9 +72,9 @@ class PlanMemory {
 
   std::atomic<uint64_t> version_{0};
   std::atomic<bool> has_filters_{false};
-  std::mutex mutex_;                            // protects all below
-  std::map<std::string, CachedPlan> plans_;     // by shape.key
-  std::map<std::string, IndexFilter> filters_;  // by query hash
+  Mutex mutex_;
+  std::map<std::string, CachedPlan> plans_ QUIRE_GUARDED_BY(mutex_);     // by shape.key
+  std::map<std::string, IndexFilter> filters_ QUIRE_GUARDED_BY(mutex_);  // by query hash
 };
 
 // The query hash of such a query on the collection. Errors are those of parsing it.

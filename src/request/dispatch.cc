@@ -15,14 +15,14 @@ Operations::Registration::Registration(Operations* all, const Call* call, OpCont
     : all_(all), bucket_(static_cast<size_t>(call->client.id()) % kBuckets) {
   Bucket& bucket = all_->buckets_[bucket_];
   int64_t id = all_->next_id_.fetch_add(1, std::memory_order_relaxed);
-  std::lock_guard lock(bucket.mutex);
+  MutexLock lock(bucket.mutex);
   at_ = bucket.ops.insert(bucket.ops.end(),
                           RunningOp{id, call, op, std::chrono::steady_clock::now()});
 }
 
 Operations::Registration::~Registration() {
   Bucket& bucket = all_->buckets_[bucket_];
-  std::lock_guard lock(bucket.mutex);
+  MutexLock lock(bucket.mutex);
   bucket.ops.erase(at_);
 }
 

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/op_context.h"
 #include "quire/bson.h"
 #include "quire/status.h"
@@ -130,7 +130,7 @@ class Operations {
   template <typename F>
   void ForEach(F visit) {
     for (Bucket& bucket : buckets_) {
-      std::lock_guard lock(bucket.mutex);
+      MutexLock lock(bucket.mutex);
       for (const RunningOp& op : bucket.ops) {
         visit(op);
       }
@@ -141,8 +141,8 @@ class Operations {
   friend class Registration;
   static constexpr size_t kBuckets = 16;
   struct Bucket {
-    std::mutex mutex;
-    std::list<RunningOp> ops;  // protected by mutex
+    Mutex mutex;
+    std::list<RunningOp> ops QUIRE_GUARDED_BY(mutex);
   };
   std::atomic<int64_t> next_id_{1};
   Bucket buckets_[kBuckets];

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "request/network_stats.h"
 #include "server/admission_internal.h"
 #include "server/patience_internal.h"
@@ -9,7 +10,7 @@
 namespace quire::server {
 
 std::string_view Admission::Enter(const std::string& origin) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (all_ >= most_) {
     return "there are too many open connections";
   }
@@ -27,7 +28,7 @@ std::string_view Admission::Enter(const std::string& origin) {
 }
 
 void Admission::Leave(const std::string& origin) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   --all_;
   auto mine = by_origin_.find(origin);
   if (mine != by_origin_.end() && --mine->second == 0) {
@@ -41,7 +42,7 @@ void Admission::Refused(std::string_view remote, std::string_view why) {
   int64_t not_logged = 0;
   size_t count = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const int64_t now = NowMillis();
     if (now < next_log_) {
       ++not_logged_;

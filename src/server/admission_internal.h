@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "request/network_limits.h"
 
 namespace quire::server {
@@ -29,12 +29,11 @@ class Admission {
  private:
   const size_t most_;
   const request::NetworkLimits* const limits_;
-  // State below is protected by mutex_.
-  std::mutex mutex_;
-  size_t all_ = 0;
-  std::map<std::string, size_t> by_origin_;
-  int64_t next_log_ = 0;
-  int64_t not_logged_ = 0;
+  Mutex mutex_;
+  size_t all_ QUIRE_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, size_t> by_origin_ QUIRE_GUARDED_BY(mutex_);
+  int64_t next_log_ QUIRE_GUARDED_BY(mutex_) = 0;
+  int64_t not_logged_ QUIRE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace quire::server

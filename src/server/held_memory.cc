@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "server/held_memory_internal.h"
 #include "server/patience_internal.h"
 
@@ -21,7 +22,7 @@ bool HeldMemory::Note(Holder& holder, size_t bytes) {
     holder.bytes = bytes;
     return true;
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (holder.ended) {
     return false;
   }

@@ -8,9 +8,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <unordered_set>
+
+#include "base/mutex.h"
 
 namespace quire::server {
 
@@ -39,14 +40,13 @@ class HeldMemory {
   // What is held without being noted by name.
   static constexpr size_t kLittle = size_t{16} << 10;
 
-  // REQUIRES of both: mutex_ held
-  void GiveWay();
-  Holder* Slowest() const;
+  void GiveWay() QUIRE_REQUIRES(mutex_);
+  Holder* Slowest() const QUIRE_REQUIRES(mutex_);
 
   const size_t limit_;
   std::atomic<size_t> bytes_{0};
-  std::mutex mutex_;
-  std::unordered_set<Holder*> holders_;  // of more than a little; protected by mutex_
+  Mutex mutex_;
+  std::unordered_set<Holder*> holders_ QUIRE_GUARDED_BY(mutex_);  // of more than a little
 };
 
 }  // namespace quire::server

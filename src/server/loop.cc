@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/error_codes.h"
+#include "base/mutex.h"
 #include "base/thread.h"
 #include "base/try.h"
 #include "request/network_stats.h"
@@ -45,7 +46,7 @@ Loop::Loop(const Options& options, std::vector<Listener> listeners, int port,
   shared_.tls = options.tls.get();
   shared_.stay_limit = std::max(2, processors_);
   shared_.woken = [this] {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!std::exchange(woken_, true)) {
       wake_.notify_one();
     }
@@ -68,7 +69,7 @@ Status Loop::Start() {
     return {kInternalError, std::string("epoll failed: ") + strerror(errno)};
   }
   request::Network().connections_limit = options_.max_connections;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   ASSIGN_OR_RETURN(supervisor_, StartThread([this] { Supervise(); }));
   started_ = true;
   if (!AddWorker()) {
@@ -88,8 +89,22 @@ std::vector<std::string> Loop::addresses() const {
   return out;
 }
 
+void Loop::JoinAll() {
+  uint64_t one = 1;
+  (void)!write(stop_event_.get(), &one, sizeof one);
+  for (Worker& worker : workers_) {
+    worker.thread.join();
+  }
+  supervisor_.join();
+  for (std::thread& thread : exited_) {
+    thread.join();
+  }
+  exited_.clear();
+  workers_.clear();
+}
+
 void Loop::Stop() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!std::exchange(started_, false)) {
     return;
   }
@@ -105,13 +120,13 @@ void Loop::Stop() {
     (void)shutdown(connection->fd(), SHUT_RD);
   }
   wake_.notify_one();
-  auto all_closed = [this] { return connections_.empty(); };
-  if (!closed_.wait_for(lock, options_.grace, all_closed)) {
+  auto all_closed = [this]() QUIRE_REQUIRES(mutex_) { return connections_.empty(); };
+  if (!closed_.wait_for(lock.native(), options_.grace, all_closed)) {
     constexpr std::chrono::milliseconds kLastWords(1000);
     lock.unlock();
     shared_.handler->Stopping();
     lock.lock();
-    closed_.wait_for(lock, std::min(options_.grace, kLastWords), all_closed);
+    closed_.wait_for(lock.native(), std::min(options_.grace, kLastWords), all_closed);
     std::vector<std::shared_ptr<Connection>> rest;
     for (auto& [raw, connection] : connections_) {
       (void)shutdown(connection->fd(), SHUT_RDWR);
@@ -123,23 +138,13 @@ void Loop::Stop() {
     }
     rest.clear();
     lock.lock();
-    closed_.wait(lock, all_closed);
+    closed_.wait(lock.native(), all_closed);
   }
   workers_stop_ = true;
   supervisor_stop_ = true;
   wake_.notify_one();
   lock.unlock();
-  uint64_t one = 1;
-  (void)!write(stop_event_.get(), &one, sizeof one);
-  for (Worker& worker : workers_) {
-    worker.thread.join();
-  }
-  supervisor_.join();
-  for (std::thread& thread : exited_) {
-    thread.join();
-  }
-  exited_.clear();
-  workers_.clear();
+  JoinAll();
   listeners_.clear();
 }
 

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "server/admission_internal.h"
 #include "server/connection_internal.h"
 #include "server/server.h"
@@ -63,8 +64,8 @@ class Loop {
   };
 
   // Threads of the pool (worker.cc).
-  // False when there are enough, or the system refuses another. REQUIRES: mutex_ held
-  bool AddWorker();
+  // False when there are enough, or the system refuses another.
+  bool AddWorker() QUIRE_REQUIRES(mutex_);
   void Work(Worker* worker);
   bool Retire(Worker* worker);
   void Serve(Worker* worker, Scratch& scratch, Connection* connection, uint32_t events);
@@ -77,14 +78,17 @@ class Loop {
   // The supervisor (supervisor.cc): timers, growth of the pool, vanished clients.
   void Supervise();
   void Delay(Connection* connection, Clock::time_point when, bool parked);
-  void FireWoken(Clock::time_point now);  // REQUIRES: mutex_ held
+  void FireWoken(Clock::time_point now) QUIRE_REQUIRES(mutex_);
   void NoteStarvation();
-  void FireTimers(Clock::time_point now, bool all);         // REQUIRES: mutex_ held
-  void GrowPool();                                          // REQUIRES: mutex_ held
-  static bool GetsOn(Worker& worker);                       // REQUIRES: mutex_ held
-  std::vector<std::shared_ptr<Connection>> FindVanished();  // REQUIRES: mutex_ held
+  void FireTimers(Clock::time_point now, bool all) QUIRE_REQUIRES(mutex_);
+  void GrowPool() QUIRE_REQUIRES(mutex_);
+  static bool GetsOn(Worker& worker);
+  std::vector<std::shared_ptr<Connection>> FindVanished() QUIRE_REQUIRES(mutex_);
   void GiveBackMemory();
-  void JoinExited(std::unique_lock<std::mutex>& lock);
+  void JoinExited();
+  // Of Stop: ends every thread. Unchecked: nobody starts another one any more, and those that end
+  // take the mutex.
+  void JoinAll() QUIRE_UNCHECKED;
 
   // Constant after construction.
   const Options options_;
@@ -103,22 +107,22 @@ class Loop {
   std::atomic<bool> starving_{false};  // the supervisor looks often
   std::atomic<int> thread_count_{0};
 
-  // State below is protected by mutex_.
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable wake_;    // of the supervisor
   std::condition_variable closed_;  // a connection was closed
-  std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_;
-  std::list<Worker> workers_;
-  std::vector<std::thread> exited_;
-  std::vector<Timer> timers_;  // a heap, the soonest first
-  size_t parked_ = 0;          // timers of parked connections
-  bool woken_ = false;         // one of them was woken
-  Clock::time_point next_wakes_{};
-  bool thread_refused_ = false;  // the last one that was to be started
-  int calm_looks_ = 0;           // short looks in a row that found no starvation
-  bool started_ = false;
-  bool workers_stop_ = false;
-  bool supervisor_stop_ = false;
+  std::unordered_map<Connection*, std::shared_ptr<Connection>> connections_
+      QUIRE_GUARDED_BY(mutex_);
+  std::list<Worker> workers_ QUIRE_GUARDED_BY(mutex_);
+  std::vector<std::thread> exited_ QUIRE_GUARDED_BY(mutex_);
+  std::vector<Timer> timers_ QUIRE_GUARDED_BY(mutex_);  // a heap, the soonest first
+  size_t parked_ QUIRE_GUARDED_BY(mutex_) = 0;          // timers of parked connections
+  bool woken_ QUIRE_GUARDED_BY(mutex_) = false;         // one of them was woken
+  Clock::time_point next_wakes_ QUIRE_GUARDED_BY(mutex_){};
+  bool thread_refused_ QUIRE_GUARDED_BY(mutex_) = false;  // the last one that was to be started
+  int calm_looks_ QUIRE_GUARDED_BY(mutex_) = 0;  // short looks in a row that found no starvation
+  bool started_ QUIRE_GUARDED_BY(mutex_) = false;
+  bool workers_stop_ QUIRE_GUARDED_BY(mutex_) = false;
+  bool supervisor_stop_ QUIRE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace quire::server

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/error_codes.h"
+#include "base/mutex.h"
 #include "base/try.h"
 #include "server/socket_internal.h"
 
@@ -197,7 +198,7 @@ Accepted Accept(const Listener& listener, int* error) {
 SpareDescriptor::SpareDescriptor() : spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
 
 bool SpareDescriptor::Refuse(const Listener& listener) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   spare_ = Fd();
   int error = 0;
   const bool waited = Accept(listener, &error).fd.get() >= 0;

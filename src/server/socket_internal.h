@@ -3,11 +3,11 @@
 // Sockets: listening ones from options, and the settings of accepted ones.
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "quire/status.h"
 #include "server/server.h"
 
@@ -59,8 +59,8 @@ class SpareDescriptor {
   bool Refuse(const Listener& listener);
 
  private:
-  std::mutex mutex_;
-  Fd spare_;  // protected by mutex_
+  Mutex mutex_;
+  Fd spare_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::server

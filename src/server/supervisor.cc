@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "server/loop_internal.h"
 
 namespace quire::server {
@@ -53,7 +54,7 @@ constexpr auto kLater = [](const auto& a, const auto& b) { return a.when > b.whe
 
 void Loop::Supervise() {
   pthread_setname_np(pthread_self(), "supervisor");
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   auto next_long = Clock::now() + kLongLook;
   while (!supervisor_stop_) {
     auto now = Clock::now();
@@ -74,24 +75,24 @@ void Loop::Supervise() {
       gone.clear();
       watchlist_.Look(NowMillis());
       GiveBackMemory();
+      JoinExited();
       lock.lock();
-      JoinExited(lock);
       continue;  // what was told meanwhile was told to nobody
     }
     if (starving_) {
-      wake_.wait_for(lock, kShortLook);
+      wake_.wait_for(lock.native(), kShortLook);
     } else if (connections_.empty() && timers_.empty() && exited_.empty() &&
                most_held_ <= kMuchMemory) {
-      wake_.wait(lock);
+      wake_.wait(lock.native());
     } else {
       auto until = timers_.empty() ? next_long : std::min(next_long, timers_.front().when);
-      wake_.wait_until(lock, woken_ ? std::min(until, next_wakes_) : until);
+      wake_.wait_until(lock.native(), woken_ ? std::min(until, next_wakes_) : until);
     }
   }
 }
 
 void Loop::Delay(Connection* connection, Clock::time_point when, bool parked) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   parked_ += parked ? 1 : 0;
   timers_.push_back({when, connection, parked});
   std::push_heap(timers_.begin(), timers_.end(), kLater);
@@ -132,7 +133,7 @@ void Loop::NoteStarvation() {
   if (!grow && starving_.load(std::memory_order_relaxed)) {
     return;
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (workers_.size() < static_cast<size_t>(base_threads_) && AddWorker()) {
     return;
   }
@@ -203,14 +204,15 @@ void Loop::GiveBackMemory() {
   }
 }
 
-void Loop::JoinExited(std::unique_lock<std::mutex>& lock) {
-  std::vector<std::thread> exited = std::move(exited_);
-  exited_.clear();
-  lock.unlock();
+void Loop::JoinExited() {
+  std::vector<std::thread> exited;
+  {
+    MutexLock lock(mutex_);
+    exited.swap(exited_);
+  }
   for (std::thread& thread : exited) {
     thread.join();
   }
-  lock.lock();
 }
 
 }  // namespace quire::server

@@ -203,19 +203,19 @@ Result<std::unique_ptr<Tls>> Tls::Load(const TlsOptions& options) {
 Status Tls::Rotate() {
   CertificateFacts facts;
   ASSIGN_OR_RETURN(Context context, MakeContext(options_, &facts));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   context_ = std::move(context);
   facts_ = std::move(facts);
   return Status::Ok();
 }
 
 CertificateFacts Tls::facts() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return facts_;
 }
 
 std::shared_ptr<SSL_CTX> Tls::context() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return context_;
 }
 

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "quire/status.h"
 
 using SSL_CTX = struct ssl_ctx_st;
@@ -74,9 +74,9 @@ class Tls {
   explicit Tls(TlsOptions options);
 
   const TlsOptions options_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<SSL_CTX> context_;  // protected by mutex_
-  CertificateFacts facts_;            // protected by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<SSL_CTX> context_ QUIRE_GUARDED_BY(mutex_);
+  CertificateFacts facts_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::server

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "server/connection_internal.h"
 #include "server/watchlist_internal.h"
 
@@ -14,12 +15,12 @@ void Watchlist::Watch(Connection* connection) {
   if (connection->patience().deadline() == 0 || connection->watched.exchange(true)) {
     return;
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   watched_.insert(connection);
 }
 
 void Watchlist::Forget(Connection* connection) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   watched_.erase(connection);
 }
 
@@ -30,7 +31,7 @@ void Watchlist::Look(int64_t now_millis) {
   };
   std::vector<Ended> ended;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (auto it = watched_.begin(); it != watched_.end();) {
       Connection* connection = *it;
       connection->watched = false;

@@ -5,8 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <unordered_set>
+
+#include "base/mutex.h"
 
 namespace quire::server {
 
@@ -23,8 +24,8 @@ class Watchlist {
   void Look(int64_t now_millis);
 
  private:
-  std::mutex mutex_;
-  std::unordered_set<Connection*> watched_;  // protected by mutex_
+  Mutex mutex_;
+  std::unordered_set<Connection*> watched_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::server

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/thread.h"
 #include "request/network_stats.h"
 #include "server/loop_internal.h"
@@ -76,7 +77,7 @@ void Loop::Work(Worker* worker) {
 }
 
 bool Loop::Retire(Worker* worker) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (workers_stop_ || workers_.size() <= kMinThreads) {
     return false;
   }
@@ -147,7 +148,7 @@ void Loop::Adopt(Accepted accepted) {
   auto connection = std::make_shared<Connection>(std::move(accepted), &shared_);
   Connection* raw = connection.get();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (shared_.stopping) {
       return;
     }
@@ -186,7 +187,7 @@ void Loop::Close(Connection* connection) {
       {{"remote", connection->client().remote()}, {"connectionId", connection->client().id()}});
   request::Network().connections.fetch_sub(1, std::memory_order_relaxed);
   std::shared_ptr<Connection> owner;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = connections_.find(connection);
   owner = std::move(found->second);
   connections_.erase(found);

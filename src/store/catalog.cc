@@ -102,7 +102,7 @@ Result<std::unique_ptr<Catalog>> Catalog::Open(kv::Store* store) {
 }
 
 std::shared_ptr<const CatalogSnapshot> Catalog::snapshot() const {
-  std::shared_lock lock(snapshot_mutex_);
+  ReaderLock lock(snapshot_mutex_);
   return snapshot_;
 }
 
@@ -359,7 +359,7 @@ Status Catalog::MarkDropped(kv::Txn& txn, const CollectionInfo& info) {
 
 void Catalog::Publish(const std::vector<std::string>& removed,
                       const std::vector<std::shared_ptr<CollectionInfo>>& added) {
-  std::lock_guard publishing(publish_mutex_);
+  MutexLock publishing(publish_mutex_);
   std::shared_ptr<const CatalogSnapshot> old = snapshot();
   auto next = std::make_shared<CatalogSnapshot>(*old);
   next->version = old->version + 1;
@@ -379,7 +379,7 @@ void Catalog::Publish(const std::vector<std::string>& removed,
   if (on_publish) {
     on_publish(*old, *next, removed, added);
   }
-  std::unique_lock lock(snapshot_mutex_);
+  WriterLock lock(snapshot_mutex_);
   snapshot_ = std::move(next);
 }
 
@@ -419,7 +419,7 @@ void Catalog::NoteTable(TableId table) {
 }
 
 Status Catalog::Reserve(const std::string& ns) {
-  std::unique_lock lock(snapshot_mutex_);
+  WriterLock lock(snapshot_mutex_);
   if (snapshot_->Find(ns) != nullptr) {
     return {kNamespaceExists, "Collection " + ns + " already exists."};
   }
@@ -430,12 +430,12 @@ Status Catalog::Reserve(const std::string& ns) {
 }
 
 void Catalog::Unreserve(const std::string& ns) {
-  std::unique_lock lock(snapshot_mutex_);
+  WriterLock lock(snapshot_mutex_);
   reserved_.erase(ns);
 }
 
 Status Catalog::CheckReserved(std::string_view ns) const {
-  std::shared_lock lock(snapshot_mutex_);
+  ReaderLock lock(snapshot_mutex_);
   if (reserved_.find(ns) != reserved_.end()) {
     return {kWriteConflict, "A transaction is creating " + std::string(ns)};
   }

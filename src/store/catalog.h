@@ -13,14 +13,14 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
+
 #include <set>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/interruptible_mutex.h"
+#include "base/mutex.h"
 #include "kv/kv.h"
 #include "quire/bson.h"
 #include "store/build/build_table.h"
@@ -157,13 +157,13 @@ class Catalog {
   ChangeLog log_;
   InterruptibleMutex change_mutex_;  // one change at a time; taken before any collection's gate
   std::atomic<TableId> next_table_{1};
-  std::mutex publish_mutex_;  // one snapshot at a time is made from the one before
+  Mutex publish_mutex_;  // one snapshot at a time is made from the one before
   BuildTable builds_;
   std::atomic<int64_t> online_build_documents_{2000};
-  mutable std::shared_mutex snapshot_mutex_;
-  std::set<std::string, std::less<>> reserved_;  // protected by snapshot_mutex_
-  std::shared_ptr<const CatalogSnapshot> snapshot_ =
-      std::make_shared<CatalogSnapshot>();  // protected by snapshot_mutex_
+  mutable SharedMutex snapshot_mutex_;
+  std::set<std::string, std::less<>> reserved_ QUIRE_GUARDED_BY(snapshot_mutex_);
+  std::shared_ptr<const CatalogSnapshot> snapshot_ QUIRE_GUARDED_BY(snapshot_mutex_) =
+      std::make_shared<CatalogSnapshot>();
 };
 
 }  // namespace quire::store

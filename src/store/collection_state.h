@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "base/bell.h"
+#include "base/mutex.h"
 #include "base/shared_gate.h"
 #include "store/layout.h"
 
@@ -61,7 +62,7 @@ class CollectionState {
 
  private:
   std::atomic<uint64_t> inserts_{0};
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable inserted_;
   std::once_flag attached_;
   std::unique_ptr<Attachment> attachment_;

@@ -5,10 +5,10 @@
 // made by drivers do.
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/try.h"
 
 namespace quire::store {
@@ -21,7 +21,7 @@ class HighestKey {
   // by the first who asks, gives the index's last key as its transaction sees it, or "".
   template <typename ReadLast>
   Result<bool> Raise(std::string_view key, const ReadLast& read_last) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!known_) {
       ASSIGN_OR_RETURN(highest_, read_last());
       known_ = true;
@@ -34,9 +34,9 @@ class HighestKey {
   }
 
  private:
-  std::mutex mutex_;
-  bool known_ = false;
-  std::string highest_;
+  Mutex mutex_;
+  bool known_ QUIRE_GUARDED_BY(mutex_) = false;
+  std::string highest_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::store

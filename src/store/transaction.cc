@@ -165,7 +165,7 @@ Status Transaction::Commit(kv::Durability durability) {
 
 void CollectionState::NotifyInsert() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     inserts_.fetch_add(1, std::memory_order_release);
   }
   inserted_.notify_all();
@@ -173,8 +173,8 @@ void CollectionState::NotifyInsert() {
 }
 
 void CollectionState::WaitForInsert(uint64_t seen, std::chrono::steady_clock::time_point deadline) {
-  std::unique_lock lock(mutex_);
-  inserted_.wait_until(lock, deadline, [&] { return inserts() != seen || dropped; });
+  MutexLock lock(mutex_);
+  inserted_.wait_until(lock.native(), deadline, [&] { return inserts() != seen || dropped; });
 }
 
 }  // namespace quire::store

@@ -248,12 +248,12 @@ void Auditor::NoteAttempt(const request::Call& call) {
   attempt.mechanism = mechanism.is_string() ? mechanism.AsString().substr(0, kLongestName) : "";
   attempt.user = user.is_string() ? std::string(user.AsString().substr(0, kLongestName))
                                   : UserOf(step["payload"]);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   attempts_[call.client.id()] = std::move(attempt);
 }
 
 Auditor::Attempt Auditor::TakeAttempt(const request::Client& client) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = attempts_.find(client.id());
   Attempt out = at == attempts_.end() ? Attempt() : std::move(at->second);
   if (at != attempts_.end()) {

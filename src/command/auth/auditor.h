@@ -8,13 +8,13 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "audit/event.h"
 #include "audit/log.h"
+#include "base/mutex.h"
 #include "request/dispatch.h"
 #include "store/catalog.h"
 
@@ -69,8 +69,8 @@ class Auditor {
   void Tell(std::string_view type, const audit::Who& who, const bson::Document& param, int result);
 
   std::unique_ptr<audit::Log> log_;
-  std::mutex mutex_;
-  std::map<int64_t, Attempt> attempts_;  // by the client's id; protected by mutex_
+  Mutex mutex_;
+  std::map<int64_t, Attempt> attempts_ QUIRE_GUARDED_BY(mutex_);  // by the client's id
 };
 
 }  // namespace quire::command

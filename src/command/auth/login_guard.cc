@@ -83,7 +83,7 @@ FailedLogins::Record* FailedLogins::Find(std::string_view origin, std::string_vi
 milliseconds FailedLogins::Begin(std::string_view origin, std::string_view user, milliseconds now,
                                  milliseconds most) {
   constexpr milliseconds kMostOfOrigin{1000};
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   milliseconds wait{0};
   Record* own = Find(origin, user, now, false);
   if (own != nullptr && own->failures > kFree) {
@@ -99,7 +99,7 @@ milliseconds FailedLogins::Begin(std::string_view origin, std::string_view user,
 }
 
 bool FailedLogins::Slows(std::string_view origin, std::string_view user, milliseconds now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Record* own = Find(origin, user, now, false);
   Record* all = Find(origin, "", now, false);
   return (own != nullptr && own->failures > kFree) ||
@@ -107,7 +107,7 @@ bool FailedLogins::Slows(std::string_view origin, std::string_view user, millise
 }
 
 void FailedLogins::Failed(std::string_view origin, std::string_view user, milliseconds now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (std::string_view name : {user, std::string_view()}) {
     Record* record = Find(origin, name, now, true);
     record->failures = std::min(record->failures + 1, 1 << 20);
@@ -119,7 +119,7 @@ void FailedLogins::Failed(std::string_view origin, std::string_view user, millis
 }
 
 void FailedLogins::Succeeded(std::string_view origin, std::string_view user) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (Record* own = Find(origin, user, milliseconds{0}, false)) {
     *own = {};
   }
@@ -127,7 +127,7 @@ void FailedLogins::Succeeded(std::string_view origin, std::string_view user) {
 
 std::shared_ptr<void> UserPlaces::Take(const std::string& user, int64_t most) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     int64_t& count = counts_[user];
     if (most > 0 && count >= most) {
       return nullptr;
@@ -138,7 +138,7 @@ std::shared_ptr<void> UserPlaces::Take(const std::string& user, int64_t most) {
 }
 
 void UserPlaces::Leave(const std::string& user) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto count = counts_.find(user);
   if (--count->second == 0) {
     counts_.erase(count);

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "auth/scram.h"
+#include "base/mutex.h"
 #include "engine/engine.h"
 
 namespace quire::command {
@@ -54,11 +54,11 @@ class FailedLogins {
   using Bucket = std::array<Record, 4>;
 
   Record* Find(std::string_view origin, std::string_view user, std::chrono::milliseconds now,
-               bool make);  // REQUIRES: mutex_ held
+               bool make) QUIRE_REQUIRES(mutex_);
 
   const std::string secret_;
-  std::mutex mutex_;
-  std::vector<Bucket> buckets_;  // protected by mutex_; made by the first failure
+  Mutex mutex_;
+  std::vector<Bucket> buckets_ QUIRE_GUARDED_BY(mutex_);  // made by the first failure
 };
 
 // The connections of each user. Safe for concurrent use.
@@ -70,8 +70,8 @@ class UserPlaces : public std::enable_shared_from_this<UserPlaces> {
  private:
   void Leave(const std::string& user);
 
-  std::mutex mutex_;
-  std::map<std::string, int64_t> counts_;  // protected by mutex_
+  Mutex mutex_;
+  std::map<std::string, int64_t> counts_ QUIRE_GUARDED_BY(mutex_);
 };
 
 class LoginGuard {

@@ -8,7 +8,7 @@
 namespace quire::command {
 
 void ClusterSettings::Load(engine::Engine& engine) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto version = LoadOwn(engine, kVersionNs, bson::Value(kVersionId));
   if (version.ok() && *version && (**version)["version"].is_string()) {
     version_ = (**version)["version"].AsString();
@@ -27,12 +27,12 @@ void ClusterSettings::Load(engine::Engine& engine) {
 }
 
 std::string ClusterSettings::version() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return version_;
 }
 
 std::string ClusterSettings::block_reason() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return block_reason_;
 }
 

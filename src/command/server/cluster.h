@@ -5,10 +5,10 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/version.h"
 #include "engine/engine.h"
 
@@ -36,9 +36,9 @@ class ClusterSettings {
  private:
   std::atomic<bool> writes_blocked_{false};
   std::atomic<int64_t> read_millis_{0};
-  std::mutex mutex_;
-  std::string version_{kFeatureCompatibilityVersion};  // protected by mutex_
-  std::string block_reason_;                           // protected by mutex_
+  Mutex mutex_;
+  std::string version_ QUIRE_GUARDED_BY(mutex_){kFeatureCompatibilityVersion};
+  std::string block_reason_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::command

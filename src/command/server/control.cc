@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/try.h"
 #include "bson/number.h"
 #include "command/auth/auditor.h"
@@ -106,12 +107,12 @@ Status RunShutdown(Invocation& i) {
 }  // namespace
 
 int64_t WriteGate::Lock() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return ++count_;
 }
 
 Result<int64_t> WriteGate::Unlock() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (count_ == 0) {
     return Status(kIllegalOperation, "fsyncUnlock called when not locked");
   }
@@ -121,9 +122,9 @@ Result<int64_t> WriteGate::Unlock() {
 }
 
 Status WriteGate::Wait(OpContext& op) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (count_ > 0) {
-    opened_.wait_for(lock, std::chrono::milliseconds(20));
+    opened_.wait_for(lock.native(), std::chrono::milliseconds(20));
     RETURN_IF_ERROR(op.CheckInterruptNow());
   }
   return Status::Ok();

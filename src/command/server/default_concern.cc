@@ -100,7 +100,7 @@ Result<bson::Document> ReadDefaultWrite(bson::View spec, engine::Durability* dur
 }
 
 DefaultConcerns::Values DefaultConcerns::Get() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return values_;
 }
 
@@ -116,7 +116,7 @@ Status DefaultConcerns::Set(engine::Engine& engine, Values values, engine::Durab
   out.Append("updateOpTime", values.updated).Append("updateWallClockTime", values.updated_at);
   bson::Document document = out.Finish();
   RETURN_IF_ERROR(SaveOwn(engine, kSettings, document.view()));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   values_ = std::move(values);
   durability_ = durability;
   return Status::Ok();
@@ -146,7 +146,7 @@ void DefaultConcerns::Load(engine::Engine& engine) {
   if (bson::Value date = document["updateWallClockTime"]; date.type() == bson::Type::kDate) {
     values.updated_at = date.AsDate();
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   values_ = std::move(values);
   durability_ = durability;
 }

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "engine/durability.h"
 #include "engine/engine.h"
 #include "quire/bson.h"
@@ -42,8 +42,8 @@ class DefaultConcerns {
 
  private:
   std::atomic<engine::Durability> durability_{engine::Durability::kProcess};
-  std::mutex mutex_;
-  Values values_;  // protected by mutex_
+  Mutex mutex_;
+  Values values_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::command

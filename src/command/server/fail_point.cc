@@ -215,7 +215,7 @@ Result<int64_t> FailPoints::Configure(bson::View command) {
   if (wanted.mode != Mode::kOff) {
     RETURN_IF_ERROR(CheckData(name.AsString(), wanted.data));
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Point& point = points_[std::string(name.AsString())];
   wanted.met = point.met;
   point = std::move(wanted);
@@ -248,7 +248,7 @@ std::optional<Failure> FailPoints::MeetPoint(std::string_view name, const reques
   if (!armed()) {
     return std::nullopt;
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = points_.find(name);
   if (found == points_.end() || found->second.mode == Mode::kOff ||
       (call != nullptr && !Concerns(found->second.data, *call)) || !Fires(&found->second)) {

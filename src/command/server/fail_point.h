@@ -8,11 +8,11 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "quire/bson.h"
 #include "quire/status.h"
 #include "request/dispatch.h"
@@ -71,8 +71,8 @@ class FailPoints {
   std::atomic<bool> enabled_{false};
   std::atomic<bool> accepts_version_2_{false};
   std::atomic<bool> armed_{false};
-  std::mutex mutex_;
-  std::map<std::string, Point, std::less<>> points_;  // protected by mutex_
+  Mutex mutex_;
+  std::map<std::string, Point, std::less<>> points_ QUIRE_GUARDED_BY(mutex_);
 };
 
 // Waits for `time`, or until the operation is to stop.

@@ -31,7 +31,7 @@ Result<std::unique_ptr<MemoryGuard>> MemoryGuard::Start(Commands* commands, Read
 
 MemoryGuard::~MemoryGuard() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -49,8 +49,9 @@ void MemoryGuard::SetLimits(const MachineMemory& memory) {
 }
 
 void MemoryGuard::Watch() {
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return stopping_; })) {
+  MutexLock lock(mutex_);
+  while (!wake_.wait_for(lock.native(), std::chrono::milliseconds(100),
+                         [this]() QUIRE_REQUIRES(mutex_) { return stopping_; })) {
     lock.unlock();
     Look();
     lock.lock();

@@ -7,10 +7,10 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "base/machine_memory.h"
+#include "base/mutex.h"
 #include "command/command.h"
 
 namespace quire::command {
@@ -37,9 +37,9 @@ class MemoryGuard {
 
   Commands& commands_;
   const Read read_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable wake_;
-  bool stopping_ = false;  // protected by mutex_
+  bool stopping_ QUIRE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

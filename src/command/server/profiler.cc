@@ -45,19 +45,19 @@ std::string ProfileNamespace(std::string_view database) {
 }
 
 Profiler::Settings Profiler::Get(std::string_view database) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = databases_.find(database);
   return at == databases_.end() ? Settings{} : at->second;
 }
 
 void Profiler::Set(std::string_view database, Settings settings) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   databases_.insert_or_assign(std::string(database), std::move(settings));
   Changed();
 }
 
 void Profiler::Forget(std::string_view database) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (auto at = databases_.find(database); at != databases_.end()) {
     databases_.erase(at);
     Changed();

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "expr/match/match.h"
 #include "quire/bson.h"
@@ -46,13 +46,13 @@ class Profiler {
               std::chrono::microseconds took, int64_t slow_millis);
 
  private:
-  // Recomputes active_. REQUIRES: mutex_ is held.
-  void Changed();
+  // Recomputes active_.
+  void Changed() QUIRE_REQUIRES(mutex_);
 
   std::atomic<bool> active_{false};  // some database has a level above 0
   std::atomic<double> sample_rate_{1.0};
-  std::mutex mutex_;
-  std::map<std::string, Settings, std::less<>> databases_;  // protected by mutex_
+  Mutex mutex_;
+  std::map<std::string, Settings, std::less<>> databases_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::command

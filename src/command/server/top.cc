@@ -41,7 +41,7 @@ size_t SpanOf(int64_t micros) {
 }  // namespace
 
 void TopTable::ForgetDropped(const store::CatalogSnapshot& catalog) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (catalog.version != cleaned_at_) {
     cleaned_at_ = catalog.version;
     std::erase_if(usages_, [&](const auto& entry) { return catalog.Find(entry.first) == nullptr; });
@@ -55,7 +55,7 @@ void TopTable::Record(const request::Call& call, std::chrono::microseconds took,
     return;
   }
   Kind lock_kind = (call.command.flags & request::kWrite) != 0 ? kWriteLock : kReadLock;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = usages_.find(ns);
   if (at == usages_.end()) {
     if (usages_.size() >= kMaxNamespaces) {
@@ -88,7 +88,7 @@ int64_t TopTable::SpanStart(size_t n) {
 }
 
 TopTable::Latencies TopTable::LatenciesOf(std::string_view ns) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto at = usages_.find(ns);
   return at == usages_.end() ? Latencies{} : at->second.latencies;
 }

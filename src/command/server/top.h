@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "request/dispatch.h"
 #include "store/catalog.h"
 
@@ -62,7 +62,7 @@ class TopTable {
   // Calls `visit(ns, usages)` in order of namespaces; forgets those for which it gives false.
   template <typename F>
   void ForEach(F visit) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (auto at = usages_.begin(); at != usages_.end();) {
       at = visit(at->first, at->second.usages) ? std::next(at) : usages_.erase(at);
     }
@@ -71,15 +71,15 @@ class TopTable {
  private:
   static constexpr size_t kMaxNamespaces = 10'000;
 
-  void ForgetDropped(const store::CatalogSnapshot& catalog);
+  void ForgetDropped(const store::CatalogSnapshot& catalog) QUIRE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  uint64_t cleaned_at_ = UINT64_MAX;  // version of the catalog; protected by mutex_
+  Mutex mutex_;
+  uint64_t cleaned_at_ QUIRE_GUARDED_BY(mutex_) = UINT64_MAX;  // version of the catalog
   struct Entry {
     Usages usages;
     Latencies latencies;
   };
-  std::map<std::string, Entry, std::less<>> usages_;  // protected by mutex_
+  std::map<std::string, Entry, std::less<>> usages_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::command

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/op_context.h"
 #include "quire/status.h"
 
@@ -29,7 +29,7 @@ class WriteGate {
   Status Wait(OpContext& op);
 
   std::atomic<int64_t> count_{0};
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable opened_;
 };
 

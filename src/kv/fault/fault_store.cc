@@ -160,14 +160,14 @@ bool NeedsSpace(FaultPoint point) {
 }  // namespace
 
 void FaultPlan::FailNth(FaultPoint point, uint64_t nth, Status error) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Rule& rule = rules_[static_cast<size_t>(point)];
   rule.fail_at = rule.calls + nth;
   rule.nth_error = std::move(error);
 }
 
 void FaultPlan::FailRandomly(FaultPoint point, double probability, uint64_t seed, Status error) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Rule& rule = rules_[static_cast<size_t>(point)];
   rule.probability = probability;
   rule.random.seed(seed);
@@ -175,12 +175,12 @@ void FaultPlan::FailRandomly(FaultPoint point, double probability, uint64_t seed
 }
 
 void FaultPlan::SetDiskFull(bool full) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   disk_full_ = full;
 }
 
 void FaultPlan::Clear() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   disk_full_ = false;
   for (Rule& rule : rules_) {
     rule.fail_at = 0;
@@ -189,12 +189,12 @@ void FaultPlan::Clear() {
 }
 
 uint64_t FaultPlan::calls(FaultPoint point) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return rules_[static_cast<size_t>(point)].calls;
 }
 
 Status FaultPlan::Check(FaultPoint point) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Rule& rule = rules_[static_cast<size_t>(point)];
   ++rule.calls;
   if (disk_full_ && NeedsSpace(point)) {

@@ -7,9 +7,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <random>
 
+#include "base/mutex.h"
 #include "kv/kv.h"
 #include "quire/status.h"
 
@@ -54,9 +54,9 @@ class FaultPlan {
     Status nth_error;
     Status random_error;
   };
-  std::mutex mutex_;
-  std::array<Rule, kFaultPoints> rules_;  // guarded by mutex_
-  bool disk_full_ = false;                // guarded by mutex_
+  Mutex mutex_;
+  std::array<Rule, kFaultPoints> rules_ QUIRE_GUARDED_BY(mutex_);
+  bool disk_full_ QUIRE_GUARDED_BY(mutex_) = false;
 };
 
 // REQUIRES: `plan` outlives the store.

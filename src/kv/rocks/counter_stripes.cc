@@ -94,7 +94,7 @@ Result<int64_t> CounterStripes::Current(rocksdb::DB* db, const Sections& section
 }
 
 void CounterStripes::Forget() {
-  std::lock_guard lock(forget_mutex_);
+  MutexLock lock(forget_mutex_);
   for (size_t i = 0; i < kStripes; ++i) {
     free_.acquire();
   }

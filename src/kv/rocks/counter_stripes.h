@@ -12,7 +12,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <semaphore>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "kv/rocks/batch_builder.h"
 #include "kv/rocks/sections.h"
 #include "kv/write_set.h"
@@ -74,7 +74,7 @@ class CounterStripes {
   Result<int64_t> Current(rocksdb::DB* db, const Sections& sections, size_t stripe,
                           const std::string& counter);
 
-  std::mutex forget_mutex_;  // two that wait for every stripe would wait for each other
+  Mutex forget_mutex_;  // two that wait for every stripe would wait for each other
   std::counting_semaphore<kStripes> free_{kStripes};
   std::atomic<uint64_t> taken_{0};       // a bit per stripe
   std::array<Values, kStripes> values_;  // each guarded by its bit

@@ -51,7 +51,7 @@ Status DiskBudget::Admit(uint64_t bytes, Purpose purpose) {
 
 bool DiskBudget::Fits(int64_t cost, Purpose purpose) {
   const int64_t borrowed = purpose == Purpose::kFree ? kReserve - kLastReserve : 0;
-  std::lock_guard lock(measure_mutex_);
+  MutexLock lock(measure_mutex_);
   const int64_t left = Measure() - cost;
   constexpr int64_t kAtOnce = int64_t{64} << 20;
   left_.store(std::min(left, kAtOnce), std::memory_order_relaxed);

@@ -10,9 +10,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "quire/status.h"
 
 namespace quire::kv {
@@ -49,7 +49,7 @@ class DiskBudget {
 
   rocksdb::DB* db_ = nullptr;
   std::string folder_;
-  std::mutex measure_mutex_;
+  Mutex measure_mutex_;
   std::atomic<int64_t> left_{0};       // for ordinary writes until the next look
   std::atomic<int64_t> next_look_{0};  // in milliseconds of the steady clock
 };

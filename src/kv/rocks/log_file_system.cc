@@ -18,7 +18,7 @@ const std::string& Filling() {
 }  // namespace
 
 LogFile::~LogFile() {
-  std::lock_guard lock(newest_->mutex);
+  MutexLock lock(newest_->mutex);
   if (newest_->file == this) {
     newest_->file = nullptr;
   }
@@ -26,7 +26,7 @@ LogFile::~LogFile() {
 
 rocksdb::IOStatus LogFile::Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
                                   rocksdb::IODebugContext* debug) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   size_ += data.size();
   return FSWritableFileOwnerWrapper::Append(data, options, debug);
 }
@@ -34,14 +34,14 @@ rocksdb::IOStatus LogFile::Append(const rocksdb::Slice& data, const rocksdb::IOO
 rocksdb::IOStatus LogFile::Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
                                   const rocksdb::DataVerificationInfo& info,
                                   rocksdb::IODebugContext* debug) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   size_ += data.size();
   return FSWritableFileOwnerWrapper::Append(data, options, info, debug);
 }
 
 rocksdb::IOStatus LogFile::Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     constexpr uint64_t kSmall = 64 << 10;  // a larger write costs more than its sync
     constexpr uint64_t kNear = 16 << 10;
     if (size_ - synced_ <= kSmall && size_ + kNear > end_) {
@@ -77,7 +77,7 @@ void LogFile::CutOff(const rocksdb::IOOptions& options, rocksdb::IODebugContext*
 }
 
 void LogFile::EndHere(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   CutOff(options, debug);
 }
 
@@ -89,7 +89,7 @@ rocksdb::IOStatus LogFile::Close(const rocksdb::IOOptions& options,
 
 uint64_t LogFile::GetFileSize(const rocksdb::IOOptions& /*options*/,
                               rocksdb::IODebugContext* /*debug*/) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return size_;
 }
 
@@ -102,7 +102,7 @@ rocksdb::IOStatus LogFileSystem::NewWritableFile(const std::string& name,
     return status;
   }
   auto log = std::make_unique<LogFile>(std::move(*file), newest_);
-  std::lock_guard lock(newest_->mutex);
+  MutexLock lock(newest_->mutex);
   if (newest_->file != nullptr) {
     newest_->file->EndHere(options.io_options, debug);
   }

@@ -11,9 +11,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace quire::kv {
 
@@ -21,8 +22,8 @@ class LogFile;
 
 // The log that was begun last, while it is open.
 struct NewestLog {
-  std::mutex mutex;
-  LogFile* file = nullptr;  // protected by mutex
+  Mutex mutex;
+  LogFile* file QUIRE_GUARDED_BY(mutex) = nullptr;
 };
 
 // A log file extended ahead of its syncs. Safe for concurrent use.
@@ -51,16 +52,18 @@ class LogFile final : public rocksdb::FSWritableFileOwnerWrapper {
  private:
   static constexpr uint64_t kFirstStep = 64 << 10;
 
-  // REQUIRES of both: mutex_ is held.
-  void ExtendAhead(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug);
-  void CutOff(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug);
+  void ExtendAhead(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug)
+      QUIRE_REQUIRES(mutex_);
+  void CutOff(const rocksdb::IOOptions& options, rocksdb::IODebugContext* debug)
+      QUIRE_REQUIRES(mutex_);
 
   const std::shared_ptr<NewestLog> newest_;
-  std::mutex mutex_;            // protects what follows
-  uint64_t size_ = 0;           // of the records
-  uint64_t synced_ = 0;         // of those at the last sync
-  uint64_t end_ = 0;            // how far the file was extended
-  uint64_t step_ = kFirstStep;  // by how much it is extended next; 0: not any more
+  Mutex mutex_;
+  uint64_t size_ QUIRE_GUARDED_BY(mutex_) = 0;    // of the records
+  uint64_t synced_ QUIRE_GUARDED_BY(mutex_) = 0;  // of those at the last sync
+  uint64_t end_ QUIRE_GUARDED_BY(mutex_) = 0;     // how far the file was extended
+  uint64_t step_ QUIRE_GUARDED_BY(mutex_) =
+      kFirstStep;  // by how much it is extended next; 0: not any more
 };
 
 // Safe for concurrent use.

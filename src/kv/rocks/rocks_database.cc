@@ -155,7 +155,7 @@ rocksdb::Status RocksDatabase::Guarded(Action write) {
 
 void RocksDatabase::Break(const rocksdb::Status& error) {
   const bool space = error.IsNoSpace() || error.IsIncomplete();
-  std::lock_guard lock(error_mutex_);
+  MutexLock lock(error_mutex_);
   if (log_.load() == Log::kWhole) {
     error_ = error;
     broken_log_ = LogNumber();
@@ -170,7 +170,7 @@ rocksdb::Status RocksDatabase::Refusal() {
   if (log_.load() != Log::kFailed) {
     return rocksdb::Status::NoSpace("The log waits for space");
   }
-  std::lock_guard lock(error_mutex_);
+  MutexLock lock(error_mutex_);
   return error_;
 }
 
@@ -230,7 +230,7 @@ bool RocksDatabase::Repair() {
 }
 
 void RocksDatabase::NoteRepair(const rocksdb::Status& status) {
-  std::lock_guard lock(error_mutex_);
+  MutexLock lock(error_mutex_);
   if (status.ok()) {
     gave_up_ = false;
     log::Info("STORAGE", "Storage has recovered; writes are taken again");

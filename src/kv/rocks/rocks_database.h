@@ -11,11 +11,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/shared_gate.h"
 #include "kv/claim_table.h"
 #include "kv/kv.h"
@@ -107,9 +107,9 @@ class RocksDatabase {
   std::atomic<uint64_t> broken_log_{0};  // its number
   std::atomic<int64_t> next_repair_{0};
   std::atomic<int64_t> repair_pause_{kFirstPause};
-  std::mutex error_mutex_;
-  rocksdb::Status error_;  // that broke the log; protected by error_mutex_
-  bool gave_up_ = false;   // was logged; protected by error_mutex_
+  Mutex error_mutex_;
+  rocksdb::Status error_ QUIRE_GUARDED_BY(error_mutex_);  // that broke the log
+  bool gave_up_ QUIRE_GUARDED_BY(error_mutex_) = false;   // was logged
   std::atomic<uint64_t> load_files_{0};
 };
 

@@ -118,7 +118,7 @@ void ValueCache::Shard::EvictDownTo(size_t capacity) {
 bool ValueCache::Get(std::string_view key, uint64_t snapshot, ReadValue* value) {
   const uint64_t hash = Hash(key);
   Shard& shard = ShardOf(hash);
-  std::lock_guard lock(shard.mutex);
+  MutexLock lock(shard.mutex);
   Entry* entry = shard.Find(hash, key);
   if (entry == nullptr || entry->writers > 0 || entry->since > snapshot) {
     return false;
@@ -135,7 +135,7 @@ void ValueCache::Offer(std::string_view key, uint64_t snapshot, std::string_view
   const uint64_t hash = Hash(key);
   Shard& shard = ShardOf(hash);
   SharedEntry content(key, value);
-  std::lock_guard lock(shard.mutex);
+  MutexLock lock(shard.mutex);
   if (snapshot < shard.last_change || shard.Find(hash, key) != nullptr) {
     return;
   }
@@ -146,14 +146,14 @@ void ValueCache::Offer(std::string_view key, uint64_t snapshot, std::string_view
 bool ValueCache::Holds(std::string_view key) {
   const uint64_t hash = Hash(key);
   Shard& shard = ShardOf(hash);
-  std::lock_guard lock(shard.mutex);
+  MutexLock lock(shard.mutex);
   return shard.Find(hash, key) != nullptr;
 }
 
 size_t ValueCache::bytes() {
   size_t total = 0;
   for (Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     total += shard.bytes;
   }
   return total;
@@ -187,11 +187,14 @@ void ValueCache::Changes::Visit(F visit) {
     auto last = std::find_if(first, changes_.end(), [&](const Change& change) {
       return &cache_.ShardOf(change.hash) != &shard;
     });
-    std::lock_guard lock(shard.mutex);
-    std::for_each(first, last, [&](const Change& change) { shard.Prefetch(change.hash); });
-    std::for_each(first, last, [&](const Change& change) { visit(shard, change); });
+    MutexLock lock(shard.mutex);
+    for (auto change = first; change != last; ++change) {
+      shard.Prefetch(change->hash);
+    }
+    for (; first != last; ++first) {
+      visit(shard, *first);
+    }
     shard.EvictDownTo(cache_.shard_capacity_);
-    first = last;
   }
 }
 
@@ -225,7 +228,8 @@ void ValueCache::Changes::Hide() {
   Sort();
   if (std::any_of(changes_.begin(), changes_.end(),
                   [](const Change& change) { return change.kind != Kind::kNew; })) {
-    Visit([this](Shard& shard, const Change& change) { HideOne(shard, change); });
+    // Unchecked: Visit holds the lock of the shard it shows.
+    Visit([this](Shard& shard, const Change& change) QUIRE_UNCHECKED { HideOne(shard, change); });
   }
 }
 
@@ -247,7 +251,9 @@ void ValueCache::Changes::HideOne(Shard& shard, const Change& change) {
 }
 
 void ValueCache::Changes::Finish(bool written, uint64_t latest) {
-  Visit([&](Shard& shard, const Change& change) { FinishOne(shard, change, written, latest); });
+  // Unchecked: Visit holds the lock of the shard it shows.
+  Visit([&](Shard& shard, const Change& change)
+            QUIRE_UNCHECKED { FinishOne(shard, change, written, latest); });
   changes_.clear();
   hidden_ = false;
 }

@@ -16,10 +16,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "kv/kv.h"
 #include "kv/shared_entry.h"
 
@@ -68,8 +68,9 @@ class ValueCache {
     void Sort();
     // Whether a value of this size is to be kept.
     bool Keeps(size_t bytes);
-    void HideOne(Shard& shard, const Change& change);
-    void FinishOne(Shard& shard, const Change& change, bool written, uint64_t latest);
+    void HideOne(Shard& shard, const Change& change) QUIRE_REQUIRES(shard.mutex);
+    void FinishOne(Shard& shard, const Change& change, bool written, uint64_t latest)
+        QUIRE_REQUIRES(shard.mutex);
     // Calls visit(shard, change) for all changes, shard by shard, each locked once: a large batch
     // waits for the memory of many entries at a time.
     template <typename F>
@@ -114,25 +115,25 @@ class ValueCache {
   // Open addressing with linear probes, over the tags: most lookups that find nothing touch one
   // cache line, the others one of an entry besides.
   struct alignas(64) Shard {
-    std::mutex mutex;
-    // All guarded by mutex.
-    std::vector<uint32_t> tags;  // of each slot a part of the hash, kFree when it is free
-    std::vector<Entry> slots;    // a power of two, or none
-    size_t entries = 0;
-    size_t bytes = 0;
-    size_t hand = 0;           // where the search for something to evict goes on
-    uint64_t last_change = 0;  // sequence number
+    Mutex mutex;
+    std::vector<uint32_t> tags
+        QUIRE_GUARDED_BY(mutex);  // of each slot a part of the hash, kFree when it is free
+    std::vector<Entry> slots QUIRE_GUARDED_BY(mutex);  // a power of two, or none
+    size_t entries QUIRE_GUARDED_BY(mutex) = 0;
+    size_t bytes QUIRE_GUARDED_BY(mutex) = 0;
+    size_t hand QUIRE_GUARDED_BY(mutex) = 0;  // where the search for something to evict goes on
+    uint64_t last_change QUIRE_GUARDED_BY(mutex) = 0;  // sequence number
 
-    void Prefetch(uint64_t hash) const;
-    Entry* Find(uint64_t hash, std::string_view key);
+    void Prefetch(uint64_t hash) const QUIRE_REQUIRES(mutex);
+    Entry* Find(uint64_t hash, std::string_view key) QUIRE_REQUIRES(mutex);
     // A new entry. REQUIRES: the key has none.
-    Entry& Insert(uint64_t hash, SharedEntry content);
-    void Assign(Entry* entry, SharedEntry content);
-    void Erase(Entry* entry);
+    Entry& Insert(uint64_t hash, SharedEntry content) QUIRE_REQUIRES(mutex);
+    void Assign(Entry* entry, SharedEntry content) QUIRE_REQUIRES(mutex);
+    void Erase(Entry* entry) QUIRE_REQUIRES(mutex);
     // A free slot for an entry of this hash, marked as taken.
-    Entry& Take(uint64_t hash);
-    void Grow();
-    void EvictDownTo(size_t capacity);
+    Entry& Take(uint64_t hash) QUIRE_REQUIRES(mutex);
+    void Grow() QUIRE_REQUIRES(mutex);
+    void EvictDownTo(size_t capacity) QUIRE_REQUIRES(mutex);
   };
 
   static uint64_t Hash(std::string_view key);

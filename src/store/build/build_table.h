@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/op_context.h"
 
 namespace quire::store {
@@ -23,22 +23,22 @@ struct BuildProgress {
 class BuildTable {
  public:
   void Set(const OpContext& op, BuildProgress progress) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     builds_[&op] = std::move(progress);
   }
   void Remove(const OpContext& op) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     builds_.erase(&op);
   }
   std::optional<BuildProgress> Of(const OpContext& op) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto it = builds_.find(&op);
     return it == builds_.end() ? std::nullopt : std::optional(it->second);
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<const OpContext*, BuildProgress> builds_;  // protected by mutex_
+  mutable Mutex mutex_;
+  std::map<const OpContext*, BuildProgress> builds_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::store

@@ -96,9 +96,9 @@ Status ChangeLog::Write(kv::Txn& txn, ChangeBuffer& buffer, uint64_t first) {
 }
 
 uint64_t ChangeLog::Enter(uint64_t count) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (still_ > 0) [[unlikely]] {
-    calm_.wait(lock, [&] { return still_ == 0; });
+    calm_.wait(lock.native(), [&]() QUIRE_REQUIRES(mutex_) { return still_ == 0; });
   }
   uint64_t first = PackTime(clock_.Tick(count));
   in_flight_.push_back({first, first + count - 1});
@@ -108,7 +108,7 @@ uint64_t ChangeLog::Enter(uint64_t count) {
 void ChangeLog::Leave(uint64_t first) {
   bool tell = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto mine = std::lower_bound(in_flight_.begin(), in_flight_.end(), first,
                                  [](const InFlight& f, uint64_t time) { return f.first < time; });
     mine->done = true;
@@ -128,9 +128,9 @@ void ChangeLog::Leave(uint64_t first) {
 }
 
 Status ChangeLog::WhileStill(const std::function<Status()>& look) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   ++still_;
-  calm_.wait(lock, [&] { return in_flight_.empty(); });
+  calm_.wait(lock.native(), [&]() QUIRE_REQUIRES(mutex_) { return in_flight_.empty(); });
   Status seen = look();
   if (--still_ == 0) {
     calm_.notify_all();
@@ -142,14 +142,14 @@ void ChangeLog::Await(OpContext& op, bson::Timestamp seen,
                       std::chrono::steady_clock::time_point deadline) {
   constexpr auto kSlice = std::chrono::milliseconds(100);  // to notice a killed operation
   uint64_t known = PackTime(seen);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   ++waiting_;
   while (visible_.load() <= known && !op.killed()) {
     auto now = std::chrono::steady_clock::now();
     if (now >= deadline) {
       break;
     }
-    told_.wait_until(lock, std::min(deadline, now + kSlice));
+    told_.wait_until(lock.native(), std::min(deadline, now + kSlice));
   }
   --waiting_;
 }

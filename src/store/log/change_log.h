@@ -15,12 +15,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/bell.h"
+#include "base/mutex.h"
 #include "base/op_context.h"
 #include "kv/kv.h"
 #include "quire/bson.h"
@@ -91,12 +91,12 @@ class ChangeLog {
   std::atomic<uint64_t> first_{0};
   std::atomic<uint64_t> written_{0};  // bytes since the last Trim
   std::atomic<uint64_t> trim_step_{0};
-  std::mutex mutex_;
-  std::deque<InFlight> in_flight_;  // protected by mutex_: by time
+  Mutex mutex_;
+  std::deque<InFlight> in_flight_ QUIRE_GUARDED_BY(mutex_);  // by time
   std::condition_variable told_;
-  int waiting_ = 0;  // protected by mutex_
+  int waiting_ QUIRE_GUARDED_BY(mutex_) = 0;
   std::condition_variable calm_;
-  int still_ = 0;  // who wants or has stillness; protected by mutex_
+  int still_ QUIRE_GUARDED_BY(mutex_) = 0;  // who wants or has stillness
 };
 
 // One change as read from the log.
