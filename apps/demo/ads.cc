@@ -5,7 +5,7 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
@@ -60,8 +60,8 @@ Status RunNetwork(DesignRun* run, const Choose& choose) {
                                               Numbered("advertiser", i % kAds) + ":spring",
                                               Numbered("unit", i), 100 + w.chance.Below(100));
                   }}}));
-  RETURN_IF_ERROR(run->Explain("ads of a zone", "ad.zone",
-                               patterns::Doc("site_id", kSite, "zone_id", ZoneOf(0))));
+  RETURN_IF_ERROR(
+      run->Explain("ads of a zone", "ad.zone", Doc("site_id", kSite, "zone_id", ZoneOf(0))));
   ASSIGN_OR_RETURN(std::vector<std::string> wrong, network.CheckInvariants());
   run->Check("zones are sorted, no cap and no budget is exceeded", wrong);
   return Status::Ok();

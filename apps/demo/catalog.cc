@@ -3,13 +3,12 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
 using patterns::Catalog;
-using patterns::Doc;
 
 constexpr const char* kGenres[] = {"Jazz", "Soul", "Rock", "Folk", "Opera", "Blues"};
 constexpr const char* kWords[] = {"love", "supreme", "night", "river", "blue", "morning", "train"};
@@ -30,9 +29,9 @@ patterns::Product ProductOf(int64_t i) {
   product.title = AnyWord(&chance) + " " + AnyWord(&chance) + " " + std::to_string(i);
   product.list = 1000 + chance.Below(1000);
   product.retail = product.list - chance.Below(500);
-  product.details = Doc("artist", Numbered("artist", chance.Below(200)), "genre",
-                        patterns::List(AnyGenre(&chance)), "issue_date",
-                        bson::Date{chance.Below(1'600'000'000'000)});
+  product.details =
+      Doc("artist", Numbered("artist", chance.Below(200)), "genre", List(AnyGenre(&chance)),
+          "issue_date", bson::Date{chance.Below(1'600'000'000'000)});
   return product;
 }
 

@@ -3,14 +3,13 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
 using patterns::Categories;
 using patterns::Category;
-using patterns::Doc;
 
 constexpr int64_t kFanOut = 8;  // children of a category at the start
 

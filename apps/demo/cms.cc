@@ -3,13 +3,12 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
 using patterns::Cms;
-using patterns::Doc;
 
 constexpr char kSection[] = "blog";
 constexpr int64_t kTags = 20;

@@ -3,7 +3,7 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
@@ -11,7 +11,6 @@ namespace {
 using patterns::CommentDesign;
 using patterns::CommentOrder;
 using patterns::Comments;
-using patterns::Doc;
 
 constexpr int64_t kComments = 100;  // of a discussion, at the start
 constexpr int64_t kPage = 25;

@@ -3,14 +3,13 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
 using patterns::ContactModel;
 using patterns::Contacts;
-using patterns::Doc;
 
 constexpr int64_t kNumbers = 5;
 

@@ -10,6 +10,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "quire/doc.h"
 #include "quire/patterns/error.h"
 #include "tool/progress.h"
 
@@ -17,7 +18,6 @@ namespace quire::apps {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-using patterns::Doc;
 using patterns::IntegerAt;
 
 double SecondsSince(SteadyClock::time_point start) {

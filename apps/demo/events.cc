@@ -3,13 +3,12 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 #include "quire/patterns/event_log.h"
 
 namespace quire::apps {
 namespace {
 
-using patterns::Doc;
 using patterns::EventLog;
 using patterns::Retention;
 

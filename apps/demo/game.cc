@@ -5,7 +5,7 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
@@ -87,8 +87,7 @@ Status RunWorld(DesignRun* run, patterns::Backend backend) {
   RETURN_IF_ERROR(run->Work(Steps(*run, game)));
   RETURN_IF_ERROR(game.Cleanup().status());
   RETURN_IF_ERROR(game.ResumeMoves().status());
-  RETURN_IF_ERROR(
-      run->Explain("characters in a room", "character", patterns::Doc("location.id", RoomOf(0))));
+  RETURN_IF_ERROR(run->Explain("characters in a room", "character", Doc("location.id", RoomOf(0))));
   ASSIGN_OR_RETURN(std::vector<std::string> wrong, game.AuditWorld());
   run->Check("items are in one place, totals are the ledger's", wrong);
   return Status::Ok();

@@ -3,12 +3,11 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
-using patterns::Doc;
 using patterns::Inbox;
 using patterns::InboxDesign;
 

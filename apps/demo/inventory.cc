@@ -6,12 +6,11 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
-using patterns::Doc;
 using patterns::Inventory;
 
 constexpr int64_t kStock = 100;  // of an article, at the start

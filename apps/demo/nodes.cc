@@ -6,13 +6,12 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 #include "quire/patterns/migrations.h"
 
 namespace quire::apps {
 namespace {
 
-using patterns::Doc;
 using patterns::Migrations;
 using patterns::Nodes;
 

@@ -3,7 +3,7 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
@@ -29,7 +29,7 @@ Status RunOrders(DesignRun* run) {
                  {"get", 30, [&](Worker& w) {
                     return orders.Get(Numbered("o", w.chance.Skewed(run->size()))).status();
                   }}}));
-  RETURN_IF_ERROR(run->Explain("get", "orders", patterns::Doc("_id", Numbered("o", 0))));
+  RETURN_IF_ERROR(run->Explain("get", "orders", Doc("_id", Numbered("o", 0))));
   return run->CheckInvariants(orders);
 }
 

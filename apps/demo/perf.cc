@@ -3,13 +3,12 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 #include "quire/patterns/buckets.h"
 
 namespace quire::apps {
 namespace {
 
-using patterns::Doc;
 using patterns::Perf;
 
 constexpr int64_t kBatch = 100;

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "demo/report.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
-using patterns::Doc;
-
 template <typename Part, typename Make>
-patterns::Array Listed(const std::vector<Part>& parts, const Make& make) {
+Array Listed(const std::vector<Part>& parts, const Make& make) {
   std::vector<bson::Document> documents;
   for (const Part& part : parts) {
     documents.push_back(make(part));
   }
-  return patterns::ListOf(documents);
+  return ListOf(documents);
 }
 
 bson::Document DesignDocument(const DesignReport& design) {

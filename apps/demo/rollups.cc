@@ -5,12 +5,11 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
-using patterns::Doc;
 using patterns::Level;
 using patterns::Rollups;
 

@@ -3,13 +3,12 @@
 
 #include "base/try.h"
 #include "demo/demos.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
 using patterns::Backend;
-using patterns::Doc;
 using patterns::Transfers;
 
 constexpr int64_t kBalance = 10'000;

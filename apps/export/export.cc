@@ -11,7 +11,7 @@
 #include "base/try.h"
 #include "export/output_file.h"
 #include "export/row_writer.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 #include "tool/options.h"
 #include "tool/place.h"
 #include "tool/progress.h"
@@ -217,8 +217,8 @@ Status WriteAll(const CommandLine& line, Collection collection, OutputFile* out,
 void PrintSummary(const CommandLine& line, const Summary& summary, const Status& status) {
   if (line.json) {
     bson::Document out =
-        patterns::Doc("ok", status.ok(), "documents", summary.documents, "bytes", summary.bytes,
-                      "seconds", summary.seconds, "error", status.ok() ? "" : status.ToString());
+        Doc("ok", status.ok(), "documents", summary.documents, "bytes", summary.bytes, "seconds",
+            summary.seconds, "error", status.ok() ? "" : status.ToString());
     fprintf(stderr, "%s\n", bson::ToJson(out).c_str());
   } else if (!line.quiet && status.ok()) {
     fprintf(stderr, "%s document%s, %s MB in %s s\n", Grouped(summary.documents).c_str(),

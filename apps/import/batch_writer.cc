@@ -13,13 +13,13 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "quire/doc.h"
 #include "quire/patterns/store.h"
 
 namespace quire::apps {
 namespace {
 
 using patterns::At;
-using patterns::Doc;
 using patterns::IntegerAt;
 
 constexpr std::string_view kStates = "quire_imports";

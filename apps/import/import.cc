@@ -7,7 +7,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "import/importer.h"
-#include "patterns/doc.h"
+#include "quire/doc.h"
 #include "tool/options.h"
 #include "tool/place.h"
 #include "tool/text.h"
@@ -125,11 +125,11 @@ void PrintSummary(const CommandLine& line, const ImportSummary& summary, const S
   const ImportCounts& counts = summary.counts;
   const std::string rejects = counts.rejected > 0 ? line.settings.rejected_path : "";
   if (line.json) {
-    bson::Document out = patterns::Doc(
-        "ok", status.ok(), "records", counts.records, "inserted", counts.inserted, "duplicates",
-        counts.duplicates, "rejected", counts.rejected, "rejects", rejects, "resumed_at",
-        summary.resumed_at, "offset", summary.offset, "bytes", summary.bytes, "seconds",
-        summary.seconds, "error", status.ok() ? "" : status.ToString());
+    bson::Document out =
+        Doc("ok", status.ok(), "records", counts.records, "inserted", counts.inserted, "duplicates",
+            counts.duplicates, "rejected", counts.rejected, "rejects", rejects, "resumed_at",
+            summary.resumed_at, "offset", summary.offset, "bytes", summary.bytes, "seconds",
+            summary.seconds, "error", status.ok() ? "" : status.ToString());
     printf("%s\n", bson::ToJson(out).c_str());
   } else if (!line.settings.quiet && (status.ok() || counts.records > 0)) {
     if (summary.resumed_at > 0) {

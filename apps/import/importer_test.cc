@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "patterns/doc.h"
+#include "quire/doc.h"
 
 namespace quire::apps {
 namespace {
 
-using patterns::Doc;
 using patterns::IntegerAt;
 
 class ImporterTest : public ::testing::Test {
@@ -102,9 +102,7 @@ TEST_F(ImporterTest, ImportingAgainAddsNothing) {
 }
 
 TEST_F(ImporterTest, WhatTheDatabaseRefusesIsKeptAside) {
-  const bson::Document keys = Doc("n", 1);
-  const bson::Document unique = Doc("unique", true);
-  ASSERT_TRUE(database_.GetCollection("t").CreateIndex(keys, unique).ok());
+  ASSERT_TRUE(database_.GetCollection("t").CreateIndex(Doc("n", 1), {.unique = true}).ok());
   Write("{\"n\":1}\n{\"n\":1}\n{\"n\":2}\n");
   EXPECT_EQ(Import(), "3 2 0 1");
   EXPECT_EQ(Rejected().substr(0, 2), "2\t");

@@ -3,12 +3,15 @@
 // BSON in memory. A View reads document bytes in place; a Value is one BSON value that borrows its
 // bytes; a Document owns its bytes; a Builder writes them. Views and Values are trivially copyable
 // and never outlive the bytes they were made from: the overloads that would let them are deleted.
+// A function that reads a document during its call takes an Argument, so that a temporary may be
+// given. Documents are written down with quire/doc.h.
 //
 // Everything here REQUIRES well-formed bytes. Bytes from outside go through bson::Validate
 // (or Document::Parse) once; nothing afterwards checks lengths again.
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -78,8 +81,37 @@ struct Timestamp {
 };
 
 // Milliseconds since 1970 in UTC.
+//
+//   auto launch = quire::bson::Date::FromIso("1969-07-16T13:32:00Z");
+//   auto landing = *launch + std::chrono::hours(102) + std::chrono::minutes(45);
+//   std::cout << landing.ToIso() << "\n";  // 1969-07-20T20:17:00Z
 struct Date {
   int64_t millis = 0;
+
+  static Date Now() { return From(std::chrono::system_clock::now()); }
+  // A moment of the system's clock, cut to milliseconds towards the past.
+  template <typename Duration>
+  static Date From(std::chrono::sys_time<Duration> time) {
+    return {std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count()};
+  }
+  // From ISO 8601: a day ("2024-05-06", its beginning in UTC), or a day and a time with a zone
+  // ("2024-05-06T07:08:09.123Z", "2024-05-06T09:08+02:00"); nothing when it is neither.
+  static std::optional<Date> FromIso(std::string_view text);
+
+  std::chrono::sys_time<std::chrono::milliseconds> time() const {
+    return std::chrono::sys_time<std::chrono::milliseconds>(std::chrono::milliseconds(millis));
+  }
+  // "2024-05-06T07:08:09.123Z"; the fraction only when there is one, the number of milliseconds
+  // for years beyond 0 to 9999.
+  std::string ToIso() const;
+
+  Date& operator+=(std::chrono::milliseconds by) { return millis += by.count(), *this; }
+  Date& operator-=(std::chrono::milliseconds by) { return millis -= by.count(), *this; }
+  friend Date operator+(Date date, std::chrono::milliseconds by) { return date += by; }
+  friend Date operator-(Date date, std::chrono::milliseconds by) { return date -= by; }
+  friend std::chrono::milliseconds operator-(Date later, Date earlier) {
+    return std::chrono::milliseconds(later.millis - earlier.millis);
+  }
   friend auto operator<=>(const Date&, const Date&) = default;
 };
 
@@ -350,6 +382,24 @@ class Document {
   std::string bytes_;
 };
 
+// A document given to a call, which borrows it until it returns: a View, a Document, or a temporary
+// Document. Only ever a parameter.
+class Argument {
+ public:
+  Argument() = default;                 // the empty document
+  Argument(View view) : view_(view) {}  // NOLINT(google-explicit-constructor)
+  Argument(const Document& document)
+      : view_(document.view()) {}  // NOLINT(google-explicit-constructor)
+  Argument(const Argument&) = delete;
+  Argument& operator=(const Argument&) = delete;
+
+  View view() const { return view_; }
+  operator View() const { return view_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  View view_;
+};
+
 // A value that owns its bytes. Copyable; the Value it shows is valid while it lives unmoved.
 class OwnedValue {
  public:
@@ -468,9 +518,9 @@ class Builder {
   std::vector<Level> deep_;
 };
 
-// Canonical (every type spelled out) or relaxed extended JSON of a document, on one line.
-std::string ToJson(View document);
-std::string ToCanonicalJson(View document);
+// Relaxed or canonical (every type spelled out) extended JSON of a document, on one line.
+std::string ToJson(const Argument& document);
+std::string ToCanonicalJson(const Argument& document);
 // The same for one value; "" when missing.
 std::string ToJson(const Value& value);
 

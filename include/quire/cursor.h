@@ -4,29 +4,34 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
+#include <iterator>
 #include <memory>
-#include <string>
 
 #include "quire/bson.h"
 #include "quire/status.h"
 
 namespace quire {
 
-class Session;
 namespace api {
-class Door;
+struct Access;
 }
 
 // Movable; used by one thread at a time. Destroying it before its end frees what it holds inside
 // the engine.
 //
-//   while (cursor.Next()) {
-//     Use(cursor.current());
+//   auto cursor = people.Find(Doc("age", Doc("$gt", 40)), {.sort = Doc("name", 1)});
+//   if (!cursor.ok()) return cursor.status();
+//   for (auto& doc : *cursor) {
+//     std::cout << doc["name"].AsString() << "\n";
 //   }
-//   if (!cursor.status().ok()) ...
+//   // Edsger
+//   // Grace
+//   if (!cursor->status().ok()) return cursor->status();  // the loop ended early
 class Cursor {
  public:
+  class Iterator;
+
   Cursor(Cursor&&) noexcept;
   Cursor& operator=(Cursor&&) noexcept;
   ~Cursor();
@@ -39,41 +44,51 @@ class Cursor {
   // came within `wait`. Then open() is still true.
   bool TryNext(std::chrono::milliseconds wait);
   // Whether there may be more to come.
-  bool open() const { return id_ != 0; }
+  bool open() const;
 
   // Of a change stream: the token to resume after everything this cursor has shown.
   bson::Document resume_token() const;
 
   // The document last moved to. The view is valid until the next call of Next().
   // REQUIRES: the last Next() returned true.
-  bson::View current() const { return current_; }
+  const bson::View& current() const;
 
   // Ok unless Next() stopped because of an error.
-  const Status& status() const { return status_; }
+  const Status& status() const;
+
+  // The documents from the next one on, once: a step of the loop is a Next().
+  inline Iterator begin();
+  std::default_sentinel_t end() const { return {}; }
 
  private:
-  friend class Client;
-  friend class Collection;
-  friend class Database;
-  // `reply` is the reply of a command that opens a cursor, with its first batch.
-  Cursor(std::shared_ptr<api::Door> engine, std::string database, bson::Document reply,
-         int32_t batch_size, Session* session);
-  bool FetchBatch(std::chrono::milliseconds wait = std::chrono::milliseconds(0));
-  bool Take();
-  void TakeBatch(bson::Document reply, const char* field);
-  void Close();
-
-  std::shared_ptr<api::Door> engine_;
-  std::string database_;
-  std::string collection_;
-  int32_t batch_size_;
-  Session* session_;
-  int64_t id_ = 0;        // 0: the engine holds no more
-  bson::Document reply_;  // owns the current batch
-  bson::View::Iterator at_;
-  bson::View::Iterator end_;
-  bson::View current_;
-  Status status_;
+  friend struct api::Access;
+  class Impl;
+  explicit Cursor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
+
+// An input iterator. What it shows is valid until the next step.
+class Cursor::Iterator {
+ public:
+  using value_type = bson::View;
+  using difference_type = std::ptrdiff_t;
+
+  const bson::View& operator*() const { return cursor_->current(); }
+  const bson::View* operator->() const { return &cursor_->current(); }
+  Iterator& operator++() {
+    more_ = cursor_->Next();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  bool operator==(std::default_sentinel_t) const { return !more_; }
+
+ private:
+  friend class Cursor;
+  explicit Iterator(Cursor* cursor) : cursor_(cursor), more_(cursor->Next()) {}
+  Cursor* cursor_;
+  bool more_;
+};
+
+inline Cursor::Iterator Cursor::begin() { return Iterator(this); }
 
 }  // namespace quire

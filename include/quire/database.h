@@ -10,8 +10,8 @@
 
 #include "quire/bson.h"
 #include "quire/collection.h"
+#include "quire/cursor.h"
 #include "quire/options.h"
-#include "quire/session.h"
 #include "quire/status.h"
 
 namespace quire {
@@ -20,35 +20,38 @@ namespace quire {
 // of its collections does.
 class Database {
  public:
-  Database(std::shared_ptr<api::Door> engine, std::string name);
-
-  const std::string& name() const { return name_; }
+  const std::string& name() const;
 
   Collection GetCollection(std::string_view name) const;
 
-  // Makes a collection. `options` are the fields of MongoDB's create command: capped, validator,
-  // viewOn... Error: NamespaceExists.
-  Status CreateCollection(std::string_view name, bson::View options = {});
+  // Makes a collection. Error: NamespaceExists.
+  Status CreateCollection(std::string_view name, const CollectionOptions& options = {}) const;
 
   // Collections and views, in no particular order.
-  Result<std::vector<std::string>> ListCollectionNames();
+  Result<std::vector<std::string>> ListCollectionNames() const;
 
   // Runs any command of MongoDB's: its reply, or its error when `ok` is not 1 (Status::extra() then
   // holds the reply's further fields). A reply with writeErrors is a reply.
-  Result<bson::Document> RunCommand(bson::View command, Session* session = nullptr);
+  //
+  //   auto reply = client.GetDatabase("app").RunCommand(Doc("ping", 1));
+  //   std::cout << quire::bson::ToJson(*reply) << "\n";  // {"ok":1.0}
+  Result<bson::Document> RunCommand(const bson::Argument& command,
+                                    const CommandOptions& options = {}) const;
 
   // A pipeline that starts without a collection ($documents, $currentOp...).
-  Result<Cursor> Aggregate(const Pipeline& pipeline, const AggregateOptions& options = {});
+  Result<Cursor> Aggregate(const Pipeline& pipeline, const AggregateOptions& options = {}) const;
 
   // The changes of all its collections, as Collection::Watch.
-  Result<Cursor> Watch(const Pipeline& pipeline = {}, const WatchOptions& options = {});
+  Result<Cursor> Watch(const Pipeline& pipeline = {}, const WatchOptions& options = {}) const;
 
   // Removes every collection.
-  Status Drop();
+  Status Drop() const;
 
  private:
-  std::shared_ptr<api::Door> engine_;
-  std::string name_;
+  friend struct api::Access;
+  struct Impl;
+  explicit Database(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
 };
 
 }  // namespace quire

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the calls of the library take besides their operands. Every struct is usable as it is;
-// designated initialisers name what differs: collection.Find(filter, {.sort = by_age, .limit =
-// 10}).
+// designated initialisers name what differs:
+//
+//   auto oldest = people.FindOne(
+//       {}, {.projection = Doc("_id", 0, "name", 1), .sort = Doc("age", -1)});
+//   std::cout << quire::bson::ToJson(**oldest) << "\n";  // {"name":"Edsger"}
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +51,11 @@ struct FindOptions {
   int64_t skip = 0;
   int64_t limit = 0;       // 0: no limit
   int32_t batch_size = 0;  // documents fetched at a time; 0: as many as MongoDB would
+  Session* session = nullptr;
+  bson::Document extra{};
+};
+
+struct DistinctOptions {
   Session* session = nullptr;
   bson::Document extra{};
 };
@@ -115,6 +125,39 @@ struct FindAndModifyOptions {
   Durability durability = Durability::kProcess;
   Session* session = nullptr;
   bson::Document extra{};
+};
+
+// An index: the fields of MongoDB's index specification, `extra` for the others (collation,
+// weights, wildcardProjection...).
+struct IndexOptions {
+  std::string name{};  // empty: made of the keys, "a_1_b_-1"
+  bool unique = false;
+  bool sparse = false;
+  bool hidden = false;
+  std::optional<std::chrono::seconds> expire_after{};  // the age at which documents are removed
+  bson::Document partial_filter{};                     // which documents it holds
+  bson::Document extra{};
+};
+
+// A collection: the fields of MongoDB's create command, `extra` for the others (viewOn, timeseries,
+// collation, changeStreamPreAndPostImages...).
+struct CollectionOptions {
+  bool capped = false;        // keeps the last `size` bytes in the order of insertion
+  int64_t size = 0;           // of a capped collection
+  int64_t max_documents = 0;  // of a capped collection; 0: no bound but the size
+  bson::Document validator{};
+  bson::Document extra{};
+};
+
+struct CommandOptions {
+  Session* session = nullptr;
+};
+
+// What a transaction reads and when its commit is acknowledged, as MongoDB has them: {level:
+// "snapshot"}, {w: "majority"}.
+struct TransactionOptions {
+  bson::Document read_concern{};
+  bson::Document write_concern{};
 };
 
 struct InsertResult {

@@ -1,60 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Quire as a library: a document database inside the process, or at a mongodb:// address.
+// Quire as a library: a document database inside the process, or at a mongodb:// address. This is
+// the header to include: it has everything but the application systems of quire/patterns/.
 //
-//   auto client = quire::Open("data");
-//   if (!client.ok()) ...                                      // client.status().ToString()
-//   quire::Collection people = client->GetDatabase("app").GetCollection("people");
-//   auto id = people.InsertOne(*quire::bson::Document::FromJson(R"({"name": "Ada"})"));
+//   auto client = quire::OpenInMemory();  // or quire::Open("data")
+//   if (!client.ok()) return client.status();
+//   auto people = client->GetDatabase("app").GetCollection("people");
+//   auto id = people.InsertOne(quire::Doc("_id", 7, "name", "Ada", "born", 1815));
+//   for (auto& person : *people.Find(quire::Doc("born", quire::Doc("$lt", 1900)))) {
+//     std::cout << quire::bson::ToJson(person) << "\n";  // {"_id":7,"name":"Ada","born":1815}
+//   }
 //
 // Nothing throws, prints, aborts or handles signals. Whatever can fail returns a Status or a
-// Result (quire/status.h); documents are those of quire/bson.h.
+// Result (quire/status.h) with MongoDB's error code (quire/error.h); documents are those of
+// quire/bson.h, written down with quire/doc.h.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "quire/bson.h"
-#include "quire/collection.h"
-#include "quire/cursor.h"
-#include "quire/database.h"
-#include "quire/options.h"
-#include "quire/session.h"
-#include "quire/status.h"
-
-namespace quire {
-
-// An open folder, a database in memory, or a server elsewhere. Cheap to copy; safe for concurrent
-// use. Databases, collections, cursors and sessions keep it open: the folder is closed when the
-// last of them is gone.
-class Client {
- public:
-  explicit Client(std::shared_ptr<api::Door> engine);
-
-  Database GetDatabase(std::string_view name) const;
-  Result<std::vector<std::string>> ListDatabaseNames();
-
-  Result<Session> StartSession();
-
-  // The changes of all databases, as Collection::Watch.
-  Result<Cursor> Watch(const Pipeline& pipeline = {}, const WatchOptions& options = {});
-
- private:
-  std::shared_ptr<api::Door> engine_;
-};
-
-// Opens the folder of `options`, recovering what was acknowledged before a crash. A folder is open
-// in one process at a time. Errors: the folder is in use, is not Quire's, was written by a newer
-// version, or is damaged; it is then left as it was.
-Result<Client> Open(const OpenOptions& options);
-Result<Client> Open(std::string_view path);
-// A fresh, empty database in memory.
-Result<Client> OpenInMemory();
-// The server or cluster at a mongodb:// address (MongoDB's connection string, with its options):
-// any that speaks MongoDB's protocol. The same calls give the same answers there. Errors:
-// FailedToParse (the address), HostUnreachable; every later call may return the latter too.
-Result<Client> Connect(std::string_view uri);
-
-}  // namespace quire
+#include "quire/bson.h"        // IWYU pragma: export
+#include "quire/client.h"      // IWYU pragma: export
+#include "quire/collection.h"  // IWYU pragma: export
+#include "quire/cursor.h"      // IWYU pragma: export
+#include "quire/database.h"    // IWYU pragma: export
+#include "quire/doc.h"         // IWYU pragma: export
+#include "quire/error.h"       // IWYU pragma: export
+#include "quire/options.h"     // IWYU pragma: export
+#include "quire/session.h"     // IWYU pragma: export
+#include "quire/status.h"      // IWYU pragma: export

@@ -6,33 +6,43 @@
 #include <functional>
 #include <memory>
 
-#include "quire/bson.h"
+#include "quire/options.h"
 #include "quire/status.h"
 
 namespace quire {
 
 namespace api {
-class Door;
+struct Access;
 }
 
 // Movable; used by one thread at a time. Ends when destroyed: an open transaction is rolled back.
 //
+//   auto accounts = client.GetDatabase("bank").GetCollection("accounts");
+//   auto opened = accounts.InsertMany(
+//       {Doc("_id", "ann", "cents", 500), Doc("_id", "bob", "cents", 0)});
 //   auto session = client.StartSession();
-//   Status s = session->WithTransaction([&] {
-//     ... accounts.UpdateOne(from, debit, {.session = &*session}) ...
+//   auto moved = session->WithTransaction([&]() -> quire::Status {
+//     auto out = accounts.UpdateOne(Doc("_id", "ann"), Doc("$inc", Doc("cents", -200)),
+//                                   {.session = &*session});
+//     if (!out.ok()) return out.status();
+//     return accounts.UpdateOne(Doc("_id", "bob"), Doc("$inc", Doc("cents", 200)),
+//                               {.session = &*session}).status();
 //   });
+//   for (auto& account : *accounts.Find({}, {.sort = Doc("_id", 1)})) {
+//     std::cout << quire::bson::ToJson(account) << "\n";
+//   }
+//   // {"_id":"ann","cents":300}
+//   // {"_id":"bob","cents":200}
 class Session {
  public:
-  explicit Session(std::shared_ptr<api::Door> engine);
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
 
   // From here to Commit or Abort every call with this session reads one snapshot and its writes
   // become visible to others together or not at all.
-  // `options` are the fields of MongoDB's transaction options: readConcern, writeConcern.
   // Error: ConflictingOperationInProgress when one is open.
-  Status StartTransaction(bson::View options = {});
+  Status StartTransaction(const TransactionOptions& options = {});
 
   // Makes the transaction's writes visible. After an error labelled UnknownTransactionCommitResult
   // the call may be repeated; after any other the transaction is gone.
@@ -42,25 +52,19 @@ class Session {
   // Drops the transaction's writes. Error: NoSuchTransaction when none was started.
   Status AbortTransaction();
 
-  bool in_transaction() const { return state_ != State::kNone; }
+  bool in_transaction() const;
 
   // Runs `body` in a transaction and commits it. An error of `body` aborts and is returned, but for
   // a write conflict with another transaction: then everything is run again, for up to two minutes.
-  // A commit whose outcome is unknown is repeated. `options` as in StartTransaction.
-  Status WithTransaction(const std::function<Status()>& body, bson::View options = {});
+  // A commit whose outcome is unknown is repeated.
+  Status WithTransaction(const std::function<Status()>& body,
+                         const TransactionOptions& options = {});
 
  private:
-  friend class api::Door;
-  // Adds the fields that place a command in this session and its transaction.
-  void AppendTo(bson::Builder* command);
-  enum class State { kNone, kStarting, kRunning };
-  Status Finish(const char* command);
-
-  std::shared_ptr<api::Door> engine_;
-  bson::Document id_;       // {id: <UUID>}
-  bson::Document options_;  // of the open transaction
-  int64_t transaction_number_ = 0;
-  State state_ = State::kNone;
+  friend struct api::Access;
+  class Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace quire

@@ -18,7 +18,7 @@ namespace quire {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  // `code` is one of MongoDB's error numbers (base/error_codes.h lists the named ones).
+  // `code` is one of MongoDB's error numbers (quire/error.h has the named ones).
   // REQUIRES: code != 0.
   [[gnu::cold]] Status(int code, std::string message);
   Status(const Status& other) : rep_(other.rep_) {
@@ -89,7 +89,8 @@ class [[nodiscard]] Result {
   // REQUIRES: ok().
   T& operator*() & { return *value_; }
   const T& operator*() const& { return *value_; }
-  T&& operator*() && { return std::move(*value_); }
+  // By value, so that a loop over what a call returns is safe: for (auto& doc : *people.Find()).
+  T operator*() && { return *std::move(value_); }
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
 

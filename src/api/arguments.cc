@@ -22,6 +22,12 @@ void AppendGiven(bson::Builder* out, std::string_view name,
   }
 }
 
+void AppendPositive(bson::Builder* out, std::string_view name, int64_t number) {
+  if (number > 0) {
+    out->Append(name, number);
+  }
+}
+
 void AppendDocuments(bson::Builder* out, std::string_view name,
                      const std::vector<bson::Document>& documents) {
   out->BeginArray(name);

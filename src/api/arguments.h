@@ -3,6 +3,7 @@
 // The arguments of the typed calls as fields of their commands.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,9 @@ void AppendGiven(bson::Builder* out, std::string_view name, const bson::Document
 void AppendGiven(bson::Builder* out, std::string_view name, const bson::OwnedValue& value);
 void AppendGiven(bson::Builder* out, std::string_view name,
                  const std::vector<bson::Document>& documents);
+
+// A field for a number above 0.
+void AppendPositive(bson::Builder* out, std::string_view name, int64_t number);
 
 // An array, also when it is empty.
 void AppendDocuments(bson::Builder* out, std::string_view name,

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "quire/client.h"
+
 #include <utility>
 
+#include "api/access.h"
 #include "api/arguments.h"
-#include "api/door.h"
 #include "base/try.h"
-#include "quire/quire.h"
 
 namespace quire {
 
-Client::Client(std::shared_ptr<api::Door> engine) : engine_(std::move(engine)) {}
+Client::Client(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
 Database Client::GetDatabase(std::string_view name) const {
-  return Database(engine_, std::string(name));
+  return api::Access::MakeDatabase(impl_->door, std::string(name));
 }
 
-Result<std::vector<std::string>> Client::ListDatabaseNames() {
+Result<std::vector<std::string>> Client::ListDatabaseNames() const {
   bson::Builder command;
   command.Append("listDatabases", 1).Append("nameOnly", true);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run("admin", &command, nullptr));
+  ASSIGN_OR_RETURN(bson::Document reply, impl_->door->Run("admin", &command, nullptr));
   std::vector<std::string> names;
   for (const bson::Element& element : reply["databases"].AsArray()) {
     names.emplace_back(element.value().AsDocument()["name"].AsString());
@@ -25,14 +26,14 @@ Result<std::vector<std::string>> Client::ListDatabaseNames() {
   return names;
 }
 
-Result<Session> Client::StartSession() { return Session(engine_); }
+Result<Session> Client::StartSession() const { return api::Access::MakeSession(impl_->door); }
 
-Result<Cursor> Client::Watch(const Pipeline& pipeline, const WatchOptions& options) {
+Result<Cursor> Client::Watch(const Pipeline& pipeline, const WatchOptions& options) const {
   bson::Builder command;
   command.Append("aggregate", 1);
   api::AppendWatch(&command, pipeline, options, true);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run("admin", &command, nullptr));
-  return Cursor(engine_, "admin", std::move(reply), options.batch_size, nullptr);
+  ASSIGN_OR_RETURN(bson::Document reply, impl_->door->Run("admin", &command, nullptr));
+  return api::Access::MakeCursor(impl_->door, "admin", std::move(reply), options.batch_size);
 }
 
 }  // namespace quire

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "api/access.h"
 #include "api/arguments.h"
-#include "api/door.h"
 #include "base/try.h"
 #include "quire/collection.h"
 
@@ -10,43 +10,44 @@ namespace quire {
 
 namespace {
 
-void AppendPositive(bson::Builder* out, std::string_view name, int64_t number) {
-  if (number > 0) {
-    out->Append(name, number);
-  }
-}
-
 void AppendFind(bson::Builder* out, bson::View filter, const FindOptions& options) {
   out->Append("filter", filter);
   api::AppendGiven(out, "projection", options.projection);
   api::AppendGiven(out, "sort", options.sort);
   api::AppendGiven(out, "hint", options.hint);
-  AppendPositive(out, "skip", options.skip);
-  AppendPositive(out, "batchSize", options.batch_size);
+  api::AppendPositive(out, "skip", options.skip);
+  api::AppendPositive(out, "batchSize", options.batch_size);
   out->AppendFields(options.extra);
 }
 
 }  // namespace
 
-Collection::Collection(std::shared_ptr<api::Door> engine, std::string database, std::string name)
-    : engine_(std::move(engine)), database_(std::move(database)), name_(std::move(name)) {}
+Collection::Collection(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
-Result<Cursor> Collection::Find(bson::View filter, const FindOptions& options) {
-  bson::Builder command;
-  command.Append("find", name_);
-  AppendFind(&command, filter, options);
-  AppendPositive(&command, "limit", options.limit);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run(database_, &command, options.session));
-  return Cursor(engine_, database_, std::move(reply), options.batch_size, options.session);
+const std::string& Collection::name() const { return impl_->name; }
+const std::string& Collection::database() const { return impl_->database; }
+
+Cursor Collection::Impl::MakeCursor(bson::Document reply, int32_t batch_size,
+                                    Session* session) const {
+  return api::Access::MakeCursor(door, database, std::move(reply), batch_size, session);
 }
 
-Result<std::optional<bson::Document>> Collection::FindOne(bson::View filter,
-                                                          const FindOptions& options) {
+Result<Cursor> Collection::Find(const bson::Argument& filter, const FindOptions& options) const {
   bson::Builder command;
-  command.Append("find", name_);
+  command.Append("find", impl_->name);
+  AppendFind(&command, filter, options);
+  api::AppendPositive(&command, "limit", options.limit);
+  ASSIGN_OR_RETURN(bson::Document reply, impl_->Run(&command, options.session));
+  return impl_->MakeCursor(std::move(reply), options.batch_size, options.session);
+}
+
+Result<std::optional<bson::Document>> Collection::FindOne(const bson::Argument& filter,
+                                                          const FindOptions& options) const {
+  bson::Builder command;
+  command.Append("find", impl_->name);
   AppendFind(&command, filter, options);
   command.Append("limit", int64_t{1}).Append("singleBatch", true);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run(database_, &command, options.session));
+  ASSIGN_OR_RETURN(bson::Document reply, impl_->Run(&command, options.session));
   bson::View batch = reply["cursor"].AsDocument()["firstBatch"].AsArray();
   if (batch.empty()) {
     return std::optional<bson::Document>();
@@ -54,38 +55,41 @@ Result<std::optional<bson::Document>> Collection::FindOne(bson::View filter,
   return std::optional<bson::Document>(batch.front().value().AsDocument());
 }
 
-Result<Cursor> Collection::Aggregate(const Pipeline& pipeline, const AggregateOptions& options) {
+Result<Cursor> Collection::Aggregate(const Pipeline& pipeline,
+                                     const AggregateOptions& options) const {
   bson::Builder command;
-  command.Append("aggregate", name_);
+  command.Append("aggregate", impl_->name);
   api::AppendAggregate(&command, pipeline, options);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run(database_, &command, options.session));
-  return Cursor(engine_, database_, std::move(reply), options.batch_size, options.session);
+  ASSIGN_OR_RETURN(bson::Document reply, impl_->Run(&command, options.session));
+  return impl_->MakeCursor(std::move(reply), options.batch_size, options.session);
 }
 
-Result<Cursor> Collection::Watch(const Pipeline& pipeline, const WatchOptions& options) {
+Result<Cursor> Collection::Watch(const Pipeline& pipeline, const WatchOptions& options) const {
   bson::Builder command;
-  command.Append("aggregate", name_);
+  command.Append("aggregate", impl_->name);
   api::AppendWatch(&command, pipeline, options, false);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run(database_, &command, nullptr));
-  return Cursor(engine_, database_, std::move(reply), options.batch_size, nullptr);
+  ASSIGN_OR_RETURN(bson::Document reply, impl_->Run(&command));
+  return impl_->MakeCursor(std::move(reply), options.batch_size);
 }
 
-Result<int64_t> Collection::Count(bson::View filter, const CountOptions& options) {
+Result<int64_t> Collection::Count(const bson::Argument& filter, const CountOptions& options) const {
   bson::Builder command;
-  command.Append("count", name_).Append("query", filter);
-  AppendPositive(&command, "skip", options.skip);
-  AppendPositive(&command, "limit", options.limit);
+  command.Append("count", impl_->name).Append("query", filter.view());
+  api::AppendPositive(&command, "skip", options.skip);
+  api::AppendPositive(&command, "limit", options.limit);
   api::AppendGiven(&command, "hint", options.hint);
   command.AppendFields(options.extra);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run(database_, &command, options.session));
+  ASSIGN_OR_RETURN(bson::Document reply, impl_->Run(&command, options.session));
   return api::IntegerOf(reply["n"]);
 }
 
 Result<std::vector<bson::OwnedValue>> Collection::Distinct(std::string_view field,
-                                                           bson::View filter) {
+                                                           const bson::Argument& filter,
+                                                           const DistinctOptions& options) const {
   bson::Builder command;
-  command.Append("distinct", name_).Append("key", field).Append("query", filter);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run(database_, &command, nullptr));
+  command.Append("distinct", impl_->name).Append("key", field).Append("query", filter.view());
+  command.AppendFields(options.extra);
+  ASSIGN_OR_RETURN(bson::Document reply, impl_->Run(&command, options.session));
   std::vector<bson::OwnedValue> values;
   for (const bson::Element& element : reply["values"].AsArray()) {
     values.emplace_back(element.value());
@@ -93,11 +97,11 @@ Result<std::vector<bson::OwnedValue>> Collection::Distinct(std::string_view fiel
   return values;
 }
 
-Result<Cursor> Collection::ListIndexes() {
+Result<Cursor> Collection::ListIndexes() const {
   bson::Builder command;
-  command.Append("listIndexes", name_);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->Run(database_, &command, nullptr));
-  return Cursor(engine_, database_, std::move(reply), 0, nullptr);
+  command.Append("listIndexes", impl_->name);
+  ASSIGN_OR_RETURN(bson::Document reply, impl_->Run(&command));
+  return impl_->MakeCursor(std::move(reply));
 }
 
 }  // namespace quire

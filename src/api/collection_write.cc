@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "api/access.h"
 #include "api/arguments.h"
-#include "api/door.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "quire/collection.h"
@@ -70,6 +70,19 @@ class InsertReplies {
   bson::Document unmet_;
 };
 
+Status CheckReplacement(bson::View replacement) {
+  if (!replacement.empty() && replacement.front().name().starts_with('$')) {
+    return Status(kFailedToParse, "a replacement document must not have update operators");
+  }
+  return Status::Ok();
+}
+
+void AppendTrue(bson::Builder* out, std::string_view name, bool given) {
+  if (given) {
+    out->Append(name, true);
+  }
+}
+
 // "a_1_b_-1"
 std::string IndexName(bson::View keys) {
   std::string name;
@@ -86,7 +99,7 @@ std::string IndexName(bson::View keys) {
 
 }  // namespace
 
-struct Collection::UpdateCall {
+struct api::UpdateCall {
   bson::View filter;
   bson::View update;
   const Pipeline* pipeline;  // used instead of `update` unless null
@@ -94,54 +107,16 @@ struct Collection::UpdateCall {
   const UpdateOptions& options;
 };
 
-struct Collection::FindAndModifyCall {
+struct api::FindAndModifyCall {
   bson::View filter;
-  const bson::View* update;  // null: remove
+  std::optional<bson::View> update;  // none: remove
   const FindAndModifyOptions& options;
 };
 
-Result<bson::OwnedValue> Collection::InsertOne(bson::View document, const InsertOptions& options) {
-  bson::Document with_id;
-  if (!document.Has("_id")) {
-    bson::Builder builder;
-    builder.Append("_id", bson::ObjectId::Generate()).AppendFields(document);
-    with_id = builder.Finish();
-    document = with_id;
-  }
-  bson::OwnedValue id(document["_id"]);
-  bson::Builder command;
-  command.Append("insert", name_);
-  api::AppendDurability(&command, options.durability, options.session);
-  command.AppendFields(options.extra);
-  RETURN_IF_ERROR(
-      engine_->RunWrite(database_, &command, options.session, {{"documents", {document}}})
-          .status());
-  return id;
-}
-
-Result<InsertResult> Collection::InsertMany(const std::vector<bson::Document>& documents,
-                                            const InsertOptions& options) {
-  InsertReplies replies;
-  size_t next = 0;
-  do {
-    request::Sequence batch = NextBatch(documents, next);
-    const size_t first = std::exchange(next, next + batch.documents.size());
-    bson::Builder command;
-    command.Append("insert", name_).Append("ordered", options.ordered);
-    api::AppendDurability(&command, options.durability, options.session);
-    command.AppendFields(options.extra);
-    ASSIGN_OR_RETURN(bson::Document reply,
-                     engine_->Run(database_, &command, options.session, {std::move(batch)}));
-    replies.Add(reply, first);
-  } while (next < documents.size() && !(options.ordered && replies.failed()));
-  RETURN_IF_ERROR(replies.ErrorOfAll());
-  return InsertResult{replies.inserted()};
-}
-
-Result<UpdateResult> Collection::Update(const UpdateCall& call) {
+Result<UpdateResult> Collection::Impl::Update(const api::UpdateCall& call) const {
   const UpdateOptions& options = call.options;
   bson::Builder command;
-  command.Append("update", name_).BeginArray("updates").PushDocument();
+  command.Append("update", name).BeginArray("updates").PushDocument();
   command.Append("q", call.filter);
   if (call.pipeline != nullptr) {
     api::AppendDocuments(&command, "u", *call.pipeline);
@@ -155,7 +130,7 @@ Result<UpdateResult> Collection::Update(const UpdateCall& call) {
   command.End().End();
   api::AppendDurability(&command, options.durability, options.session);
   api::AppendCommandExtra(&command, options.extra);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->RunWrite(database_, &command, options.session));
+  ASSIGN_OR_RETURN(bson::Document reply, RunWrite(&command, options.session));
 
   UpdateResult result;
   result.matched = api::IntegerOf(reply["n"]);
@@ -167,61 +142,27 @@ Result<UpdateResult> Collection::Update(const UpdateCall& call) {
   return result;
 }
 
-Result<UpdateResult> Collection::UpdateOne(bson::View filter, bson::View update,
-                                           const UpdateOptions& options) {
-  return Update({filter, update, nullptr, false, options});
-}
-
-Result<UpdateResult> Collection::UpdateOne(bson::View filter, const Pipeline& update,
-                                           const UpdateOptions& options) {
-  return Update({filter, {}, &update, false, options});
-}
-
-Result<UpdateResult> Collection::UpdateMany(bson::View filter, bson::View update,
-                                            const UpdateOptions& options) {
-  return Update({filter, update, nullptr, true, options});
-}
-
-Result<UpdateResult> Collection::UpdateMany(bson::View filter, const Pipeline& update,
-                                            const UpdateOptions& options) {
-  return Update({filter, {}, &update, true, options});
-}
-
-Result<UpdateResult> Collection::ReplaceOne(bson::View filter, bson::View replacement,
-                                            const UpdateOptions& options) {
-  if (!replacement.empty() && replacement.front().name().starts_with('$')) {
-    return Status(kFailedToParse, "a replacement document must not have update operators");
-  }
-  return Update({filter, replacement, nullptr, false, options});
-}
-
-Result<int64_t> Collection::Delete(bson::View filter, int32_t limit, const DeleteOptions& options) {
+Result<int64_t> Collection::Impl::Delete(bson::View filter, int32_t limit,
+                                         const DeleteOptions& options) const {
   bson::Builder command;
-  command.Append("delete", name_).BeginArray("deletes").PushDocument();
+  command.Append("delete", name).BeginArray("deletes").PushDocument();
   command.Append("q", filter).Append("limit", limit);
   api::AppendGiven(&command, "hint", options.hint);
   api::AppendStatementExtra(&command, options.extra);
   command.End().End();
   api::AppendDurability(&command, options.durability, options.session);
   api::AppendCommandExtra(&command, options.extra);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->RunWrite(database_, &command, options.session));
+  ASSIGN_OR_RETURN(bson::Document reply, RunWrite(&command, options.session));
   return api::IntegerOf(reply["n"]);
 }
 
-Result<int64_t> Collection::DeleteOne(bson::View filter, const DeleteOptions& options) {
-  return Delete(filter, 1, options);
-}
-
-Result<int64_t> Collection::DeleteMany(bson::View filter, const DeleteOptions& options) {
-  return Delete(filter, 0, options);
-}
-
-Result<std::optional<bson::Document>> Collection::FindAndModify(const FindAndModifyCall& call) {
+Result<std::optional<bson::Document>> Collection::Impl::FindAndModify(
+    const api::FindAndModifyCall& call) const {
   const FindAndModifyOptions& options = call.options;
   bson::Builder command;
-  command.Append("findAndModify", name_).Append("query", call.filter);
+  command.Append("findAndModify", name).Append("query", call.filter);
   api::AppendGiven(&command, "sort", options.sort);
-  if (call.update != nullptr) {
+  if (call.update) {
     command.Append("update", *call.update).Append("new", options.return_new);
     command.Append("upsert", options.upsert);
     api::AppendGiven(&command, "arrayFilters", options.array_filters);
@@ -232,7 +173,7 @@ Result<std::optional<bson::Document>> Collection::FindAndModify(const FindAndMod
   api::AppendGiven(&command, "hint", options.hint);
   api::AppendDurability(&command, options.durability, options.session);
   command.AppendFields(options.extra);
-  ASSIGN_OR_RETURN(bson::Document reply, engine_->RunWrite(database_, &command, options.session));
+  ASSIGN_OR_RETURN(bson::Document reply, RunWrite(&command, options.session));
   bson::Value value = reply["value"];
   if (!value.is_document()) {
     return std::optional<bson::Document>();
@@ -240,48 +181,131 @@ Result<std::optional<bson::Document>> Collection::FindAndModify(const FindAndMod
   return std::optional<bson::Document>(value.AsDocument());
 }
 
+Result<bson::OwnedValue> Collection::InsertOne(const bson::Argument& given,
+                                               const InsertOptions& options) const {
+  bson::View document = given;
+  bson::Document with_id;
+  if (!document.Has("_id")) {
+    bson::Builder builder;
+    builder.Append("_id", bson::ObjectId::Generate()).AppendFields(document);
+    with_id = builder.Finish();
+    document = with_id;
+  }
+  bson::OwnedValue id(document["_id"]);
+  bson::Builder command;
+  command.Append("insert", impl_->name);
+  api::AppendDurability(&command, options.durability, options.session);
+  command.AppendFields(options.extra);
+  RETURN_IF_ERROR(
+      impl_->door->RunWrite(impl_->database, &command, options.session, {{"documents", {document}}})
+          .status());
+  return id;
+}
+
+Result<InsertResult> Collection::InsertMany(const std::vector<bson::Document>& documents,
+                                            const InsertOptions& options) const {
+  InsertReplies replies;
+  size_t next = 0;
+  do {
+    request::Sequence batch = NextBatch(documents, next);
+    const size_t first = std::exchange(next, next + batch.documents.size());
+    bson::Builder command;
+    command.Append("insert", impl_->name).Append("ordered", options.ordered);
+    api::AppendDurability(&command, options.durability, options.session);
+    command.AppendFields(options.extra);
+    ASSIGN_OR_RETURN(bson::Document reply, impl_->door->Run(impl_->database, &command,
+                                                            options.session, {std::move(batch)}));
+    replies.Add(reply, first);
+  } while (next < documents.size() && !(options.ordered && replies.failed()));
+  RETURN_IF_ERROR(replies.ErrorOfAll());
+  return InsertResult{replies.inserted()};
+}
+
+Result<UpdateResult> Collection::UpdateOne(const bson::Argument& filter,
+                                           const bson::Argument& update,
+                                           const UpdateOptions& options) const {
+  return impl_->Update({filter, update, nullptr, false, options});
+}
+
+Result<UpdateResult> Collection::UpdateOne(const bson::Argument& filter, const Pipeline& update,
+                                           const UpdateOptions& options) const {
+  return impl_->Update({filter, {}, &update, false, options});
+}
+
+Result<UpdateResult> Collection::UpdateMany(const bson::Argument& filter,
+                                            const bson::Argument& update,
+                                            const UpdateOptions& options) const {
+  return impl_->Update({filter, update, nullptr, true, options});
+}
+
+Result<UpdateResult> Collection::UpdateMany(const bson::Argument& filter, const Pipeline& update,
+                                            const UpdateOptions& options) const {
+  return impl_->Update({filter, {}, &update, true, options});
+}
+
+Result<UpdateResult> Collection::ReplaceOne(const bson::Argument& filter,
+                                            const bson::Argument& replacement,
+                                            const UpdateOptions& options) const {
+  RETURN_IF_ERROR(CheckReplacement(replacement));
+  return impl_->Update({filter, replacement, nullptr, false, options});
+}
+
+Result<int64_t> Collection::DeleteOne(const bson::Argument& filter,
+                                      const DeleteOptions& options) const {
+  return impl_->Delete(filter, 1, options);
+}
+
+Result<int64_t> Collection::DeleteMany(const bson::Argument& filter,
+                                       const DeleteOptions& options) const {
+  return impl_->Delete(filter, 0, options);
+}
+
 Result<std::optional<bson::Document>> Collection::FindOneAndUpdate(
-    bson::View filter, bson::View update, const FindAndModifyOptions& options) {
-  return FindAndModify({filter, &update, options});
+    const bson::Argument& filter, const bson::Argument& update,
+    const FindAndModifyOptions& options) const {
+  return impl_->FindAndModify({filter, update.view(), options});
 }
 
 Result<std::optional<bson::Document>> Collection::FindOneAndReplace(
-    bson::View filter, bson::View replacement, const FindAndModifyOptions& options) {
-  if (!replacement.empty() && replacement.front().name().starts_with('$')) {
-    return Status(kFailedToParse, "a replacement document must not have update operators");
-  }
-  return FindAndModify({filter, &replacement, options});
+    const bson::Argument& filter, const bson::Argument& replacement,
+    const FindAndModifyOptions& options) const {
+  RETURN_IF_ERROR(CheckReplacement(replacement));
+  return impl_->FindAndModify({filter, replacement.view(), options});
 }
 
 Result<std::optional<bson::Document>> Collection::FindOneAndDelete(
-    bson::View filter, const FindAndModifyOptions& options) {
-  return FindAndModify({filter, nullptr, options});
+    const bson::Argument& filter, const FindAndModifyOptions& options) const {
+  return impl_->FindAndModify({filter, std::nullopt, options});
 }
 
-Result<std::string> Collection::CreateIndex(bson::View keys, bson::View options) {
-  bson::Value given = options["name"];
-  std::string name = given.is_string() ? std::string(given.AsString()) : IndexName(keys);
+Result<std::string> Collection::CreateIndex(const bson::Argument& keys,
+                                            const IndexOptions& options) const {
+  std::string name = options.name.empty() ? IndexName(keys) : options.name;
   bson::Builder command;
-  command.Append("createIndexes", name_).BeginArray("indexes").PushDocument();
-  command.Append("key", keys).AppendFields(options);
-  if (given.missing()) {
-    command.Append("name", name);
+  command.Append("createIndexes", impl_->name).BeginArray("indexes").PushDocument();
+  command.Append("key", keys.view()).Append("name", name);
+  AppendTrue(&command, "unique", options.unique);
+  AppendTrue(&command, "sparse", options.sparse);
+  AppendTrue(&command, "hidden", options.hidden);
+  if (options.expire_after) {
+    command.Append("expireAfterSeconds", static_cast<int64_t>(options.expire_after->count()));
   }
-  command.End().End();
-  RETURN_IF_ERROR(engine_->RunWrite(database_, &command, nullptr).status());
+  api::AppendGiven(&command, "partialFilterExpression", options.partial_filter);
+  command.AppendFields(options.extra).End().End();
+  RETURN_IF_ERROR(impl_->RunWrite(&command).status());
   return name;
 }
 
-Status Collection::DropIndex(std::string_view name) {
+Status Collection::DropIndex(std::string_view name) const {
   bson::Builder command;
-  command.Append("dropIndexes", name_).Append("index", name);
-  return engine_->RunWrite(database_, &command, nullptr).status();
+  command.Append("dropIndexes", impl_->name).Append("index", name);
+  return impl_->RunWrite(&command).status();
 }
 
-Status Collection::Drop() {
+Status Collection::Drop() const {
   bson::Builder command;
-  command.Append("drop", name_);
-  Status status = engine_->RunWrite(database_, &command, nullptr).status();
+  command.Append("drop", impl_->name);
+  Status status = impl_->RunWrite(&command).status();
   return status.code() == kNamespaceNotFound ? Status::Ok() : status;
 }
 

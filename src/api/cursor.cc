@@ -3,45 +3,41 @@
 
 #include <utility>
 
-#include "api/door.h"
+#include "api/access.h"
 
 namespace quire {
 
-Cursor::Cursor(std::shared_ptr<api::Door> engine, std::string database, bson::Document reply,
-               int32_t batch_size, Session* session)
-    : engine_(std::move(engine)),
+Cursor::Cursor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Cursor::Cursor(Cursor&&) noexcept = default;
+Cursor& Cursor::operator=(Cursor&&) noexcept = default;
+Cursor::~Cursor() = default;
+
+bool Cursor::Next() { return impl_->Next(); }
+bool Cursor::TryNext(std::chrono::milliseconds wait) { return impl_->TryNext(wait); }
+bool Cursor::open() const { return impl_->open(); }
+bson::Document Cursor::resume_token() const { return impl_->resume_token(); }
+const bson::View& Cursor::current() const { return impl_->current(); }
+const Status& Cursor::status() const { return impl_->status(); }
+
+Cursor::Impl::Impl(std::shared_ptr<api::Door> door, std::string database, bson::Document reply,
+                   int32_t batch_size, Session* session)
+    : door_(std::move(door)),
       database_(std::move(database)),
       batch_size_(batch_size),
       session_(session) {
   TakeBatch(std::move(reply), "firstBatch");
 }
 
-// The iterators point into the document's heap bytes, which a move hands over: a reply is always
-// longer than a string keeps in place.
-Cursor::Cursor(Cursor&& other) noexcept
-    : engine_(std::move(other.engine_)),
-      database_(std::move(other.database_)),
-      collection_(std::move(other.collection_)),
-      batch_size_(other.batch_size_),
-      session_(other.session_),
-      id_(std::exchange(other.id_, 0)),
-      reply_(std::move(other.reply_)),
-      at_(other.at_),
-      end_(other.end_),
-      current_(other.current_),
-      status_(std::move(other.status_)) {}
-
-Cursor& Cursor::operator=(Cursor&& other) noexcept {
-  if (this != &other) {
-    this->~Cursor();
-    new (this) Cursor(std::move(other));
+Cursor::Impl::~Impl() {
+  if (id_ == 0) {
+    return;
   }
-  return *this;
+  bson::Builder command;
+  command.Append("killCursors", collection_).BeginArray("cursors").Push(id_).End();
+  (void)door_->Run(database_, &command, session_);
 }
 
-Cursor::~Cursor() { Close(); }
-
-void Cursor::TakeBatch(bson::Document reply, const char* field) {
+void Cursor::Impl::TakeBatch(bson::Document reply, const char* field) {
   reply_ = std::move(reply);
   bson::View cursor = reply_["cursor"].AsDocument();
   id_ = api::IntegerOf(cursor["id"]);
@@ -52,29 +48,29 @@ void Cursor::TakeBatch(bson::Document reply, const char* field) {
   end_ = batch.end();
 }
 
-bool Cursor::Next() {
+bool Cursor::Impl::Next() {
   while (at_ == end_) {
-    if (id_ == 0 || !FetchBatch()) {
+    if (id_ == 0 || !FetchBatch(std::chrono::milliseconds(0))) {
       return false;
     }
   }
   return Take();
 }
 
-bool Cursor::TryNext(std::chrono::milliseconds wait) {
+bool Cursor::Impl::TryNext(std::chrono::milliseconds wait) {
   if (at_ == end_ && (id_ == 0 || !FetchBatch(wait) || at_ == end_)) {
     return false;
   }
   return Take();
 }
 
-bool Cursor::Take() {
+bool Cursor::Impl::Take() {
   current_ = at_->value().AsDocument();
   ++at_;
   return true;
 }
 
-bson::Document Cursor::resume_token() const {
+bson::Document Cursor::Impl::resume_token() const {
   bson::Value after_batch = reply_["cursor"].AsDocument()["postBatchResumeToken"];
   if (at_ == end_ && after_batch.is_document()) {
     return bson::Document(after_batch.AsDocument());
@@ -83,7 +79,7 @@ bson::Document Cursor::resume_token() const {
   return last.is_document() ? bson::Document(last.AsDocument()) : bson::Document();
 }
 
-bool Cursor::FetchBatch(std::chrono::milliseconds wait) {
+bool Cursor::Impl::FetchBatch(std::chrono::milliseconds wait) {
   bson::Builder command;
   command.Append("getMore", id_).Append("collection", collection_);
   if (batch_size_ > 0) {
@@ -92,7 +88,7 @@ bool Cursor::FetchBatch(std::chrono::milliseconds wait) {
   if (wait.count() > 0) {
     command.Append("maxTimeMS", static_cast<int64_t>(wait.count()));
   }
-  auto reply = engine_->Run(database_, &command, session_);
+  auto reply = door_->Run(database_, &command, session_);
   if (!reply.ok()) {
     status_ = reply.status();
     id_ = 0;
@@ -100,16 +96,6 @@ bool Cursor::FetchBatch(std::chrono::milliseconds wait) {
   }
   TakeBatch(*std::move(reply), "nextBatch");
   return true;
-}
-
-void Cursor::Close() {
-  if (id_ == 0) {
-    return;
-  }
-  bson::Builder command;
-  command.Append("killCursors", collection_).BeginArray("cursors").Push(id_).End();
-  (void)engine_->Run(database_, &command, session_);
-  id_ = 0;
 }
 
 }  // namespace quire

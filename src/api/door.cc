@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "api/access.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 
@@ -66,7 +67,7 @@ Door::~Door() {
 }
 
 std::unique_ptr<request::Client> Door::TakeClient() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (idle_.empty()) {
     return std::make_unique<request::Client>();
   }
@@ -76,14 +77,14 @@ std::unique_ptr<request::Client> Door::TakeClient() {
 }
 
 void Door::GiveBack(std::unique_ptr<request::Client> client) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   idle_.push_back(std::move(client));
 }
 
 Result<bson::Document> Door::Run(std::string_view database, bson::Builder* command,
                                  Session* session, std::vector<request::Sequence> sequences) {
   if (session != nullptr) {
-    session->AppendTo(command);
+    Access::ImplOf(session).AppendTo(command);
   }
   command->Append("$db", database);
   bson::Document body = command->Finish();

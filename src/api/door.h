@@ -5,14 +5,17 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "quire/bson.h"
-#include "quire/session.h"
 #include "quire/status.h"
 #include "request/request.h"
+
+namespace quire {
+class Session;
+}
 
 namespace quire::api {
 
@@ -41,8 +44,8 @@ class Door {
 
   const std::shared_ptr<void> engine_;  // destroyed after handler_
   const std::unique_ptr<request::Handler> handler_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<request::Client>> idle_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<request::Client>> idle_ QUIRE_GUARDED_BY(mutex_);
 };
 
 // The error a reply carries; ok when its `ok` is 1.

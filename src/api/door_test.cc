@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/access.h"
 #include "quire/quire.h"
 
 namespace quire::api {
@@ -64,7 +65,7 @@ class DoorTest : public ::testing::Test {
 
   Script::Log log_;
   std::shared_ptr<Door> engine_ = std::make_shared<Door>(std::make_unique<Script>(&log_));
-  Collection people_{engine_, "app", "people"};
+  Collection people_ = Access::MakeCollection(engine_, "app", "people");
 };
 
 TEST_F(DoorTest, FindReadsEveryBatch) {
@@ -141,7 +142,7 @@ TEST_F(DoorTest, UpsertIsNotAMatch) {
 }
 
 TEST_F(DoorTest, TransactionFieldsFollowTheFirstCall) {
-  Session session(engine_);
+  Session session = Access::MakeSession(engine_);
   ASSERT_TRUE(session.StartTransaction().ok());
   ASSERT_TRUE(people_.DeleteOne(View(), {.session = &session}).ok());
   ASSERT_TRUE(people_.DeleteOne(View(), {.session = &session}).ok());
@@ -158,7 +159,7 @@ TEST_F(DoorTest, TransactionFieldsFollowTheFirstCall) {
 }
 
 TEST_F(DoorTest, WithTransactionRunsAgainAfterAConflict) {
-  Session session(engine_);
+  Session session = Access::MakeSession(engine_);
   Builder labels;
   labels.BeginArray("errorLabels").Push("TransientTransactionError").End();
   Status conflict = Status(112, "conflict").WithExtra(labels.Finish().bytes());
@@ -181,7 +182,7 @@ TEST_F(DoorTest, ErrorRepliesKeepTheirFurtherFields) {
   Builder ping;
   ping.Append("ping", 1);
   Document command = ping.Finish();
-  auto result = Database(engine_, "app").RunCommand(command);
+  auto result = Access::MakeDatabase(engine_, "app").RunCommand(command);
   EXPECT_EQ(result.status().code(), 121);
   EXPECT_EQ(View(result.status().extra().data())["errInfo"].AsDocument()["a"].AsInt32(), 1);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "api/access.h"
 #include "api/door.h"
 #include "api/remote.h"
 #include "base/try.h"
@@ -26,7 +27,8 @@ Result<Client> Open(const OpenOptions& options) {
   command::ServerInfo info;
   info.data_path = options.path;
   auto commands = std::make_unique<command::Commands>(engine.get(), std::move(info));
-  return Client(std::make_shared<api::Door>(std::move(commands), std::move(engine)));
+  return api::Access::MakeClient(
+      std::make_shared<api::Door>(std::move(commands), std::move(engine)));
 }
 
 Result<Client> Open(std::string_view path) { return Open(OpenOptions{.path = std::string(path)}); }
@@ -35,10 +37,8 @@ Result<Client> OpenInMemory() { return Open(OpenOptions{}); }
 
 Result<Client> Connect(std::string_view uri) {
   ASSIGN_OR_RETURN(auto remote, api::MakeRemote(std::string(uri)));
-  Client client(std::make_shared<api::Door>(std::move(remote)));
-  bson::Builder builder;
-  bson::Document ping = builder.Append("ping", 1).Finish();
-  RETURN_IF_ERROR(client.GetDatabase("admin").RunCommand(ping).status());
+  Client client = api::Access::MakeClient(std::make_shared<api::Door>(std::move(remote)));
+  RETURN_IF_ERROR(client.GetDatabase("admin").RunCommand(Doc("ping", 1)).status());
   return client;
 }
 

@@ -3,7 +3,10 @@
 // The library on a real engine: in memory, in a folder, and at the address of a server.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <iterator>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,6 +57,73 @@ TEST_P(OpenTest, WritesAndReads) {
   EXPECT_EQ(*c.Count(), 2);
   EXPECT_EQ(*c.DeleteMany({}), 2);
   EXPECT_EQ(*c.Count(), 0);
+}
+
+TEST_P(OpenTest, TemporariesAreArguments) {
+  Collection c = Coll("c");
+  ASSERT_TRUE(c.InsertOne(Doc("_id", 1, "tags", List("a", "b"))).ok());
+  ASSERT_TRUE(c.InsertOne(*bson::Document::FromJson(R"({"_id": 2})")).ok());
+  EXPECT_EQ(*c.Count(Doc("tags", "a")), 1);
+  EXPECT_EQ(c.UpdateOne(Doc("_id", 2), Doc("$set", Doc("tags", List())))->modified, 1);
+  auto found = c.FindOne(Doc("_id", 2), {.projection = Doc("_id", 0)});
+  ASSERT_TRUE(found.ok() && *found);
+  EXPECT_EQ(bson::ToJson(**found), R"({"tags":[]})");
+  EXPECT_EQ(c.Distinct("tags", Doc("_id", 1))->size(), 2u);
+}
+
+TEST_P(OpenTest, CursorsAreRanges) {
+  Collection c = Coll("c");
+  ASSERT_TRUE(c.InsertMany({Doc("_id", 1), Doc("_id", 2), Doc("_id", 3)}).ok());
+  std::vector<int> seen;
+  for (auto& doc : *c.Find({}, {.sort = Doc("_id", -1), .batch_size = 1})) {
+    seen.push_back(doc["_id"].AsInt32());
+  }
+  EXPECT_EQ(seen, (std::vector<int>{3, 2, 1}));
+  auto none = c.Find(Doc("_id", 9));
+  ASSERT_TRUE(none.ok());
+  EXPECT_TRUE(none->begin() == none->end());
+  static_assert(std::input_iterator<Cursor::Iterator>);
+  static_assert(std::ranges::input_range<Cursor>);
+}
+
+TEST_P(OpenTest, RangesEndAtAnError) {
+  Collection c = Coll("c");
+  ASSERT_TRUE(c.InsertMany({Doc("_id", 1, "a", 1), Doc("_id", 2, "a", 0)}).ok());
+  auto cursor = c.Aggregate(
+      {Doc("$sort", Doc("_id", 1)), Doc("$project", Doc("b", Doc("$divide", List(1, "$a"))))},
+      {.batch_size = 1});
+  ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+  int seen = 0;
+  for ([[maybe_unused]] auto& doc : *cursor) {
+    ++seen;
+  }
+  EXPECT_EQ(seen, 1);
+  EXPECT_FALSE(cursor->status().ok());
+}
+
+TEST_P(OpenTest, CollectionsAndIndexesTakeOptions) {
+  Database app = client_->GetDatabase("app");
+  ASSERT_TRUE(app.CreateCollection("c", {.capped = true, .size = 4096, .max_documents = 2}).ok());
+  EXPECT_EQ(app.CreateCollection("c", {.capped = true, .size = 8192}).code(), kNamespaceExists);
+  Collection c = Coll("c");
+  ASSERT_TRUE(c.InsertMany({Doc("a", 1), Doc("a", 2), Doc("a", 3)}).ok());
+  EXPECT_EQ(*c.Count(), 2);
+  ASSERT_TRUE(app.CreateCollection("v", {.validator = Doc("a", Doc("$gt", 0))}).ok());
+  Collection v = Coll("v");
+  EXPECT_EQ(v.InsertOne(Doc("a", 0)).status().code(), kDocumentValidationFailure);
+  auto name = v.CreateIndex(Doc("a", 1), {.name = "young",
+                                          .sparse = false,
+                                          .hidden = true,
+                                          .expire_after = std::chrono::hours(1),
+                                          .partial_filter = Doc("a", Doc("$lt", 9)),
+                                          .extra = Doc("collation", Doc("locale", "en"))});
+  ASSERT_TRUE(name.ok()) << name.status().ToString();
+  EXPECT_EQ(*name, "young");
+  const std::string spec = Texts(*v.ListIndexes())[1];
+  for (const char* part : {R"("hidden":true)", R"("expireAfterSeconds":3600)",
+                           R"("partialFilterExpression":{"a":{"$lt":9}})", R"("locale":"en")"}) {
+    EXPECT_NE(spec.find(part), std::string::npos) << spec;
+  }
 }
 
 TEST_P(OpenTest, WatchesChangesAndResumes) {
@@ -124,8 +194,7 @@ TEST_P(OpenTest, DuplicateKeyIsTheError) {
 TEST_P(OpenTest, IndexesAndNames) {
   Collection c = Coll("c");
   bson::Document keys = Json(R"({"a": 1, "b": -1})");
-  bson::Document unique = Json(R"({"unique": true})");
-  auto name = c.CreateIndex(keys, unique);
+  auto name = c.CreateIndex(keys, {.unique = true});
   ASSERT_TRUE(name.ok()) << name.status().ToString();
   EXPECT_EQ(*name, "a_1_b_-1");
   EXPECT_EQ(Texts(*c.ListIndexes()).size(), 2u);
@@ -193,8 +262,8 @@ TEST_P(OpenTest, TransactionOptionsAreSent) {
   Collection c = Coll("c");
   ASSERT_TRUE(client_->GetDatabase("app").CreateCollection("c").ok());
   auto session = client_->StartSession();
-  bson::Document options =
-      Json(R"({"readConcern": {"level": "snapshot"}, "writeConcern": {"w": "majority"}})");
+  const TransactionOptions options = {.read_concern = Doc("level", "snapshot"),
+                                      .write_concern = Doc("w", "majority")};
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(session->StartTransaction(options).ok());
     ASSERT_TRUE(c.InsertOne(bson::View(), {.session = &*session}).ok());

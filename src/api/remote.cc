@@ -10,6 +10,7 @@
 
 #include "api/door.h"
 #include "base/error_codes.h"
+#include "base/mutex.h"
 #include "bson/validate.h"
 
 namespace quire::api {
@@ -200,7 +201,7 @@ class Remote : public request::Handler {
       AppendUnreachable(request, error, reply);
     }
     if (lsid.is_document()) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       sessions_[std::string(lsid.bytes())] = lane;
     } else {
       KeepForCursor(lane, heard ? &answer.value : nullptr);
@@ -234,7 +235,7 @@ class Remote : public request::Handler {
 
   Lane SessionLane(std::string_view id, bson_error_t* error) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (auto found = sessions_.find(std::string(id)); found != sessions_.end()) {
         return found->second;
       }
@@ -251,7 +252,7 @@ class Remote : public request::Handler {
                                               !killed.AsArray().empty()) {
       id = killed.AsArray().front().value();
     }
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto found = id.missing() ? cursors_.end() : cursors_.find(IntegerOf(id));
     if (found == cursors_.end()) {
       return {};
@@ -270,13 +271,13 @@ class Remote : public request::Handler {
       Leave(lane);
       return;
     }
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     cursors_.emplace(id, lane);
   }
 
   void EndSessions(bson::View body, std::string* reply) {
     for (const bson::Element& id : body["endSessions"].AsArray()) {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       auto node = sessions_.extract(std::string(id.value().bytes()));
       lock.unlock();
       if (!node.empty()) {
@@ -402,9 +403,9 @@ class Remote : public request::Handler {
   }
 
   mongoc_client_pool_t* const pool_;
-  std::mutex mutex_;
-  std::map<std::string, Lane> sessions_;  // by lsid; guarded by mutex_
-  std::map<int64_t, Lane> cursors_;       // by cursor id, those of no session; guarded by mutex_
+  Mutex mutex_;
+  std::map<std::string, Lane> sessions_ QUIRE_GUARDED_BY(mutex_);  // by lsid
+  std::map<int64_t, Lane> cursors_ QUIRE_GUARDED_BY(mutex_);  // by cursor id, those of no session
 };
 
 }  // namespace

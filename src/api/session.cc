@@ -6,7 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "api/door.h"
+#include "api/access.h"
+#include "api/arguments.h"
 #include "base/error_codes.h"
 
 namespace quire {
@@ -48,76 +49,23 @@ bool HasLabel(const Status& status, std::string_view label) {
 
 }  // namespace
 
-Session::Session(std::shared_ptr<api::Door> engine)
-    : engine_(std::move(engine)), id_(NewSessionId()) {}
-
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::Session(Session&&) noexcept = default;
-Session& Session::operator=(Session&& other) noexcept {
-  std::swap(engine_, other.engine_);
-  std::swap(id_, other.id_);
-  std::swap(options_, other.options_);
-  std::swap(transaction_number_, other.transaction_number_);
-  std::swap(state_, other.state_);
-  return *this;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+bool Session::in_transaction() const { return impl_->in_transaction(); }
+
+Status Session::StartTransaction(const TransactionOptions& options) {
+  return impl_->Start(options);
 }
 
-Session::~Session() {
-  if (!engine_) {
-    return;
-  }
-  if (state_ == State::kRunning) {
-    (void)AbortTransaction();
-  }
-  bson::Builder command;
-  command.BeginArray("endSessions").Push(id_).End();
-  (void)engine_->Run("admin", &command, nullptr);
-}
+Status Session::CommitTransaction() { return impl_->Finish("commitTransaction", this); }
 
-void Session::AppendTo(bson::Builder* command) {
-  command->Append("lsid", id_);
-  if (state_ == State::kNone) {
-    return;
-  }
-  command->Append("txnNumber", transaction_number_).Append("autocommit", false);
-  if (state_ == State::kStarting) {
-    command->Append("startTransaction", true);
-    command->Append("readConcern", options_["readConcern"]);
-    state_ = State::kRunning;
-  }
-}
+Status Session::AbortTransaction() { return impl_->Finish("abortTransaction", this); }
 
-Status Session::StartTransaction(bson::View options) {
-  if (state_ != State::kNone) {
-    return Status(kConflictingOperationInProgress, "a transaction is already in progress");
-  }
-  ++transaction_number_;
-  options_ = bson::Document(options);
-  state_ = State::kStarting;
-  return Status::Ok();
-}
-
-Status Session::Finish(const char* name) {
-  if (state_ == State::kNone) {
-    return Status(kNoSuchTransaction, "no transaction was started");
-  }
-  if (state_ == State::kStarting) {  // the engine never heard of it
-    state_ = State::kNone;
-    return Status::Ok();
-  }
-  bson::Builder command;
-  command.Append(name, 1).Append("writeConcern", options_["writeConcern"]);
-  Status status = engine_->RunWrite("admin", &command, this).status();
-  if (status.ok() || !HasLabel(status, "UnknownTransactionCommitResult")) {
-    state_ = State::kNone;
-  }
-  return status;
-}
-
-Status Session::CommitTransaction() { return Finish("commitTransaction"); }
-
-Status Session::AbortTransaction() { return Finish("abortTransaction"); }
-
-Status Session::WithTransaction(const std::function<Status()>& body, bson::View options) {
+Status Session::WithTransaction(const std::function<Status()>& body,
+                                const TransactionOptions& options) {
   const auto deadline = std::chrono::steady_clock::now() + kRetryFor;
   for (;;) {
     if (Status status = StartTransaction(options); !status.ok()) {
@@ -129,7 +77,7 @@ Status Session::WithTransaction(const std::function<Status()>& body, bson::View 
         status = CommitTransaction();
       } while (HasLabel(status, "UnknownTransactionCommitResult") &&
                std::chrono::steady_clock::now() < deadline);
-    } else if (state_ != State::kNone) {
+    } else if (in_transaction()) {
       (void)AbortTransaction();
     }
     if (status.ok() || !HasLabel(status, "TransientTransactionError") ||
@@ -137,6 +85,63 @@ Status Session::WithTransaction(const std::function<Status()>& body, bson::View 
       return status;
     }
   }
+}
+
+Session::Impl::Impl(std::shared_ptr<api::Door> door)
+    : door_(std::move(door)), id_(NewSessionId()) {}
+
+Session::Impl::~Impl() {
+  if (state_ == State::kRunning) {
+    bson::Builder abort;
+    abort.Append("abortTransaction", 1);
+    api::AppendGiven(&abort, "writeConcern", options_.write_concern);
+    AppendTo(&abort);
+    (void)door_->RunWrite("admin", &abort, nullptr);
+  }
+  bson::Builder end;
+  end.BeginArray("endSessions").Push(id_).End();
+  (void)door_->Run("admin", &end, nullptr);
+}
+
+void Session::Impl::AppendTo(bson::Builder* command) {
+  command->Append("lsid", id_);
+  if (state_ == State::kNone) {
+    return;
+  }
+  command->Append("txnNumber", transaction_number_).Append("autocommit", false);
+  if (state_ == State::kStarting) {
+    command->Append("startTransaction", true);
+    api::AppendGiven(command, "readConcern", options_.read_concern);
+    state_ = State::kRunning;
+  }
+}
+
+Status Session::Impl::Start(const TransactionOptions& options) {
+  if (state_ != State::kNone) {
+    return Status(kConflictingOperationInProgress, "a transaction is already in progress");
+  }
+  ++transaction_number_;
+  options_ = options;
+  state_ = State::kStarting;
+  return Status::Ok();
+}
+
+Status Session::Impl::Finish(const char* name, Session* self) {
+  if (state_ == State::kNone) {
+    return Status(kNoSuchTransaction, "no transaction was started");
+  }
+  if (state_ == State::kStarting) {  // the engine never heard of it
+    state_ = State::kNone;
+    return Status::Ok();
+  }
+  bson::Builder command;
+  command.Append(name, 1);
+  api::AppendGiven(&command, "writeConcern", options_.write_concern);
+  Status status = door_->RunWrite("admin", &command, self).status();
+  if (status.ok() || !HasLabel(status, "UnknownTransactionCommitResult")) {
+    state_ = State::kNone;
+  }
+  return status;
 }
 
 }  // namespace quire

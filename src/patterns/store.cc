@@ -180,7 +180,7 @@ Result<int64_t> Store::Count(std::string_view collection, const bson::Document& 
 }
 
 Result<bson::Document> Store::Run(const bson::Document& command) const {
-  return Database(database_).RunCommand(command, session_);
+  return database_.RunCommand(command, {.session = session_});
 }
 
 Result<bson::Document> Store::RunWrite(const bson::Document& command) const {
@@ -261,16 +261,13 @@ Status Store::Drop(std::string_view collection) const {
 }
 
 Status Store::DropDatabase() const {
-  return Send([&] { return Database(database_).Drop(); });
+  return Send([&] { return database_.Drop(); });
 }
 
 Status Store::Transact(const std::function<Status(const Store&)>& body) const {
-  Client client = client_;
-  ASSIGN_OR_RETURN(Session session, client.StartSession());
+  ASSIGN_OR_RETURN(Session session, client_.StartSession());
   Store inside = *this;
   inside.session_ = &session;
-  bson::Document options =
-      Doc("readConcern", Doc("level", "snapshot"), "writeConcern", Doc("w", "majority"));
   bool answer_lost = false;
   Status status = session.WithTransaction(
       [&]() -> Status {
@@ -279,7 +276,7 @@ Status Store::Transact(const std::function<Status(const Store&)>& body) const {
         answer_lost = fault == FaultHook::Fault::kLoseAnswer;
         return fault == FaultHook::Fault::kFailBefore ? NotSent() : Status::Ok();
       },
-      options);
+      {.read_concern = Doc("level", "snapshot"), .write_concern = Doc("w", "majority")});
   return status.ok() && answer_lost ? AnswerLost() : status;
 }
 

@@ -13,7 +13,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-
 #include <set>
 #include <string>
 #include <string_view>

@@ -81,10 +81,9 @@ Status SetUp(Client* client, const std::string& database, const Json& test) {
       continue;
     }
     ASSIGN_OR_RETURN(bson::Document array, ToBson(documents));
-    bson::Builder command;
-    command.Append("insert", collection).AppendArray("documents", array);
-    bson::Document insert = command.Finish();
-    ASSIGN_OR_RETURN(bson::Document reply, client->GetDatabase(database).RunCommand(insert));
+    ASSIGN_OR_RETURN(bson::Document reply,
+                     client->GetDatabase(database).RunCommand(
+                         Doc("insert", collection, "documents", Array{std::move(array)})));
     if (reply.view().Has("writeErrors")) {
       return Status(kBadValue, "setup: " + bson::ToJson(reply));
     }
@@ -92,10 +91,10 @@ Status SetUp(Client* client, const std::string& database, const Json& test) {
   const Json* indexes = test.Find("indexes");
   for (const auto& [collection, specs] : (indexes ? indexes : &kNone)->members) {
     ASSIGN_OR_RETURN(bson::Document array, ToBson(specs));
-    bson::Builder command;
-    command.Append("createIndexes", collection).AppendArray("indexes", array);
-    bson::Document create = command.Finish();
-    RETURN_IF_ERROR(client->GetDatabase(database).RunCommand(create).status());
+    RETURN_IF_ERROR(
+        client->GetDatabase(database)
+            .RunCommand(Doc("createIndexes", collection, "indexes", Array{std::move(array)}))
+            .status());
   }
   return Status::Ok();
 }

@@ -196,6 +196,22 @@ std::optional<int64_t> FromIsoDate(std::string_view text) {
   return days_since * kMillisPerDay + time - zone * int64_t{60000};
 }
 
+std::optional<Date> Date::FromIso(std::string_view text) {
+  constexpr size_t kDayOnly = 10;  // 2024-05-06
+  std::string whole(text);
+  if (text.size() == kDayOnly) {
+    whole.append("T00:00Z");
+  }
+  const std::optional<int64_t> time = FromIsoDate(whole);
+  return time ? std::optional(Date{*time}) : std::nullopt;
+}
+
+std::string Date::ToIso() const {
+  constexpr int64_t kYear0 = -62167219200000;
+  constexpr int64_t kYear10000 = 253402300800000;
+  return millis >= kYear0 && millis < kYear10000 ? ToIsoDate(millis) : std::to_string(millis);
+}
+
 std::string DoubleText(double d) {
   if (std::isnan(d)) {
     return "NaN";

@@ -218,8 +218,12 @@ class JsonWriter {
 
 }  // namespace
 
-std::string ToJson(View document) { return JsonWriter(false).Run(Value(document)); }
-std::string ToCanonicalJson(View document) { return JsonWriter(true).Run(Value(document)); }
+std::string ToJson(const Argument& document) {
+  return JsonWriter(false).Run(Value(document.view()));
+}
+std::string ToCanonicalJson(const Argument& document) {
+  return JsonWriter(true).Run(Value(document.view()));
+}
 std::string ToJson(const Value& value) { return JsonWriter(false).Run(value); }
 
 }  // namespace quire::bson

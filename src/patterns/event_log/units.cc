@@ -103,7 +103,7 @@ bool EventLog::Units::Droppable(const Unit& unit) const {
 Status EventLog::Units::Prepare(const Unit& unit) {
   bool known = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     known = prepared_.contains(unit);
   }
   if (known && renamed()) {  // a rotation may have crashed when it was away
@@ -116,19 +116,17 @@ Status EventLog::Units::Prepare(const Unit& unit) {
     RETURN_IF_ERROR(Restore());
   }
   if (options_.retention == Retention::kCapped) {
-    bson::Builder capped;
-    capped.Append("capped", true).Append("size", options_.capped_bytes);
-    if (options_.capped_documents > 0) {
-      capped.Append("max", options_.capped_documents);
-    }
-    bson::Document create = capped.Finish();
-    Status made = client_.GetDatabase(unit.database).CreateCollection(unit.collection, create);
+    Status made =
+        client_.GetDatabase(unit.database)
+            .CreateCollection(unit.collection, {.capped = true,
+                                                .size = options_.capped_bytes,
+                                                .max_documents = options_.capped_documents});
     if (made.code() != kNamespaceExists) {
       RETURN_IF_ERROR(made);
     }
   }
   RETURN_IF_ERROR(In(unit).CreateIndexes(Indexes(unit)));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   prepared_.insert(unit);
   return Status::Ok();
 }
@@ -168,7 +166,7 @@ Result<std::vector<EventLog::Unit>> EventLog::Units::Existing(bson::Date from,
 
 Status EventLog::Units::Drop(const Unit& unit) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     prepared_.erase(unit);
   }
   const Store store = In(unit);

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/mutex.h"
 #include "quire/patterns/event_log.h"
 
 namespace quire::patterns {
@@ -74,8 +74,8 @@ class EventLog::Units {
   Client client_;
   const std::string database_;
   const EventLogOptions options_;
-  std::mutex mutex_;
-  std::set<Unit> prepared_;  // guarded by mutex_
+  Mutex mutex_;
+  std::set<Unit> prepared_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::patterns
