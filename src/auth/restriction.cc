@@ -12,8 +12,6 @@
 namespace quire::auth {
 namespace {
 
-constexpr int kRepeatedField = 40413;
-constexpr int kUnknownField = 40415;
 constexpr int kBitsFour = 32;
 constexpr int kBitsSix = 128;
 
@@ -49,7 +47,7 @@ Result<Restriction> ParseOne(bson::View document) {
                                       : e.name() == "serverAddress" ? &out.server_address
                                                                     : nullptr;
     if (side == nullptr || !side->empty()) {
-      return Status(side == nullptr ? kUnknownField : kRepeatedField,
+      return Status(side == nullptr ? kIDLUnknownField : kIDLDuplicateField,
                     "BSON field 'address restriction." + std::string(e.name()) + "' is " +
                         (side == nullptr ? "an unknown field." : "a duplicate field"));
     }

@@ -180,7 +180,7 @@ Status CheckTransactionUse(const request::Call& call) {
   const request::Generic& generic = call.generic;
   if (generic.txn_number && !generic.in_transaction() &&
       !(call.command.flags & request::kRetryable)) {
-    return {50768,
+    return {kNotARetryableWriteCommand,
             "txnNumber may only be provided for multi-document transactions and retryable "
             "write commands. autocommit:false was not provided, and " +
                 std::string(call.command.name) + " is not a retryable write command."};

@@ -210,8 +210,8 @@ Result<std::vector<bson::View>> ArrayOrSequence(std::string_view command, std::s
   for (const Sequence& sequence : sequences) {
     if (sequence.name == name) {
       if (given) {
-        return Status(40413, "BSON field '" + std::string(command) + "." + std::string(name) +
-                                 "' is a duplicate field");
+        return Status(kIDLDuplicateField, "BSON field '" + std::string(command) + "." +
+                                              std::string(name) + "' is a duplicate field");
       }
       given = true;
       out = sequence.documents;

@@ -95,7 +95,7 @@ Status MissingField(std::string_view command, std::string_view field) {
 }
 
 Status DuplicateField(std::string_view command, std::string_view field) {
-  return {40413, "BSON field " + Dotted(command, field) + " is a duplicate field"};
+  return {kIDLDuplicateField, "BSON field " + Dotted(command, field) + " is a duplicate field"};
 }
 
 Status WrongType(std::string_view command, const bson::Element& field, std::string_view expected) {

@@ -20,8 +20,9 @@ Status RequireTransaction(const Invocation& i) {
     return {kCommandFailed, std::string(i.call.command.name) + " must be run within a transaction"};
   }
   if (!i.call.generic.in_transaction()) {
-    return {50768, std::string(i.call.command.name) +
-                       " needs autocommit: false and the transaction's number"};
+    return {
+        kNotARetryableWriteCommand,
+        std::string(i.call.command.name) + " needs autocommit: false and the transaction's number"};
   }
   return Status::Ok();
 }

@@ -53,7 +53,6 @@ Status CheckCommitQuorum(const bson::Value& quorum) {
                 std::to_string(members)};
   }
   if (members > 1) {
-    constexpr int kUnsatisfiableCommitQuorum = 278;
     return {kUnsatisfiableCommitQuorum,
             "Not enough data-bearing voting nodes to satisfy the commit quorum: " +
                 std::to_string(members)};
