@@ -4,6 +4,7 @@
 #include <random>
 #include <string>
 
+#include "patterns/hooks.h"
 #include "quire/patterns/error.h"
 
 namespace quire::patterns {
@@ -12,10 +13,7 @@ namespace {
 
 class SystemClock : public Clock {
  public:
-  bson::Date Now() override {
-    auto now = std::chrono::system_clock::now().time_since_epoch();
-    return bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
-  }
+  bson::Date Now() override { return bson::Date::Now(); }
 };
 
 class SystemIds : public IdSource {

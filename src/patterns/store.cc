@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/hooks.h"
 #include "quire/patterns/error.h"
 
 namespace quire::patterns {
@@ -97,20 +98,14 @@ bool Serves(bson::View listed, const bson::Document& keys, const IndexSpec& want
   return bson::ToJson(found.AsDocument()) == bson::ToJson(keys.view());
 }
 
-}  // namespace
-
-bool IsDuplicateKey(const Status& status) { return status.code() == kDuplicateKey; }
-
-Store::Store(Client client, std::string_view database, const Seams& seams)
-    : client_(std::move(client)), database_(client_.GetDatabase(database)), seams_(seams) {}
-
-FaultHook::Fault Store::BeforeWrite() const {
-  return seams_.faults != nullptr ? seams_.faults->BeforeWrite() : FaultHook::Fault::kNone;
+FaultHook::Fault BeforeWrite(const Seams& seams) {
+  return seams.faults != nullptr ? seams.faults->BeforeWrite() : FaultHook::Fault::kNone;
 }
 
+// Sends a write past the fault hook.
 template <typename Write>
-auto Store::Send(const Write& write) const -> decltype(write()) {
-  const FaultHook::Fault fault = BeforeWrite();
+auto Send(const Seams& seams, const Write& write) -> decltype(write()) {
+  const FaultHook::Fault fault = BeforeWrite(seams);
   if (fault == FaultHook::Fault::kFailBefore) {
     return NotSent();
   }
@@ -120,6 +115,13 @@ auto Store::Send(const Write& write) const -> decltype(write()) {
   }
   return result;
 }
+
+}  // namespace
+
+bool IsDuplicateKey(const Status& status) { return status.code() == kDuplicateKey; }
+
+Store::Store(Client client, std::string_view database, const Seams& seams)
+    : client_(std::move(client)), database_(client_.GetDatabase(database)), seams_(seams) {}
 
 void Store::Ask(std::string_view collection, const bson::Document& filter,
                 const FindOptions& options) const {
@@ -184,11 +186,12 @@ Result<bson::Document> Store::Run(const bson::Document& command) const {
 }
 
 Result<bson::Document> Store::RunWrite(const bson::Document& command) const {
-  return Send([&] { return Run(command); });
+  return Send(seams_, [&] { return Run(command); });
 }
 
 Status Store::Insert(std::string_view collection, const bson::Document& document) const {
-  return Send([&] { return In(collection).InsertOne(document, {.session = session_}).status(); });
+  return Send(seams_,
+              [&] { return In(collection).InsertOne(document, {.session = session_}).status(); });
 }
 
 Result<bson::Document> Store::InsertBatch(std::string_view collection,
@@ -199,7 +202,7 @@ Result<bson::Document> Store::InsertBatch(std::string_view collection,
     extra.Append("writeConcern", concern);
   }
   const InsertOptions options{.ordered = ordered, .session = session_, .extra = extra.Finish()};
-  return Send([&]() -> Result<bson::Document> {
+  return Send(seams_, [&]() -> Result<bson::Document> {
     auto inserted = In(collection).InsertMany(documents, options);
     if (inserted.ok()) {
       return Doc("n", inserted->inserted);
@@ -216,7 +219,7 @@ Result<bson::Document> Store::InsertBatch(std::string_view collection,
 Result<int64_t> Store::UpdateOne(std::string_view collection, const bson::Document& filter,
                                  const bson::Document& update, bool upsert) const {
   Ask(collection, filter, {.limit = 1});
-  return Send([&]() -> Result<int64_t> {
+  return Send(seams_, [&]() -> Result<int64_t> {
     ASSIGN_OR_RETURN(
         UpdateResult result,
         In(collection).UpdateOne(filter, update.view(), {.upsert = upsert, .session = session_}));
@@ -227,7 +230,7 @@ Result<int64_t> Store::UpdateOne(std::string_view collection, const bson::Docume
 Result<int64_t> Store::UpdateMany(std::string_view collection, const bson::Document& filter,
                                   const bson::Document& update) const {
   Ask(collection, filter, {});
-  return Send([&]() -> Result<int64_t> {
+  return Send(seams_, [&]() -> Result<int64_t> {
     ASSIGN_OR_RETURN(UpdateResult result,
                      In(collection).UpdateMany(filter, update.view(), {.session = session_}));
     return result.modified;
@@ -239,7 +242,7 @@ Result<std::optional<bson::Document>> Store::FindAndUpdate(std::string_view coll
                                                            const bson::Document& update,
                                                            bool upsert) const {
   Ask(collection, filter, {.limit = 1});
-  return Send([&] {
+  return Send(seams_, [&] {
     return In(collection)
         .FindOneAndUpdate(filter, update,
                           {.upsert = upsert, .return_new = true, .session = session_});
@@ -248,20 +251,20 @@ Result<std::optional<bson::Document>> Store::FindAndUpdate(std::string_view coll
 
 Result<int64_t> Store::DeleteOne(std::string_view collection, const bson::Document& filter) const {
   Ask(collection, filter, {.limit = 1});
-  return Send([&] { return In(collection).DeleteOne(filter, {.session = session_}); });
+  return Send(seams_, [&] { return In(collection).DeleteOne(filter, {.session = session_}); });
 }
 
 Result<int64_t> Store::DeleteMany(std::string_view collection, const bson::Document& filter) const {
   Ask(collection, filter, {});
-  return Send([&] { return In(collection).DeleteMany(filter, {.session = session_}); });
+  return Send(seams_, [&] { return In(collection).DeleteMany(filter, {.session = session_}); });
 }
 
 Status Store::Drop(std::string_view collection) const {
-  return Send([&] { return In(collection).Drop(); });
+  return Send(seams_, [&] { return In(collection).Drop(); });
 }
 
 Status Store::DropDatabase() const {
-  return Send([&] { return database_.Drop(); });
+  return Send(seams_, [&] { return database_.Drop(); });
 }
 
 Status Store::Transact(const std::function<Status(const Store&)>& body) const {
@@ -272,7 +275,7 @@ Status Store::Transact(const std::function<Status(const Store&)>& body) const {
   Status status = session.WithTransaction(
       [&]() -> Status {
         RETURN_IF_ERROR(body(inside));
-        const FaultHook::Fault fault = BeforeWrite();
+        const FaultHook::Fault fault = BeforeWrite(seams_);
         answer_lost = fault == FaultHook::Fault::kLoseAnswer;
         return fault == FaultHook::Fault::kFailBefore ? NotSent() : Status::Ok();
       },

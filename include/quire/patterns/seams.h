@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a system takes from outside: time, ids, chance, and, for tests, crashes and faults.
+// What a system takes from outside: time, ids, chance.
 #pragma once
 
 #include <chrono>
@@ -35,35 +35,10 @@ class RandomSource {
   static RandomSource* System();
 };
 
-// Called after every step of an operation with the step's name, "system.operation.cN".
-class CrashHook {
- public:
-  virtual ~CrashHook() = default;
-  // False: the operation ends here with Crashed, as if its process had died. What runs inside the
-  // call happens while this client is paused.
-  virtual bool After(std::string_view point) = 0;
-};
-
-// Called around every write that a system sends.
-class FaultHook {
- public:
-  enum class Fault {
-    kNone,
-    kFailBefore,  // the write is not applied; the caller gets HostUnreachable
-    kLoseAnswer,  // it is applied; the caller gets HostUnreachable all the same
-  };
-  virtual ~FaultHook() = default;
-  // What runs inside the call happens before the (delayed) write.
-  virtual Fault BeforeWrite() = 0;
-};
-
-// Called before every read and every write by a filter that a system sends.
-class QueryHook {
- public:
-  virtual ~QueryHook() = default;
-  // `query` is a find or an aggregate command that looks at the same documents in the same way.
-  virtual void Asks(const bson::Document& query) = 0;
-};
+// Of the library's own tests: crashes after steps, writes that fail, queries that are looked at.
+class CrashHook;
+class FaultHook;
+class QueryHook;
 
 // Borrowed: they outlive the systems that use them.
 struct Seams {

@@ -101,10 +101,6 @@ class Store {
   // Tells the query hook of a find; limit 0: all.
   void Ask(std::string_view collection, const bson::Document& filter,
            const FindOptions& options) const;
-  FaultHook::Fault BeforeWrite() const;
-  // Sends a write past the fault hook.
-  template <typename Write>
-  auto Send(const Write& write) const -> decltype(write());
 
   Client client_;
   Database database_;

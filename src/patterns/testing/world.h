@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "patterns/doc.h"
+#include "patterns/hooks.h"
 #include "quire/patterns/error.h"
 #include "quire/patterns/store.h"
 #include "quire/quire.h"
