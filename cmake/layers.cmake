@@ -1,7 +1,8 @@
 # quire_layer(name DEPS folders... LIBS external...)
 # The library of src/<name> (every .cc below it but tests and fuzzers), linked to the layers it may
 # use; one test program `<name>_test` from its *_test.cc files; with QUIRE_FUZZ one program per
-# *_fuzz.cc file. The target `unit_tests` builds every test program.
+# *_fuzz.cc file. What lies in a folder testing/ is for tests alone: a library quire_<name>_testing, compiled
+# as the product is. The target `unit_tests` builds every test program.
 add_custom_target(unit_tests)
 
 # The tests that read files of the repo; the others stay the same in every checkout for a compiler cache.
@@ -17,6 +18,9 @@ function(quire_layer name)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.cc$")
+  set(testing ${sources})
+  list(FILTER testing INCLUDE REGEX "/testing/")
+  list(FILTER sources EXCLUDE REGEX "/testing/")
   if(NOT sources)
     add_library(quire_${name} INTERFACE)
     set(scope INTERFACE)
@@ -28,10 +32,18 @@ function(quire_layer name)
   target_include_directories(quire_${name} ${scope} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   list(TRANSFORM ARG_DEPS PREPEND quire_)
   target_link_libraries(quire_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS})
+  if(BUILD_TESTING AND testing)
+    add_library(quire_${name}_testing STATIC ${testing})
+    quire_precompiled(quire_${name}_testing)
+    target_link_libraries(quire_${name}_testing PUBLIC quire_${name})
+  endif()
   if(BUILD_TESTING AND GTest_FOUND AND tests)
     add_executable(${name}_test ${tests})
     quire_precompiled(${name}_test TEST)
     target_link_libraries(${name}_test quire_${name} GTest::gmock GTest::gtest_main)
+    if(testing)
+      target_link_libraries(${name}_test quire_${name}_testing)
+    endif()
     add_test(NAME ${name} COMMAND ${name}_test)
     add_dependencies(unit_tests ${name}_test)
   endif()

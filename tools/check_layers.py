@@ -36,6 +36,7 @@ LAYERS = {
     "pipeline": ["base", "bson", "js", "exec", "expr", "auth"],
     # kv: which way a scan goes.
     "plan": ["base", "bson", "kv", "pipeline", "store", "exec", "expr"],
+    "repl": ["base"],
     # kv: it owns the open store, and keeps sessions there beside the documents.
     "engine": ["base", "bson", "js", "kv", "expr", "exec", "store", "pipeline", "plan",
                "request", "auth"],

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an administrator asks for: step down and up, freeze, reconfig, recovery.
+#include <algorithm>
+#include <memory>
+
+#include "repl/core/core.h"
+
+namespace quire::repl {
+
+void Core::FinishCommand(CommandId id, int code, MemberId hint) {
+  if (id != 0) Do(CommandDone{id, code, hint});
+}
+
+void Core::On(const StepDownCommand& command) {
+  if (!log_open() || handing_) {
+    FinishCommand(command.id, kNotWritablePrimary);
+    return;
+  }
+  handing_ = Handing{command.id, now_ + command.catch_up, command.stay_down, command.force};
+  Do(PauseWrites{true});
+}
+
+void Core::HandOver() {
+  if (!handing_) return;
+  if (const Peer* successor = Successor()) {
+    HandTo(successor->id);
+  } else if (now_ >= handing_->until && handing_->force) {
+    frozen_until_ = now_ + handing_->stay_down;
+    StepDown();
+  } else if (now_ >= handing_->until) {
+    FinishCommand(handing_->command, kExceededTimeLimit);
+    handing_.reset();
+    Do(PauseWrites{false});
+  }
+}
+
+void Core::HandTo(MemberId successor) {
+  if (handing_) frozen_until_ = now_ + handing_->stay_down;
+  SendTo(successor, TakeOver{epoch()});
+  StepDown();
+}
+
+// Who holds everything: of those the one with the highest priority.
+const Peer* Core::Successor() const {
+  const View& keys = proposals_.confirmed();
+  const Peer* best = nullptr;
+  for (const Peer& peer : peers_) {
+    if (!keys.isr.members.Contains(InSyncMember{peer.id, peer.data}) || Lags(peer)) continue;
+    if (!keys.set().Electable(peer.id) || peer.durable < log_.last().time) continue;
+    if (best == nullptr || keys.set().Find(peer.id)->priority > keys.set().Find(best->id)->priority)
+      best = &peer;
+  }
+  return best;
+}
+
+// A member of higher priority takes over when it has been in sync for a while; from a caretaker,
+// which takes no writes, anyone who may take them does at once.
+void Core::ConsiderTakeover() {
+  const View& keys = proposals_.confirmed();
+  const MemberConfig* self = keys.set().Find(self_);
+  if (!log_open() || handing_ || self == nullptr) return;
+  bool caretaker = !keys.set().Electable(self_);
+  for (const Peer& peer : peers_) {
+    if (!keys.set().Electable(peer.id) || Lags(peer)) continue;
+    if (!keys.isr.members.Contains(InSyncMember{peer.id, peer.data})) continue;
+    bool higher = keys.set().Find(peer.id)->priority > self->priority && peer.in_sync_since != 0 &&
+                  now_ - peer.in_sync_since >= settings_.takeover_in_sync &&
+                  peer.uptime >= settings_.takeover_uptime;
+    if (!caretaker && !higher) continue;
+    handing_ = Handing{0, now_ + settings_.courtesy, 0, false};
+    Do(PauseWrites{true});
+    return;
+  }
+}
+
+void Core::On(const StepUpCommand& command) {
+  if (leading()) {
+    FinishCommand(command.id, 0);
+  } else if (role_ != Role::kFollower || campaign_ || step_up_ != 0 ||
+             !MayStand(view_, AsCandidate(), rules_)) {
+    FinishCommand(command.id, kCommandFailed);
+  } else {
+    step_up_ = command.id;
+    step_up_until_ = now_ + settings_.election;
+    StartBallot(true);
+  }
+}
+
+void Core::On(const FreezeCommand& command) {
+  if (leading()) {
+    FinishCommand(command.id, kNotSecondary);
+    return;
+  }
+  frozen_until_ = command.duration == 0 ? 0 : now_ + command.duration;
+  FinishCommand(command.id, 0);
+}
+
+void Core::On(const ReconfigCommand& command) {
+  if (!log_open()) {
+    FinishCommand(command.id, kNotWritablePrimary);
+    return;
+  }
+  if (proposals_.open()) {
+    FinishCommand(command.id, kConfigurationInProgress);
+    return;
+  }
+  const View& keys = proposals_.confirmed();
+  auto next = std::make_shared<SetConfig>(NextConfig(keys.set(), *command.config));
+  View wanted = keys;
+  if (!rules_.reconfig_adds_nobody) {
+    for (MemberConfig& member : next->members) {
+      const Peer* peer = peers_.Find(member.id);
+      if (!member.newly_added || peer == nullptr || peer->data == 0) continue;
+      member.newly_added = false;
+      wanted.isr.members.Add({member.id, peer->data});
+    }
+  }
+  for (const InSyncMember& member : keys.isr.members)
+    if (!next->Votes(member.member) || !next->MayBeInSync(member.member))
+      wanted.isr.members.Remove(member.member);
+  auto voters = std::count_if(next->members.begin(), next->members.end(),
+                              [](const MemberConfig& member) { return member.votes; });
+  if (voters > kMaxVoters || !next->Electable(self_) ||
+      wanted.isr.members.size() < next->MinInSync()) {
+    FinishCommand(command.id, kNewReplicaSetConfigurationIncompatible);
+    return;
+  }
+  wanted.config.config = std::move(next);
+  Propose(std::move(wanted), true, true, command.id);
+}
+
+void Core::On(const RecoverCommand& command) {
+  bool may = role_ == Role::kFollower && !campaign_ && !recovery_ && store_hint_.known() &&
+             !local_.fresh && !HearsLeader();
+  if (!may) {
+    FinishCommand(command.id, kCommandFailed);
+    return;
+  }
+  Epoch highest = std::max(view_.leader.leader.epoch, local_.accepted.epoch);
+  highest = std::max({highest, local_.fence, store_hint_.leader.leader.epoch});
+  recovery_ = Recovery{command.id,  command.accept_loss,       ++round_,
+                       highest + 1, now_ + settings_.courtesy, {}};
+  if (rules_.recover_fences) {
+    local_.fence = recovery_->epoch;
+    PersistLocal();
+    BeginHandshake();
+  }
+  for (const MemberConfig& member : view_.set().members)
+    if (member.id != self_) SendTo(member.id, Survey{round_, recovery_->epoch});
+}
+
+// Who answers has promised to follow no older leader: what it holds is all it will ever
+// acknowledge.
+void Core::Take(MemberId from, const Survey& survey) {
+  SurveyAnswer answer;
+  answer.round = survey.round;
+  answer.highest = std::max(local_.accepted.epoch, local_.fence);
+  answer.counter = local_.heard.counter;
+  answer.data = local_.data;
+  answer.fresh = local_.fresh || role_ == Role::kCopying;
+  answer.last = log_.last();
+  if (role_ == Role::kFollower && !HearsLeader() && survey.epoch > answer.highest) {
+    answer.fenced = true;
+    if (rules_.recover_fences) {
+      local_.fence = survey.epoch;
+      PersistLocal();
+      BeginHandshake();
+    }
+  }
+  SendTo(from, answer);
+}
+
+void Core::Take(MemberId from, const SurveyAnswer& answer) {
+  if (!recovery_ || answer.round != recovery_->round) return;
+  for (auto& [member, one] : recovery_->answers)
+    if (member == from) return;
+  recovery_->answers.emplace_back(from, answer);
+}
+
+void Core::FinishSurvey() {
+  Recovery recovery = *recovery_;
+  const SetConfig& set = view_.set();
+  int fenced = set.Votes(self_) ? 1 : 0;
+  Counter counter =
+      std::max({local_.heard.counter, view_.stamp.counter, store_hint_.stamp.counter});
+  Position longest = log_.last();
+  MemberId holder = self_;
+  // Somebody was elected meanwhile, or recovers, too.
+  bool overtaken = (local_.fence != recovery.epoch && rules_.recover_fences) ||
+                   view_.leader.leader.epoch >= recovery.epoch ||
+                   store_hint_.leader.leader.epoch >= recovery.epoch;
+  for (const auto& [member, answer] : recovery.answers) {
+    if (!answer.fenced || answer.fresh) continue;
+    counter = std::max(counter, answer.counter);
+    if (set.Votes(member)) ++fenced;
+    if (answer.last <= longest) continue;
+    longest = answer.last;
+    holder = member;
+  }
+  bool enough = fenced >= set.Majority() || recovery.accept_loss;
+  bool best = holder == self_ || !rules_.recover_longest;
+  if (role_ != Role::kFollower || campaign_ || overtaken || !enough || !best) {
+    recovery_.reset();
+    FinishCommand(recovery.command, kCommandFailed, holder);
+    return;
+  }
+  recovery_->until = now_ + settings_.election;
+  View wanted = store_hint_;
+  wanted.config = view_.config;
+  wanted.leader.leader = {recovery.epoch, self_, boot_};
+  wanted.isr.members = InSyncSet();
+  wanted.isr.members.Add({self_, local_.data});
+  wanted.isr.floor = log_.last().time;
+  ++wanted.isr.unclean;
+  wanted.stamp.counter = counter + 1;
+  // Newer than all that anyone has heard of: what the store has forgotten is looked up no more.
+  campaign_ =
+      OpenCampaign{VersionsOf(store_hint_), {counter + 1, {}}, wanted, true, last_ticket_ + 1, 0};
+  SendCampaign();
+}
+
+}  // namespace quire::repl

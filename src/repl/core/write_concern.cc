@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "repl/core/write_concern.h"
+
+#include <algorithm>
+#include <set>
+
+namespace quire::repl {
+namespace {
+
+// How many different values of the tag the members that hold the slot have.
+int ValuesOf(const SetConfig& config, const std::string& tag, Time time,
+             std::span<const Held> held) {
+  std::set<std::string> values;
+  for (const Held& one : held) {
+    const MemberConfig* member = config.Find(one.member);
+    if (member == nullptr || one.durable < time) continue;
+    for (const auto& [name, value] : member->tags)
+      if (name == tag) values.insert(value);
+  }
+  return static_cast<int>(values.size());
+}
+
+}  // namespace
+
+int CheckWriteConcern(const SetConfig& config, const WriteConcern& concern) {
+  switch (concern.kind) {
+    case WriteConcern::Kind::kMajority:
+      return 0;
+    case WriteConcern::Kind::kNumber:
+      return concern.number > static_cast<int>(config.members.size()) ? kUnsatisfiableWriteConcern
+                                                                      : 0;
+    case WriteConcern::Kind::kMode:
+      break;
+  }
+  const WriteMode* mode = config.FindMode(concern.mode);
+  if (mode == nullptr) return kUnknownReplWriteConcern;
+  std::vector<Held> all;
+  for (const MemberConfig& member : config.members) all.push_back({member.id, 0});
+  bool can = std::all_of(mode->tags.begin(), mode->tags.end(), [&](const auto& need) {
+    return ValuesOf(config, need.first, 0, all) >= need.second;
+  });
+  return can ? 0 : kUnsatisfiableWriteConcern;
+}
+
+bool MeetsWriteConcern(const SetConfig& config, const WriteConcern& concern, Time time, Time commit,
+                       std::span<const Held> held, int majority) {
+  switch (concern.kind) {
+    case WriteConcern::Kind::kMajority:
+      return commit >= time;
+    case WriteConcern::Kind::kNumber: {
+      auto holders = std::count_if(held.begin(), held.end(), [&](const Held& one) {
+        return one.durable >= time && config.Find(one.member) != nullptr;
+      });
+      if (concern.number >= majority && commit < time) return false;
+      return holders >= concern.number;
+    }
+    case WriteConcern::Kind::kMode:
+      break;
+  }
+  const WriteMode* mode = config.FindMode(concern.mode);
+  if (mode == nullptr) return false;
+  return std::all_of(mode->tags.begin(), mode->tags.end(), [&](const auto& need) {
+    return ValuesOf(config, need.first, time, held) >= need.second;
+  });
+}
+
+}  // namespace quire::repl
