@@ -7,10 +7,10 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/agg/variable_name.h"
-#include "store/closed.h"
 #include "store/keys/multikey.h"
 #include "store/keys/special_keys.h"
 #include "store/log/log_commands.h"
+#include "store/schema_change.h"
 
 namespace quire::store {
 
@@ -506,8 +506,13 @@ void Retire(const CollectionInfo& info) {
 
 }  // namespace
 
+Result<SchemaChange> Catalog::BeginChange(std::string_view ns) {
+  return SchemaChange::Begin(change_mutex_, [&] { return std::vector<CollectionPtr>{Find(ns)}; });
+}
+
 Status Catalog::Drop(std::string_view ns, kv::Durability durability) {
-  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
+  AbortBuilds({Find(ns)}, "collection dropped");
+  ASSIGN_OR_RETURN(auto change, BeginChange(ns));
   CollectionPtr info = Find(ns);
   if (info == nullptr) {
     return NotFound(ns);
@@ -530,8 +535,10 @@ Status Catalog::DropViews(std::string_view database, kv::Durability durability) 
 }
 
 Status Catalog::DropDatabase(std::string_view database, kv::Durability durability) {
-  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
-  std::vector<CollectionPtr> all = snapshot()->InDatabase(database);
+  auto collections = [&] { return snapshot()->InDatabase(database); };
+  AbortBuilds(collections(), "collection dropped");
+  ASSIGN_OR_RETURN(auto change, SchemaChange::Begin(change_mutex_, collections));
+  std::vector<CollectionPtr> all = collections();
   if (all.empty()) {
     return Status::Ok();
   }
@@ -545,13 +552,10 @@ Status Catalog::DropDatabase(std::string_view database, kv::Durability durabilit
 
 Status Catalog::DropAll(const std::vector<CollectionPtr>& all, kv::Durability durability,
                         const std::function<void(ChangeBuffer*)>& note) {
-  std::vector<std::unique_ptr<Closed>> closed;
   std::vector<std::string> removed;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   for (const CollectionPtr& info : all) {
     RETURN_IF_ERROR(CheckNotOplog(*info));
-    ASSIGN_OR_RETURN(auto one, Closed::Make(*info));
-    closed.push_back(std::move(one));
     removed.push_back(info->ns());
     RETURN_IF_ERROR(txn->Delete(MetaKey('C', info->ns())));
     RETURN_IF_ERROR(MarkDropped(*txn, *info));
@@ -568,7 +572,12 @@ Status Catalog::DropAll(const std::vector<CollectionPtr>& all, kv::Durability du
 
 Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_target,
                        kv::Durability durability) {
-  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
+  if (drop_target) {
+    AbortBuilds({Find(to)}, "collection dropped");
+  }
+  ASSIGN_OR_RETURN(auto change, SchemaChange::Begin(change_mutex_, [&] {
+                     return std::vector<CollectionPtr>{Find(from), Find(to)};
+                   }));
   CollectionPtr source = Find(from);
   if (source == nullptr) {
     return {kNamespaceNotFound, "Source collection " + std::string(from) + " does not exist"};
@@ -587,11 +596,8 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
                 source->ns() + "'"};
   }
   RETURN_IF_ERROR(CheckReserved(to));
-  ASSIGN_OR_RETURN(auto source_closed, Closed::Make(*source));
-  std::unique_ptr<Closed> target_closed;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   if (target != nullptr) {
-    ASSIGN_OR_RETURN(target_closed, Closed::Make(*target));
     RETURN_IF_ERROR(MarkDropped(*txn, *target));
   }
   auto moved = CopyOf(*source);
@@ -613,13 +619,12 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
 
 Status Catalog::SetOptions(std::string_view ns, bson::View options, bson::View command,
                            kv::Durability durability) {
-  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
+  ASSIGN_OR_RETURN(auto change, BeginChange(ns));
   CollectionPtr info = Find(ns);
   if (info == nullptr) {
     return NotFound(ns);
   }
   RETURN_IF_ERROR(CheckNotOplog(*info));
-  ASSIGN_OR_RETURN(auto closed, Closed::Make(*info));
   bson::Builder entry;
   entry.Append("uuid",
                bson::Value::Binary({reinterpret_cast<const char*>(info->uuid.data()), 16}, 4));
@@ -645,14 +650,13 @@ Status Catalog::SetOptions(std::string_view ns, bson::View options, bson::View c
 
 Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, bson::View spec,
                              bson::View command, kv::Durability durability) {
-  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
+  ASSIGN_OR_RETURN(auto change, BeginChange(ns));
   CollectionPtr info = Find(ns);
   const IndexInfo* old = info ? info->FindIndex(index_name) : nullptr;
   if (old == nullptr) {
     return {kIndexNotFound,
             "cannot find index " + std::string(index_name) + " for ns " + std::string(ns)};
   }
-  ASSIGN_OR_RETURN(auto closed, Closed::Make(*info));
   auto changed = CopyOf(*info);
   for (auto& index : changed->indexes) {
     if (index.get() == old) {
@@ -676,12 +680,11 @@ Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, b
 }
 
 Status Catalog::Truncate(std::string_view ns, kv::Durability durability) {
-  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
+  ASSIGN_OR_RETURN(auto change, BeginChange(ns));
   CollectionPtr info = Find(ns);
   if (info == nullptr || info->is_view()) {
     return NotFound(ns);
   }
-  ASSIGN_OR_RETURN(auto closed, Closed::Make(*info));
   bson::Builder entry;
   entry.Append("uuid",
                bson::Value::Binary({reinterpret_cast<const char*>(info->uuid.data()), 16}, 4));

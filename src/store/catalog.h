@@ -29,6 +29,8 @@
 
 namespace quire::store {
 
+class SchemaChange;
+
 // Everything there is at one moment. Immutable.
 struct CatalogSnapshot {
   uint64_t version = 0;
@@ -93,7 +95,8 @@ class Catalog {
   Status DropIndexes(std::string_view ns, const std::vector<std::string>& names,
                      kv::Durability durability);
   const BuildTable& builds() const { return builds_; }
-  // Collections of up to so many documents are built with writers kept out: that is quicker.
+  // Collections of up to so many documents (and few bytes) are built with writers kept out: that is
+  // quicker.
   void set_online_build_documents(int64_t documents) { online_build_documents_ = documents; }
   // Removes every document at once (the collection gets new empty tables).
   Status Truncate(std::string_view ns, kv::Durability durability);
@@ -131,7 +134,10 @@ class Catalog {
   // WriteConflict when a transaction keeps the name.
   Status CheckReserved(std::string_view ns) const;
   Status PutEntry(kv::Txn& txn, const CollectionInfo& info);
-  // Drops them in one change, of which `note` tells the log. REQUIRES: change_mutex_ is held.
+  // The locks of a change of that collection, if it is there.
+  Result<SchemaChange> BeginChange(std::string_view ns);
+  // Drops them in one change, of which `note` tells the log. REQUIRES: their
+  // change has begun.
   Status DropAll(const std::vector<CollectionPtr>& all, kv::Durability durability,
                  const std::function<void(ChangeBuffer*)>& note);
   static Status MarkDropped(kv::Txn& txn, const CollectionInfo& info);
@@ -149,12 +155,17 @@ class Catalog {
                           kv::Durability durability, Build* build);
   Status FinishBuild(OpContext& op, Build& build, kv::Durability durability);
   Status PublishBuilt(const CollectionInfo& current, const Build& build, kv::Durability durability);
-  void AbandonBuild(const Build& build);
+  // Writers leave no more notes for the build, if it is still under way.
+  void AbandonBuild(const CollectionInfo& info, const IndexBuild& build);
+  // Ends the builds of those of `names` that are being built; gives the others.
+  std::vector<std::string> EndBuilds(std::string_view ns, std::vector<std::string> names);
+  // Ends the builds of these (pointers may be null), also those that wait for a transaction.
+  static void AbortBuilds(const std::vector<CollectionPtr>& collections, const char* why);
   std::shared_ptr<CollectionInfo> CopyOf(const CollectionInfo& info);
 
   kv::Store* const store_;
   ChangeLog log_;
-  InterruptibleMutex change_mutex_;  // one change at a time; taken before any collection's gate
+  InterruptibleMutex change_mutex_;  // one change at a time; taken after the collections' gates
   std::atomic<TableId> next_table_{1};
   Mutex publish_mutex_;  // one snapshot at a time is made from the one before
   BuildTable builds_;

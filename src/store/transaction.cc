@@ -43,6 +43,7 @@ void Transaction::Release() {
     state->gate.Leave();
   }
   held_.clear();
+  kept_.clear();
 }
 
 Status Transaction::Hold(const std::shared_ptr<CollectionState>& state) {

@@ -4,6 +4,7 @@
 // happen exactly when it commits (exact document counts) or ends (collections released).
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -40,6 +41,13 @@ class Transaction {
   // Documents this transaction has added to the collection so far.
   int64_t PendingDocuments(const CollectionState& state) const;
   int64_t PendingBytes(const CollectionState& state) const;
+
+  // Keeps what it writes into from going away before it ends.
+  void Keep(const std::shared_ptr<void>& table) {
+    if (std::find(kept_.begin(), kept_.end(), table) == kept_.end()) {
+      kept_.push_back(table);
+    }
+  }
 
   // Run after a successful commit, in order.
   void OnCommit(std::function<void()> action) { on_commit_.push_back(std::move(action)); }
@@ -79,6 +87,7 @@ class Transaction {
   bool read_only_;
   bool wrote_ = false;
   std::vector<std::shared_ptr<CollectionState>> held_;
+  std::vector<std::shared_ptr<void>> kept_;
   std::vector<Delta> deltas_;
   struct Savepoint {
     size_t deltas;

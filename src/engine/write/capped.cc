@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/read/read.h"
@@ -81,6 +82,7 @@ Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_
     copied = operation.engine.catalog().Rename(temporary, ns, true, operation.durability);
   }
   if (!copied.ok()) {
+    CurrentOpScope of_none(nullptr);  // also when the operation was ended
     RETURN_IF_ERROR(operation.engine.catalog().Drop(temporary, operation.durability));
   }
   return copied;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
@@ -76,7 +77,8 @@ class OutSink : public plan::DocumentSink {
 
   ~OutSink() override {
     if (!finished_) {
-      // Best effort: an unfinished result is of no use to anybody.
+      // Best effort: an unfinished result is of no use to anybody. Not ended with its operation.
+      CurrentOpScope of_none(nullptr);
       Status dropped = engine_.catalog().Drop(temporary_, kv::Durability::kProcess);
       (void)dropped;
     }

@@ -166,6 +166,13 @@ void FaultPlan::FailNth(FaultPoint point, uint64_t nth, Status error) {
   rule.nth_error = std::move(error);
 }
 
+void FaultPlan::RunAtNth(FaultPoint point, uint64_t nth, std::function<void()> action) {
+  MutexLock lock(mutex_);
+  Rule& rule = rules_[static_cast<size_t>(point)];
+  rule.run_at = rule.calls + nth;
+  rule.action = std::move(action);
+}
+
 void FaultPlan::FailRandomly(FaultPoint point, double probability, uint64_t seed, Status error) {
   MutexLock lock(mutex_);
   Rule& rule = rules_[static_cast<size_t>(point)];
@@ -184,6 +191,7 @@ void FaultPlan::Clear() {
   disk_full_ = false;
   for (Rule& rule : rules_) {
     rule.fail_at = 0;
+    rule.run_at = 0;
     rule.probability = 0;
   }
 }
@@ -197,6 +205,12 @@ Status FaultPlan::Check(FaultPoint point) {
   MutexLock lock(mutex_);
   Rule& rule = rules_[static_cast<size_t>(point)];
   ++rule.calls;
+  if (rule.calls == rule.run_at) {
+    auto action = std::move(rule.action);
+    lock.unlock();  // it may use the store
+    action();
+    return Status::Ok();
+  }
   if (disk_full_ && NeedsSpace(point)) {
     return Status(kOutOfDiskSpace, "The disk is full");
   }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 
@@ -33,6 +34,9 @@ class FaultPlan {
  public:
   // The nth call from now (1 = the next one) fails with `error`, once.
   void FailNth(FaultPoint point, uint64_t nth, Status error);
+  // The nth call from now runs `action` before it does its work, once. The action may use the
+  // store.
+  void RunAtNth(FaultPoint point, uint64_t nth, std::function<void()> action);
   // Every call fails with this probability; the same seed gives the same choices.
   void FailRandomly(FaultPoint point, double probability, uint64_t seed, Status error);
   // While set, commits, loads and DeleteRange fail with OutOfDiskSpace.
@@ -49,6 +53,8 @@ class FaultPlan {
   struct Rule {
     uint64_t calls = 0;
     uint64_t fail_at = 0;  // 0: never
+    uint64_t run_at = 0;   // 0: never
+    std::function<void()> action;
     double probability = 0;
     std::mt19937_64 random;
     Status nth_error;

@@ -33,6 +33,21 @@ class FaultStoreTest : public testing::Test {
   std::unique_ptr<Store> store_;
 };
 
+TEST_F(FaultStoreTest, RunsSomethingAtTheNthCallOnce) {
+  int ran = 0;
+  plan_.RunAtNth(FaultPoint::kCommit, 2, [&] {
+    ++ran;
+    EXPECT_TRUE(PutOne("within").ok());
+  });
+  EXPECT_TRUE(PutOne("a").ok());
+  EXPECT_EQ(ran, 0);
+  EXPECT_TRUE(PutOne("b").ok());
+  EXPECT_TRUE(PutOne("c").ok());
+  EXPECT_EQ(ran, 1);
+  EXPECT_TRUE(Has("within"));
+  EXPECT_TRUE(Has("b"));
+}
+
 TEST_F(FaultStoreTest, FailsTheNthCallOnce) {
   plan_.FailNth(FaultPoint::kCommit, 2, error_);
   EXPECT_TRUE(PutOne("a").ok());

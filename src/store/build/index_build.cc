@@ -93,6 +93,7 @@ class Runs {
 
   Status CheckUnique() {
     for (size_t i = 1; i < entries_.size(); ++i) {
+      RETURN_IF_ERROR(CheckCurrentOp());
       if (KeyOf(entries_[i]) == KeyOf(entries_[i - 1])) {
         return Duplicate(entries_[i]);
       }
@@ -103,6 +104,7 @@ class Runs {
     ASSIGN_OR_RETURN(auto txn, store_.Begin({.read_only = true}));
     kv::ReadValue value;
     for (const Entry& entry : entries_) {
+      RETURN_IF_ERROR(CheckCurrentOp());
       ASSIGN_OR_RETURN(bool found, txn->Get(KeyOf(entry), &value));
       if (found) {
         return Duplicate(entry);
@@ -166,15 +168,18 @@ Status PutNote(Transaction& txn, const IndexInfo& index, bool there, std::string
   auto size = static_cast<uint32_t>(key.size());
   note.append(reinterpret_cast<const char*>(&size), sizeof size);
   note.append(key).append(value);
+  txn.Keep(index.build->notes);
   return txn.kv().Put(note_key, note);
 }
 
-Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const IndexInfo& index) {
+Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const IndexInfo& index,
+                           const std::function<Status()>& check) {
   constexpr int64_t kBatch = 1000;
   int64_t applied = 0;
   // Not past what was written by now: whoever writes faster than this would keep it going for ever.
   kv::Range range{NoteKey(*index.build, 0), NoteKey(*index.build, index.build->next_note)};
   while (true) {
+    RETURN_IF_ERROR(check());
     ASSIGN_OR_RETURN(auto txn, store.Begin({}));
     ASSIGN_OR_RETURN(auto notes, txn->Scan(range, kv::Direction::kForward));
     int64_t count = 0;
@@ -202,18 +207,24 @@ Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const I
   }
 }
 
-Status CheckBuild(OpContext& op, const CollectionInfo& info,
-                  const std::vector<std::shared_ptr<IndexInfo>>& indexes) {
-  RETURN_IF_ERROR(op.CheckInterruptNow());
+Status CheckAborted(const CollectionInfo& info,
+                    const std::vector<std::shared_ptr<IndexInfo>>& indexes) {
   if (info.state->dropped) {
     return {kIndexBuildAborted, "Index build aborted: collection dropped: " + info.ns()};
   }
   for (const auto& index : indexes) {
-    if (index->build != nullptr && index->build->aborted) {
-      return {kIndexBuildAborted, "Index build aborted: dropIndexes command: " + index->name};
+    const char* why = index->build != nullptr ? index->build->aborted.load() : nullptr;
+    if (why != nullptr) {
+      return {kIndexBuildAborted, "Index build aborted: " + std::string(why) + ": " + index->name};
     }
   }
   return Status::Ok();
+}
+
+Status CheckBuild(OpContext& op, const CollectionInfo& info,
+                  const std::vector<std::shared_ptr<IndexInfo>>& indexes) {
+  RETURN_IF_ERROR(op.CheckInterruptNow());
+  return CheckAborted(info, indexes);
 }
 
 Status LoadKeys(OpContext& op, kv::Store& store, kv::Txn& snapshot, const CollectionInfo& info,
@@ -228,8 +239,9 @@ Status LoadKeys(OpContext& op, kv::Store& store, kv::Txn& snapshot, const Collec
   ASSIGN_OR_RETURN(auto records,
                    snapshot.Scan(TableRange(info.table->id), kv::Direction::kForward));
   for (int64_t done = 0;; ++done) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
     if (done % kReport == 0) {
-      RETURN_IF_ERROR(CheckBuild(op, info, indexes));
+      RETURN_IF_ERROR(CheckAborted(info, indexes));
       progress->Set(op, {"scanning collection", done, total});
     }
     ASSIGN_OR_RETURN(bool more, records->Next());
@@ -243,6 +255,7 @@ Status LoadKeys(OpContext& op, kv::Store& store, kv::Txn& snapshot, const Collec
   }
   progress->Set(op, {"inserting keys from external sorter into index", total, total});
   for (Runs& runs : all) {
+    RETURN_IF_ERROR(CheckBuild(op, info, indexes));
     RETURN_IF_ERROR(runs.Flush());
   }
   return Status::Ok();

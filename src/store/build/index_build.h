@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,16 +29,18 @@ struct IndexBuild {
   Uuid uuid = GenerateUuid();
   std::shared_ptr<TableGuard> notes;
   std::atomic<uint64_t> next_note{0};
-  std::atomic<bool> aborted{false};  // dropIndexes wants it no more
+  std::atomic<const char*> aborted{nullptr};  // why nobody wants it any more
 };
 
-// A writer's note: the entry is there now, or no longer.
+// A writer's note: the entry is there now, or no longer. The notes' table stays until `txn` ends,
+// also when the build ends before.
 Status PutNote(Transaction& txn, const IndexInfo& index, bool there, std::string_view key,
                std::string_view value);
 
 // Applies the notes so far to the index's table; gives their number. DuplicateKey for a unique
-// index. Nobody else applies them at the same time.
-Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const IndexInfo& index);
+// index; what `check`, asked now and then, says. Nobody else applies them at the same time.
+Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const IndexInfo& index,
+                           const std::function<Status()>& check);
 
 // Loads the keys of all documents that `snapshot` shows, for all the indexes in one pass.
 // Errors: those of keys, DuplicateKey, IndexBuildAborted, interruption.

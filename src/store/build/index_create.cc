@@ -7,10 +7,10 @@
 #include "base/error_codes.h"
 #include "base/log.h"
 #include "base/try.h"
-#include "store/closed.h"
 #include "store/collection.h"
 #include "store/build/index_build.h"
 #include "store/log/log_commands.h"
+#include "store/schema_change.h"
 
 namespace quire::store {
 
@@ -36,6 +36,12 @@ class Reported {
   BuildTable* table_;
   const OpContext& op_;
 };
+
+// Larger collections are built while they are written, however few documents they have: nothing
+// else may change in the catalog while one is built otherwise.
+constexpr int64_t kOnlineBuildBytes = 4 << 20;
+
+constexpr char kDropIndexes[] = "dropIndexes command";
 
 Status Busy(std::string_view ns) {
   return {kBackgroundOperationInProgressForNamespace,
@@ -65,7 +71,7 @@ Status Catalog::CreateIndexes(OpContext& op, std::string_view ns,
     built = FinishBuild(op, build, durability);
   }
   if (!built.ok()) {
-    AbandonBuild(build);
+    AbandonBuild(*build.info, *build.made.front()->build);
   }
   auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(
                     std::chrono::steady_clock::now() - started)
@@ -97,7 +103,7 @@ Status Catalog::MakeBuild(const std::vector<NewIndex>& indexes, bool online, Bui
 
 Result<bool> Catalog::StartBuild(OpContext& op, const std::vector<NewIndex>& indexes,
                                  kv::Durability durability, Build* build) {
-  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
+  ASSIGN_OR_RETURN(auto change, BeginChange(build->ns));
   build->info = Find(build->ns);
   if (build->info == nullptr) {
     return Status(kNamespaceNotFound, "ns not found: " + build->ns);
@@ -108,8 +114,8 @@ Result<bool> Catalog::StartBuild(OpContext& op, const std::vector<NewIndex>& ind
   if (there || !build->info->building.empty()) {
     return Busy(build->ns);
   }
-  ASSIGN_OR_RETURN(auto closed, Closed::Make(*build->info));
-  bool online = build->info->state->documents > online_build_documents_;
+  const CollectionState& state = *build->info->state;
+  bool online = state.documents > online_build_documents_ || state.bytes > kOnlineBuildBytes;
   RETURN_IF_ERROR(MakeBuild(indexes, online, build));
   ASSIGN_OR_RETURN(build->snapshot, store_->Begin({.read_only = true}));
   if (!online) {
@@ -127,12 +133,12 @@ Status Catalog::FinishBuild(OpContext& op, Build& build, kv::Durability durabili
   constexpr int64_t kFew = 200;
   constexpr int kMostRounds = 20;
   builds_.Set(op, {"draining writes received during build", 0, 0});
+  auto check = [&] { return CheckBuild(op, *build.info, build.made); };
   int64_t before = std::numeric_limits<int64_t>::max();
   for (int round = 0; round < kMostRounds; ++round) {
     int64_t applied = 0;
     for (const auto& index : build.made) {
-      RETURN_IF_ERROR(CheckBuild(op, *build.info, build.made));
-      ASSIGN_OR_RETURN(int64_t n, ApplyNotes(*store_, *build.info, *index));
+      ASSIGN_OR_RETURN(int64_t n, ApplyNotes(*store_, *build.info, *index, check));
       applied += n;
     }
     if (applied < kFew || applied > before) {  // done, or the writers are faster
@@ -140,15 +146,15 @@ Status Catalog::FinishBuild(OpContext& op, Build& build, kv::Durability durabili
     }
     before = applied;
   }
-  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
+  auto collection = [&] { return std::vector<CollectionPtr>{Find(build.ns)}; };
+  ASSIGN_OR_RETURN(auto change, SchemaChange::Begin(change_mutex_, collection, check));
+  RETURN_IF_ERROR(check());
   CollectionPtr current = Find(build.ns);
-  RETURN_IF_ERROR(CheckBuild(op, *build.info, build.made));
   if (current == nullptr || current->state != build.info->state) {
     return {kIndexBuildAborted, "Index build aborted: collection replaced: " + build.ns};
   }
-  ASSIGN_OR_RETURN(auto closed, Closed::Make(*current));
   for (const auto& index : build.made) {
-    RETURN_IF_ERROR(ApplyNotes(*store_, *build.info, *index).status());
+    RETURN_IF_ERROR(ApplyNotes(*store_, *build.info, *index, check).status());
   }
   return PublishBuilt(*current, build, durability);
 }
@@ -182,31 +188,64 @@ Status Catalog::PublishBuilt(const CollectionInfo& current, const Build& build,
   return Status::Ok();
 }
 
-void Catalog::AbandonBuild(const Build& build) {
+// Writers need not be kept out: those that still leave notes keep the notes' table.
+void Catalog::AbandonBuild(const CollectionInfo& info, const IndexBuild& build) {
   std::lock_guard lock(change_mutex_);
-  CollectionPtr current = Find(build.ns);
-  if (current == nullptr || current->state != build.info->state || current->building.empty()) {
+  CollectionPtr current = Find(info.ns());
+  if (current == nullptr || current->state != info.state || current->building.empty() ||
+      current->building.front()->build.get() != &build) {
     return;
   }
-  Closed closed(*current);
   auto changed = CopyOf(*current);
   changed->building.clear();
   Publish({}, {changed});
 }
 
+void Catalog::AbortBuilds(const std::vector<CollectionPtr>& collections, const char* why) {
+  for (const CollectionPtr& info : collections) {
+    if (info != nullptr) {
+      for (const auto& index : info->building) {
+        index->build->aborted = why;
+      }
+    }
+  }
+}
+
+std::vector<std::string> Catalog::EndBuilds(std::string_view ns, std::vector<std::string> names) {
+  CollectionPtr info = Find(ns);
+  auto building = [&](const std::string& name) {
+    return info != nullptr && std::any_of(info->building.begin(), info->building.end(),
+                                          [&](const auto& index) { return index->name == name; });
+  };
+  if (std::none_of(names.begin(), names.end(), building)) {
+    return names;
+  }
+  AbortBuilds({info}, kDropIndexes);  // the indexes of one build come and go together
+  AbandonBuild(*info, *info->building.front()->build);
+  CollectionPtr now = Find(ns);
+  std::erase_if(names, [&](const std::string& name) {
+    bool finished = now != nullptr && now->FindIndex(name) != nullptr;
+    return building(name) && !finished;
+  });
+  return names;
+}
+
 Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>& names,
                             kv::Durability durability) {
-  ASSIGN_OR_RETURN(auto lock, change_mutex_.Acquire());
+  std::vector<std::string> built = EndBuilds(ns, names);
+  if (built.empty()) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(auto change, BeginChange(ns));
   CollectionPtr info = Find(ns);
   if (info == nullptr) {
     return {kNamespaceNotFound, "ns not found: " + std::string(ns)};
   }
-  ASSIGN_OR_RETURN(auto closed, Closed::Make(*info));
   auto changed = CopyOf(*info);
   std::vector<std::shared_ptr<const IndexInfo>> gone;
   ChangeBuffer changes;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
-  for (const std::string& name : names) {
+  for (const std::string& name : built) {
     auto named = [&](const auto& index) { return index->name == name; };
     auto it = std::find_if(changed->indexes.begin(), changed->indexes.end(), named);
     if (it != changed->indexes.end()) {
@@ -215,10 +254,7 @@ Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>&
       changed->indexes.erase(it);
       LogDropIndex(*info, *gone.back(), &changes);
     } else if (std::any_of(info->building.begin(), info->building.end(), named)) {
-      // The indexes of one build come and go together.
-      for (const auto& index : info->building) {
-        index->build->aborted = true;
-      }
+      AbortBuilds({info}, kDropIndexes);  // begun a moment ago
       changed->building.clear();
     } else {
       return {kIndexNotFound, "index not found with name [" + name + "]"};

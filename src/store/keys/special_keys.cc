@@ -91,7 +91,9 @@ Status SphereCells(const IndexKeySpec& spec, size_t part, bson::View document, V
       return true;
     }
     auto geometry = expr::geo::Geometry::FromStored(value);
-    if (!geometry.ok()) {
+    if (!geometry.ok() && geometry.status().code() != kBadValue) {
+      status = geometry.status();  // the operation is to end
+    } else if (!geometry.ok()) {
       status = Status(16755, "Can't extract geo keys: " + geometry.status().message());
     } else if (!(*geometry)->spherical()) {
       status = Status(16755, "Can't extract geo keys: longitude/latitude is out of bounds: " +
