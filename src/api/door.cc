@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "api/access.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 
@@ -84,7 +83,7 @@ void Door::GiveBack(std::unique_ptr<request::Client> client) {
 Result<bson::Document> Door::Run(std::string_view database, bson::Builder* command,
                                  Session* session, std::vector<request::Sequence> sequences) {
   if (session != nullptr) {
-    Access::ImplOf(session).AppendTo(command);
+    AppendSession(session, command);
   }
   command->Append("$db", database);
   bson::Document body = command->Finish();

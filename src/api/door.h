@@ -19,6 +19,9 @@ class Session;
 
 namespace quire::api {
 
+// Adds the fields that place a command in the session and its transaction (session.cc).
+void AppendSession(Session* session, bson::Builder* command);
+
 // Safe for concurrent use.
 class Door {
  public:

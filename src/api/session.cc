@@ -144,4 +144,12 @@ Status Session::Impl::Finish(const char* name, Session* self) {
   return status;
 }
 
+namespace api {
+
+void AppendSession(Session* session, bson::Builder* command) {
+  Access::ImplOf(session).AppendTo(command);
+}
+
+}  // namespace api
+
 }  // namespace quire

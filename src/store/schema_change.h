@@ -10,7 +10,8 @@
 
 #include "base/current_op.h"
 #include "base/interruptible_mutex.h"
-#include "store/catalog.h"
+#include "store/collection_info.h"
+#include "store/collection_state.h"
 
 namespace quire::store {
 
