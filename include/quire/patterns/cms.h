@@ -5,9 +5,10 @@
 //
 //   patterns::Cms cms(client, "site");
 //   cms.CreateIndexes();
-//   auto nonce = cms.CreateNode({.section = "blog", .slug = "hello", .type = "blog-entry", ...});
-//   auto saved = cms.UpdateText("blog", "hello", *nonce, "new text");  // ConflictError: see
-//   extra()
+//   auto nonce = cms.CreateNode({.section = "blog", .slug = "hello", .type = "blog-entry",
+//                                .title = "Hello", .author = {"a1", "Ann"}});
+//   auto saved = cms.UpdateText("blog", "hello", *nonce, "new text");
+//   // EditConflict when someone else saved meanwhile: status().extra() has what is stored
 #pragma once
 
 #include <chrono>

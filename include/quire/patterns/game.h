@@ -7,7 +7,7 @@
 //   game.CreateTemplate({.id = "scroll", .name = "scroll of light", .weight = 1, .price = 160});
 //   game.CreateLocation({.id = "shop", .exits = {{"north", "street"}}, .shopkeeper = "keeper"});
 //   game.CreateCharacter({.id = "tim", .name = "Tim", .strength = 9, .location = "shop"});
-//   auto scroll = game.SpawnItem({Holder::kLocation, "shop"}, "scroll", 1);
+//   auto scroll = game.SpawnItem({patterns::Holder::kLocation, "shop"}, "scroll", 1);
 //   game.Buy("tim", *scroll);
 #pragma once
 

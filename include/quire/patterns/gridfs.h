@@ -4,8 +4,8 @@
 // here and the other way round.
 //
 //   patterns::GridFs files(client, "app");
-//   auto id = files.Upload("photo.jpg", bytes);
-//   auto tail = files.Download(id->value(), {.start = 1'000'000});
+//   auto id = files.Upload("photo.jpg", picture);
+//   auto tail = files.Download(id->value(), {.start = 1990});
 #pragma once
 
 #include <functional>

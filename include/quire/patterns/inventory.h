@@ -12,14 +12,13 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quire/patterns/idempotency.h"
-#include "quire/patterns/lease.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -81,10 +80,8 @@ class Inventory {
 
   static const std::vector<IndexSpec>& Indexes();
   static const std::vector<ShardKeySpec>& ShardKeys();
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // Errors: InvalidQuantity (not positive), UnknownSku, InadequateInventory.
   Status Restock(std::string_view sku, int64_t quantity, const CallKey& key = std::nullopt) const;
@@ -118,9 +115,7 @@ class Inventory {
   // Reservations older than max_time are made to agree with their carts.
   Result<JobReport> Cleanup() const;
   // Forgets keys after the retention.
-  Result<JobReport> PurgeKeys() const {
-    return calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease});
-  }
+  Result<JobReport> PurgeKeys() const;
 
   // What is wrong, a line each, once nothing is under way and the jobs have run: stock below 0,
   // several reservations of one cart, reservations without a cart that can use them, carts paid for
@@ -128,51 +123,8 @@ class Inventory {
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  struct Line;
-  struct Entry;
-  Lease JobLease(const char* job) const;
-  // Whether there may be more to do.
-  Result<bool> EndCarts(OldestFirst* carts, JobReport* report,
-                        const std::function<Status(const bson::Document&)>& end) const;
-  // Runs the steps in a transaction, or as they are and `undo` after an answer that refuses.
-  Status Steps(const std::function<Status(const Store&)>& steps,
-               const std::function<Status()>& undo) const;
-  Status Add(std::string_view cart, const CartItem& item, const Claim& claim) const;
-  Status Grow(std::string_view operation, const Line& line, const Claim& claim,
-              const std::function<Status(const Store&)>& write) const;
-  Result<bool> Reserve(const Store& store, const Line& line, const std::optional<Entry>& held,
-                       const bson::Document& entry) const;
-  Status Increase(const Line& line, int64_t old_quantity, const Claim& claim) const;
-  Status Decrease(const Line& line, int64_t old_quantity, const Claim& claim) const;
-  Status WriteLine(const Store& store, const Line& line, int64_t old_quantity,
-                   const Claim& claim) const;
-  Status Change(const Line& line, int64_t old_quantity, const Claim& claim) const;
-  Result<bool> Done(std::string_view cart, const Claim& claim) const;
-  Status CartRefusal(const Store& store, std::string_view cart) const;
-
-  Status BeginPayment(const Store& store, std::string_view cart, const std::string& pay_key) const;
-  Status Pin(const Store& store, const bson::Document& cart) const;
-  Status PinLine(const Store& store, const Line& line, const std::string& pay_key) const;
-  Status Pay(const bson::Document& cart) const;
-  Status Complete(const bson::Document& cart) const;
-  Status Settle(const Store& store, const bson::Document& cart) const;
-  Status GiveUp(const bson::Document& cart, const Status& why) const;
-
-  Status ExpireCart(const bson::Document& cart) const;
-  Status CleanUpProduct(const bson::Document& product, bson::Date before, JobReport* report) const;
-  // How many reservations are another now.
-  Result<int64_t> Reconcile(const bson::Document& product, const Entry& entry) const;
-  Result<int64_t> ReconcilePinned(std::string_view sku, const Entry& entry,
-                                  const std::optional<bson::Document>& cart) const;
-  Result<bool> Resize(std::string_view sku, const Entry& entry, int64_t quantity) const;
-  Result<bool> Unpin(const Store& store, std::string_view sku, std::string_view cart,
-                     std::string_view pay_key) const;
-  bson::Document EntryDocument(std::string_view cart, int64_t quantity, const bson::Value& pin,
-                               const bson::ObjectId& call) const;
-
-  InventoryOptions options_;
-  Store store_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

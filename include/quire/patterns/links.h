@@ -5,8 +5,8 @@
 //
 //   patterns::Links links(client, "shop", {.owners = "books", .targets = "authors"});
 //   links.CreateIndexes();
-//   links.AddTarget("knuth", *bson::Document::FromJson(R"({"name": "Donald Knuth"})"));
-//   links.AddOwner("taocp", *bson::Document::FromJson(R"({"volumes": 7})"));
+//   links.AddTarget("knuth", Doc("name", "Donald Knuth"));
+//   links.AddOwner("taocp", Doc("volumes", 7));
 //   links.Link("taocp", "knuth");
 //   auto books = links.OwnersOf("knuth", {.limit = 20});
 #pragma once

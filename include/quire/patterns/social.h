@@ -7,8 +7,9 @@
 //   auto max = social.AddUser("Max");
 //   auto jared = social.AddUser("Jared");
 //   social.Circle(*max, *jared, "10gen");
-//   auto post = social.Post({.author = *max, .type = "status", .detail = text, .circles =
-//   {"10gen"}}); auto news = social.Read(Feed::kNews, *jared, *jared, {.limit = 20});
+//   auto post = social.Post({.author = *max, .type = "status", .detail = text,
+//                            .circles = {"10gen"}});
+//   auto news = social.Read(patterns::Feed::kNews, *jared, *jared, {.limit = 20});
 #pragma once
 
 #include <chrono>

@@ -35,14 +35,14 @@ Document Paying(const Document& cart) {
 }  // namespace
 
 // The call's id is the payment's key: a repeat goes on with the same payment.
-Status Inventory::Checkout(std::string_view cart, const CallKey& key) const {
+Status Inventory::Work::Checkout(std::string_view cart, const CallKey& key) const {
   return calls_.DoOnce("inventory.checkout", key, Doc("cart", cart), [&](const Claim& claim) {
     return BeginPayment(store_, cart, claim.id.ToHex());
   });
 }
 
-Status Inventory::BeginPayment(const Store& store, std::string_view cart,
-                               const std::string& pay_key) const {
+Status Inventory::Work::BeginPayment(const Store& store, std::string_view cart,
+                                     const std::string& pay_key) const {
   const Document filter = Doc("_id", cart, "status", "active", "items.0", Doc("$exists", true));
   const Document pend =
       Doc("$set", Doc("status", "pending", "pay_key", pay_key, "last_modified", store.Now()));
@@ -74,7 +74,7 @@ Status Inventory::BeginPayment(const Store& store, std::string_view cart,
   return Pay(*begun);
 }
 
-Status Inventory::Pin(const Store& store, const Document& cart) const {
+Status Inventory::Work::Pin(const Store& store, const Document& cart) const {
   const std::string pay_key(TextAt(cart, "pay_key"));
   int step = 0;
   for (const bson::Element& element : cart["items"].AsArray()) {
@@ -87,7 +87,8 @@ Status Inventory::Pin(const Store& store, const Document& cart) const {
 }
 
 // Makes the reservation what the cart says and keeps everyone but this payment away from it.
-Status Inventory::PinLine(const Store& store, const Line& line, const std::string& pay_key) const {
+Status Inventory::Work::PinLine(const Store& store, const Line& line,
+                                const std::string& pay_key) const {
   for (int i = 0; i < kAttempts; ++i) {
     ASSIGN_OR_RETURN(auto product, store.FindOne(kProduct, Doc("_id", line.sku)));
     const std::optional<Entry> held =
@@ -110,7 +111,7 @@ Status Inventory::PinLine(const Store& store, const Line& line, const std::strin
   return MakeError(Error::kContention, line.sku);
 }
 
-Status Inventory::Pay(const Document& cart) const {
+Status Inventory::Work::Pay(const Document& cart) const {
   const std::string pay_key(TextAt(cart, "pay_key"));
   const std::optional<int64_t> amount = AmountOf(cart);
   if (!amount) {
@@ -129,7 +130,7 @@ Status Inventory::Pay(const Document& cart) const {
 }
 
 // What was charged is sold. Others may be completing it too.
-Status Inventory::Complete(const Document& cart) const {
+Status Inventory::Work::Complete(const Document& cart) const {
   const Document complete = Doc("$set", Doc("status", "complete", "last_modified", store_.Now()));
   if (options_.backend == Backend::kTransactional) {
     Status status = store_.Transact([&](const Store& inside) -> Status {
@@ -144,7 +145,7 @@ Status Inventory::Complete(const Document& cart) const {
   return Settle(store_, cart);
 }
 
-Status Inventory::Settle(const Store& store, const Document& cart) const {
+Status Inventory::Work::Settle(const Store& store, const Document& cart) const {
   int step = 0;
   for (const bson::Element& element : cart["items"].AsArray()) {
     bson::View item = element.value().AsDocument();
@@ -166,8 +167,8 @@ Status Inventory::Settle(const Store& store, const Document& cart) const {
   return store.seams().After("inventory.checkout.c6");
 }
 
-Result<bool> Inventory::Unpin(const Store& store, std::string_view sku, std::string_view cart,
-                              std::string_view pay_key) const {
+Result<bool> Inventory::Work::Unpin(const Store& store, std::string_view sku, std::string_view cart,
+                                    std::string_view pay_key) const {
   ASSIGN_OR_RETURN(
       int64_t unpinned,
       store.UpdateOne(
@@ -180,7 +181,7 @@ Result<bool> Inventory::Unpin(const Store& store, std::string_view sku, std::str
 
 // The payment is not made any more: the cart goes back to its shopper. If it was made after all,
 // it counts.
-Status Inventory::GiveUp(const Document& cart, const Status& why) const {
+Status Inventory::Work::GiveUp(const Document& cart, const Status& why) const {
   switch (options_.gateway->Cancel(std::string(TextAt(cart, "pay_key")))) {
     case PaymentGateway::Cancelled::kAlreadyCharged:
       return Complete(cart);

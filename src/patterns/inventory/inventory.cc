@@ -23,10 +23,44 @@ std::string RandomHex(RandomSource* random) {
 
 }  // namespace
 
-Inventory::Inventory(const Client& client, std::string_view database, InventoryOptions options)
+Inventory::Work::Work(const Client& client, std::string_view database, InventoryOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
       calls_(store_, "inventory") {}
+
+Inventory::Inventory(const Client& client, std::string_view database, InventoryOptions options)
+    : work_(std::make_shared<const Work>(client, database, std::move(options))) {}
+
+Status Inventory::CreateIndexes() const { return work_->store().CreateIndexes(Indexes()); }
+Result<std::vector<std::string>> Inventory::MissingIndexes() const {
+  return work_->store().MissingIndexes(Indexes());
+}
+Status Inventory::Restock(std::string_view sku, int64_t quantity, const CallKey& key) const {
+  return work_->Restock(sku, quantity, key);
+}
+Status Inventory::WriteOff(std::string_view sku, int64_t quantity, const CallKey& key) const {
+  return work_->WriteOff(sku, quantity, key);
+}
+Result<Stock> Inventory::GetStock(std::string_view sku) const { return work_->GetStock(sku); }
+Result<std::string> Inventory::NewCart(const CallKey& key) const { return work_->NewCart(key); }
+Result<Cart> Inventory::GetCart(std::string_view cart) const { return work_->GetCart(cart); }
+Status Inventory::AddItem(std::string_view cart, const CartItem& item, const CallKey& key) const {
+  return work_->AddItem(cart, item, key);
+}
+Status Inventory::SetQuantity(std::string_view cart, std::string_view sku, int64_t old_quantity,
+                              int64_t quantity, const CallKey& key) const {
+  return work_->SetQuantity(cart, sku, old_quantity, quantity, key);
+}
+Status Inventory::Checkout(std::string_view cart, const CallKey& key) const {
+  return work_->Checkout(cart, key);
+}
+Result<JobReport> Inventory::Expire() const { return work_->Expire(); }
+Result<JobReport> Inventory::Recover() const { return work_->Recover(); }
+Result<JobReport> Inventory::Cleanup() const { return work_->Cleanup(); }
+Result<JobReport> Inventory::PurgeKeys() const { return work_->PurgeKeys(); }
+Result<std::vector<std::string>> Inventory::CheckInvariants() const {
+  return work_->CheckInvariants();
+}
 
 const std::vector<IndexSpec>& Inventory::Indexes() {
   static const std::vector<IndexSpec> kIndexes = {
@@ -44,8 +78,8 @@ const std::vector<ShardKeySpec>& Inventory::ShardKeys() {
   return kKeys;
 }
 
-Status Inventory::Steps(const std::function<Status(const Store&)>& steps,
-                        const std::function<Status()>& undo) const {
+Status Inventory::Work::Steps(const std::function<Status(const Store&)>& steps,
+                              const std::function<Status()>& undo) const {
   if (options_.backend == Backend::kTransactional) {
     RETURN_IF_ERROR(store_.Transact(steps));
     return store_.seams().After("inventory.transact.c1");
@@ -57,7 +91,7 @@ Status Inventory::Steps(const std::function<Status(const Store&)>& steps,
   return status;
 }
 
-Status Inventory::Restock(std::string_view sku, int64_t quantity, const CallKey& key) const {
+Status Inventory::Work::Restock(std::string_view sku, int64_t quantity, const CallKey& key) const {
   if (quantity <= 0) {
     return MakeError(Error::kInvalidQuantity, sku);
   }
@@ -70,7 +104,7 @@ Status Inventory::Restock(std::string_view sku, int64_t quantity, const CallKey&
                        });
 }
 
-Status Inventory::WriteOff(std::string_view sku, int64_t quantity, const CallKey& key) const {
+Status Inventory::Work::WriteOff(std::string_view sku, int64_t quantity, const CallKey& key) const {
   if (quantity <= 0) {
     return MakeError(Error::kInvalidQuantity, sku);
   }
@@ -93,7 +127,7 @@ Status Inventory::WriteOff(std::string_view sku, int64_t quantity, const CallKey
       });
 }
 
-Result<Stock> Inventory::GetStock(std::string_view sku) const {
+Result<Stock> Inventory::Work::GetStock(std::string_view sku) const {
   ASSIGN_OR_RETURN(auto product, store_.FindOne(kProduct, Doc("_id", sku)));
   if (!product) {
     return MakeError(Error::kUnknownSku, sku);
@@ -106,7 +140,7 @@ Result<Stock> Inventory::GetStock(std::string_view sku) const {
 }
 
 // A crashed call leaves an empty cart that expires.
-Result<std::string> Inventory::NewCart(const CallKey& key) const {
+Result<std::string> Inventory::Work::NewCart(const CallKey& key) const {
   auto make = [&](const Claim&) -> Result<Document> {
     const std::string id = RandomHex(store_.seams().random);
     RETURN_IF_ERROR(store_.Insert(
@@ -119,7 +153,7 @@ Result<std::string> Inventory::NewCart(const CallKey& key) const {
   return std::string(TextAt(made, "cart"));
 }
 
-Result<Cart> Inventory::GetCart(std::string_view cart) const {
+Result<Cart> Inventory::Work::GetCart(std::string_view cart) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kCart, Doc("_id", cart)));
   if (!found) {
     return MakeError(Error::kNotFound, cart);
@@ -134,20 +168,20 @@ Result<Cart> Inventory::GetCart(std::string_view cart) const {
   return result;
 }
 
-Document Inventory::EntryDocument(std::string_view cart, int64_t quantity, const bson::Value& pin,
-                                  const bson::ObjectId& call) const {
+Document Inventory::Work::EntryDocument(std::string_view cart, int64_t quantity,
+                                        const bson::Value& pin, const bson::ObjectId& call) const {
   return Doc("cart_id", cart, "qty", quantity, "ts", store_.Now(), "pin", pin, "call", call);
 }
 
 // Why a write to an active cart matched nothing.
-Status Inventory::CartRefusal(const Store& store, std::string_view cart) const {
+Status Inventory::Work::CartRefusal(const Store& store, std::string_view cart) const {
   ASSIGN_OR_RETURN(auto found, store.FindOne(kCart, Doc("_id", cart)));
   const bool active = found && TextAt(*found, "status") == "active";
   return MakeError(active ? Error::kConflict : Error::kCartInactive, cart);
 }
 
 // The write to the cart decides whether a call was done.
-Result<bool> Inventory::Done(std::string_view cart, const Claim& claim) const {
+Result<bool> Inventory::Work::Done(std::string_view cart, const Claim& claim) const {
   if (!claim.repeated) {
     return false;
   }
@@ -155,7 +189,8 @@ Result<bool> Inventory::Done(std::string_view cart, const Claim& claim) const {
   return found && Marked(*found, claim);
 }
 
-Status Inventory::AddItem(std::string_view cart, const CartItem& item, const CallKey& key) const {
+Status Inventory::Work::AddItem(std::string_view cart, const CartItem& item,
+                                const CallKey& key) const {
   int64_t amount = 0;
   if (item.quantity <= 0 || __builtin_mul_overflow(item.quantity, item.price, &amount)) {
     return MakeError(Error::kInvalidQuantity, item.sku);
@@ -172,7 +207,7 @@ Status Inventory::AddItem(std::string_view cart, const CartItem& item, const Cal
 }
 
 // An article that the cart has already grows.
-Status Inventory::Add(std::string_view cart, const CartItem& item, const Claim& claim) const {
+Status Inventory::Work::Add(std::string_view cart, const CartItem& item, const Claim& claim) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kCart, Doc("_id", cart)));
   if (!found || TextAt(*found, "status") != "active") {
     return MakeError(Error::kCartInactive, cart);
@@ -198,8 +233,9 @@ Status Inventory::Add(std::string_view cart, const CartItem& item, const Claim& 
   return Grow("inventory.add_item", {cart, item.sku, item.quantity}, claim, push);
 }
 
-Status Inventory::SetQuantity(std::string_view cart, std::string_view sku, int64_t old_quantity,
-                              int64_t quantity, const CallKey& key) const {
+Status Inventory::Work::SetQuantity(std::string_view cart, std::string_view sku,
+                                    int64_t old_quantity, int64_t quantity,
+                                    const CallKey& key) const {
   if (quantity < 0 || old_quantity <= 0) {
     return MakeError(Error::kInvalidQuantity, sku);
   }
@@ -210,14 +246,14 @@ Status Inventory::SetQuantity(std::string_view cart, std::string_view sku, int64
   });
 }
 
-Status Inventory::Change(const Line& line, int64_t old_quantity, const Claim& claim) const {
+Status Inventory::Work::Change(const Line& line, int64_t old_quantity, const Claim& claim) const {
   return line.quantity > old_quantity ? Increase(line, old_quantity, claim)
                                       : Decrease(line, old_quantity, claim);
 }
 
 // The line from its old quantity to the new one, in an active cart.
-Status Inventory::WriteLine(const Store& store, const Line& line, int64_t old_quantity,
-                            const Claim& claim) const {
+Status Inventory::Work::WriteLine(const Store& store, const Line& line, int64_t old_quantity,
+                                  const Claim& claim) const {
   const Document as_seen = Doc("_id", line.cart, "status", "active", "items",
                                Doc("$elemMatch", Doc("sku", line.sku, "qty", old_quantity)));
   const Document now = Doc("last_modified", store.Now());
@@ -230,15 +266,15 @@ Status Inventory::WriteLine(const Store& store, const Line& line, int64_t old_qu
   return written == 1 ? Status::Ok() : CartRefusal(store, line.cart);
 }
 
-Status Inventory::Increase(const Line& line, int64_t old_quantity, const Claim& claim) const {
+Status Inventory::Work::Increase(const Line& line, int64_t old_quantity, const Claim& claim) const {
   return Grow("inventory.increase", line, claim,
               [&](const Store& store) { return WriteLine(store, line, old_quantity, claim); });
 }
 
 // 1 make the reservation what the line will be, whatever it was, 2 write the line. Of two calls at
 // once the one whose line is written keeps it; the other gives back only what is still its own.
-Status Inventory::Grow(std::string_view operation, const Line& line, const Claim& claim,
-                       const std::function<Status(const Store&)>& write) const {
+Status Inventory::Work::Grow(std::string_view operation, const Line& line, const Claim& claim,
+                             const std::function<Status(const Store&)>& write) const {
   const Document entry = EntryDocument(line.cart, line.quantity, bson::Value::Null(), claim.id);
   ASSIGN_OR_RETURN(auto product, store_.FindOne(kProduct, Doc("_id", line.sku)));
   if (!product) {
@@ -275,8 +311,9 @@ Status Inventory::Grow(std::string_view operation, const Line& line, const Claim
 }
 
 // Puts `entry` in the place of what the cart holds, if that is still so and there is enough stock.
-Result<bool> Inventory::Reserve(const Store& store, const Line& line,
-                                const std::optional<Entry>& held, const Document& entry) const {
+Result<bool> Inventory::Work::Reserve(const Store& store, const Line& line,
+                                      const std::optional<Entry>& held,
+                                      const Document& entry) const {
   const int64_t more = line.quantity - (held ? held->quantity : 0);
   bson::Builder filter;
   filter.Append("_id", line.sku).Append("qty", Doc("$gte", more));
@@ -293,7 +330,7 @@ Result<bool> Inventory::Reserve(const Store& store, const Line& line,
 }
 
 // 1 write the line, 2 give the stock back; when its entry is not as it was, Cleanup does.
-Status Inventory::Decrease(const Line& line, int64_t old_quantity, const Claim& claim) const {
+Status Inventory::Work::Decrease(const Line& line, int64_t old_quantity, const Claim& claim) const {
   ASSIGN_OR_RETURN(auto product, store_.FindOne(kProduct, Doc("_id", line.sku)));
   if (!product) {
     return MakeError(Error::kUnknownSku, line.sku);

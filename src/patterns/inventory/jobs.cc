@@ -27,7 +27,7 @@ Result<int64_t> Ended(const Status& status) {
 
 }  // namespace
 
-Result<JobReport> Inventory::Expire() const {
+Result<JobReport> Inventory::Work::Expire() const {
   OldestFirst expiring(store_, kCart, Doc("status", "expiring", "settled", false), kModified);
   return RepeatLeased(JobLease("inventory.expire"), [&](JobReport* report) -> Result<bool> {
     RETURN_IF_ERROR(store_
@@ -39,7 +39,7 @@ Result<JobReport> Inventory::Expire() const {
   });
 }
 
-Result<JobReport> Inventory::Recover() const {
+Result<JobReport> Inventory::Work::Recover() const {
   const bson::Date before = store_.Ago(options_.max_time);
   OldestFirst pending(store_, kCart, Old("pending", before), kModified);
   OldestFirst complete(store_, kCart, Old("complete", before), kModified);
@@ -56,7 +56,7 @@ Result<JobReport> Inventory::Recover() const {
 }
 
 // One cursor for all batches: what stays as it is does not come again.
-Result<JobReport> Inventory::Cleanup() const {
+Result<JobReport> Inventory::Work::Cleanup() const {
   const bson::Date before = store_.Ago(options_.max_time);
   std::optional<Cursor> due;
   return RepeatLeased(JobLease("inventory.cleanup"), [&](JobReport* report) -> Result<bool> {
@@ -74,13 +74,13 @@ Result<JobReport> Inventory::Cleanup() const {
   });
 }
 
-Lease Inventory::JobLease(const char* job) const {
+Lease Inventory::Work::JobLease(const char* job) const {
   return Lease(store_, job, options_.worker, options_.lease);
 }
 
 // Whether there may be more.
-Result<bool> Inventory::EndCarts(OldestFirst* carts, JobReport* report,
-                                 const std::function<Status(const Document&)>& end) const {
+Result<bool> Inventory::Work::EndCarts(OldestFirst* carts, JobReport* report,
+                                       const std::function<Status(const Document&)>& end) const {
   ASSIGN_OR_RETURN(auto batch, carts->Next(options_.batch));
   for (const Document& cart : batch) {
     RETURN_IF_ERROR(report->Count(Ended(end(cart))));
@@ -89,7 +89,7 @@ Result<bool> Inventory::EndCarts(OldestFirst* carts, JobReport* report,
 }
 
 // What the products hold counts, not what the cart says.
-Status Inventory::ExpireCart(const Document& cart) const {
+Status Inventory::Work::ExpireCart(const Document& cart) const {
   ASSIGN_OR_RETURN(auto products, store_.Find(kProduct, Doc("carted.cart_id", cart["_id"])));
   int step = 1;
   for (const Document& product : products) {
@@ -106,8 +106,8 @@ Status Inventory::ExpireCart(const Document& cart) const {
   return store_.seams().After("inventory.expire", ++step);
 }
 
-Status Inventory::CleanUpProduct(const Document& product, bson::Date before,
-                                 JobReport* report) const {
+Status Inventory::Work::CleanUpProduct(const Document& product, bson::Date before,
+                                       JobReport* report) const {
   for (const Entry& entry : Entry::All(product)) {
     if (entry.at < before) {
       RETURN_IF_ERROR(report->Count(Reconcile(product, entry)));
@@ -119,7 +119,7 @@ Status Inventory::CleanUpProduct(const Document& product, bson::Date before,
 }
 
 // What agrees is dated anew: it is looked at again in a while.
-Result<int64_t> Inventory::Reconcile(const Document& product, const Entry& entry) const {
+Result<int64_t> Inventory::Work::Reconcile(const Document& product, const Entry& entry) const {
   const std::string_view sku = TextAt(product, "_id");
   ASSIGN_OR_RETURN(auto cart, store_.FindOne(kCart, Doc("_id", entry.cart)));
   if (!entry.pin.empty()) {
@@ -134,8 +134,8 @@ Result<int64_t> Inventory::Reconcile(const Document& product, const Entry& entry
   return written && line != entry.quantity ? 1 : 0;
 }
 
-Result<int64_t> Inventory::ReconcilePinned(std::string_view sku, const Entry& entry,
-                                           const std::optional<Document>& cart) const {
+Result<int64_t> Inventory::Work::ReconcilePinned(std::string_view sku, const Entry& entry,
+                                                 const std::optional<Document>& cart) const {
   const bool same = cart && TextAt(*cart, "pay_key") == entry.pin;
   if (same && TextAt(*cart, "status") == "complete") {
     RETURN_IF_ERROR(Settle(store_, *cart));
@@ -151,7 +151,8 @@ Result<int64_t> Inventory::ReconcilePinned(std::string_view sku, const Entry& en
 
 // Gives the reservation another size, if it is still as it was read (and there is enough stock to
 // grow); 0 removes it. Whether it was written.
-Result<bool> Inventory::Resize(std::string_view sku, const Entry& entry, int64_t quantity) const {
+Result<bool> Inventory::Work::Resize(std::string_view sku, const Entry& entry,
+                                     int64_t quantity) const {
   const int64_t back = entry.quantity - quantity;
   bson::Builder filter;
   filter.Append("_id", sku).Append("carted", entry.Unchanged());
@@ -168,7 +169,7 @@ Result<bool> Inventory::Resize(std::string_view sku, const Entry& entry, int64_t
   return written == 1;
 }
 
-Result<std::vector<std::string>> Inventory::CheckInvariants() const {
+Result<std::vector<std::string>> Inventory::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
   std::map<std::string, std::string> carts;  // their status
   std::map<std::string, int64_t> sold;       // by article
