@@ -155,7 +155,7 @@ Documents RandomDocuments(std::mt19937& random) {
 }
 
 TEST_F(MergeTest, PiecesGiveTheSameAsTheWhole) {
-  const char* kAccumulators[] = {
+  const char* const kAccumulators[] = {
       "{$sum: '$v'}",
       "{$sum: '$i'}",
       "{$count: {}}",
@@ -286,7 +286,7 @@ TEST_F(MergeTest, SumsKeepTheirWholeState) {
 
 // Large states come in several parts, each far from the limit of documents.
 TEST_F(MergeTest, LargeStatesHaveSeveralParts) {
-  const char* kAccumulators[] = {
+  const char* const kAccumulators[] = {
       "{$push: '$v'}",
       "{$addToSet: '$v'}",
       "{$concatArrays: '$w'}",
@@ -339,7 +339,7 @@ TEST_F(MergeTest, LargePercentilesHaveSeveralParts) {
 }
 
 TEST_F(MergeTest, RefusesWhatIsNoPart) {
-  const char* kAccumulators[] = {
+  const char* const kAccumulators[] = {
       "{$sum: '$v'}",
       "{$avg: '$v'}",
       "{$stdDevPop: '$v'}",
