@@ -222,7 +222,7 @@ Status RunExplain(Invocation& i) {
   if (name == "find" || name == "distinct") {
     RETURN_IF_ERROR(ApplyQuerySettings(i, command, true));
   }
-  ASSIGN_OR_RETURN(auto query, engine::PlannedQuery::Make(i.operation, spec, nullptr));
+  ASSIGN_OR_RETURN(auto query, engine::PlannedQuery::Make(i.operation, std::move(spec), nullptr));
   if (verbosity != "queryPlanner") {
     exec::Row row;
     while (true) {

@@ -213,7 +213,7 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   if (without_table) {
     ScanWithoutTable(operation, ns_.database, &spec);
   }
-  return PlannedQuery::Make(operation, spec, txn_);
+  return PlannedQuery::Make(operation, std::move(spec), txn_);
 }
 
 Result<bool> PipelineRun::NextEvent(OpContext& op, exec::Row* row) {

@@ -55,29 +55,28 @@ bson::Document AllowedIndexes(const bson::Value& hints, const store::CollectionI
 
 }  // namespace
 
-Status PlannedQuery::MakeContext(const Operation& operation, const plan::QuerySpec& spec) {
-  ASSIGN_OR_RETURN(collator_, CollatorOf(spec.collation, spec.collection.get()));
+Status PlannedQuery::MakeContext(const Operation& operation) {
+  ASSIGN_OR_RETURN(collator_, CollatorOf(query_.collation, query_.collection.get()));
   own_context_.collator = collator_.get();
-  RETURN_IF_ERROR(FillContext(operation, spec.let, &own_context_));
-  own_context_.has_clock = spec.has_clock;
-  if (spec.collection != nullptr) {
-    stored_functions_.emplace(&operation.engine, spec.collection->database);
+  RETURN_IF_ERROR(FillContext(operation, query_.let, &own_context_));
+  own_context_.has_clock = query_.has_clock;
+  if (query_.collection != nullptr) {
+    stored_functions_.emplace(&operation.engine, query_.collection->database);
     own_context_.stored_functions = &*stored_functions_;
   }
+  query_.context = &own_context_;
   return Status::Ok();
 }
 
-Status PlannedQuery::Parse(const Operation& operation, const plan::QuerySpec& spec) {
-  filter_spec_ = bson::Document(spec.filter_spec);
-  sort_spec_ = bson::Document(spec.sort_spec);
-  projection_spec_ = bson::Document(spec.projection_spec);
-  min_ = bson::Document(spec.min);
-  max_ = bson::Document(spec.max);
-  hint_ = bson::OwnedValue(spec.hint);
-  query_ = spec;
-  if (spec.context == nullptr) {
-    RETURN_IF_ERROR(MakeContext(operation, spec));
-    query_.context = &own_context_;
+Status PlannedQuery::Parse(const Operation& operation) {
+  filter_spec_ = bson::Document(query_.filter_spec);
+  sort_spec_ = bson::Document(query_.sort_spec);
+  projection_spec_ = bson::Document(query_.projection_spec);
+  min_ = bson::Document(query_.min);
+  max_ = bson::Document(query_.max);
+  hint_ = bson::OwnedValue(query_.hint);
+  if (query_.context == nullptr) {
+    RETURN_IF_ERROR(MakeContext(operation));
   }
   ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(filter_spec_, query_.context));
   if (sort_spec_.view().Has("$natural")) {
@@ -96,8 +95,8 @@ Status PlannedQuery::Parse(const Operation& operation, const plan::QuerySpec& sp
   if (scored && !plan::HasText(*filter_)) {
     return {40218, "query requires text score metadata, but it is not available"};
   }
-  if (spec.collection != nullptr) {
-    allowed_indexes_ = AllowedIndexes(operation.index_hints.value(), *spec.collection);
+  if (query_.collection != nullptr) {
+    allowed_indexes_ = AllowedIndexes(operation.index_hints.value(), *query_.collection);
   }
   query_.filter = filter_.get();
   query_.sort = sort_.empty() ? nullptr : &sort_;
@@ -115,10 +114,10 @@ Status PlannedQuery::Parse(const Operation& operation, const plan::QuerySpec& sp
 }
 
 Result<std::unique_ptr<PlannedQuery>> PlannedQuery::Make(const Operation& operation,
-                                                         const plan::QuerySpec& spec,
+                                                         plan::QuerySpec spec,
                                                          store::Transaction* txn) {
-  std::unique_ptr<PlannedQuery> planned(new PlannedQuery());
-  RETURN_IF_ERROR(planned->Parse(operation, spec));
+  std::unique_ptr<PlannedQuery> planned(new PlannedQuery(std::move(spec)));
+  RETURN_IF_ERROR(planned->Parse(operation));
   if (txn == nullptr) {
     ASSIGN_OR_RETURN(planned->own_txn_, operation.BeginRead());
     txn = planned->own_txn_.get();

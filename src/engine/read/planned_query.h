@@ -20,8 +20,7 @@ class PlannedQuery {
   // Parses and plans. What `spec` borrows from the request is copied; its context, when it has one,
   // outlives the query. `txn` is the transaction to read through; null: one of its own is begun.
   static Result<std::unique_ptr<PlannedQuery>> Make(const Operation& operation,
-                                                    const plan::QuerySpec& spec,
-                                                    store::Transaction* txn);
+                                                    plan::QuerySpec spec, store::Transaction* txn);
 
   Result<bool> Next(OpContext& op, exec::Row* row);
   // Whether Next is known to have given its last row.
@@ -33,9 +32,10 @@ class PlannedQuery {
   store::Transaction& transaction() { return *txn_; }
 
  private:
-  PlannedQuery() = default;
-  Status Parse(const Operation& operation, const plan::QuerySpec& spec);
-  Status MakeContext(const Operation& operation, const plan::QuerySpec& spec);
+  explicit PlannedQuery(plan::QuerySpec spec) : query_(std::move(spec)) {}
+  // Copies what query_ borrows, and fills in what it means.
+  Status Parse(const Operation& operation);
+  Status MakeContext(const Operation& operation);
 
   // Members below are declared so that each is destroyed before what it refers to.
   bson::Document filter_spec_;
@@ -51,7 +51,7 @@ class PlannedQuery {
   std::unique_ptr<expr::match::Filter> filter_;
   expr::SortPattern sort_;
   std::unique_ptr<expr::Projection> projection_;
-  plan::QuerySpec query_;  // of the members above
+  plan::QuerySpec query_;  // once parsed, of the members above
   std::unique_ptr<store::Transaction> own_txn_;
   store::Transaction* txn_ = nullptr;
   std::unique_ptr<plan::Plan> plan_;

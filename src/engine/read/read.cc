@@ -68,7 +68,7 @@ class FindSource : public RowSource {
     spec.scan_after = last_;
     seen_ = collection_->state->inserts();
     KeepTotals();
-    ASSIGN_OR_RETURN(query_, PlannedQuery::Make(operation, spec, nullptr));
+    ASSIGN_OR_RETURN(query_, PlannedQuery::Make(operation, std::move(spec), nullptr));
     return Status::Ok();
   }
 

@@ -30,7 +30,7 @@ Status CopyDocuments(const Operation& operation, const store::CollectionPtr& fro
   constexpr size_t kBatch = 1000;
   plan::QuerySpec spec;
   spec.collection = from;
-  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, spec, nullptr));
+  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, std::move(spec), nullptr));
   std::vector<bson::Document> batch;
   bool more = true;
   while (more) {
