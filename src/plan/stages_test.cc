@@ -352,7 +352,7 @@ TEST(Pipeline, DensifyByPartition) {
 }
 
 TEST(Pipeline, RewritesKeepTheResult) {
-  const char* kPipelines[] = {
+  const char* const kPipelines[] = {
       "[{$sort: {n: 1}}, {$match: {k: 'a'}}, {$match: {n: {$gt: 1}}}, {$limit: 5}, {$limit: 2}]",
       "[{$set: {m: '$n'}}, {$match: {k: 'a'}}, {$match: {m: 1}}]",
       "[{$unwind: '$t'}, {$match: {t: 2}}]",
