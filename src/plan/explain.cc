@@ -5,7 +5,7 @@
 
 #include "exec/text_match.h"
 #include "expr/match/node.h"
-#include "plan/arrange.h"
+#include "plan/access/arrange.h"
 #include "plan/count_rows.h"
 #include "plan/explain_stage.h"
 #include "plan/plan_cache.h"

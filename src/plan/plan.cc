@@ -4,15 +4,15 @@
 #include <algorithm>
 
 #include "base/try.h"
-#include "plan/arrange.h"
-#include "plan/candidates.h"
-#include "plan/clustered_scan.h"
+#include "plan/access/arrange.h"
+#include "plan/access/candidates.h"
+#include "plan/access/clustered_scan.h"
+#include "plan/access/hint.h"
+#include "plan/access/id_lookup.h"
+#include "plan/access/sort_order.h"
+#include "plan/access/special.h"
 #include "plan/explain.h"
-#include "plan/hint.h"
-#include "plan/id_lookup.h"
 #include "plan/plan_cache.h"
-#include "plan/sort_order.h"
-#include "plan/special.h"
 
 namespace quire::plan {
 

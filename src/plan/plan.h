@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan/enumerate.h"
+#include "plan/access/enumerate.h"
 #include "plan/lower.h"
 #include "plan/plan_node.h"
 #include "plan/query.h"

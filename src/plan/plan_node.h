@@ -14,7 +14,7 @@
 #include "expr/match/match.h"
 #include "expr/text/text.h"
 #include "kv/kv.h"
-#include "plan/interval.h"
+#include "plan/bounds/interval.h"
 #include "quire/bson.h"
 #include "store/catalog.h"
 

@@ -6,8 +6,8 @@
 
 #include "expr/collation/collator.h"
 #include "expr/match/leaf.h"
-#include "plan/bounds.h"
-#include "plan/subset.h"
+#include "plan/bounds/bounds.h"
+#include "plan/bounds/subset.h"
 
 namespace quire::plan {
 

@@ -11,7 +11,7 @@
 #include "pipeline/leading_find.h"
 #include "pipeline/parse.h"
 #include "pipeline/rewrite.h"
-#include "plan/lower_stages.h"
+#include "plan/stages/lower_stages.h"
 
 namespace quire::engine {
 

@@ -5,7 +5,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/asks_for_meta.h"
-#include "plan/text_access.h"
+#include "plan/access/text_access.h"
 
 namespace quire::engine {
 

@@ -10,7 +10,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "engine/schema/index_spec_internal.h"
-#include "plan/interval.h"
+#include "plan/bounds/interval.h"
 #include "store/keys/wildcard.h"
 
 namespace quire::engine {

@@ -9,7 +9,7 @@
 #include "expr/context.h"
 #include "expr/match/match.h"
 #include "expr/match/node.h"
-#include "plan/interval.h"
+#include "plan/bounds/interval.h"
 
 namespace quire::engine {
 

@@ -9,7 +9,7 @@
 #include "engine/schema/index_spec_internal.h"
 #include "engine/schema/schema.h"
 #include "engine/schema/special_index_spec.h"
-#include "plan/interval.h"
+#include "plan/bounds/interval.h"
 
 namespace quire::engine {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/combine/facet.h"
 
-#include "plan/lower_stages.h"
 #include "plan/stages/lower_stage.h"
+#include "plan/stages/lower_stages.h"
 
 namespace quire::plan {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/id_lookup.h"
+#include "plan/access/id_lookup.h"
 
-#include "plan/arrange.h"
-#include "plan/bounds.h"
+#include "plan/access/arrange.h"
+#include "plan/bounds/bounds.h"
 
 namespace quire::plan {
 

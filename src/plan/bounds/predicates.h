@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "expr/match/node.h"
-#include "plan/expr_comparison.h"
+#include "plan/bounds/expr_comparison.h"
 
 namespace quire::plan {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/lower_stages.h"
+#include "plan/stages/lower_stages.h"
 
 #include "base/try.h"
 #include "exec/timed.h"

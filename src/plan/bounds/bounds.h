@@ -5,7 +5,7 @@
 
 #include "expr/context.h"
 #include "expr/match/node.h"
-#include "plan/interval.h"
+#include "plan/bounds/interval.h"
 #include "store/catalog.h"
 
 namespace quire::plan {

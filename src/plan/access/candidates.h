@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/index_choice.h"
+#include "plan/bounds/index_choice.h"
 #include "plan/plan_node.h"
 #include "plan/query.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/special.h"
+#include "plan/access/special.h"
 
 #include <algorithm>
 
@@ -7,13 +7,13 @@
 #include "base/try.h"
 #include "expr/asks_for_meta.h"
 #include "expr/match/special.h"
-#include "plan/candidates.h"
-#include "plan/enumerate.h"
-#include "plan/hint.h"
-#include "plan/near_access.h"
-#include "plan/planner_error.h"
-#include "plan/predicates.h"
-#include "plan/text_access.h"
+#include "plan/access/candidates.h"
+#include "plan/access/enumerate.h"
+#include "plan/access/hint.h"
+#include "plan/access/near_access.h"
+#include "plan/access/planner_error.h"
+#include "plan/access/text_access.h"
+#include "plan/bounds/predicates.h"
 
 namespace quire::plan {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/bounds.h"
+#include "plan/bounds/bounds.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,7 @@
 #include "bson/number.h"
 #include "expr/match/geo.h"
 #include "expr/match/leaf.h"
-#include "plan/type_range.h"
+#include "plan/bounds/type_range.h"
 #include "store/keys/special_keys.h"
 
 namespace quire::plan {

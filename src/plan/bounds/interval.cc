@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/interval.h"
+#include "plan/bounds/interval.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/expr_comparison.h"
+#include "plan/bounds/expr_comparison.h"
 
 #include "bson/path.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $near through a geo index.
-#include "plan/near_access.h"
+#include "plan/access/near_access.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,10 +10,10 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/match/geo.h"
-#include "plan/bounds.h"
-#include "plan/candidates.h"
-#include "plan/predicates.h"
-#include "plan/subset.h"
+#include "plan/access/candidates.h"
+#include "plan/bounds/bounds.h"
+#include "plan/bounds/predicates.h"
+#include "plan/bounds/subset.h"
 #include "store/keys/multikey.h"
 #include "store/keys/special_keys.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $text through its index: one scan per term.
-#include "plan/text_access.h"
+#include "plan/access/text_access.h"
 
 #include <algorithm>
 
 #include "expr/match/leaf.h"
-#include "plan/predicates.h"
-#include "plan/subset.h"
+#include "plan/bounds/predicates.h"
+#include "plan/bounds/subset.h"
 #include "store/keys/special_keys.h"
 
 namespace quire::plan {

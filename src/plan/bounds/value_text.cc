@@ -4,7 +4,7 @@
 
 #include "bson/decimal.h"
 #include "bson/json/text_forms.h"
-#include "plan/interval.h"
+#include "plan/bounds/interval.h"
 
 namespace quire::plan {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/enumerate.h"
+#include "plan/access/enumerate.h"
 
 #include <algorithm>
 #include <map>
 
-#include "plan/bounds.h"
-#include "plan/subset.h"
-#include "plan/text_access.h"
-#include "plan/wildcard.h"
+#include "plan/access/text_access.h"
+#include "plan/bounds/bounds.h"
+#include "plan/bounds/subset.h"
+#include "plan/bounds/wildcard.h"
 #include "store/keys/multikey.h"
 #include "store/keys/wildcard.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "expr/match/node.h"
-#include "plan/index_choice.h"
+#include "plan/bounds/index_choice.h"
+#include "plan/bounds/predicates.h"
 #include "plan/plan_node.h"
-#include "plan/predicates.h"
 #include "plan/query.h"
 
 namespace quire::plan {

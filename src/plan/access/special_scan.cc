@@ -3,13 +3,13 @@
 // Scans that answer what is not a filter: min and max, distinct.
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "plan/arrange.h"
-#include "plan/bounds.h"
-#include "plan/candidates.h"
-#include "plan/clustered_scan.h"
-#include "plan/enumerate.h"
-#include "plan/hint.h"
-#include "plan/planner_error.h"
+#include "plan/access/arrange.h"
+#include "plan/access/candidates.h"
+#include "plan/access/clustered_scan.h"
+#include "plan/access/enumerate.h"
+#include "plan/access/hint.h"
+#include "plan/access/planner_error.h"
+#include "plan/bounds/bounds.h"
 #include "store/keys/multikey.h"
 
 namespace quire::plan {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/predicates.h"
+#include "plan/bounds/predicates.h"
 
 namespace quire::plan {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/arrange.h"
+#include "plan/access/arrange.h"
 
 #include <algorithm>
 #include <set>
 
-#include "plan/bounds.h"
-#include "plan/clustered_scan.h"
-#include "plan/sort_order.h"
+#include "plan/access/clustered_scan.h"
+#include "plan/access/sort_order.h"
+#include "plan/bounds/bounds.h"
 #include "store/keys/multikey.h"
 
 namespace quire::plan {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/hint.h"
+#include "plan/access/hint.h"
 
 #include "bson/compare.h"
 #include "bson/number.h"

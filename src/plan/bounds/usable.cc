@@ -3,8 +3,8 @@
 
 #include "expr/match/geo.h"
 #include "expr/match/leaf.h"
-#include "plan/bounds.h"
-#include "plan/wildcard.h"
+#include "plan/bounds/bounds.h"
+#include "plan/bounds/wildcard.h"
 
 namespace quire::plan {
 

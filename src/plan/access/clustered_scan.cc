@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/clustered_scan.h"
+#include "plan/access/clustered_scan.h"
 
 #include <limits>
 #include <utility>
 
 #include "bson/compare.h"
 #include "expr/match/leaf.h"
-#include "plan/bounds.h"
-#include "plan/hint.h"
-#include "plan/planner_error.h"
-#include "plan/predicates.h"
-#include "plan/sort_order.h"
-#include "plan/type_range.h"
+#include "plan/access/hint.h"
+#include "plan/access/planner_error.h"
+#include "plan/access/sort_order.h"
+#include "plan/bounds/bounds.h"
+#include "plan/bounds/predicates.h"
+#include "plan/bounds/type_range.h"
 
 namespace quire::plan {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "expr/match/node.h"
-#include "plan/bounds.h"
+#include "plan/bounds/bounds.h"
 #include "quire/bson.h"
 
 namespace quire::plan {

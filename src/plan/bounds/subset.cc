@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/subset.h"
+#include "plan/bounds/subset.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/sort_order.h"
+#include "plan/access/sort_order.h"
 
 #include <algorithm>
 
-#include "plan/bounds.h"
+#include "plan/bounds/bounds.h"
 #include "store/keys/multikey.h"
 
 namespace quire::plan {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/wildcard.h"
+#include "plan/bounds/wildcard.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "bson/path.h"
 #include "expr/match/leaf.h"
-#include "plan/predicates.h"
+#include "plan/bounds/predicates.h"
 #include "store/keys/multikey.h"
 #include "store/keys/wildcard.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/type_range.h"
+#include "plan/bounds/type_range.h"
 
 #include <limits>
 
