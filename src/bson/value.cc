@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bson/field_walk.h"
 #include "quire/bson.h"
 
 namespace quire::bson {
@@ -305,9 +306,10 @@ uint32_t Element::VariableSize() const { return SizeAt(type(), value_data()); }
 const char View::kEmptyBytes[5] = {5, 0, 0, 0, 0};
 
 Element View::Find(std::string_view name) const {
-  for (const Element& e : *this) {
-    if (e.name() == name) {
-      return e;
+  const FieldName wanted(name);
+  for (FieldWalk field(*this); field.valid(); field.Next()) {
+    if (field.Is(wanted)) {
+      return field.element();
     }
   }
   return {};
@@ -315,7 +317,7 @@ Element View::Find(std::string_view name) const {
 
 size_t View::Count() const {
   size_t n = 0;
-  for (auto it = begin(), last = end(); it != last; ++it) {
+  for (FieldWalk field(*this); field.valid(); field.Next()) {
     ++n;
   }
   return n;

@@ -58,6 +58,8 @@ bool Satisfies(Kind kind, int order) {
 
 namespace {
 
+int Order(int64_t a, int64_t b) { return static_cast<int>(a > b) - static_cast<int>(a < b); }
+
 std::string_view ComparisonName(Kind kind) {
   switch (kind) {
     case Kind::kEq:
@@ -100,10 +102,12 @@ bool ComparisonNode::MatchesValue(const Value& value, MatchState&) const {
         value.nullish()) {
       return OtherType(value);
     }
-  } else if (value.type() == Type::kInt32) {
-    int32_t a = value.AsInt32();
-    int32_t b = operand_.AsInt32();
-    return Satisfies(kind(), a < b ? -1 : a > b);
+  } else if (value.type() == Type::kInt32 || value.type() == Type::kInt64) {
+    return Satisfies(kind(), Order(value.AsInt64(), operand_.AsInt64()));
+  } else if (value.type() == Type::kDate) {
+    return Satisfies(kind(), Order(value.AsDate().millis, operand_.AsDate().millis));
+  } else if (value.type() == Type::kString && collator_ == nullptr && kind() == Kind::kEq) {
+    return value.AsString() == operand_.AsString();
   }
   if (value.is_number()) {
     bool nan = bson::IsNan(value);

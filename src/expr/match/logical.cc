@@ -66,8 +66,12 @@ int CompareShape(const Node& a, const Node& b) {
 AndNode::AndNode(std::vector<NodePtr> children) : Node(Kind::kAnd), children_(std::move(children)) {
   constexpr size_t kMostSwept = 64;
   for (const NodePtr& child : children_) {
-    bool sweep = child->single_field() && swept_.size() < kMostSwept;
-    (sweep ? swept_ : rest_).push_back(child.get());
+    if (child->single_field() && swept_.size() < kMostSwept) {
+      swept_.push_back({bson::FieldName(child->path()), child.get()});
+      swept_bits_ |= swept_.back().field.bit();
+    } else {
+      rest_.push_back(child.get());
+    }
   }
   shares_path_ =
       !children_.empty() && std::all_of(children_.begin(), children_.end(), [&](auto& c) {
@@ -86,23 +90,26 @@ bool AndNode::MatchesField(const bson::Value& field, MatchState& state) const {
 // Decides all children on undotted fields while walking the document once.
 bool AndNode::Sweep(bson::View document, MatchState& state) const {
   uint64_t pending = swept_.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << swept_.size()) - 1;
-  for (const bson::Element& element : document) {
+  for (bson::FieldWalk field(document); field.valid(); field.Next()) {
+    if ((field.bit() & swept_bits_) == 0) {
+      continue;
+    }
     for (uint64_t left = pending; left != 0; left &= left - 1) {
-      int i = __builtin_ctzll(left);
-      if (swept_[i]->path() != element.name()) {
+      const int i = __builtin_ctzll(left);
+      if (!field.Is(swept_[i].field)) {
         continue;
       }
-      if (!swept_[i]->MatchesField(element.value(), state)) {
+      if (!swept_[i].node->MatchesField(field.value(), state)) {
         return false;
       }
       pending &= ~(uint64_t{1} << i);
-    }
-    if (pending == 0) {
-      return true;
+      if (pending == 0) {
+        return true;
+      }
     }
   }
   for (; pending != 0; pending &= pending - 1) {
-    if (!swept_[__builtin_ctzll(pending)]->MatchesField(bson::Value(), state)) {
+    if (!swept_[__builtin_ctzll(pending)].node->MatchesField(bson::Value(), state)) {
       return false;
     }
   }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <random>
+#include <string>
 
 #include "expr/collation/collator.h"
 #include "expr/match/leaf.h"
@@ -312,6 +314,61 @@ TEST(Filter, ArrayPosition) {
     EXPECT_TRUE(*(*parsed)->Matches(Json(document), nullptr, &details)) << filter;
     EXPECT_EQ(details.array_index, index) << filter;
   }
+}
+
+// Predicates on several fields are decided in one walk over the document: the same as one by one.
+// The names share beginnings and lengths, and the values types.
+TEST(Filter, AWalkForAllPredicatesIsOneForEach) {
+  const std::string names[] = {"a",
+                               "b",
+                               "ab",
+                               "ac",
+                               "aXXX",
+                               "aYYY",
+                               "field",
+                               "fielt",
+                               "a name of sixteen",
+                               "a name of sixteen and more"};
+  const char* values[] = {"1",
+                          "2",
+                          "2.5",
+                          "\"1\"",
+                          "\"text\"",
+                          "null",
+                          "{\"$numberLong\": \"2\"}",
+                          "{\"$date\": {\"$numberLong\": \"5\"}}",
+                          "{\"$date\": {\"$numberLong\": \"6\"}}",
+                          "{\"$numberDouble\": \"NaN\"}",
+                          "[1, 2]",
+                          "{\"x\": 1}"};
+  const char* operators[] = {"$eq", "$gt", "$gte", "$lt", "$lte", "$ne"};
+  std::mt19937 random(3);
+  auto one_of = [&](const auto& list) { return list[random() % std::size(list)]; };
+  auto quoted = [](const std::string& text) { return "\"" + text + "\""; };
+  Context context;
+  int matched = 0;
+  for (int round = 0; round < 6000; ++round) {
+    std::string document;
+    for (uint32_t field = random() % 25; field > 0; --field) {
+      document += (document.empty() ? "" : ", ") + quoted(one_of(names)) + ": " + one_of(values);
+    }
+    const bson::Document row = *bson::Document::FromJson("{" + document + "}");
+    std::string all;
+    bool expected = true;
+    for (uint32_t predicate = 2 + random() % 3; predicate > 0; --predicate) {
+      const std::string one = "{" + quoted(one_of(names)) + ": {" + quoted(one_of(operators)) +
+                              ": " + one_of(values) + "}}";
+      const bson::Document filter = *bson::Document::FromJson(one);
+      expected = *(*Filter::Parse(filter, &context))->Matches(row) && expected;
+      all += (all.empty() ? "" : ", ") + one;
+    }
+    const bson::Document filter = *bson::Document::FromJson("{\"$and\": [" + all + "]}");
+    ASSERT_EQ(*(*Filter::Parse(filter, &context))->Matches(row), expected)
+        << all << " on " << document;
+    matched += expected ? 1 : 0;
+  }
+  EXPECT_GT(matched, 50);
+  EXPECT_LT(matched, 5000);
 }
 
 TEST(RegexPrefix, WhatAnIndexCanUse) {

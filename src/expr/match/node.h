@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/current_op.h"
+#include "bson/field_walk.h"
 #include "expr/context.h"
 #include "expr/match/match.h"
 #include "quire/bson.h"
@@ -132,7 +133,12 @@ class AndNode final : public Node {
 
   std::vector<NodePtr> children_;
   // Children on undotted fields, answered in one walk over the document; the rest one by one.
-  std::vector<const Node*> swept_;
+  struct Swept {
+    bson::FieldName field;
+    const Node* node;
+  };
+  std::vector<Swept> swept_;
+  uint64_t swept_bits_ = 0;  // of their fields
   std::vector<const Node*> rest_;
   bool shares_path_ = false;
   bool single_field_ = false;

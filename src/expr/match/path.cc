@@ -16,11 +16,12 @@ bool IsIndex(std::string_view part) {
 }  // namespace
 
 Path::Path(std::string_view dotted) : dotted_(dotted) {
+  const std::string_view own = dotted_;
   for (size_t at = 0;;) {
-    size_t dot = dotted.find('.', at);
-    std::string_view part = dotted.substr(at, dot == dotted.npos ? dotted.npos : dot - at);
-    parts_.push_back({std::string(part), IsIndex(part)});
-    if (dot == dotted.npos) {
+    size_t dot = own.find('.', at);
+    std::string_view part = own.substr(at, dot == own.npos ? own.npos : dot - at);
+    parts_.push_back({bson::FieldName(part), IsIndex(part)});
+    if (dot == own.npos) {
       return;
     }
     at = dot + 1;

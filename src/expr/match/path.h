@@ -7,24 +7,27 @@
 #include <string_view>
 #include <vector>
 
+#include "bson/field_walk.h"
 #include "quire/bson.h"
 
 namespace quire::expr::match {
 
-// A dotted path, split once.
+// A dotted path, split once. It stays where it is: its parts are looked for by its bytes.
 class Path {
  public:
   explicit Path(std::string_view dotted);
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
 
   const std::string& dotted() const { return dotted_; }
   size_t size() const { return parts_.size(); }
-  std::string_view part(size_t i) const { return parts_[i].name; }
+  const bson::FieldName& part(size_t i) const { return parts_[i].name; }
   // The part may also be an array index ("0", "12", but not "01").
   bool is_index(size_t i) const { return parts_[i].is_index; }
 
  private:
   struct Part {
-    std::string name;
+    bson::FieldName name;
     bool is_index;
   };
   std::string dotted_;
@@ -68,7 +71,7 @@ bool WalkArray(const Path& path, size_t rest, bson::View array, LeafArray leaf,
         WalkPath(path, rest, element.value().AsDocument(), leaf, outermost, visit)) {
       return true;
     }
-    if (!index || element.name() != path.part(rest)) {
+    if (!index || element.name() != path.part(rest).name()) {
       continue;
     }
     // An element named by its index is no choice among the elements: `outer` stays.
@@ -93,7 +96,7 @@ template <typename Visit>
 bool WalkPath(const Path& path, size_t from, bson::View document, LeafArray leaf,
               std::string_view outer, Visit& visit) {
   for (size_t i = from;; ++i) {
-    bson::Value value = document[path.part(i)];
+    bson::Value value = bson::FindValue(document, path.part(i));
     if (i + 1 == path.size()) {
       return WalkLeaf(value, leaf, outer, visit);
     }
