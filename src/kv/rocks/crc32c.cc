@@ -16,11 +16,11 @@
 namespace quire::kv {
 namespace {
 
-std::atomic<bool> by_rocksdb = false;
+std::atomic<bool> own_checksums = true;
 
 }  // namespace
 
-void UseChecksumsOfRocksDb() { by_rocksdb = true; }
+void UseOwnChecksums(bool own) { own_checksums = own; }
 
 bool ChecksumsAreRight() {
   constexpr char kText[] = "123456789";
@@ -104,7 +104,7 @@ constexpr auto kShifts = [] {
   return first ^ second;
 }
 
-bool Plain() { return quire::kv::by_rocksdb.load(std::memory_order_relaxed); }
+bool Own() { return quire::kv::own_checksums.load(std::memory_order_relaxed); }
 
 template <typename Function>
 Function OfRocksDb(const char* name) {
@@ -116,7 +116,7 @@ Function OfRocksDb(const char* name) {
 [[gnu::weak]] uint32_t Extend(uint32_t crc, const char* data, size_t size) {
   static const auto kTheirs = OfRocksDb<ExtendFunction>(kExtendName);
   static const auto kExtend = __builtin_cpu_supports("sse4.2") ? ExtendByInstruction : kTheirs;
-  return (Plain() ? kTheirs : kExtend)(crc, data, size);
+  return (Own() ? kExtend : kTheirs)(crc, data, size);
 }
 
 [[gnu::weak]] uint32_t Crc32cCombine(uint32_t first, uint32_t second, size_t second_size) {
@@ -124,7 +124,7 @@ Function OfRocksDb(const char* name) {
   static const auto kCombine = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")
                                    ? CombineByInstruction
                                    : kTheirs;
-  return (Plain() ? kTheirs : kCombine)(first, second, second_size);
+  return (Own() ? kCombine : kTheirs)(first, second, second_size);
 }
 
 }  // namespace rocksdb::crc32c

@@ -23,8 +23,9 @@ uint32_t Crc32cCombine(uint32_t first, uint32_t second, size_t second_size);
 
 namespace quire::kv {
 
-// From now on all checksums of this process are computed by RocksDB's own functions.
-void UseChecksumsOfRocksDb();
+// Whether all checksums of this process are computed by our functions from now on, as they are at
+// first, or by RocksDB's. They give the same.
+void UseOwnChecksums(bool own);
 
 // Whether the checksums of a known text are right. A log with wrong ones could not be read again.
 bool ChecksumsAreRight();

@@ -23,7 +23,16 @@ uint32_t BitByBit(uint32_t crc, std::string_view bytes) {
   return ~crc;
 }
 
-TEST(Crc32c, IsThatOfTheDefinitionForEveryLengthAndAlignment) {
+// By our functions, and by RocksDB's.
+class Crc32c : public testing::TestWithParam<bool> {
+ protected:
+  Crc32c() { UseOwnChecksums(GetParam()); }
+  ~Crc32c() override { UseOwnChecksums(true); }
+};
+INSTANTIATE_TEST_SUITE_P(Functions, Crc32c, testing::Bool(),
+                         [](const auto& own) { return own.param ? "own" : "rocksdb"; });
+
+TEST_P(Crc32c, IsThatOfTheDefinitionForEveryLengthAndAlignment) {
   EXPECT_TRUE(ChecksumsAreRight());
   std::mt19937 random(7);
   std::string bytes(100, '\0');
@@ -38,7 +47,7 @@ TEST(Crc32c, IsThatOfTheDefinitionForEveryLengthAndAlignment) {
   }
 }
 
-TEST(Crc32c, OfTwoPartsIsThatOfTheWhole) {
+TEST_P(Crc32c, OfTwoPartsIsThatOfTheWhole) {
   const std::string bytes(100'000, 'q');
   for (size_t second : {0, 1, 2, 3, 4, 5, 7, 1300, 32'761, 65'536, 99'999}) {
     const size_t first = bytes.size() - second;
@@ -51,7 +60,7 @@ TEST(Crc32c, OfTwoPartsIsThatOfTheWhole) {
 }
 
 #if defined(__x86_64__)
-TEST(Crc32c, TheFunctionsOfTheLibraryAreOurs) {
+TEST(Crc32cNames, TheFunctionsOfTheLibraryAreOurs) {
   EXPECT_EQ(dlsym(RTLD_DEFAULT, "_ZN7rocksdb6crc32c6ExtendEjPKcm"),
             reinterpret_cast<void*>(&rocksdb::crc32c::Extend));
   EXPECT_EQ(dlsym(RTLD_DEFAULT, "_ZN7rocksdb6crc32c13Crc32cCombineEjjm"),

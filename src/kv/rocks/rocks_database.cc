@@ -97,9 +97,7 @@ Status RocksDatabase::ChooseParts(bool plain) {
   const std::string running = rocksdb::GetRocksVersionAsString(false);
   ASSIGN_OR_RETURN(const bool fit, OwnPartsFit(kBuiltWithRocks, running));
   plain_ = plain || !fit;
-  if (plain_) {
-    UseChecksumsOfRocksDb();
-  }
+  UseOwnChecksums(!plain_);
   if (!fit) {
     log::Warning("STORAGE", "Plain storage: this version of RocksDB is not the one known best",
                  {{"version", running}});
