@@ -3,6 +3,7 @@
 // "$a.b", "$$name.a" and the system variables.
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/field_walk.h"
 #include "expr/agg/node_internal.h"
 #include "expr/agg/result_internal.h"
 
@@ -27,10 +28,15 @@ std::string Join(const std::vector<std::string>& path) {
 class RootPath final : public Expression {
  public:
   RootPath(std::vector<std::string> path, bool named_root)
-      : path_(std::move(path)), named_root_(named_root) {}
+      : path_(std::move(path)),
+        first_(path_.empty() ? std::string_view() : std::string_view(path_[0])),
+        named_root_(named_root) {}
 
   Result<Value> Evaluate(EvalContext& eval) const override {
-    return WalkPath(path_, 0, eval.root, eval);
+    if (path_.empty() || !eval.root.is_document()) {
+      return WalkPath(path_, 0, eval.root, eval);
+    }
+    return WalkPath(path_, 1, bson::FindValue(eval.root.AsDocument(), first_), eval);
   }
   bool AddDependencies(std::set<std::string>* fields) const override {
     if (path_.empty()) {
@@ -48,7 +54,8 @@ class RootPath final : public Expression {
   }
 
  private:
-  std::vector<std::string> path_;
+  const std::vector<std::string> path_;
+  const bson::FieldName first_;  // of path_
   bool named_root_;
 };
 

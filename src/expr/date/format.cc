@@ -17,6 +17,17 @@ constexpr std::string_view kMonths[] = {"January",   "February", "March",    "Ap
 
 // Zeros up to `width` characters, a minus sign among them.
 void AppendPadded(std::string* out, int64_t value, int width) {
+  constexpr int kMostWidth = 4;
+  constexpr int64_t kTooLarge[kMostWidth + 1] = {1, 10, 100, 1000, 10'000};
+  if (width <= kMostWidth && value >= 0 && value < kTooLarge[width]) {  // as almost all
+    char digits[kMostWidth];
+    auto rest = static_cast<uint32_t>(value);
+    for (int i = width; i-- > 0; rest /= 10) {
+      digits[i] = static_cast<char>('0' + rest % 10);
+    }
+    out->append(digits, static_cast<size_t>(width));
+    return;
+  }
   char digits[24];
   const char* begin = digits;
   const char* end = std::to_chars(digits, digits + sizeof digits, value).ptr;
