@@ -79,6 +79,13 @@ class MergeTest : public testing::Test {
     return state;
   }
 
+  // For results that are long to print.
+  bool SameBytes(Accumulation& a, Accumulation& b) {
+    auto first = a.Finish(&arena_);
+    auto second = b.Finish(&arena_);
+    return first.ok() && second.ok() && first->BinaryEquals(*second);
+  }
+
   std::string Text(Accumulation& state) {
     auto value = state.Finish(&arena_);
     EXPECT_TRUE(value.ok()) << value.status().ToString();
@@ -182,9 +189,8 @@ TEST_F(MergeTest, PiecesGiveTheSameAsTheWhole) {
       "{$percentile: {input: '$v', p: [0, 0.3, 1], method: 'approximate'}}",
       "{$accumulator: {init: 'function() { return {n: 0, t: []}; }', accumulate: 'function(s, i) { "
       "return {n: s.n + i, t: s.t.concat([i])}; }', accumulateArgs: ['$i'], merge: 'function(a, b) "
-      "{ return {n: a.n + b.n, t: a.t.concat(b.t)}; }', finalize: 'function(s) { return s.n + "
-      "\":\" "
-      "+ s.t.join(); }', lang: 'js'}}",
+      "{ return {n: a.n + b.n, t: a.t.concat(b.t)}; }', finalize: 'function(s) { return [s.n, "
+      "s.t]; }', lang: 'js'}}",
   };
   for (const char* spec : kAccumulators) {
     SCOPED_TRACE(spec);
@@ -250,7 +256,7 @@ TEST_F(MergeTest, SumsKeepTheirWholeState) {
     const char* second;
   };
   const SumCase kCases[] = {
-      {"{$sum: '$v'}", "[{v: 1e300}, {v: 1.0}]", "[{v: 1.0}, {v: -1e300}]"},
+      {"{$sum: '$v'}", "[{v: 1e16}, {v: 1.0}]", "[{v: 1.0}, {v: -1e16}]"},
       {"{$sum: '$v'}", "[{v: {$numberDouble: 'Infinity'}}]", "[{v: 1}]"},
       {"{$sum: '$v'}", "[{v: 1}]", "[{v: {$numberDouble: '-Infinity'}}]"},
       {"{$sum: '$v'}", "[{v: {$numberDouble: 'Infinity'}}]", "[{v: {$numberDouble: '-Infinity'}}]"},
@@ -298,7 +304,7 @@ TEST_F(MergeTest, LargeStatesHaveSeveralParts) {
       "{$topN: {n: 100, output: '$v', sortBy: {i: 1}}}",
   };
   Documents documents;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 70; ++i) {
     std::string text(40000, 'x');
     text += std::to_string(i);
     bson::Builder out;
@@ -311,13 +317,14 @@ TEST_F(MergeTest, LargeStatesHaveSeveralParts) {
     State whole = Whole(*accumulator, documents, 0, documents.size());
     auto parts = whole->Partial(&arena_);
     ASSERT_TRUE(parts.ok());
-    EXPECT_GT(parts->size(), 3u);
+    EXPECT_GT(parts->size(), 2u);
     for (const bson::Value& part : *parts) {
       EXPECT_LT(part.AsDocument().size(), Accumulation::kPartBytes + 100000);
     }
     State merged = Start(*accumulator);
     Merge(*whole, merged.get());
-    EXPECT_EQ(Text(*merged), Text(*whole));
+    EXPECT_TRUE(SameBytes(*merged, *whole));
+    arena_.Reset();
   }
 }
 
