@@ -386,10 +386,11 @@ class Document {
 // Document. Only ever a parameter.
 class Argument {
  public:
-  Argument() = default;                 // the empty document
-  Argument(View view) : view_(view) {}  // NOLINT(google-explicit-constructor)
-  Argument(const Document& document)
-      : view_(document.view()) {}  // NOLINT(google-explicit-constructor)
+  Argument() = default;  // the empty document
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Argument(View view) : view_(view) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Argument(const Document& document) : view_(document.view()) {}
   Argument(const Argument&) = delete;
   Argument& operator=(const Argument&) = delete;
 

@@ -28,9 +28,9 @@ struct Array {
   bson::Document elements;
 };
 
-namespace doc_internal {
-
-// Every value that a Builder takes, and those it has no overload for.
+// Appends a field to a document under construction. Values are what bson::Builder::Append takes,
+// any integer (int32 when its type is signed and fits, else int64), Array, OwnedValue, and nullptr
+// for null. A missing value leaves its field out.
 template <typename T>
 void Put(bson::Builder* out, std::string_view name, const T& value) {
   if constexpr (std::same_as<T, Array>) {
@@ -48,6 +48,7 @@ void Put(bson::Builder* out, std::string_view name, const T& value) {
   }
 }
 
+// The same for names and values in turns.
 inline void PutFields(bson::Builder*) {}
 template <typename T, typename... Rest>
 void PutFields(bson::Builder* out, std::string_view name, const T& value, const Rest&... rest) {
@@ -55,16 +56,12 @@ void PutFields(bson::Builder* out, std::string_view name, const T& value, const 
   PutFields(out, rest...);
 }
 
-}  // namespace doc_internal
-
-// A document of names and values in turns. Values are what bson::Builder::Append takes, any
-// integer (int32 when its type is signed and fits, else int64), Array, OwnedValue, and nullptr for
-// null. A missing value leaves its field out.
+// A document of names and values in turns, as Put takes them.
 template <typename... Fields>
 bson::Document Doc(const Fields&... fields) {
   static_assert(sizeof...(fields) % 2 == 0, "a name without a value");
   bson::Builder out;
-  doc_internal::PutFields(&out, fields...);
+  PutFields(&out, fields...);
   return out.Finish();
 }
 
@@ -73,7 +70,7 @@ template <typename... Values>
 Array List(const Values&... values) {
   bson::Builder out;
   [[maybe_unused]] int next = 0;
-  (doc_internal::Put(&out, std::to_string(next++), values), ...);
+  (Put(&out, std::to_string(next++), values), ...);
   return Array{out.Finish()};
 }
 
@@ -82,7 +79,7 @@ template <typename T>
 Array ListOf(const std::vector<T>& values) {
   bson::Builder out;
   for (size_t i = 0; i < values.size(); ++i) {
-    doc_internal::Put<T>(&out, std::to_string(i), values[i]);
+    Put<T>(&out, std::to_string(i), values[i]);
   }
   return Array{out.Finish()};
 }
