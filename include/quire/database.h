@@ -34,7 +34,7 @@ class Database {
   // holds the reply's further fields). A reply with writeErrors is a reply.
   //
   //   auto reply = client.GetDatabase("app").RunCommand(Doc("ping", 1));
-  //   std::cout << quire::bson::ToJson(*reply) << "\n";  // {"ok":1.0}
+  //   std::cout << (*reply)["ok"].AsDouble() << "\n";  // 1
   Result<bson::Document> RunCommand(const bson::Argument& command,
                                     const CommandOptions& options = {}) const;
 

@@ -6,7 +6,7 @@
 //   patterns::Cms cms(client, "site");
 //   cms.CreateIndexes();
 //   auto nonce = cms.CreateNode({.section = "blog", .slug = "hello", .type = "blog-entry",
-//                                .title = "Hello", .author = {"a1", "Ann"}});
+//                                .title = "Hello", .author = {"a1", "Ann"}, .detail = detail});
 //   auto saved = cms.UpdateText("blog", "hello", *nonce, "new text");
 //   // EditConflict when someone else saved meanwhile: status().extra() has what is stored
 #pragma once

@@ -7,6 +7,8 @@
 //   game.CreateTemplate({.id = "scroll", .name = "scroll of light", .weight = 1, .price = 160});
 //   game.CreateLocation({.id = "shop", .exits = {{"north", "street"}}, .shopkeeper = "keeper"});
 //   game.CreateCharacter({.id = "tim", .name = "Tim", .strength = 9, .location = "shop"});
+//   game.CreateCharacter({.id = "keeper", .name = "Keeper", .strength = 9, .location = "shop"});
+//   game.SpawnGold("tim", 523);
 //   auto scroll = game.SpawnItem({patterns::Holder::kLocation, "shop"}, "scroll", 1);
 //   game.Buy("tim", *scroll);
 #pragma once

@@ -5,6 +5,7 @@
 //   patterns::Inbox inbox(client, "social", {.design = patterns::InboxDesign::kBuckets});
 //   inbox.CreateIndexes();
 //   inbox.AddUser("mike");
+//   inbox.AddUser("billie");
 //   auto id = inbox.Send("john", {"mike", "billie"}, "hello", "form-17");   // repeatable
 //   auto newest = inbox.Read("mike", {.limit = 30});
 #pragma once
