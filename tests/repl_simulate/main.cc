@@ -8,10 +8,10 @@
 #include <ctime>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "repl/core/testing/mixes.h"
+#include "repl/core/testing/scenarios.h"
 #include "repl/core/testing/simulator.h"
 
 namespace quire::repl {
@@ -19,13 +19,14 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: repl_simulate [--minutes N] [--schedules N] [--seed S] [--members M] [--steps N]\n"
-    "                     [--mix NAME] [--off RULE]... [--losses] [--all]\n"
+    "                     [--mix NAME | --scenario NAME] [--off RULE]... [--losses] [--all]\n"
     "  --minutes N    run for so long (1)\n"
     "  --schedules N  or so many schedules\n"
     "  --seed S       begin with this seed; alone: run this schedule only, and print it\n"
     "  --members M    of the set (3 and 5 in turn)\n"
     "  --steps N      of one schedule (1500)\n"
     "  --mix NAME     of faults (src/repl/core/testing/mixes.cc; all in turn)\n"
+    "  --scenario S   faults in a chosen order instead (src/repl/core/testing/scenarios.cc)\n"
     "  --off RULE     without this rule (src/repl/core/rules.h); may be repeated\n"
     "  --losses       look for what clients lose only\n"
     "  --all          go on after a violation, and count them\n";
@@ -33,10 +34,12 @@ constexpr const char* kUsage =
 struct Arguments {
   double minutes = 1;
   uint64_t schedules = UINT64_MAX;
-  std::optional<uint64_t> seed;
+  uint64_t seed = 1;
+  bool seeded = false;
   bool bounded = false;  // by time or number
   int members = 0;
   const Mix* mix = nullptr;
+  std::string scenario;
   bool all = false;
   SimulatorOptions options;
 };
@@ -70,12 +73,15 @@ bool Parse(int count, char** words, Arguments* arguments) {
       arguments->bounded = true;
     } else if (name == "--seed") {
       arguments->seed = std::strtoull(value.c_str(), nullptr, 10);
+      arguments->seeded = true;
     } else if (name == "--members") {
       arguments->members = std::atoi(value.c_str());
       if (arguments->members < 1 || arguments->members > kMaxVoters) return false;
     } else if (name == "--mix") {
       arguments->mix = FindMix(value);
       if (arguments->mix == nullptr) return false;
+    } else if (name == "--scenario") {
+      arguments->scenario = value;
     } else if (name == "--steps") {
       arguments->options.steps = std::atoi(value.c_str());
     } else if (name != "--off" || !SwitchOff(value, &arguments->options.rules)) {
@@ -86,10 +92,12 @@ bool Parse(int count, char** words, Arguments* arguments) {
 }
 
 // Shows the schedule from its first event to the violation.
-void Print(SimulatorOptions options) {
+void Print(SimulatorOptions options, const std::string& scenario) {
   options.trace = &std::cout;
-  Simulator simulator(options);
-  simulator.Run();
+  if (scenario.empty())
+    Simulator(options).Run();
+  else
+    RunScenario(scenario, options);
 }
 
 int Main(int count, char** words) {
@@ -99,13 +107,13 @@ int Main(int count, char** words) {
     return 2;
   }
   SimulatorOptions options = arguments.options;
-  bool one = arguments.seed && !arguments.bounded;
+  bool one = arguments.seeded && !arguments.bounded;
   if (one) arguments.schedules = 1;
   auto started = std::chrono::steady_clock::now();
   auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   };
-  options.seed = arguments.seed.value_or(1);
+  options.seed = arguments.seed;
   uint64_t runs = 0, violations = 0;
   std::map<std::string, std::pair<uint64_t, uint64_t>> kinds;  // count, first seed
   SimulatorCounts sum;
@@ -119,7 +127,8 @@ int Main(int count, char** words) {
     options.faults = mix->faults;
     if (one) options.trace = &std::cout;
     Simulator simulator(options);
-    std::string violation = simulator.Run();
+    std::string violation =
+        arguments.scenario.empty() ? simulator.Run() : RunScenario(arguments.scenario, options);
     const SimulatorCounts& counts = simulator.counts();
     sum.steps += counts.steps;
     sum.leaders += counts.leaders;
@@ -133,7 +142,7 @@ int Main(int count, char** words) {
     auto& kind = kinds.try_emplace(violation, 0, options.seed).first->second;
     ++kind.first;
     if (arguments.all) continue;
-    if (!one) Print(options);
+    if (!one) Print(options, arguments.scenario);
     std::cout << "seed " << options.seed << ", " << options.members << " members, mix " << mix->name
               << ": " << violation << "\n";
     ++runs;

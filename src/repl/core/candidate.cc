@@ -58,13 +58,14 @@ void Core::TickCandidate() {
     if (now_ >= ballot_->until) CloseBallot();
     return;
   }
-  if (!leader_down_ && now_ - heard_ < patience_) return;
-  if (now_ < frozen_until_ || now_ < next_ballot_) return;
+  bool asked = step_up_ != 0;
+  if (!asked && !leader_down_ && now_ - heard_ < patience_) return;
+  if (now_ < next_ballot_ || (now_ < frozen_until_ && !asked)) return;
   next_ballot_ = now_ + settings_.ballot + Jitter(settings_.ballot);
   Do(ReadKeys{});
   if (!MayStand(view_, AsCandidate(), rules_)) return;
   if (wanted_since_ < 0) wanted_since_ = now_;
-  StartBallot(false);
+  StartBallot(asked);
 }
 
 void Core::StartBallot(bool transfer) {

@@ -94,7 +94,7 @@ void Core::On(const Hint& hint) {
   store_hint_ = hint.view;
   if (hint.view.stamp.counter > view_.stamp.counter || !view_.known() || !rules_.ballot_counters)
     view_ = hint.view;
-  CheckFolder();
+  CheckFolder(view_.isr.members.Contains(InSyncMember{self_, local_.data}), view_.isr.floor);
   // A process that ended cannot lead: nobody needs to wait for it.
   if (view_.leader.leader.member == self_ && view_.leader.leader.boot != boot_) {
     if (role_ == Role::kFollower && view_.leader.leader.epoch >= local_.accepted.epoch)
@@ -102,19 +102,6 @@ void Core::On(const Hint& hint) {
     if (!rules_.boot_ends_leadership && role_ == Role::kFollower && !campaign_ &&
         view_.leader.leader.epoch == local_.accepted.epoch && local_.accepted.member == self_)
       BecomeLeader(view_);
-  }
-}
-
-// Every folder in the in-sync set has held the log up to its floor; one that does not is an older
-// copy of itself.
-void Core::CheckFolder() {
-  if (role_ != Role::kFollower) return;
-  if (!view_.isr.members.Contains(InSyncMember{self_, local_.data})) return;
-  if (rules_.floor && log_.last().time < view_.isr.floor) {
-    StartCopy();
-  } else if (local_.fresh) {
-    local_.fresh = false;
-    PersistLocal();
   }
 }
 
@@ -157,7 +144,7 @@ void Core::On(const Copied& copied) {
 
 void Core::On(const StoreAnswer& answer) {
   if (answer.now.stamp.counter > view_.stamp.counter || !view_.known()) view_ = answer.now;
-  CheckFolder();
+  CheckFolder(view_.isr.members.Contains(InSyncMember{self_, local_.data}), view_.isr.floor);
   if (leading())
     TakeLeaderAnswer(answer);
   else if (campaign_)

@@ -50,6 +50,7 @@ class Core {
   const Local& local() const { return local_; }
   const View& view() const { return leading() ? proposals_.confirmed() : view_; }
   bool joined() const { return joined_; }
+  bool campaigning() const { return campaign_.has_value(); }
   // Leader: the set that all have to acknowledge (M), and what it knows of the others.
   const Proposals& proposals() const { return proposals_; }
   const Peers& peers() const { return peers_; }
@@ -75,7 +76,6 @@ class Core {
   void On(const LogClosed& closed);
   void On(const Copied& copied);
   void On(const StoreAnswer& answer);
-  void CheckFolder();
   void FinishStep();
   void RequestSync();
   void RequestApply();
@@ -101,6 +101,7 @@ class Core {
   void SendAck(Millis beacon, bool gap);
   void TakeCommit(Time commit);
   void CutTo(Position common);
+  bool CheckFolder(bool in_sync, Time floor);
   void StartCopy();
   bool TooMuchUnapplied() const;
 

@@ -34,12 +34,13 @@ bool Core::AcceptLeader(MemberId from, Epoch epoch, Boot boot, const Stamp& base
     local_.accepted = {epoch, from, boot};
     PersistLocal();
     EndCampaign();
+    ballot_.reset();
     BeginHandshake();
   }
   heard_ = now_;
   leader_down_ = false;
   wanted_since_ = -1;
-  ballot_.reset();
+  if (ballot_ && !ballot_->transfer) ballot_.reset();
   return true;
 }
 
@@ -81,11 +82,11 @@ void Core::Take(MemberId from, const Beacon& beacon) {
     PersistLocal();
     Do(ReadKeys{});
   }
+  if (!CheckFolder(beacon.in_sync == local_.data, beacon.floor)) return;
   TakeCommit(beacon.commit);
   if (joined_ && beacon.session != Session{boot_, attempt_} && now_ >= next_handshake_)
     BeginHandshake();
-  // Whether the folder is the one it was, shows in the keys.
-  if (!joined_ && view_.known()) SendHello();
+  if (!joined_) SendHello();
   SendAck(beacon.sent, false);
 }
 
@@ -138,6 +139,21 @@ void Core::CutTo(Position common) {
   durable_ = std::min(durable_, common.time);
   applied_ = std::min(applied_, common.time);
   applying_ = std::min(applying_, common.time);
+}
+
+// Every folder in sync has held the log up to the floor; one that does not is an older copy of
+// itself.
+bool Core::CheckFolder(bool in_sync, Time floor) {
+  if (role_ != Role::kFollower || !in_sync) return true;
+  if (rules_.floor && log_.last().time < floor) {
+    StartCopy();
+    return false;
+  }
+  if (local_.fresh) {
+    local_.fresh = false;
+    PersistLocal();
+  }
+  return true;
 }
 
 void Core::StartCopy() {

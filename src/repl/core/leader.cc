@@ -97,9 +97,14 @@ void Core::SendSlots(Peer* peer) {
 void Core::SendBeacons() {
   next_beacon_ = now_ + settings_.beacon;
   if (muted_) return;
-  for (const Peer& peer : peers_)
-    SendTo(peer.id, Beacon{epoch(), boot_, base_, proposals_.confirmed().stamp, now_, commit_,
-                           peer.session});
+  const View& keys = proposals_.confirmed();
+  for (const Peer& peer : peers_) {
+    Beacon beacon{epoch(), boot_, base_, keys.stamp, now_, commit_, peer.session};
+    for (const InSyncMember& member : keys.isr.members)
+      if (member.member == peer.id) beacon.in_sync = member.data;
+    beacon.floor = keys.isr.floor;
+    SendTo(peer.id, beacon);
+  }
 }
 
 void Core::AdvanceCommit() {

@@ -18,7 +18,9 @@ struct Beacon {
   Stamp stamp;      // of those it counts by
   Millis sent = 0;  // by the leader's clock; comes back in the Ack
   Time commit = 0;
-  Session session;  // the handshake it knows of the receiver
+  Session session;     // the handshake it knows of the receiver
+  DataId in_sync = 0;  // the folder of the receiver that is in sync, if any
+  Time floor = 0;      // which every such folder has reached
 };
 
 // Slots (previous, last], all of the epoch `run`. A caller may divide it into several.

@@ -38,7 +38,7 @@ void Simulator::RunClient() {
 LoggedSlot Simulator::TakeSlot(MemberId id) {
   Member& member = at(id);
   LoggedSlot slot;
-  int64_t wall = 1000 + now_ + member.wall_skew;
+  int64_t wall = 10000 + now_ + member.wall_skew;
   slot.at = {member.open_epoch, std::max(static_cast<Time>(wall), member.last_slot + 1)};
   slot.previous = member.last_slot;
   slot.previous_chain = member.last_chain;

@@ -85,10 +85,7 @@ void Simulator::InjectFault() {
       store_away_until_ = now_ + random_.Between(10, 300);
       break;
     case 12:
-      if (options_.trace != nullptr) *options_.trace << "--- the store goes back\n";
-      store_.GoBack(1 + random_.Below(2), random_.Chance(0.5));
-      store_went_back_ = true;
-      invariants_.StoreWentBack();
+      StoreGoesBack(1 + random_.Below(2), random_.Chance(0.5));
       break;
     case 13:
       Reconfigure();
@@ -112,7 +109,7 @@ void Simulator::InjectFault() {
       TrimLog(id);
       break;
     default:
-      member.wall_skew = random_.Between(-60, 60);
+      member.wall_skew = random_.Between(-faults_.clock_skew, faults_.clock_skew);
       break;
   }
 }
@@ -123,12 +120,7 @@ void Simulator::InjectDiskFault(MemberId id, int kind) {
   if (disk.copying) return;
   if (kind == 3) {
     Kill(id, false, true);
-    if (options_.trace != nullptr) *options_.trace << "--- its disk is wiped\n";
-    Disk empty;
-    empty.local.data = NewDataId();
-    disk = empty;
-    member.backup.reset();
-    member.impaired = false;
+    Wipe(id);
     return;
   }
   if (kind == 4) {
@@ -158,6 +150,21 @@ void Simulator::InjectDiskFault(MemberId id, int kind) {
   disk = *member.backup;
   member.backup.reset();
   member.impaired = true;
+}
+
+void Simulator::Wipe(MemberId id) {
+  if (options_.trace != nullptr) *options_.trace << "--- the disk of " << id << " is wiped\n";
+  Member& member = at(id);
+  member.disk = Disk();
+  member.disk.local.data = NewDataId();
+  member.backup.reset();
+  member.impaired = false;
+}
+
+void Simulator::StoreGoesBack(size_t writes, bool revisions_too) {
+  if (options_.trace != nullptr) *options_.trace << "--- the store goes back\n";
+  store_.GoBack(writes, revisions_too);
+  invariants_.StoreWentBack();
 }
 
 void Simulator::Isolate(MemberId id) {

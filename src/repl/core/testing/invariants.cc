@@ -24,9 +24,9 @@ bool Invariants::Committed(const LoggedSlot& slot) const {
 void Invariants::LogOpened(const Core& core, const Disk& disk) {
   auto [leader, first] = leaders_.emplace(core.epoch(), core.boot());
   if (!first && leader->second != core.boot()) Broken("I1: two leaders in one epoch");
-  // What later epochs have committed is not its concern: it leads no more and does not know it.
+  // What later leaders have committed is not its concern: it leads no more and does not know it.
   size_t count = committed_.size();
-  while (count > 0 && committed_[count - 1].at.epoch >= core.epoch()) --count;
+  while (count > 0 && committed_in_[count - 1] >= core.epoch()) --count;
   if (count == 0) return;
   const auto& log = disk.log();
   if (log.size() < count || log[count - 1].chain != committed_[count - 1].chain)
@@ -51,6 +51,7 @@ void Invariants::CommitAdvanced(const Core& core, const Disk& disk, const Store&
     uint64_t last = committed_.empty() ? 0 : committed_.back().chain;
     if (log[i].previous_chain != last) Fail("a hole was committed");
     committed_.push_back(log[i]);
+    committed_in_.push_back(core.epoch());
   }
   std::erase_if(open_promises_, [&](const auto& promise) {
     if (promise.first.at.time > committed_.back().at.time) return false;

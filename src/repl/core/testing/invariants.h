@@ -25,7 +25,7 @@ class Invariants {
   const std::string& violation() const { return violation_; }
   const std::vector<LoggedSlot>& committed() const { return committed_; }
 
-  // I1 one leader per epoch. And a leader whose log is open holds everything committed.
+  // I1 one leader per epoch. And a leader whose log is open holds everything committed before.
   void LogOpened(const Core& core, const Disk& disk);
   // I2 within an epoch every log is a prefix of its leader's: the slot follows the one it was
   // linked to.
@@ -68,6 +68,7 @@ class Invariants {
   bool store_went_back_ = false;
   std::string violation_;
   std::vector<LoggedSlot> committed_;  // in the order of time, for ever
+  std::vector<Epoch> committed_in_;    // the epoch of the leader that did it
   std::map<Epoch, Boot> leaders_;
   std::vector<std::pair<LoggedSlot, const char*>> open_promises_;  // losses_only: not committed yet
   int promised_ = -1;

@@ -16,11 +16,44 @@ Faults Elections() {
   return faults;
 }
 
+// Links that break in one direction, and an operator who moves the leadership: nobody dies.
+Faults Links() {
+  Faults faults = Elections();
+  faults.between = 12;
+  faults.kill = faults.power = faults.torn_step = faults.pause = faults.hung_disk = 0;
+  faults.cut_link = 5;
+  faults.isolate = 3;
+  faults.step_up = 4;
+  return faults;
+}
+
+// Leaders that wake up after the set has gone on without them.
+Faults Sleepers() {
+  Faults faults = Elections();
+  faults.pause = 5;
+  faults.kill = 3;
+  faults.store_away = 4;
+  faults.isolate = faults.cut_link = faults.hung_disk = 0.1;
+  faults.step_up = 0.5;
+  return faults;
+}
+
+// Followers that never quite catch up.
+Faults SlowFollowers() {
+  Faults faults = Elections();
+  faults.divided_append = 1;
+  faults.between = 15;
+  return faults;
+}
+
 Faults SlowDisks() {
   Faults faults = Elections();
-  faults.hung_disk = 4;
-  faults.power = 4;
+  faults.between = 12;
+  faults.hung_disk = 2;
+  faults.power = 6;
   faults.kill = faults.pause = 0.2;
+  faults.clock_jump = 2;
+  faults.clock_skew = 500;
   return faults;
 }
 
@@ -28,6 +61,7 @@ Faults WipedDisks() {
   Faults faults = Elections();
   faults.step_up = 0.5;
   faults.wipe = 3;
+  faults.divided_append = 1;
   faults.isolate = faults.cut_link = 0.5;
   faults.kill = 2;
   return faults;
@@ -55,6 +89,7 @@ Faults Reconfigs() {
   Faults faults = Elections();
   faults.step_up = 0.5;
   faults.reconfig = 6;
+  faults.divided_append = 1;
   faults.isolate = faults.cut_link = 1;
   return faults;
 }
@@ -70,10 +105,17 @@ Faults Recoveries() {
 
 const std::vector<Mix>& Table() {
   static const std::vector<Mix> mixes = {
-      {"all", Faults()},           {"elections", Elections()},
-      {"slow_disks", SlowDisks()}, {"wiped_disks", WipedDisks()},
-      {"old_disks", OldDisks()},   {"store_back", StoreBack()},
-      {"reconfigs", Reconfigs()},  {"recoveries", Recoveries()},
+      {"all", Faults()},
+      {"elections", Elections()},
+      {"links", Links()},
+      {"sleepers", Sleepers()},
+      {"slow_followers", SlowFollowers()},
+      {"slow_disks", SlowDisks()},
+      {"wiped_disks", WipedDisks()},
+      {"old_disks", OldDisks()},
+      {"store_back", StoreBack()},
+      {"reconfigs", Reconfigs()},
+      {"recoveries", Recoveries()},
   };
   return mixes;
 }

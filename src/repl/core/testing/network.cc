@@ -48,9 +48,9 @@ void Simulator::Carry(MemberId id, Send& action) {
     size_t first = at(id).disk.CountUpTo(append->previous.time);
     size_t last = at(id).disk.CountUpTo(append->last.time);
     // A caller may divide it, and the connection break in between.
-    constexpr size_t kWhole = 2;
-    if (last > first + kWhole && random_.Chance(0.4)) {
-      last = first + 1 + random_.Below(kWhole);
+    constexpr size_t kWhole = 1;
+    if (last > first + kWhole && random_.Chance(faults_.divided_append)) {
+      last = first + kWhole + random_.Below(2);
       append->last = log[last - 1].at;
     }
     envelope.slots.assign(log.begin() + static_cast<ptrdiff_t>(first),

@@ -272,7 +272,7 @@ void Simulator::Start(MemberId id) {
   Member& member = at(id);
   Disk& disk = member.disk;
   member.boot = ++last_boot_;
-  member.wall_skew = random_.Between(-60, 60);
+  member.wall_skew = random_.Between(-faults_.clock_skew, faults_.clock_skew);
   member.writes_paused = false;
   member.snapshot = 0;
   if (disk.copying) {  // a copy that was not finished is of no use
@@ -294,6 +294,27 @@ void Simulator::Start(MemberId id) {
 
 void Simulator::SetLink(MemberId from, MemberId to, bool works) {
   link_cut_until_[static_cast<size_t>(from)][static_cast<size_t>(to)] = works ? 0 : kNever;
+}
+
+void Simulator::Pause(MemberId member, Millis duration) {
+  if (duration == 0) {
+    for (Event& event : queue_)
+      if (event.member == member && event.at == at(member).paused_until) event.at = now_;
+    std::make_heap(queue_.begin(), queue_.end(), Later());
+  }
+  at(member).paused_until = now_ + duration;
+}
+
+void Simulator::SetLinks(MemberId member, bool works) {
+  for (MemberId other = 0; other < options_.members; ++other) {
+    SetLink(member, other, works);
+    SetLink(other, member, works);
+  }
+}
+
+MemberId Simulator::AwaitPrimary(Millis at_most) {
+  for (Millis until = now_ + at_most; primary() == kNoMember && now_ < until;) RunFor(1);
+  return primary();
 }
 
 }  // namespace quire::repl

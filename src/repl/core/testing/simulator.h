@@ -50,6 +50,8 @@ struct Faults {
   double doubled_store_request = 0.08;
   double lost_store_answer = 0.12;
   double stale_hint = 0.2;
+  double divided_append = 0.4;  // of those with many slots only the first arrive
+  int64_t clock_skew = 60;
 };
 
 struct SimulatorOptions {
@@ -95,10 +97,19 @@ class Simulator {
   void RunFor(Millis duration);
   void StopFaults();
   void StopClients() { clients_ = false; }
+  void StartClients() { clients_ = true; }
+  // Runs until there is a primary, at most for so long. Returns it, or kNoMember.
+  MemberId AwaitPrimary(Millis at_most);
   void Kill(MemberId member, bool power_loss, bool starts_again);
   void Start(MemberId member);
   void Give(MemberId member, const Input& input) { Step(member, input); }
   void SetLink(MemberId from, MemberId to, bool works);
+  void SetLinks(MemberId member, bool works);    // all of them, both ways
+  void Pause(MemberId member, Millis duration);  // 0: goes on
+  void HangDisk(MemberId member, Millis duration) { at(member).disk_hung_until = now_ + duration; }
+  void SetClock(MemberId member, int64_t skew) { at(member).wall_skew = skew; }
+  void Wipe(MemberId member);  // REQUIRES: it does not run
+  void StoreGoesBack(size_t writes, bool revisions_too);
   void SetStore(bool reachable) { store_away_until_ = reachable ? 0 : kNever; }
   const Core* core(MemberId member) const;  // nullptr: not running
   MemberId primary() const;                 // whose log is open in the highest epoch, or kNoMember
@@ -253,7 +264,6 @@ class Simulator {
   uint64_t last_chain_ = 0;
   CommandId last_command_ = 0;
   bool clients_ = true;
-  bool store_went_back_ = false;
   bool check_in_sync_ = false;
   SimulatorCounts counts_;
 };
