@@ -9,13 +9,14 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "expr/geo/crossings.h"
+#include "expr/geo/edge_index_internal.h"
 #include "expr/geo/shapes_internal.h"
 
 namespace quire::expr::geo {
 namespace {
 
 using Shapes = Geometry::Shapes;
-using Loops = std::vector<std::unique_ptr<S2Loop>>;
 
 Status Bad(std::string message) { return Status(kBadValue, std::move(message)); }
 
@@ -46,6 +47,7 @@ Result<std::vector<S2Point>> Positions(const bson::Value& value, std::string_vie
   ASSIGN_OR_RETURN(bson::View items, Coordinates(value, what));
   std::vector<S2Point> points;
   for (const bson::Element& item : items) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     ASSIGN_OR_RETURN(FlatPoint position, Position(item.value()));
     points.push_back(ToS2(position));
   }
@@ -72,11 +74,6 @@ Status AddLine(const bson::Value& coordinates, Shapes* shapes) {
   return Status::Ok();
 }
 
-// S2's own comparison is ambiguous in C++20.
-bool SamePoint(const S2Point& a, const S2Point& b) {
-  return a.x() == b.x() && a.y() == b.y() && a.z() == b.z();
-}
-
 // ------------------------------------------------------------------ polygons
 Result<std::unique_ptr<S2Loop>> Ring(const bson::Value& coordinates, bool strict_winding) {
   ASSIGN_OR_RETURN(std::vector<S2Point> points, Positions(coordinates, "Polygon loop"));
@@ -94,10 +91,7 @@ Result<std::unique_ptr<S2Loop>> Ring(const bson::Value& coordinates, bool strict
   auto loop = std::make_unique<S2Loop>();
   loop->set_s2debug_override(S2Debug::DISABLE);
   loop->Init(points);
-  S2Error error;
-  if (loop->FindValidationError(&error)) {
-    return Bad("Loop is not valid: " + error.text());
-  }
+  RETURN_IF_ERROR(CheckRing(*loop));
   if (!strict_winding) {
     loop->Normalize();
   }
@@ -110,11 +104,6 @@ Status AddPolygon(const bson::Value& coordinates, bool strict_winding, Shapes* s
   for (const bson::Element& ring : rings) {
     RETURN_IF_ERROR(CheckCurrentOp());
     ASSIGN_OR_RETURN(std::unique_ptr<S2Loop> loop, Ring(ring.value(), strict_winding));
-    if (!loops.empty() && !loops[0]->Contains(*loop)) {
-      return Bad(
-          "Secondary loops not contained by first exterior loop - secondary loops must be "
-          "holes");
-    }
     loops.push_back(std::move(loop));
   }
   if (loops.empty()) {
@@ -123,18 +112,10 @@ Status AddPolygon(const bson::Value& coordinates, bool strict_winding, Shapes* s
   if (strict_winding && loops.size() > 1) {
     return Bad("Only one simple loop is allowed in a big polygon");
   }
-  size_t count = loops.size();
-  auto polygon = std::make_unique<S2Polygon>();
-  polygon->set_s2debug_override(S2Debug::DISABLE);
-  polygon->InitNested(std::move(loops));
-  S2Error error;
-  if (polygon->FindValidationError(&error)) {
-    return Bad("Polygon isn't valid: " + error.text());
-  }
-  for (int i = 0; count > 1 && i < polygon->num_loops(); ++i) {
-    if (polygon->loop(i)->depth() > 1) {
-      return Bad("Polygon interior loops cannot be nested");
-    }
+  RETURN_IF_ERROR(CheckHoles(loops));
+  std::unique_ptr<S2Polygon> polygon = PolygonOf(std::move(loops));
+  if (polygon == nullptr) {
+    return Bad("Polygon isn't valid");
   }
   shapes->polygons.push_back(std::move(polygon));
   shapes->strict_winding = strict_winding;
@@ -178,6 +159,7 @@ Status AddEach(const bson::Value& coordinates, std::string_view what, const Add&
     return Bad(std::string(what) + " coordinates must have at least 1 element");
   }
   for (const bson::Element& item : items) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     RETURN_IF_ERROR(add(item.value()));
   }
   return Status::Ok();

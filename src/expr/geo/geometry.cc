@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/current_op.h"
 #include "expr/geo/cells.h"
+#include "expr/geo/relation.h"
 #include "expr/geo/shapes_internal.h"
 
 namespace quire::expr::geo {
@@ -31,17 +33,17 @@ bool PointMeets(const S2Point& point, const Shapes& other) {
 
 bool LineMeets(const S2Polyline& line, const Shapes& other) {
   for (const auto& another : other.lines) {
-    if (line.Intersects(*another)) {
+    if (Meet(line, *another)) {
       return true;
     }
   }
   return std::any_of(other.polygons.begin(), other.polygons.end(),
-                     [&](const auto& polygon) { return polygon->Intersects(line); });
+                     [&](const auto& polygon) { return Meet(*polygon, line); });
 }
 
 bool PolygonMeets(const S2Polygon& polygon, const Shapes& other) {
   return std::any_of(other.polygons.begin(), other.polygons.end(),
-                     [&](const auto& another) { return polygon.Intersects(*another); });
+                     [&](const auto& another) { return Meet(polygon, *another); });
 }
 
 S1Angle DistanceTo(const S2Point& point, const S2Polyline& line) {
@@ -72,7 +74,7 @@ bool CapHoldsAll(const S2Cap& cap, const Shapes& other) {
 template <typename Part>
 bool SomePolygonHolds(const Shapes& shapes, const Part& part) {
   return std::any_of(shapes.polygons.begin(), shapes.polygons.end(),
-                     [&](const auto& polygon) { return polygon->Contains(part); });
+                     [&](const auto& polygon) { return Holds(*polygon, part); });
 }
 
 S2CellUnion Cover(const Shapes& shapes, const CellLevels& levels) {
@@ -118,7 +120,8 @@ bool Geometry::Intersects(const Geometry& other) const {
   const Shapes& a = *shapes_;
   const Shapes& b = *other.shapes_;
   auto any = [](const auto& parts, const auto& meets) {
-    return std::any_of(parts.begin(), parts.end(), meets);
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const auto& part) { return CheckCurrentOp().ok() && meets(part); });
   };
   return any(a.points, [&](const S2Point& point) { return PointMeets(point, b); }) ||
          any(b.points, [&](const S2Point& point) { return PointMeets(point, a); }) ||
@@ -136,7 +139,8 @@ bool Geometry::Contains(const Geometry& other) const {
     return CapHoldsAll(*shapes_->cap, b);
   }
   auto all = [](const auto& parts, const auto& held) {
-    return std::all_of(parts.begin(), parts.end(), held);
+    return std::all_of(parts.begin(), parts.end(),
+                       [&](const auto& part) { return CheckCurrentOp().ok() && held(part); });
   };
   // Points on the edge are within.
   auto holds_point = [&](const S2Point& point) {

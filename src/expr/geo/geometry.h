@@ -39,6 +39,7 @@ class Geometry {
   // Polygons and multi-polygons, and nothing else.
   bool only_polygons() const;
 
+  // These two answer "no" once the thread's operation is to end.
   bool Intersects(const Geometry& other) const;
   // Every part of `other` lies within this one's polygons or cap.
   bool Contains(const Geometry& other) const;
