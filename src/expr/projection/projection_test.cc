@@ -5,6 +5,9 @@
 
 #include <deque>
 
+#include "base/current_op.h"
+#include "base/error_codes.h"
+
 namespace quire::expr {
 namespace {
 
@@ -33,6 +36,31 @@ void Check(const Case& c, Projection::Policy policy = Projection::Policy::kFind)
   ASSERT_TRUE(status.ok()) << c.spec << ": " << status.ToString();
   EXPECT_EQ(bson::ToJson(bson::View(out.data())), bson::ToJson(Json(c.want)))
       << c.spec << " on " << c.document;
+}
+
+// In time in proportion to their number; names long and short, for where they are kept.
+TEST(Projection, TakesManyFields) {
+  bson::Builder spec;
+  for (int i = 0; i < 200'000; ++i) {
+    spec.Append((i % 2 == 0 ? "f" : "a field with a long name ") + std::to_string(i), 1);
+  }
+  bson::Document document = spec.Finish();
+  Context context;
+  auto projection =
+      Projection::Parse(document, Projection::Policy::kFind, &context, /*filter=*/nullptr);
+  ASSERT_TRUE(projection.ok()) << projection.status().ToString();
+  std::string out;
+  ASSERT_TRUE((*projection)
+                  ->Apply(Json(R"({"f0": 1, "f1": 2, "a field with a long name 199999": 3})"),
+                          nullptr, &out)
+                  .ok());
+  EXPECT_EQ(bson::ToJson(bson::View(out.data())),
+            R"({"f0":1,"a field with a long name 199999":3})");
+  OpContext op;
+  CurrentOpScope scope(&op);
+  op.Kill();
+  auto killed = Projection::Parse(document, Projection::Policy::kFind, &context, nullptr);
+  EXPECT_EQ(killed.status().code(), kInterrupted);
 }
 
 TEST(Projection, InclusionAndExclusion) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/projection/tree_internal.h"
@@ -34,15 +35,15 @@ const Child* TreeNode::Find(std::string_view name, size_t* position) const {
 }
 
 Status TreeNode::Add(std::string_view path, Child leaf) {
+  RETURN_IF_ERROR(CheckCurrentOp());
   return AddAt(path, path, std::move(leaf));
 }
 
 Child* TreeNode::Append(std::string_view name, Child child) {
   child.name = name;
   children_.push_back(std::move(child));
-  index_.clear();
   if (children_.size() > kLinearSearch) {
-    for (size_t i = 0; i < children_.size(); ++i) {
+    for (size_t i = index_.size(); i < children_.size(); ++i) {
       index_.emplace(children_[i].name, i);
     }
   }

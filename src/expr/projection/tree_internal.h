@@ -3,6 +3,7 @@
 // The tree behind projections: one node per document level. Private to expr/projection.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,7 +53,7 @@ class TreeNode {
   // a prefix of another.
   Status Add(std::string_view path, Child leaf);
 
-  const std::vector<Child>& children() const { return children_; }
+  const std::deque<Child>& children() const { return children_; }
   // Null when there is none; `*position` is its place among the children.
   const Child* Find(std::string_view name, size_t* position) const;
   Child* FindOrNull(std::string_view name);
@@ -64,7 +65,7 @@ class TreeNode {
   Child* Append(std::string_view name, Child child);
   Status AddAt(std::string_view full_path, std::string_view rest, Child leaf);
 
-  std::vector<Child> children_;
+  std::deque<Child> children_;  // which stay where they are: the index has their names
   std::unordered_map<std::string_view, size_t, KeyedStringHash> index_;  // only when there are many
   bool computes_ = false;
 };
