@@ -69,7 +69,7 @@ std::unique_ptr<Realm> MakeRealm(JSContext* cx) {
   JS::RootedValue unused(cx);
   JS::RootedObject global(cx, realm->global);
   if (!DefineTypes(cx, realm.get()) || !DefineNatives(cx, global) ||
-      !Evaluate(cx, kPrelude, &unused)) {
+      !DefineTextSearch(cx, global) || !Evaluate(cx, kPrelude, &unused)) {
     return nullptr;
   }
   return realm;

@@ -135,6 +135,8 @@ std::unique_ptr<Realm> MakeRealm(JSContext* cx);
 bool DefineTypes(JSContext* cx, Realm* realm);
 // print, sleep, hex_md5... and emit.
 bool DefineNatives(JSContext* cx, JS::HandleObject global);
+// Puts searches that can be ended in the place of the language's own.
+bool DefineTextSearch(JSContext* cx, JS::HandleObject global);
 // The helpers that are written in JavaScript.
 extern const std::string_view kPrelude;
 

@@ -126,6 +126,41 @@ INSTANTIATE_TEST_SUITE_P(
         {"'\\ud800x'", "[]", "\"\ufffdx\""},
     }));
 
+// Long texts, whose searches are our own, give what short ones give.
+INSTANTIATE_TEST_SUITE_P(
+    Searches, Calls, testing::ValuesIn([] {
+      const std::string texts =
+          "var pads = ['', 'z'.repeat(1 << 24)], out = [];\n"
+          "for (var pad of pads) {\n"
+          "  var t = 'abcabc\u00e4bc' + pad, w = t + '\u20ac', f = x => x - pad.length;\n";
+      auto both = [&](const std::string& expression, const std::string& want) {
+        return Case{texts + "  out.push(" + expression + ");\n}\n" +
+                        "if (tojson(out[0]) !== tojson(out[1])) throw new Error(tojson(out));\n"
+                        "return tojson(out[0], '', true);",
+                    "[]", '"' + want + '"'};
+      };
+      return std::vector<Case>{
+          both("[t.indexOf('bc'), t.indexOf('bc', 2), t.indexOf('bc', -5), t.indexOf('bc', 1e9)]",
+               "[ 1, 4, 1, -1 ]"),
+          both("[w.indexOf('bc'), w.indexOf('\u00e4b'), t.indexOf('b\u20ac'), w.indexOf('zq')]",
+               "[ 1, 6, -1, -1 ]"),
+          both("[t.lastIndexOf('bc'), t.lastIndexOf('bc', 6), t.lastIndexOf('bc', 4), "
+               "t.lastIndexOf('bc', 0), w.lastIndexOf('ab'), w.lastIndexOf('ab', NaN)]",
+               "[ 7, 4, 4, -1, 3, 3 ]"),
+          both("[t.includes('abc'), t.includes('abc', 4), t.includes('ac'), w.includes('ca')]",
+               "[ true, false, false, true ]"),
+          both("t.split('bc').map(x => x.length > 99 ? '' : x)",
+               "[ \\\"a\\\", \\\"a\\\", \\\"\u00e4\\\", \\\"\\\" ]"),
+          both("t.split('bc', 2)", "[ \\\"a\\\", \\\"a\\\" ]"),
+          both("t.replace('bc', '<$&$$$`>').slice(0, 12)", "\\\"a<bc$a>abc\u00e4b\\\""),
+          both("t.replaceAll('bc', (m, at, all) => at + ',' + f(all.length)).slice(0, 12)",
+               "\\\"a1,9a4,9\u00e47,9\\\""),
+          both("[/bc/.exec(t).index, /bc/.test(t), t.search(/ca/), t.match(/bc/g).length, "
+               "t.replace(/bc/g, '-').slice(0, 6)]",
+               "[ 1, true, 2, 3, \\\"a-a-\u00e4-\\\" ]"),
+      };
+    }()));
+
 INSTANTIATE_TEST_SUITE_P(
     Documents, Calls,
     testing::ValuesIn(std::vector<Case>{
@@ -308,7 +343,17 @@ TEST(Limits, DeadlineStopsAScript) {
         "sleep(100000)", "var p = new Proxy({}, {get: function() { for (;;) {} }}); p.x",
         "(async function() { for (;;) await 1; })()",
         "/(a+)+$/.test('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab')",
-        "({get a() { for (;;) {} }})"}) {
+        "({get a() { for (;;) {} }})",
+        // Searches that take the product of two lengths.
+        "'a'.repeat(1 << 24).indexOf('b' + 'a'.repeat(200)); for (;;) {}",
+        "var t = 'a'.repeat(1 << 25), p = 'a'.repeat(1 << 24) + 'b'; t.indexOf(p); for (;;) {}",
+        "var t = 'a'.repeat(1 << 25), p = 'b' + 'a'.repeat(1 << 24); t.lastIndexOf(p); for (;;) {}",
+        "var t = 'a'.repeat(1 << 25), p = 'a'.repeat(1 << 24) + 'b'; t.split(p); for (;;) {}",
+        "var t = 'a'.repeat(1 << 25), p = 'a'.repeat(1 << 24) + 'b'; t.replace(p, ''); for (;;) {}",
+        "var t = '\u1234'.repeat(1 << 24), p = '\u1234'.repeat(1 << 23) + 'b'; t.includes(p); for "
+        "(;;) {}",
+        "var t = 'a'.repeat(1 << 24), p = 'a'.repeat(1 << 12) + 'b'; RegExp(p).test(t); for (;;) "
+        "{}"}) {
     OpContext op;
     op.SetDeadline(OpContext::Clock::now() + std::chrono::milliseconds(30));
     CurrentOpScope current(&op);
