@@ -32,6 +32,7 @@ int64_t NewCursorId() {
 }  // namespace
 
 Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
+  MemoryCharge charge;  // for the batch
   size_t start = array->size();
   int64_t count = 0;
   if (has_stash_ && !exhausted) {
@@ -40,6 +41,8 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
       source->Returned(stash_);
     }
     has_stash_ = false;
+    stash_ = bson::Document();
+    stash_charge_.Set(0);
     ++count;
   }
   exec::Row row;
@@ -54,9 +57,11 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
     if (count > 0 && array->size() - start + row.document.size() + 16 > kMaxBatchBytes) {
       stash_ = bson::Document(row.document);
       has_stash_ = true;
+      stash_charge_.Set(stash_.view().size());
       break;
     }
     array->Push(row.document);
+    charge.Set(array->size());
     if (tailable) {
       source->Returned(row.document);
     }

@@ -17,6 +17,7 @@
 
 #include "auth/needs.h"
 #include "base/bell.h"
+#include "base/memory_charge.h"
 #include "base/mutex.h"
 #include "engine/owner_counts.h"
 #include "exec/operator.h"
@@ -107,6 +108,7 @@ class Cursor {
   bool taking_ahead_ = false;  // pinned for TakeAhead; protected by the table's mutex
   bson::Document stash_;       // a row that did not fit
   bool has_stash_ = false;
+  MemoryCharge stash_charge_;
   std::deque<bson::Document> ahead_;     // rows taken ahead
   std::atomic<size_t> ahead_bytes_ = 0;  // of them; changed by who has it pinned, read by all
   Status ahead_error_;                   // met after them

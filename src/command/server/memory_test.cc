@@ -37,6 +37,26 @@ TEST(OperationMemoryTest, StagesTogetherHaveALimit) {
   EXPECT_EQ(node.Code(Doubling(15)), 0);
 }
 
+TEST(OperationMemoryTest, BatchesAndFacetsCount) {
+  Node node;
+  for (int i = 0; i < 8; ++i) {
+    node.Run(R"({"insert": "c", "documents": [{"s": ")" + std::string(400'000, 'x') + R"("}]})");
+  }
+  Set(node, "internalQueryMaxOperationMemoryBytes", 1 << 20);
+  EXPECT_EQ(node.Code(R"({"find": "c"})"), kExceededMemoryLimit);
+  EXPECT_EQ(node.Code(R"({"find": "c", "batchSize": 1})"), 0);
+  EXPECT_EQ(node.Code(R"({"distinct": "c", "key": "s"})"), 0);
+  // Small rows that a branch makes large.
+  const std::string facet = R"({"aggregate": "one", "cursor": {}, "pipeline": [{"$facet": {"x": [
+      {"$project": {"n": {"$range": [0, 100000]}}}, {"$unwind": "$n"}]}}, {"$count": "n"}]})";
+  node.Run(R"({"insert": "one", "documents": [{"_id": 1}]})");
+  EXPECT_EQ(node.Code(facet), kExceededMemoryLimit);
+  Set(node, "internalQueryMaxOperationMemoryBytes", 0);
+  EXPECT_EQ(node.Code(facet), 0);
+  EXPECT_EQ(node.Code(R"({"find": "c"})"), 0);
+  node.engine().cursors().Clear();
+}
+
 // The commands that the open cursors keep, as JSON.
 std::vector<std::string> KeptCommands(Node& node) {
   std::vector<std::string> kept;

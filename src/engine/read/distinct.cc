@@ -3,6 +3,8 @@
 #include <optional>
 #include <unordered_set>
 
+#include "base/interruptible_sort.h"
+#include "base/memory_charge.h"
 #include "base/try.h"
 #include "bson/compare.h"
 #include "engine/read/aggregate.h"
@@ -70,26 +72,29 @@ class DistinctValues {
         return Status::Ok();
       }
       VisitValues(bson::Value(row.document), path_, visit);
+      charge_.Set(bytes_ + seen_.size() * sizeof(bson::OwnedValue));
       if (bytes_ > kMaxReply) {
         return {17217, "distinct too big, 16mb cap"};
       }
     }
   }
 
-  void Append(bson::Builder* reply) const {
+  Status Append(bson::Builder* reply) const {
     std::vector<bson::Value> sorted;
     sorted.reserve(seen_.size());
     for (const bson::OwnedValue& value : seen_) {
       sorted.push_back(value.value());
     }
-    std::sort(sorted.begin(), sorted.end(), [&](const bson::Value& a, const bson::Value& b) {
+    auto less = [&](const bson::Value& a, const bson::Value& b) {
       return bson::Compare(a, b, strings_) < 0;
-    });
+    };
+    RETURN_IF_ERROR(InterruptibleSort(sorted.begin(), sorted.end(), less));
     reply->BeginArray("values");
     for (const bson::Value& value : sorted) {
       reply->Push(value);
     }
     reply->End();
+    return Status::Ok();
   }
 
  private:
@@ -107,6 +112,7 @@ class DistinctValues {
   std::string_view path_;
   size_t bytes_ = 0;
   std::unordered_set<bson::OwnedValue, Hash, Same> seen_;
+  MemoryCharge charge_;  // for it
 };
 
 }  // namespace
@@ -165,7 +171,7 @@ Status Distinct(const Operation& operation, const std::string& ns,
     RETURN_IF_ERROR(values.AddAll(operation.op, *query));
     Summarise(*query, summary);
   }
-  values.Append(reply);
+  RETURN_IF_ERROR(values.Append(reply));
   return Status::Ok();
 }
 

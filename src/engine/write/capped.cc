@@ -112,6 +112,7 @@ Status CloneAsCapped(const Operation& operation, const std::string& from, const 
   RETURN_IF_ERROR(CreateCollection(operation, to, capped));
   Status copied = CopyDocuments(operation, source, to);
   if (!copied.ok()) {
+    CurrentOpScope of_none(nullptr);
     RETURN_IF_ERROR(operation.engine.catalog().Drop(to, operation.durability));
   }
   return copied;

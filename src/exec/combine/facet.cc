@@ -29,11 +29,13 @@ Result<bool> Facet::Produce(OpContext& op, Row* row) {
     builder.BeginArray(branch.name);
     Row result;
     for (;;) {
+      RETURN_IF_ERROR(op.CheckInterrupt());
       ASSIGN_OR_RETURN(bool more, top->Next(op, &result));
       if (!more) {
         break;
       }
       builder.Push(result.document);
+      charge_.Set(builder.size());
       if (builder.size() > kMaxResult) {
         return Status(4031700, "document constructed by $facet is " +
                                    std::to_string(builder.size()) +

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_charge.h"
 #include "exec/unary.h"
 
 namespace quire::exec {
@@ -32,6 +33,7 @@ class Facet final : public Unary {
   bool allow_disk_;
   bool done_ = false;
   bson::Document document_;
+  MemoryCharge charge_;  // for it
 };
 
 }  // namespace quire::exec
