@@ -251,6 +251,13 @@ class Service {
       return command::ServerCertificate{facts.subject, bson::Date{facts.expires},
                                         facts.has_authority};
     };
+    info.tls_mode = [this] { return std::string(server::NameOf(tls_->mode())); };
+    info.set_tls_mode = [this](std::string_view name) {
+      if (auto mode = server::ParseTlsMode(name); mode.ok()) {
+        tls_->SetMode(*mode);
+        log::Info("NETWORK", "TLS mode set", {{"mode", name}});
+      }
+    };
     log::Info("NETWORK", "TLS is enabled",
               {{"mode", s_.tls_mode}, {"subject", tls_->facts().subject}});
     return Status::Ok();

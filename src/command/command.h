@@ -53,6 +53,9 @@ struct ServerInfo {
   // Empty without TLS: reads the certificates' files again, and shows what is in force.
   std::function<Status()> rotate_certificates;
   std::function<ServerCertificate()> certificate;
+  // Which connections are taken ("allowTLS"). Empty without TLS.
+  std::function<std::string()> tls_mode;
+  std::function<void(std::string_view)> set_tls_mode;
 };
 
 class Commands;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What strangers, slow clients and too many of them are given.
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,6 +19,7 @@
 #include "server/held_memory_internal.h"
 #include "server/patience_internal.h"
 #include "server/server.h"
+#include "server/testing/peer.h"
 #include "wire/compression.h"
 #include "wire/message.h"
 
@@ -52,11 +51,7 @@ class Greeter : public request::Handler {
 std::string Message(const char* name, int32_t argument, size_t padding = 0) {
   bson::Builder b;
   b.Append(name, argument).Append("$db", "test").Append("pad", std::string(padding, 'p'));
-  std::string bytes(21, '\0');
-  bytes += b.Finish().bytes();
-  int32_t fields[] = {static_cast<int32_t>(bytes.size()), 7, 0, 2013, 0};
-  memcpy(bytes.data(), fields, sizeof fields);
-  return bytes;
+  return Frame(0, b.Finish().bytes());
 }
 
 std::string Compressed(const std::string& message) {
@@ -69,63 +64,6 @@ std::string Compressed(const std::string& message) {
   bytes[24] = 2;
   return bytes;
 }
-
-// A blocking client.
-class Caller {
- public:
-  explicit Caller(int port, const char* from = "127.0.0.1")
-      : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    inet_pton(AF_INET, from, &address.sin_addr);
-    (void)bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    (void)connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  }
-  ~Caller() { close(fd_); }
-  Caller(Caller&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-  void Send(std::string_view bytes) {
-    while (!bytes.empty()) {
-      ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (n <= 0) {
-        return;
-      }
-      bytes.remove_prefix(static_cast<size_t>(n));
-    }
-  }
-  // Of a whole reply; 0 at the end of the connection.
-  size_t Receive() {
-    std::string head = Read(16);
-    if (head.empty()) {
-      return 0;
-    }
-    int32_t length;
-    memcpy(&length, head.data(), 4);
-    return Read(static_cast<size_t>(length) - 16).empty() ? 0 : static_cast<size_t>(length);
-  }
-  bool Answers(const std::string& message) {
-    Send(message);
-    return Receive() > 0;
-  }
-  int fd() const { return fd_; }
-
- private:
-  std::string Read(size_t size) const {
-    std::string bytes(size, '\0');
-    size_t have = 0;
-    while (have < size) {
-      ssize_t n = recv(fd_, bytes.data() + have, size - have, 0);
-      if (n <= 0) {
-        return "";
-      }
-      have += static_cast<size_t>(n);
-    }
-    return bytes;
-  }
-  int fd_;
-};
 
 class LimitsTest : public ::testing::Test {
  protected:
@@ -146,29 +84,29 @@ class LimitsTest : public ::testing::Test {
 TEST_F(LimitsTest, StrangersSendSmallMessages) {
   limits_.logins = true;
   Start();
-  Caller stranger(port());
+  Peer stranger(port());
   EXPECT_TRUE(stranger.Answers(Message("ping", 1, 16'000)));
   EXPECT_FALSE(stranger.Answers(Message("ping", 1, 16'384)));
-  Caller user(port());
+  Peer user(port());
   EXPECT_TRUE(user.Answers(Message("login", 1)));
   EXPECT_TRUE(user.Answers(Message("ping", 1, 16 << 20)));
 }
 
 TEST_F(LimitsTest, WithoutLoginsNobodyIsAStranger) {
   Start();
-  Caller client(port());
+  Peer client(port());
   EXPECT_TRUE(client.Answers(Message("ping", 1, 1 << 20)));
 }
 
 TEST_F(LimitsTest, CompressedMessagesCountUncompressed) {
   limits_.logins = true;
   Start();
-  Caller stranger(port());
+  Peer stranger(port());
   EXPECT_TRUE(stranger.Answers(Compressed(Message("ping", 1, 16'000))));
   const std::string bomb = Compressed(Message("ping", 1, 10 << 20));
   EXPECT_LT(bomb.size(), 16U << 10);
   EXPECT_FALSE(stranger.Answers(bomb));
-  Caller user(port());
+  Peer user(port());
   EXPECT_TRUE(user.Answers(Message("login", 1)));
   EXPECT_TRUE(user.Answers(bomb));
 }
@@ -177,18 +115,18 @@ TEST_F(LimitsTest, StrangersAreHeldToTheirTime) {
   limits_.logins = true;
   limits_.stranger_millis = 50;
   Start();
-  Caller silent(port());
-  Caller half(port());
+  Peer silent(port());
+  Peer half(port());
   half.Send(Message("ping", 1).substr(0, 10));
-  Caller undecided(port());
+  Peer undecided(port());
   EXPECT_TRUE(undecided.Answers(Message("begin", 1)));
-  Caller monitor(port());  // has greeted, and may wait
+  Peer monitor(port());  // has greeted, and may wait
   EXPECT_TRUE(monitor.Answers(Message("ping", 1)));
-  Caller user(port());
+  Peer user(port());
   EXPECT_TRUE(user.Answers(Message("login", 1)));
-  EXPECT_EQ(silent.Receive(), 0U);
-  EXPECT_EQ(half.Receive(), 0U);
-  EXPECT_EQ(undecided.Receive(), 0U);
+  EXPECT_EQ(silent.Receive(), "");
+  EXPECT_EQ(half.Receive(), "");
+  EXPECT_EQ(undecided.Receive(), "");
   EXPECT_TRUE(monitor.Answers(Message("ping", 1)));
   EXPECT_TRUE(user.Answers(Message("ping", 1)));
 }
@@ -197,11 +135,11 @@ TEST_F(LimitsTest, IdleStrangersLeaveAtLast) {
   limits_.logins = true;
   limits_.stranger_idle_millis = 50;
   Start();
-  Caller stranger(port());
-  Caller user(port());
+  Peer stranger(port());
+  Peer user(port());
   EXPECT_TRUE(user.Answers(Message("login", 1)));
   EXPECT_TRUE(stranger.Answers(Message("ping", 1)));
-  EXPECT_EQ(stranger.Receive(), 0U);
+  EXPECT_EQ(stranger.Receive(), "");
   EXPECT_TRUE(user.Answers(Message("ping", 1)));
 }
 
@@ -209,56 +147,56 @@ TEST_F(LimitsTest, HalfSentMessagesAndUnreadRepliesEnd) {
   limits_.message_stall_millis = 50;
   limits_.reply_stall_millis = 50;
   Start();
-  Caller half(port());
+  Peer half(port());
   half.Send(Message("ping", 1, 100'000).substr(0, 50'000));
-  Caller deaf(port());
+  Peer deaf(port());
   deaf.Send(Message("large", 40 << 20));
-  EXPECT_EQ(half.Receive(), 0U);
+  EXPECT_EQ(half.Receive(), "");
   // What had been sent comes first, then the end.
   while (request::Network().connections > 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  EXPECT_EQ(deaf.Receive(), 0U);
+  EXPECT_EQ(deaf.Receive(), "");
 }
 
 TEST_F(LimitsTest, SlowClientsThatGetOnMayGoOn) {
   limits_.message_stall_millis = 2'000;
   Start();
-  Caller slow(port());
+  Peer slow(port());
   const std::string message = Message("ping", 1, 40'000);
   for (size_t at = 0; at < message.size(); at += 10'000) {  // longer than the limit in all
     slow.Send(std::string_view(message).substr(at, 10'000));
     std::this_thread::sleep_for(std::chrono::milliseconds(700));
   }
-  EXPECT_GT(slow.Receive(), 0U);
+  EXPECT_NE(slow.Receive(), "");
 }
 
 TEST_F(LimitsTest, OneAddressLeavesRoomForOthers) {
   Options options;
   options.max_connections = 5;
   Start(options);
-  std::vector<Caller> same;
+  std::vector<Peer> same;
   for (int i = 0; i < 4; ++i) {
     same.emplace_back(port());
     EXPECT_TRUE(same.back().Answers(Message("ping", 1)));
   }
-  Caller fifth(port());
+  Peer fifth(port());
   EXPECT_FALSE(fifth.Answers(Message("ping", 1)));
-  Caller other(port(), "127.0.0.2");
+  Peer other(port(), "127.0.0.2");
   EXPECT_TRUE(other.Answers(Message("ping", 1)));
-  Caller sixth(port(), "127.0.0.3");
+  Peer sixth(port(), "127.0.0.3");
   EXPECT_FALSE(sixth.Answers(Message("ping", 1)));
 }
 
 TEST_F(LimitsTest, TheLimitOfAnAddressCanBeSet) {
   limits_.connections_per_address = 1;
   Start();
-  Caller first(port());
+  Peer first(port());
   EXPECT_TRUE(first.Answers(Message("ping", 1)));
-  Caller second(port());
+  Peer second(port());
   EXPECT_FALSE(second.Answers(Message("ping", 1)));
   limits_.connections_per_address = 2;
-  Caller third(port());
+  Peer third(port());
   EXPECT_TRUE(third.Answers(Message("ping", 1)));
 }
 
@@ -268,30 +206,30 @@ TEST_F(LimitsTest, TheSlowestGiveWay) {
   options.held_bytes = 32 << 20;
   Start(options);
   const std::string message = Message("ping", 1, 12 << 20);
-  std::vector<Caller> slow;
+  std::vector<Peer> slow;
   for (int i = 0; i < 2; ++i) {
     slow.emplace_back(port());
     slow.back().Send(std::string_view(message).substr(0, message.size() - 1));
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   for (int i = 0; i < 6; ++i) {  // two at a time, with the slow ones more than there is room for
-    Caller one(port());
-    Caller two(port());
+    Peer one(port());
+    Peer two(port());
     one.Send(std::string_view(message).substr(0, message.size() - 1));
     two.Send(std::string_view(message).substr(0, message.size() - 1));
     // What a thread is still receiving is not held yet.
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     one.Send(std::string_view("\0", 1));
     two.Send(std::string_view("\0", 1));
-    EXPECT_GT(one.Receive(), 0U);
-    EXPECT_GT(two.Receive(), 0U);
+    EXPECT_NE(one.Receive(), "");
+    EXPECT_NE(two.Receive(), "");
   }
-  EXPECT_EQ(slow.front().Receive(), 0U);
+  EXPECT_EQ(slow.front().Receive(), "");
 }
 
 TEST_F(LimitsTest, WithoutDescriptorsConnectionsAreRefusedAndTheServerGoesOn) {
   Start();
-  Caller before(port());
+  Peer before(port());
   EXPECT_TRUE(before.Answers(Message("ping", 1)));
   // The client's descriptor first, then none is left for the server's.
   std::vector<int> taken;
@@ -321,7 +259,7 @@ TEST_F(LimitsTest, WithoutDescriptorsConnectionsAreRefusedAndTheServerGoesOn) {
   }
   close(client);
   setrlimit(RLIMIT_NOFILE, &was);
-  Caller after(port());
+  Peer after(port());
   EXPECT_TRUE(after.Answers(Message("ping", 1)));
 }
 

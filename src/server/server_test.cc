@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/server.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <condition_variable>
@@ -17,6 +14,7 @@
 
 #include "base/testing/no_threads.h"
 #include "request/network_stats.h"
+#include "server/testing/peer.h"
 #include "wire/message.h"
 
 namespace quire::server {
@@ -155,118 +153,6 @@ class TestHandler : public request::Handler {
   int runs_ = 0;
   int32_t unacknowledged_ = 0;
   std::set<int64_t> gone_;
-};
-
-std::string Command(const char* name, int32_t argument) {
-  bson::Builder b;
-  b.Append(name, argument).Append("$db", "test");
-  return b.Finish().bytes();
-}
-
-std::string Frame(int32_t flags, const std::string& body, const std::string& more = "") {
-  std::string bytes(21, '\0');
-  bytes += body + more;
-  int32_t fields[] = {static_cast<int32_t>(bytes.size()), 7, 0, 2013, flags};
-  memcpy(bytes.data(), fields, sizeof fields);
-  return bytes;
-}
-
-// A blocking client.
-class Peer {
- public:
-  explicit Peer(int port, int family = AF_INET) {
-    fd_ = socket(family, SOCK_STREAM, 0);
-    if (family == AF_INET) {
-      sockaddr_in address{};
-      address.sin_family = AF_INET;
-      address.sin_port = htons(static_cast<uint16_t>(port));
-      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    } else {
-      sockaddr_in6 address{};
-      address.sin6_family = AF_INET6;
-      address.sin6_port = htons(static_cast<uint16_t>(port));
-      address.sin6_addr = in6addr_loopback;
-      connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    }
-  }
-  explicit Peer(const std::string& path) {
-    fd_ = socket(AF_UNIX, SOCK_STREAM, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  }
-  ~Peer() { Close(); }
-  Peer(Peer&& other) noexcept : fd_(std::exchange(other.fd_, -1)), connected_(other.connected_) {}
-
-  bool connected() const { return connected_; }
-  void Close() {
-    if (fd_ >= 0) {
-      close(std::exchange(fd_, -1));
-    }
-  }
-  int fd() const { return fd_; }
-  void Send(const std::string& bytes) {
-    size_t sent = 0;
-    while (sent < bytes.size()) {
-      ssize_t n = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-      if (n <= 0) {
-        return;
-      }
-      sent += static_cast<size_t>(n);
-    }
-  }
-  // The next message; empty at the end of the connection.
-  std::string Receive() {
-    std::string bytes = Read(16);
-    if (bytes.empty()) {
-      return "";
-    }
-    int32_t length;
-    memcpy(&length, bytes.data(), 4);
-    return bytes + Read(static_cast<size_t>(length) - 16);
-  }
-  // The document of the next reply, valid until the next call; empty at the end.
-  const bson::Document& Reply() {
-    std::string bytes = Receive();
-    reply_ = {};
-    if (bytes.size() < 26) {
-      return reply_;
-    }
-    flags_ = bytes[16];
-    memcpy(&response_to_, bytes.data() + 8, 4);
-    memcpy(&id_, bytes.data() + 4, 4);
-    reply_ = bson::Document(bson::View(bytes.data() + 21));
-    return reply_;
-  }
-  const bson::Document& Run(const char* name, int32_t argument = 1) {
-    Send(Frame(0, Command(name, argument)));
-    return Reply();
-  }
-  char flags() const { return flags_; }
-  int32_t id() const { return id_; }
-  int32_t response_to() const { return response_to_; }
-
- private:
-  std::string Read(size_t size) {
-    std::string bytes(size, '\0');
-    size_t have = 0;
-    while (have < size) {
-      ssize_t n = recv(fd_, bytes.data() + have, size - have, 0);
-      if (n <= 0) {
-        return "";
-      }
-      have += static_cast<size_t>(n);
-    }
-    return bytes;
-  }
-  int fd_ = -1;
-  bool connected_ = false;
-  bson::Document reply_;
-  char flags_ = 0;
-  int32_t id_ = 0;
-  int32_t response_to_ = 0;
 };
 
 class ServerTest : public ::testing::Test {

@@ -158,17 +158,29 @@ Result<Context> MakeContext(const TlsOptions& options, CertificateFacts* facts) 
 
 }  // namespace
 
+namespace {
+constexpr std::pair<std::string_view, TlsMode> kModes[] = {{"disabled", TlsMode::kDisabled},
+                                                           {"allowTLS", TlsMode::kAllow},
+                                                           {"preferTLS", TlsMode::kPrefer},
+                                                           {"requireTLS", TlsMode::kRequire}};
+}  // namespace
+
 Result<TlsMode> ParseTlsMode(std::string_view name) {
-  constexpr std::pair<std::string_view, TlsMode> kModes[] = {{"disabled", TlsMode::kDisabled},
-                                                             {"allowTLS", TlsMode::kAllow},
-                                                             {"preferTLS", TlsMode::kPrefer},
-                                                             {"requireTLS", TlsMode::kRequire}};
-  for (auto [known, mode] : kModes) {
+  for (const auto& [known, mode] : kModes) {
     if (known == name) {
       return mode;
     }
   }
   return Bad("unsupported value for tlsMode " + std::string(name));
+}
+
+std::string_view NameOf(TlsMode mode) {
+  for (const auto& [name, known] : kModes) {
+    if (known == mode) {
+      return name;
+    }
+  }
+  return "";
 }
 
 Result<unsigned> ParseTlsVersions(std::string_view list) {
@@ -190,7 +202,7 @@ Result<unsigned> ParseTlsVersions(std::string_view list) {
   return out;
 }
 
-Tls::Tls(TlsOptions options) : options_(std::move(options)) {}
+Tls::Tls(TlsOptions options) : options_(std::move(options)), mode_(options_.mode) {}
 Tls::~Tls() = default;
 
 Result<std::unique_ptr<Tls>> Tls::Load(const TlsOptions& options) {

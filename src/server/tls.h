@@ -4,6 +4,7 @@
 // while connections are open.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,7 @@ namespace quire::server {
 enum class TlsMode : unsigned char { kDisabled, kAllow, kPrefer, kRequire };
 // Error: BadValue.
 Result<TlsMode> ParseTlsMode(std::string_view name);
+std::string_view NameOf(TlsMode mode);
 
 // The versions of TLS, as bits.
 enum TlsVersions : unsigned char { kTls10 = 1, kTls11 = 2, kTls12 = 4, kTls13 = 8 };
@@ -66,6 +68,9 @@ class Tls {
   Status Rotate();
 
   const TlsOptions& options() const { return options_; }
+  // Which connections are taken; at first what the options say. Open ones stay.
+  TlsMode mode() const { return mode_.load(std::memory_order_relaxed); }
+  void SetMode(TlsMode mode) { mode_.store(mode, std::memory_order_relaxed); }
   CertificateFacts facts() const;
   // For the handshake of a new connection.
   std::shared_ptr<SSL_CTX> context() const;
@@ -74,6 +79,7 @@ class Tls {
   explicit Tls(TlsOptions options);
 
   const TlsOptions options_;
+  std::atomic<TlsMode> mode_;
   mutable Mutex mutex_;
   std::shared_ptr<SSL_CTX> context_ QUIRE_GUARDED_BY(mutex_);
   CertificateFacts facts_ QUIRE_GUARDED_BY(mutex_);

@@ -601,7 +601,7 @@ class TlsServerTest : public ::testing::Test {
     Options options;
     options.limits = &limits_;
     options.port = 0;
-    options.tls = MustLoad(tls);
+    options.tls = tls_ = MustLoad(tls);
     auto started = Server::Start(options, &handler_);
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     server_ = *std::move(started);
@@ -650,6 +650,7 @@ class TlsServerTest : public ::testing::Test {
   };
 
   request::NetworkLimits limits_;
+  std::shared_ptr<Tls> tls_;
   Telling handler_;
   std::unique_ptr<Server> server_;
 };
@@ -745,12 +746,17 @@ TEST_F(TlsServerTest, ARecordThatStallsIsClosedAndIdlenessIsNot) {
   EXPECT_FALSE(idle.Ask(calm).empty());
 }
 
-TEST_F(TlsServerTest, PlainOnARequiringServerIsClosed) {
-  Start(Made().Options());
-  Connected peer(Connect());
-  peer.Send(Ping());
-  char data;
-  EXPECT_LE(recv(peer.fd, &data, 1, 0), 0);
+TEST_F(TlsServerTest, PlainIsClosedOnceTheServerRequiresTls) {
+  Start(Made().Options(TlsMode::kPrefer));
+  auto answers = [data = std::string(1024, ' ')](const Connected& peer) mutable {
+    peer.Send(Ping());
+    return recv(peer.fd, data.data(), data.size(), 0) > 0;
+  };
+  Connected open(Connect());
+  EXPECT_TRUE(answers(open));
+  tls_->SetMode(TlsMode::kRequire);
+  EXPECT_FALSE(answers(Connected(Connect())));
+  EXPECT_TRUE(answers(open));
 }
 
 TEST_F(TlsServerTest, StopsWithHandshakesUnderWay) {

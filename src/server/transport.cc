@@ -165,7 +165,7 @@ Transport::Step Transport::Greet() {
 Transport::Step Transport::ReadOpening() {
   while (true) {
     const Opening opening = Classify({opening_, opening_size_});
-    const TlsMode mode = tls_ == nullptr ? TlsMode::kDisabled : tls_->options().mode;
+    const TlsMode mode = tls_ == nullptr ? TlsMode::kDisabled : tls_->mode();
     if (opening == Opening::kTls) {
       return mode == TlsMode::kDisabled ? Fail("TLS is not enabled on this server") : BeginTls();
     }

@@ -22,6 +22,7 @@ namespace quire::command {
 namespace {
 
 constexpr std::string_view kAuditSuccess = "auditAuthorizationSuccess";
+constexpr std::string_view kTlsMode = "tlsMode";
 
 enum When : uint8_t { kNever = 0, kStartup = 1, kRuntime = 2, kAlways = 3 };
 
@@ -395,6 +396,11 @@ const Parameter kParameters[] = {
      },
      CheckInteger<0, INT32_MAX>,
      [](Commands& c, const bson::Value& v) { c.engine().snapshot_window_seconds = IntegerOf(v); }},
+    {kTlsMode, kRuntime,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.info().tls_mode ? c.info().tls_mode() : std::string("disabled"));
+     },
+     CheckText, [](Commands& c, const bson::Value& v) { c.info().set_tls_mode(v.AsString()); }},
     {"tlsUseSystemCA", kStartup,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, c.tls_parameters.system_ca);
@@ -508,6 +514,20 @@ Status RunGetParameter(Invocation& i) {
   return Status::Ok();
 }
 
+// A step towards taking connections with TLS only; there is no way back.
+Status CheckTlsMode(Commands& commands, std::string_view wanted) {
+  constexpr std::pair<std::string_view, std::string_view> kSteps[] = {{"allowTLS", "preferTLS"},
+                                                                      {"preferTLS", "requireTLS"}};
+  const std::string now = commands.info().tls_mode ? commands.info().tls_mode() : "disabled";
+  for (const auto& [from, to] : kSteps) {
+    if (from == now && to == wanted) {
+      return Status::Ok();
+    }
+  }
+  return {kBadValue, "Illegal state transition for tlsMode, attempt to change from " + now +
+                         " to " + std::string(wanted)};
+}
+
 // Accepts or refuses one value; `when` is the moment it is set at.
 Result<const Parameter*> CheckOne(Commands& commands, std::string_view name,
                                   const bson::Value& value, When when) {
@@ -524,6 +544,9 @@ Result<const Parameter*> CheckOne(Commands& commands, std::string_view name,
     return Status(kInvalidOptions, std::string(name) + " is of no use: nothing is audited");
   }
   RETURN_IF_ERROR(parameter->check(name, value));
+  if (name == kTlsMode) {
+    RETURN_IF_ERROR(CheckTlsMode(commands, value.AsString()));
+  }
   return parameter;
 }
 

@@ -19,6 +19,31 @@ void ExpectCodes(std::span<const Case> cases, std::string_view database) {
   }
 }
 
+TEST(TlsMode, GoesForwardByOneStep) {
+  Node node;
+  std::string mode = "allowTLS";
+  auto set = [&](const char* value) {
+    return node.Code(std::string(R"({"setParameter": 1, "tlsMode": )") + value + "}", "admin");
+  };
+  auto shown = [&] {
+    bson::Document reply = node.Run(R"({"getParameter": 1, "tlsMode": 1})", "admin");
+    return std::string(reply["tlsMode"].AsString());
+  };
+  EXPECT_EQ(set(R"("preferTLS")"), kBadValue);  // there is no TLS
+  EXPECT_EQ(shown(), "disabled");
+  node.commands().info().tls_mode = [&] { return mode; };
+  node.commands().info().set_tls_mode = [&](std::string_view value) { mode = value; };
+  EXPECT_EQ(set("1"), kTypeMismatch);
+  EXPECT_EQ(set(R"("requireTLS")"), kBadValue);
+  EXPECT_EQ(set(R"("allowTLS")"), kBadValue);
+  EXPECT_EQ(set(R"("preferTLS")"), 0);
+  EXPECT_EQ(mode, "preferTLS");
+  EXPECT_EQ(set(R"("disabled")"), kBadValue);
+  EXPECT_EQ(set(R"("requireTLS")"), 0);
+  EXPECT_EQ(set(R"("preferTLS")"), kBadValue);
+  EXPECT_EQ(shown(), "requireTLS");
+}
+
 TEST(StableApi, HoldsCommandsToTheVersion) {
   const Case kCases[] = {
       {R"({"ping": 1, "apiVersion": "1"})", 0},
