@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <syslog.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -185,6 +186,56 @@ TEST_F(AuditLog, BoundsWhatWaitsAndTellsHowMuchWasLost) {
   EXPECT_EQ(last["atype"].AsString(), "auditLost");
   EXPECT_EQ(last["param"].AsDocument()["events"].AsInt64(),
             31 - static_cast<int64_t>(lines.size() - 1));
+}
+
+TEST_F(AuditLog, GoesToTheConsole) {
+  options_.destination = Options::Destination::kConsole;
+  auto log = Log::Open(std::move(options_));
+  ASSERT_TRUE(log.ok());
+  testing::internal::CaptureStdout();
+  EXPECT_TRUE((*log)->Check(100).ok());
+  bson::Document event = About("authenticate");
+  (*log)->Write(event.view());
+  std::string line = testing::internal::GetCapturedStdout();
+  ASSERT_TRUE(line.ends_with("\n"));
+  auto parsed = bson::Document::FromJson(line);
+  ASSERT_TRUE(parsed.ok()) << line;
+  EXPECT_EQ((*parsed).view()["atype"].AsString(), "authenticate");
+  std::string old;
+  EXPECT_TRUE((*log)->Rotate(&old).ok());
+  EXPECT_EQ(old, "");
+}
+
+TEST_F(AuditLog, GoesToTheSystemsLog) {
+  options_.destination = Options::Destination::kSyslog;
+  auto log = Log::Open(std::move(options_));
+  ASSERT_TRUE(log.ok());
+  openlog("quire", LOG_PERROR, LOG_USER);  // here, too: where a test can read it
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE((*log)->Check(100).ok());
+  bson::Document event = Event("percent %s %n", {}, bson::View(), 0);
+  (*log)->Write(event.view());
+  std::string line = testing::internal::GetCapturedStderr();
+  closelog();
+  ASSERT_TRUE(line.starts_with("quire: {")) << line;
+  auto parsed = bson::Document::FromJson(line.substr(7));
+  ASSERT_TRUE(parsed.ok()) << line;
+  EXPECT_EQ((*parsed).view()["atype"].AsString(), "percent %s %n");
+}
+
+TEST_F(AuditLog, SeesToRoomBeforeAnythingIsDone) {
+  auto small = Log::Open(Options{{}, folder_ + "/small.json", {}});
+  EXPECT_EQ((*small)->Check(size_t{1} << 62).code(), kFileStreamFailed);  // no disk has that
+  EXPECT_TRUE((*small)->Check(1000).ok());
+  // What was not used is given back.
+  struct stat about {};
+  auto log = Log::Open(Options{{}, folder_ + "/room.json", {}});
+  EXPECT_TRUE((*log)->Check(1000).ok());
+  bson::Document event = About("x");
+  (*log)->Write(event.view());
+  log->reset();
+  ASSERT_EQ(stat((folder_ + "/room.json").c_str(), &about), 0);
+  EXPECT_LT(about.st_blocks * 512, 64 << 10);
 }
 
 TEST_F(AuditLog, NeedsAFileItCanOpen) {

@@ -11,28 +11,6 @@
 namespace quire::audit {
 namespace {
 
-// An address as "ip:port", "[ip]:port" or a path.
-void AppendEndpoint(std::string_view field, std::string_view address, bson::Builder* out) {
-  out->BeginDocument(field);
-  size_t colon = address.rfind(':');
-  if (address.empty()) {
-    out->Append("isSystemUser", true);
-  } else if (address.find('/') != std::string_view::npos || colon == std::string_view::npos) {
-    out->Append("unix", address);
-  } else {
-    std::string_view ip = address.substr(0, colon);
-    if (ip.starts_with('[') && ip.ends_with(']')) {
-      ip = ip.substr(1, ip.size() - 2);
-    }
-    int32_t port = 0;
-    for (char c : address.substr(colon + 1)) {
-      port = c >= '0' && c <= '9' && port < 100'000 ? port * 10 + (c - '0') : port;
-    }
-    out->Append("ip", ip).Append("port", port);
-  }
-  out->End();
-}
-
 void AppendNames(std::string_view field, std::string_view name,
                  const std::vector<std::pair<std::string, std::string>>& all, bson::Builder* out) {
   out->BeginArray(field);
@@ -59,6 +37,27 @@ std::string ConnectionId(int64_t connection) {
 }
 
 }  // namespace
+
+void AppendEndpoint(std::string_view field, std::string_view address, bson::Builder* out) {
+  out->BeginDocument(field);
+  size_t colon = address.rfind(':');
+  if (address.empty()) {
+    out->Append("isSystemUser", true);
+  } else if (address.find('/') != std::string_view::npos || colon == std::string_view::npos) {
+    out->Append("unix", address);
+  } else {
+    std::string_view ip = address.substr(0, colon);
+    if (ip.starts_with('[') && ip.ends_with(']')) {
+      ip = ip.substr(1, ip.size() - 2);
+    }
+    int32_t port = 0;
+    for (char c : address.substr(colon + 1)) {
+      port = c >= '0' && c <= '9' && port < 100'000 ? port * 10 + (c - '0') : port;
+    }
+    out->Append("ip", ip).Append("port", port);
+  }
+  out->End();
+}
 
 bson::Document Event(std::string_view type, const Who& who, bson::View param, int result) {
   auto now = std::chrono::duration_cast<std::chrono::milliseconds>(

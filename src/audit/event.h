@@ -22,6 +22,9 @@ struct Who {
   std::vector<std::pair<std::string, std::string>> roles;
 };
 
+// Appends an address ("ip:port", "[ip]:port" or a path) as events have it.
+void AppendEndpoint(std::string_view field, std::string_view address, bson::Builder* out);
+
 // `result` is an error number, 0 for success.
 bson::Document Event(std::string_view type, const Who& who, bson::View param, int result);
 

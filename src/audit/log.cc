@@ -9,7 +9,6 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <system_error>
 #include <utility>
 
@@ -24,20 +23,6 @@ namespace {
 constexpr size_t kMostWaiting = size_t{1} << 20;
 
 std::string ErrorText(int error) { return std::generic_category().message(error); }
-
-// A name that is free: the path, the time, and a number when that is taken.
-std::string NameAside(const std::string& path) {
-  time_t now = time(nullptr);
-  tm parts{};
-  gmtime_r(&now, &parts);
-  char suffix[32];
-  strftime(suffix, sizeof suffix, ".%Y-%m-%dT%H-%M-%S", &parts);
-  std::string target = path + suffix;
-  for (int n = 1; access(target.c_str(), F_OK) == 0; ++n) {
-    target = path + suffix + "-" + std::to_string(n);
-  }
-  return target;
-}
 
 bool StartsName(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
@@ -101,6 +86,7 @@ Log::Log(Options options) : options_(std::move(options)) {}
 
 Log::~Log() {
   if (file_ >= 0 && options_.destination == Options::Destination::kFile) {
+    GiveBack();
     close(file_);
   }
 }
@@ -134,9 +120,11 @@ Status Log::OpenFile() {
             "Failed to open the audit log " + options_.path + ": " + ErrorText(errno)};
   }
   if (file_ >= 0) {
+    GiveBack();
     close(file_);
   }
   file_ = file;
+  reserved_ = 0;
   return Status::Ok();
 }
 
@@ -194,12 +182,40 @@ bool Log::Flush() {
   return waiting_.empty();
 }
 
-Status Log::Check() {
+Status Log::Check(size_t bytes) {
   MutexLock lock(mutex_);
-  if (waiting_.empty() || Flush()) {
-    return Status::Ok();
+  int error = waiting_.empty() || Flush() ? Reserve(bytes) : error_;
+  return error == 0
+             ? Status::Ok()
+             : Status(kFileStreamFailed, "The audit log cannot be written: " + ErrorText(error));
+}
+
+int Log::Reserve(size_t bytes) {
+  constexpr int64_t kAhead = 1 << 20;
+  constexpr int64_t kLeast = 64 << 10;
+  if (options_.destination != Options::Destination::kFile) {
+    return 0;
   }
-  return {kFileStreamFailed, "The audit log cannot be written: " + ErrorText(error_)};
+  const int64_t end = lseek(file_, 0, SEEK_END);
+  const int64_t wanted = end + kLeast + static_cast<int64_t>(bytes);
+  if (end < 0 || wanted <= reserved_) {
+    return 0;
+  }
+  const int64_t ahead = std::max(wanted, end + kAhead);
+  if (fallocate(file_, FALLOC_FL_KEEP_SIZE, end, ahead - end) != 0) {
+    // What is no file, or lies where none can be laid out ahead, is written as it comes.
+    const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO;
+    return full ? errno : 0;
+  }
+  reserved_ = ahead;
+  return 0;
+}
+
+void Log::GiveBack() {
+  const off_t end = reserved_ > 0 ? lseek(file_, 0, SEEK_END) : -1;
+  if (end >= 0) {
+    (void)!ftruncate(file_, end);
+  }
 }
 
 Status Log::Rotate(std::string* old) {
@@ -207,7 +223,7 @@ Status Log::Rotate(std::string* old) {
   if (options_.destination != Options::Destination::kFile) {
     return Status::Ok();
   }
-  *old = NameAside(options_.path);
+  *old = log::NameAside(options_.path);
   if (rename(options_.path.c_str(), old->c_str()) != 0 && errno != ENOENT) {
     return {kFileStreamFailed,
             "Failed to rename the audit log " + options_.path + ": " + ErrorText(errno)};

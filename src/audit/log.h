@@ -28,10 +28,11 @@ Result<bson::Document> ParseFilter(std::string_view text);
 
 // An open audit log. Safe for concurrent use.
 //
-// An event is with the operating system when Write returns. One that cannot be written (the disk is
-// full) waits in memory until a later one gets through, and is written before it; Check tells of
-// it. The first megabyte waits; what comes after is counted and, once writing works again, told of
-// by an event "auditLost".
+// An event is with the operating system when Write returns, and Check has laid out room for it
+// before what it tells of was done. One that cannot be written (the disk is full) waits in memory
+// until a later one gets through, and is written before it; Check tells of it. The first megabyte
+// waits; what comes after is counted and, once writing works again, told of by an event
+// "auditLost".
 class Log {
  public:
   // Error: FileNotOpen, and what parsing the filter gives.
@@ -41,8 +42,9 @@ class Log {
   Log& operator=(const Log&) = delete;
 
   void Write(bson::View event);
-  // Tries again to write what waits. Error: FileStreamFailed as long as that fails.
-  Status Check();
+  // Before something is done that will be told of in up to `bytes`: tries again to write what
+  // waits, and sees to room in the file. Error: FileStreamFailed as long as either fails.
+  Status Check(size_t bytes = 0);
   // Sets the file aside under a name with the time and begins a new one; *old is that name. Nothing
   // to do elsewhere. Error: FileStreamFailed, FileNotOpen.
   Status Rotate(std::string* old);
@@ -55,6 +57,8 @@ class Log {
   Status OpenFile() QUIRE_REQUIRES(mutex_);
   void Put(bson::View event) QUIRE_REQUIRES(mutex_);
   bool Flush() QUIRE_REQUIRES(mutex_);  // false when something still waits
+  int Reserve(size_t bytes) QUIRE_REQUIRES(mutex_);  // the error of the system, or 0
+  void GiveBack() QUIRE_REQUIRES(mutex_);            // the room that was not used
 
   const Options options_;
   expr::Context context_;
@@ -64,6 +68,7 @@ class Log {
   std::string waiting_ QUIRE_GUARDED_BY(mutex_);
   int64_t lost_ QUIRE_GUARDED_BY(mutex_) = 0;
   int error_ QUIRE_GUARDED_BY(mutex_) = 0;  // of the last write; 0 when it succeeded
+  int64_t reserved_ QUIRE_GUARDED_BY(mutex_) = 0;  // where the room laid out ahead ends
 };
 
 }  // namespace quire::audit

@@ -241,17 +241,8 @@ std::string TextLine(Severity severity, std::string_view component, std::string_
 
 // Moves an existing file away under a name with the time.
 void SetAside(const std::string& path) {
-  time_t now = time(nullptr);
-  tm parts{};
-  gmtime_r(&now, &parts);
-  char suffix[32];
-  strftime(suffix, sizeof suffix, ".%Y-%m-%dT%H-%M-%S", &parts);
-  std::string target = path + suffix;
-  for (int n = 1; access(target.c_str(), F_OK) == 0; ++n) {
-    target = path + suffix + "-" + std::to_string(n);
-  }
   if (access(path.c_str(), F_OK) == 0) {
-    (void)rename(path.c_str(), target.c_str());
+    (void)rename(path.c_str(), NameAside(path).c_str());
   }
 }
 
@@ -297,6 +288,19 @@ Status Rotate() {
     SetAside(state.options.path);
   }
   return OpenFile(state.options.path, &state.logger);
+}
+
+std::string NameAside(const std::string& path) {
+  time_t now = time(nullptr);
+  tm parts{};
+  gmtime_r(&now, &parts);
+  char suffix[32];
+  strftime(suffix, sizeof suffix, ".%Y-%m-%dT%H-%M-%S", &parts);
+  std::string target = path + suffix;
+  for (int n = 1; access(target.c_str(), F_OK) == 0; ++n) {
+    target = path + suffix + "-" + std::to_string(n);
+  }
+  return target;
 }
 
 void Flush() {

@@ -56,6 +56,8 @@ Status Open(const Options& options);
 // path when logs are appended. Nothing to do on standard output. Error: FileNotOpen.
 Status Rotate();
 void Flush();
+// A name for a log file that is set aside: the path, the time, and a number when that is taken.
+std::string NameAside(const std::string& path);
 
 // `component` is MongoDB's short name: NETWORK, COMMAND... Of long texts the first 10 KB are shown.
 void Write(Severity severity, std::string_view component, std::string_view message,

@@ -181,6 +181,36 @@ TEST(InterruptTest, SchemaChangesThatWaitAreEnded) {
   EXPECT_EQ(node.Code(R"({"drop": "c"})"), 0);
 }
 
+// An index build waits for a transaction; changes of others do not wait for the build.
+TEST(InterruptTest, BuildsThatWaitAreEndedAndKeepNobodyWaiting) {
+  Node node;
+  Fill(node);
+  const std::string session = R"("lsid": {"id": {"$binary": {"base64": "AAECAwQFBgcICQoLDA0ODw==",
+      "subType": "04"}}}, "txnNumber": {"$numberLong": "1"}, "autocommit": false)";
+  EXPECT_EQ(node.Code(R"({"insert": "c", "documents": [{"a": 1}], "startTransaction": true, )" +
+                      session + "}"),
+            0);
+  const std::string build =
+      R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a"}]})";
+  EXPECT_EQ(node.Code(WithLimit(build, 30)), kMaxTimeMSExpired);
+  request::Client client;
+  bson::Document reply;
+  std::thread builder([&] { reply = node.RunAs(client, build, "test"); });
+  int64_t id = 0;
+  while (id == 0) {
+    node.commands().operations().ForEach(
+        [&](const request::RunningOp& running) { id = running.id; });
+  }
+  EXPECT_EQ(node.Code(R"({"create": "other"})"), 0);
+  EXPECT_EQ(node.Code(R"({"insert": "third", "documents": [{"_id": 1}]})"), 0);
+  EXPECT_EQ(node.Code(R"({"drop": "other"})"), 0);
+  EXPECT_TRUE(node.commands().operations().Kill(id, kInterrupted));
+  builder.join();
+  EXPECT_EQ(reply["code"].AsInt32(), kInterrupted) << bson::ToJson(reply);
+  EXPECT_EQ(node.Code(R"({"commitTransaction": 1, )" + session + "}", "admin"), 0);
+  EXPECT_EQ(node.Code(build), 0);
+}
+
 TEST(RegexLimitTest, WhatTakesTooLongIsAnError) {
   Node node;
   std::string text(3000, 'a');

@@ -15,6 +15,8 @@ namespace {
 thread_local const request::Call* running = nullptr;
 // Who had logged in when it began.
 thread_local const request::Attachment* login_before = nullptr;
+// Whether it had said what it is by then.
+thread_local bool metadata_before = false;
 
 // Names that clients give are told of up to here.
 constexpr size_t kLongestName = 256;
@@ -93,10 +95,11 @@ constexpr Account kAccounts[] = {
 };
 
 // Commands beside these that are not run while their events cannot be written.
-constexpr std::string_view kOthers[] = {"authenticate",     "collMod",       "convertToCapped",
-                                        "create",           "createIndexes", "drop",
-                                        "dropDatabase",     "dropIndexes",   "logout",
-                                        "renameCollection", "saslStart",     "saslContinue"};
+constexpr std::string_view kOthers[] = {"authenticate",     "collMod",         "convertToCapped",
+                                        "create",           "createIndexes",   "drop",
+                                        "dropDatabase",     "dropIndexes",     "logout",
+                                        "renameCollection", "replSetInitiate", "replSetReconfig",
+                                        "saslStart",        "saslContinue"};
 
 const Account* AccountOf(std::string_view command) {
   for (const Account& row : kAccounts) {
@@ -137,6 +140,42 @@ bson::Document ParamOf(const Account& row, const request::Call& call) {
     out.Append("privileges", body["privileges"]);
   }
   return out.Finish();
+}
+
+// Commands by which users and roles can be written as documents.
+struct DirectWrite {
+  std::string_view command;
+  std::string_view operation;
+  std::string_view statements;  // the list of them; "": the command itself is one
+  std::string_view document;    // which field of a statement is told; "": all of it
+};
+constexpr DirectWrite kDirectWrites[] = {
+    {"insert", "insert", "documents", ""},
+    {"update", "update", "updates", "q"},
+    {"delete", "remove", "deletes", "q"},
+    {"findAndModify", "update", "", "query"},
+};
+
+bool IsAccountCollection(std::string_view name) {
+  return name == "system.users" || name == "system.roles" || name == "system.version";
+}
+
+void AppendWithoutCredentials(std::string_view name, const bson::Value& value, bson::Builder* out) {
+  out->BeginDocument(name);
+  if (value.is_document()) {
+    for (const bson::Element& field : value.AsDocument()) {
+      if (!field.name().starts_with("credentials")) {
+        out->Append(field);
+      }
+    }
+  }
+  out->End();
+}
+
+bson::Document OfMetadata(const request::Client& client) {
+  bson::Builder out;
+  audit::AppendEndpoint("localEndpoint", client.local(), &out);
+  return out.Append("clientMetadata", client.metadata).Finish();
 }
 
 // What authCheck tells of a command.
@@ -280,6 +319,44 @@ void Auditor::TellOfLogin(const request::Call& call, const Status& status) {
        OfLogin(attempt.user, attempt.database, attempt.mechanism), status.code());
 }
 
+// Users and roles written as the documents they are. What credentials say is not told.
+void Auditor::TellOfDirectWrites(const request::Call& call) {
+  for (const DirectWrite& row : kDirectWrites) {
+    bson::Value target = call.body.front().value();
+    if (row.command != call.command.name || call.database != "admin" || !target.is_string() ||
+        !IsAccountCollection(target.AsString())) {
+      continue;
+    }
+    const std::string ns = "admin." + std::string(target.AsString());
+    auto tell = [&](bson::View statement) {
+      bson::Value document =
+          row.document.empty() ? bson::Value(statement) : statement[row.document];
+      bson::Builder param;
+      AppendWithoutCredentials("document", document, &param);
+      param.Append("ns", ns).Append("operation", row.operation);
+      Tell("directAuthMutation", WhoIs(call.client), param.Finish(), 0);
+    };
+    if (row.statements.empty()) {
+      tell(call.body);
+      continue;
+    }
+    if (bson::Value list = call.body[row.statements]; list.is_array()) {
+      for (const bson::Element& statement : list.AsArray()) {
+        if (statement.value().is_document()) {
+          tell(statement.value().AsDocument());
+        }
+      }
+    }
+    for (const auto& sequence : call.request.sequences) {
+      if (sequence.name == row.statements) {
+        for (bson::View statement : sequence.documents) {
+          tell(statement);
+        }
+      }
+    }
+  }
+}
+
 void Auditor::TellOfLogout(const request::Client& client, const std::string& reason) {
   auto login = std::static_pointer_cast<const Login>(client.login);
   if (login == nullptr) {
@@ -297,6 +374,7 @@ Status Auditor::Begin(const request::Call& call) {
   const bool handshake = (call.command.flags & request::kHandshake) != 0;
   if (handshake) {
     login_before = call.client.login.get();
+    metadata_before = call.client.has_metadata;
     NoteAttempt(call);
   }
   if (name == "logout") {
@@ -304,12 +382,16 @@ Status Auditor::Begin(const request::Call& call) {
   }
   bool audited = AccountOf(name) != nullptr ||
                  std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers);
-  return audited ? log_->Check() : Status::Ok();
+  // As JSON a command may be longer: text of control characters is six times as long.
+  return audited ? log_->Check(8 * call.body.size()) : Status::Ok();
 }
 
 void Auditor::End(const request::Call& call, const Status& status, bool guarded) {
   const bool refused = status.code() == kUnauthorized;
   if ((call.command.flags & request::kHandshake) != 0) {
+    if (call.client.has_metadata && !metadata_before) {
+      Tell("clientMetadata", WhoIs(call.client), OfMetadata(call.client), 0);
+    }
     TellOfLogin(call, status);
   } else if (guarded && (refused || authorization_success.load(std::memory_order_relaxed))) {
     Tell("authCheck", WhoIs(call.client), CheckOf(call), refused ? kUnauthorized : 0);
@@ -317,6 +399,9 @@ void Auditor::End(const request::Call& call, const Status& status, bool guarded)
   const Account* row = AccountOf(call.command.name);
   if (row != nullptr && status.ok()) {
     Tell(row->type, WhoIs(call.client), ParamOf(*row, call), 0);
+  }
+  if (status.ok()) {
+    TellOfDirectWrites(call);
   }
   bson::Value target = call.body.front().value();
   if (call.command.name == "drop" && status.code() == kNamespaceNotFound && target.is_string()) {
@@ -377,6 +462,14 @@ void Auditor::CatalogChanged(const store::CatalogSnapshot& before,
     bson::Document param = bson::Builder().Append("ns", emptied).Finish();
     Tell("dropDatabase", who, param, 0);
   }
+}
+
+void Auditor::SetReconfigured(bson::View before, bson::View after) {
+  bson::Builder param;
+  if (!before.empty()) {
+    param.Append("old", before);
+  }
+  Tell("replSetReconfig", WhoRuns(), param.Append("new", after).Finish(), 0);
 }
 
 void Auditor::Started(bson::View options) {

@@ -38,7 +38,7 @@ class Auditor {
   };
 
   // Before and after every command. `Begin`: FileStreamFailed for commands that are audited,
-  // while the log cannot be written.
+  // while the log cannot be written or has no room for them.
   Status Begin(const request::Call& call);
   // `guarded`: there is access control, and the command was checked.
   void End(const request::Call& call, const Status& status, bool guarded);
@@ -48,6 +48,8 @@ class Auditor {
   void CatalogChanged(const store::CatalogSnapshot& before, const store::CatalogSnapshot& after,
                       const std::vector<std::string>& removed,
                       const std::vector<std::shared_ptr<store::CollectionInfo>>& added);
+  // The replica set has another configuration. `before` is empty when it had none.
+  void SetReconfigured(bson::View before, bson::View after);
   void Started(bson::View options);
   void Stopping();
   Status Rotate();
@@ -65,6 +67,7 @@ class Auditor {
   void NoteAttempt(const request::Call& call);
   Attempt TakeAttempt(const request::Client& client);
   void TellOfLogin(const request::Call& call, const Status& status);
+  void TellOfDirectWrites(const request::Call& call);
   void TellOfLogout(const request::Client& client, const std::string& reason);
   void Tell(std::string_view type, const audit::Who& who, const bson::Document& param, int result);
 

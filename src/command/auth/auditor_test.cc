@@ -155,6 +155,60 @@ TEST_F(Audited, CommandsAndWhatIsToldOfThem) {
   }
 }
 
+TEST_F(Audited, WhatClientsSayOfThemselvesIsToldOnce) {
+  Told();
+  request::Client client("192.0.2.1:40009", "192.0.2.2:27017");
+  const char* hello = R"({"hello": 1, "client": {"driver": {"name": "d"}, "os": {"type": "o"}}})";
+  EXPECT_EQ(Run(client, hello, "admin"), 0);
+  EXPECT_EQ(Told(),
+            "clientMetadata {\"localEndpoint\":{\"ip\":\"192.0.2.2\",\"port\":27017},"
+            "\"clientMetadata\":{\"driver\":{\"name\":\"d\"},\"os\":{\"type\":\"o\"}}} 0\n");
+  EXPECT_EQ(Run(client, hello, "admin"), 0);
+  EXPECT_EQ(Told(), "");
+}
+
+TEST_F(Audited, AccountsWrittenAsDocumentsAreToldOf) {
+  AddUser("system", "__system", "admin");
+  request::Client system("192.0.2.1:40008");
+  Log(system, "system");
+  Told();
+  struct Case {
+    const char* command;
+    const char* told;
+  };
+  const Case kCases[] = {
+      {R"({"insert": "system.users", "documents": [{"_id": "x.a", "user": "a", "db": "x",
+           "credentials": {"SCRAM-SHA-256": {"salt": "s3cr3t"}}, "roles": []}]})",
+       "directAuthMutation {\"document\":{\"_id\":\"x.a\",\"user\":\"a\",\"db\":\"x\","
+       "\"roles\":[]},\"ns\":\"admin.system.users\",\"operation\":\"insert\"} 0\n"},
+      {R"({"update": "system.users", "updates": [{"q": {"_id": "x.a"},
+           "u": {"$set": {"customData": 1}}}]})",
+       "directAuthMutation {\"document\":{\"_id\":\"x.a\"},\"ns\":\"admin.system.users\","
+       "\"operation\":\"update\"} 0\n"},
+      {R"({"delete": "system.users", "deletes": [{"q": {"_id": "x.a"}, "limit": 1}]})",
+       "directAuthMutation {\"document\":{\"_id\":\"x.a\"},\"ns\":\"admin.system.users\","
+       "\"operation\":\"remove\"} 0\n"},
+      {R"({"insert": "users", "documents": [{"_id": "x.a"}]})",
+       "createCollection {\"ns\":\"admin.users\"} 0\n"},
+  };
+  for (const Case& test : kCases) {
+    EXPECT_EQ(Run(system, test.command, "admin"), 0) << test.command;
+    EXPECT_EQ(Told(), test.told);
+  }
+}
+
+TEST_F(Audited, ConfigurationsOfTheSetAreToldOf) {
+  Told();
+  const int code = Run(root_, R"({"replSetReconfig": {"_id": "quire", "version": 2,
+      "members": [{"_id": 0, "host": "localhost"}]}})",
+                       "admin");
+  EXPECT_EQ(code, 0);
+  std::string told = Told();
+  EXPECT_TRUE(told.starts_with("replSetReconfig {\"old\":{\"_id\":\"quire\",\"version\":1,"))
+      << told;
+  EXPECT_NE(told.find("\"new\":{\"_id\":\"quire\",\"version\":2,"), std::string::npos) << told;
+}
+
 TEST_F(Audited, IndexesAreToldOf) {
   Run(root_, R"({"insert": "orders", "documents": [{"_id": 1}]})", "shop");
   Told();

@@ -6,6 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
+#include "command/auth/auditor.h"
 #include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
@@ -242,6 +243,9 @@ Status RunInitiate(Invocation& i) {
   bson::Document configuration = merged.Finish();
   RETURN_IF_ERROR(SaveOwn(i.engine, kConfigurations, configuration));
   RETURN_IF_ERROR(SaveProgress(i.engine, true));
+  if (auto& auditor = i.commands.info().auditor) {
+    auditor->SetReconfigured(bson::View(), configuration);
+  }
   if (!asks) {
     i.reply()
         .Append("info2", "no configuration specified. Using a default configuration for the set")
@@ -264,6 +268,11 @@ Status RunReconfig(Invocation& i) {
   if (id.AsString() != i.commands.info().set_name || members.AsArray().Count() != 1) {
     return {kNewReplicaSetConfigurationIncompatible,
             "the replica set has one member and keeps its name"};
+  }
+  if (auto& auditor = i.commands.info().auditor) {
+    ASSIGN_OR_RETURN(std::optional<bson::Document> stored, StoredConfiguration(i));
+    const bson::Document before = stored ? *std::move(stored) : DefaultConfiguration(i);
+    auditor->SetReconfigured(before, config.AsDocument());
   }
   return Status::Ok();
 }
