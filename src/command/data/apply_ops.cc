@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "bson/repeated.h"
 #include "command/command.h"
+#include "command/diagnostic.h"
 #include "command/own_documents.h"
 #include "engine/write/write.h"
 #include "expr/update/patch.h"
@@ -24,8 +25,19 @@ struct Entry {
   std::string ns;
   bson::View o;
   bson::View o2;
-  bson::Value ui;  // of the collection that the operation is on, or makes
+  bson::Value ui;     // of the collection that the operation is on, or makes
+  bson::View fields;  // all of it, for errors
 };
+
+// What the command says about all of its operations.
+struct Options {
+  bool always_upsert = true;
+};
+
+Status NoSuchValue(std::string_view field, std::string_view value) {
+  return {kBadValue, "Enumeration value '" + std::string(value) + "' for field '" +
+                         std::string(field) + "' is not a valid value."};
+}
 
 Result<Entry> ReadEntry(const bson::Element& e) {
   if (!e.value().is_document()) {
@@ -42,26 +54,42 @@ Result<Entry> ReadEntry(const bson::Element& e) {
   if (!op.is_string()) {
     return Status(kTypeMismatch, "\"op\" has the wrong type: expected string");
   }
+  const std::string which(e.name());
+  if (op.AsString().empty()) {
+    return Status(kIllegalOperation, "\"op\" field value cannot be empty: " + which);
+  }
   bson::Value ns = fields["ns"];
-  if (op.AsString().empty() || !ns.is_string() || ns.AsString().empty()) {
-    return Status(kIllegalOperation, "An operation of applyOps needs \"op\" and \"ns\"");
+  if (ns.missing()) {
+    return Status(kIllegalOperation, "op does not contain required \"ns\" field: " + which);
+  }
+  if (!ns.is_string()) {
+    return Status(kIllegalOperation, "\"ns\" field is not a string: " + which);
+  }
+  if (ns.AsString().empty() && op.AsString() != "n") {
+    return Status(kIllegalOperation,
+                  "\"ns\" field value cannot be empty when op type is not 'n': " + which);
   }
   if (op.AsString().size() != 1 ||
       std::string_view("iudcn").find(op.AsString()) == std::string::npos) {
-    return Status(kBadValue, "Unknown type of operation: " + std::string(op.AsString()));
+    return NoSuchValue("OplogEntryBase.op", op.AsString());
   }
   if (!fields["o"].is_document()) {
     return request::MissingField("OplogEntryBase", "o");
   }
   bson::Value o2 = fields["o2"];
-  return Entry{op.AsString()[0], std::string(ns.AsString()), fields["o"].AsDocument(),
-               o2.is_document() ? o2.AsDocument() : bson::View(), fields["ui"]};
+  return Entry{op.AsString()[0],
+               std::string(ns.AsString()),
+               fields["o"].AsDocument(),
+               o2.is_document() ? o2.AsDocument() : bson::View(),
+               fields["ui"],
+               fields};
 }
 
-Result<bson::Document> IdOf(bson::View document) {
+Result<bson::Document> IdOf(bson::View document, const Entry& entry, std::string_view kind) {
   bson::Value id = document["_id"];
   if (id.missing()) {
-    return Status(kNoSuchKey, "Missing expected field \"_id\"");
+    return Status(kNoSuchKey, "Failed to apply " + std::string(kind) +
+                                  " due to missing _id: " + bson::ToJson(entry.fields));
   }
   bson::Builder out;
   out.Append("_id", id);
@@ -85,7 +113,7 @@ Result<int64_t> Replace(Invocation& i, const std::string& ns, bson::View filter,
 }
 
 Status ApplyInsert(Invocation& i, const Entry& entry) {
-  ASSIGN_OR_RETURN(bson::Document id, IdOf(entry.o));
+  ASSIGN_OR_RETURN(bson::Document id, IdOf(entry.o, entry, "insert"));
   request::InsertRequest insert;
   insert.documents.push_back(entry.o);
   ASSIGN_OR_RETURN(engine::WriteResult result, engine::Insert(i.operation, entry.ns, insert));
@@ -108,12 +136,15 @@ bson::Document Unchanged(const bson::Value& id, bson::View document) {
   return out.Finish();
 }
 
-Result<int64_t> ApplyDiff(Invocation& i, const Entry& entry, const bson::Value& id,
-                          bson::View diff) {
+Result<int64_t> ApplyDiff(Invocation& i, const Entry& entry, const bson::Value& id, bson::View diff,
+                          bool upsert) {
   while (true) {
     RETURN_IF_ERROR(i.op().CheckInterrupt());
     ASSIGN_OR_RETURN(std::optional<bson::Document> before, LoadOwn(i.engine, entry.ns, id));
     if (!before) {
+      if (!upsert) {
+        return 0;
+      }
       const bson::Document seed = bson::Builder().Append("_id", id).Finish();
       ASSIGN_OR_RETURN(bson::Document made, expr::update::Patch(seed, diff));
       return Replace(i, entry.ns, seed, bson::Value(made.view()), true);
@@ -127,23 +158,22 @@ Result<int64_t> ApplyDiff(Invocation& i, const Entry& entry, const bson::Value& 
   }
 }
 
-Status ApplyUpdate(Invocation& i, const Entry& entry) {
-  ASSIGN_OR_RETURN(bson::Document filter, IdOf(entry.o2));
+// Whether there was a document to change, or one was made.
+Result<bool> ApplyUpdate(Invocation& i, const Entry& entry, const Options& options) {
+  ASSIGN_OR_RETURN(bson::Document filter, IdOf(entry.o2, entry, "update"));
+  const bool upsert = options.always_upsert || Truthy(entry.fields["b"]);
   bson::Value diff = entry.o["diff"];
   int64_t n = 0;
   if (diff.is_document() && entry.o.Has("$v")) {
-    ASSIGN_OR_RETURN(n, ApplyDiff(i, entry, filter["_id"], diff.AsDocument()));
+    ASSIGN_OR_RETURN(n, ApplyDiff(i, entry, filter["_id"], diff.AsDocument(), upsert));
   } else {
-    ASSIGN_OR_RETURN(n, Replace(i, entry.ns, filter, bson::Value(entry.o), true));
+    ASSIGN_OR_RETURN(n, Replace(i, entry.ns, filter, bson::Value(entry.o), upsert));
   }
-  if (n == 0) {
-    return {kUnknownError, "failed to apply update: no document " + bson::ToJson(filter)};
-  }
-  return Status::Ok();
+  return n > 0;
 }
 
 Status ApplyDelete(Invocation& i, const Entry& entry) {
-  ASSIGN_OR_RETURN(bson::Document filter, IdOf(entry.o));
+  ASSIGN_OR_RETURN(bson::Document filter, IdOf(entry.o, entry, "delete"));
   request::DeleteRequest request;
   request::DeleteStatement& statement = request.deletes.emplace_back();
   statement.q = filter;
@@ -179,7 +209,10 @@ Status CheckUi(const bson::Value& ui) {
   return {kInvalidUUID, "The \"ui\" of an operation must be a UUID"};
 }
 
-Status ApplyOps(Invocation& i, bson::View ops, int depth, int32_t* applied, bson::Builder* results);
+Status ApplyOps(Invocation& i, bson::View ops, const Options& options, int depth, int32_t* applied,
+                bson::Builder* results);
+
+Result<Options> ReadOptions(bson::View body);
 
 Status ApplyCommand(Invocation& i, const Entry& entry, int depth) {
   constexpr std::string_view kAllowed[] = {
@@ -188,13 +221,14 @@ Status ApplyCommand(Invocation& i, const Entry& entry, int depth) {
   };
   std::string_view name = entry.o.empty() ? "" : entry.o.front().name();
   const std::string_view database = std::string_view(entry.ns).substr(0, entry.ns.find('.'));
-  if (name == "applyOps" && entry.o.front().value().is_array() && depth < kDeepest) {
+  if (name == "applyOps" && entry.o.front().value().is_array()) {
     int32_t applied = 0;
     bson::Builder ignored;
-    return ApplyOps(i, entry.o.front().value().AsArray(), depth + 1, &applied, &ignored);
+    ASSIGN_OR_RETURN(const Options options, ReadOptions(entry.o));
+    return ApplyOps(i, entry.o.front().value().AsArray(), options, depth + 1, &applied, &ignored);
   }
   if (std::find(std::begin(kAllowed), std::end(kAllowed), name) == std::end(kAllowed)) {
-    return {kIllegalOperation, "applyOps does not run the command " + std::string(name)};
+    return NoSuchValue("commandString", name);
   }
   RETURN_IF_ERROR(CheckUi(entry.ui));
   bson::Document command = CommandOf(entry.o);
@@ -214,73 +248,139 @@ Status ApplyCommand(Invocation& i, const Entry& entry, int depth) {
   return {answer["code"].AsInt32(), std::string(answer["errmsg"].AsString())};
 }
 
-Status ApplyOne(Invocation& i, const Entry& entry, int depth) {
+// Whether the operation found what it is about. Errors: what ends the command.
+Result<bool> ApplyOne(Invocation& i, const Entry& entry, const Options& options, int depth) {
   if (entry.op == 'c') {
-    return ApplyCommand(i, entry, depth);
+    RETURN_IF_ERROR(ApplyCommand(i, entry, depth));
+    return true;
   }
-  if (i.engine.catalog().Find(entry.ns) == nullptr) {
-    return {kNamespaceNotFound, "Failed to apply operation due to missing collection " + entry.ns};
+  RETURN_IF_ERROR(CheckUi(entry.ui));
+  const auto collection = i.engine.catalog().Find(entry.ns);
+  if (!entry.ui.missing() && (collection == nullptr ||
+                              entry.ui.AsBinary() != std::string_view(reinterpret_cast<const char*>(
+                                                                          collection->uuid.data()),
+                                                                      collection->uuid.size()))) {
+    return false;
   }
-  return entry.op == 'i'   ? ApplyInsert(i, entry)
-         : entry.op == 'u' ? ApplyUpdate(i, entry)
-                           : ApplyDelete(i, entry);
+  if (collection == nullptr) {
+    if (entry.op == 'd') {
+      return true;  // what is to be gone is gone
+    }
+    return Status(kNamespaceNotFound,
+                  "cannot apply insert or update operation on a non-existent namespace " +
+                      entry.ns + ": " + bson::ToJson(entry.fields));
+  }
+  if (entry.op == 'u') {
+    return ApplyUpdate(i, entry, options);
+  }
+  RETURN_IF_ERROR(entry.op == 'i' ? ApplyInsert(i, entry) : ApplyDelete(i, entry));
+  return true;
 }
 
-// Stops at the first that fails.
-Status ApplyOps(Invocation& i, bson::View ops, int depth, int32_t* applied,
+bool DropsDatabase(const bson::Element& e) {
+  const bson::View fields = e.value().AsDocument();
+  const bson::Value o = fields["o"];
+  return fields["op"].AsString() == "c" && o.is_document() && !o.AsDocument().empty() &&
+         o.AsDocument().front().name() == "dropDatabase";
+}
+
+// The form of all operations, and of those inside of them.
+Status CheckOps(bson::View ops, int depth) {
+  bool drops_database = false;
+  for (const bson::Element& e : ops) {
+    ASSIGN_OR_RETURN(const Entry entry, ReadEntry(e));
+    drops_database = drops_database || DropsDatabase(e);
+    if (entry.op != 'c' || entry.o.empty() || entry.o.front().name() != "applyOps" ||
+        !entry.o.front().value().is_array()) {
+      continue;
+    }
+    if (depth >= kDeepest) {
+      return {kFailedToParse, "Too many nested applyOps"};
+    }
+    RETURN_IF_ERROR(CheckOps(entry.o.front().value().AsArray(), depth + 1));
+  }
+  if (drops_database && ops.Count() != 1) {
+    return {6275900, "dropDatabase in an applyOps must be the only entry"};
+  }
+  return Status::Ok();
+}
+
+// Stops at the first error; goes on after an operation that did not find what it is about.
+Status ApplyOps(Invocation& i, bson::View ops, const Options& options, int depth, int32_t* applied,
                 bson::Builder* results) {
+  bool all = true;
   for (const bson::Element& e : ops) {
     ASSIGN_OR_RETURN(Entry entry, ReadEntry(e));
     if (entry.op == 'n') {
       continue;
     }
     ++*applied;
-    Status status = ApplyOne(i, entry, depth);
-    results->Push(status.ok());
-    RETURN_IF_ERROR(status);
+    Result<bool> found = ApplyOne(i, entry, options, depth);
+    results->Push(found.ok() && *found);
+    RETURN_IF_ERROR(found.status());
+    all = all && *found;
   }
-  return Status::Ok();
+  return all ? Status::Ok() : Status(kUnknownError, "applyOps had one or more errors applying ops");
 }
 
-// What earlier versions took.
-Status CheckOptions(bson::View body) {
+Result<Options> ReadOptions(bson::View body) {
   if (body.Has("prepare")) {
-    return {kBadValue, "applyOps does not take the field 'prepare'"};
+    return Status(kBadValue, "applyOps command can't have 'prepare' field");
   }
   if (body.Has("partialTxn")) {
-    return {31056, "applyOps does not take the field 'partialTxn'"};
+    return Status(31056, "applyOps command can't have 'partialTxn' field.");
   }
-  if (body.Has("count")) {
-    return {kTypeMismatch, "applyOps does not take the field 'count'"};
+  if (const bson::Element count = body.Find("count"); count.present()) {
+    return count.value().is_number() ? Status(31240, "applyOps command can't have 'count' field.")
+                                     : request::WrongType("applyOps", count, "long");
   }
   if (body.Has("preCondition")) {
-    return {6711600, "preCondition is no longer supported"};
+    return Status(6711600, "applyOps command no longer supports the 'preCondition' option");
   }
-  bson::Element upsert = body.Find("alwaysUpsert");
+  Options options;
+  const bson::Element upsert = body.Find("alwaysUpsert");
   if (upsert.present() && !upsert.value().nullish()) {
-    if (upsert.type() != bson::Type::kBool) {
+    if (upsert.type() != bson::Type::kBool && !upsert.value().is_number()) {
       return request::WrongType("applyOps", upsert, "bool");
     }
-    if (upsert.value().AsBool()) {
-      return {6711601, "alwaysUpsert is no longer supported"};
-    }
+    options.always_upsert = Truthy(upsert.value());
+  }
+  return options;
+}
+
+// The modes by which a secondary applies operations change nothing here: what they leave out are
+// checks of a secondary's own.
+Status CheckMode(bson::View body) {
+  constexpr std::string_view kField = "oplogApplicationMode";
+  constexpr std::string_view kModes[] = {"InitialSync", "Recovering", "Secondary", "ApplyOps"};
+  const bson::Element mode = body.Find(kField);
+  if (!mode.present()) {
+    return Status::Ok();
+  }
+  if (!mode.value().is_string()) {
+    return request::WrongType("applyOps", mode, "string");
+  }
+  if (std::find(std::begin(kModes), std::end(kModes), mode.value().AsString()) ==
+      std::end(kModes)) {
+    return {kFailedToParse, "Could not parse " + std::string(kField) +
+                                " :: caused by :: Invalid oplog application mode provided: " +
+                                std::string(mode.value().AsString())};
   }
   return Status::Ok();
 }
 
 Status RunApplyOps(Invocation& i) {
   bson::Element ops = i.body().front();
-  RETURN_IF_ERROR(CheckOptions(i.body()));
   if (ops.type() != bson::Type::kArray) {
     return request::WrongType("applyOps", ops, "array");
   }
-  for (const bson::Element& e : ops.value().AsArray()) {
-    RETURN_IF_ERROR(ReadEntry(e).status());
-  }
+  RETURN_IF_ERROR(CheckOps(ops.value().AsArray(), 0));
+  RETURN_IF_ERROR(CheckMode(i.body()));
+  ASSIGN_OR_RETURN(const Options options, ReadOptions(i.body()));
   int32_t applied = 0;
   bson::Builder outcome;
   outcome.BeginArray("results");
-  Status status = ApplyOps(i, ops.value().AsArray(), 0, &applied, &outcome);
+  Status status = ApplyOps(i, ops.value().AsArray(), options, 0, &applied, &outcome);
   outcome.End().Append("applied", applied);
   bson::Document document = outcome.Finish();
   if (!status.ok()) {

@@ -10,7 +10,7 @@ TEST(ApplyOps, RunsOperationsOfTheOplog) {
   Node node;
   node.Run(R"({"insert": "c", "documents": [{"_id": 1, "a": [1, 2, 3]}]})");
   EXPECT_EQ(node.Json(Apply(R"({"op": "i", "ns": "test.c", "o": {"_id": 2, "x": 1}},
-                               {"op": "n", "ns": "", "o": {}})"),
+                               {"op": "d", "ns": "", "o": {}})"),
                       "admin")
                 .find("applied"),
             std::string::npos);  // nothing is run when one of them is malformed
@@ -60,11 +60,22 @@ const RefusedCase kRefused[] = {
     {R"({"applyOps": [{"op": "i", "ns": "test.c", "o": {"x": 1}}]})", 4},
     {R"({"applyOps": [{"op": "i", "ns": "test.no", "o": {"_id": 1}}]})", 26},
     {R"({"applyOps": [{"op": "u", "ns": "test.c", "o": {"x": 1}}]})", 4},
-    {R"({"applyOps": [{"op": "c", "ns": "test.$cmd", "o": {"find": "c"}}]})", 20},
+    {R"({"applyOps": [{"op": "c", "ns": "test.$cmd", "o": {"find": "c"}}]})", 2},
+    {R"({"applyOps": [{"op": "d", "ns": "test.no", "o": {"_id": 1}}]})", 0},
+    {R"({"applyOps": [{"op": "d", "ns": "test.c", "o": {"x": 1}}]})", 4},
+    {R"({"applyOps": [{"op": "n", "ns": "", "o": {}}]})", 0},
+    {R"({"applyOps": [{"op": "c", "ns": "test.$cmd", "o": {"dropDatabase": 1}},
+                      {"op": "n", "ns": "", "o": {}}]})",
+     6275900},
     {R"({"applyOps": [{"op": "c", "ns": "test.$cmd", "o": {"drop": "no", "x": 1}}]})", 40415},
     {R"({"applyOps": [], "preCondition": []})", 6711600},
-    {R"({"applyOps": [], "alwaysUpsert": true})", 6711601},
-    {R"({"applyOps": [], "alwaysUpsert": 1})", 14},
+    {R"({"applyOps": [], "alwaysUpsert": true})", 0},
+    {R"({"applyOps": [], "alwaysUpsert": "yes"})", 14},
+    {R"({"applyOps": [], "count": 1})", 31240},
+    {R"({"applyOps": [], "count": "1"})", 14},
+    {R"({"applyOps": [], "prepare": false})", 2},
+    {R"({"applyOps": [], "oplogApplicationMode": "Secondary"})", 0},
+    {R"({"applyOps": [], "oplogApplicationMode": "Nosuch"})", 9},
     {R"({"applyOps": [], "partialTxn": false})", 31056},
 };
 
@@ -74,6 +85,45 @@ TEST(ApplyOps, Errors) {
   for (const RefusedCase& c : kRefused) {
     EXPECT_EQ(node.Code(c.command, "admin"), c.code) << c.command;
   }
+}
+
+TEST(ApplyOps, ErrorsSayWhatIsMissing) {
+  Node node;
+  auto text = [&](const std::string& op) {
+    const bson::Document reply = node.Run(Apply(op), "admin");
+    return std::string(reply["errmsg"].AsString());
+  };
+  node.Run(R"({"create": "c"})");
+  EXPECT_EQ(text(R"({"op": "i", "ns": "test.no", "o": {"_id": 1}})"),
+            "cannot apply insert or update operation on a non-existent namespace test.no: "
+            R"({"op":"i","ns":"test.no","o":{"_id":1}})");
+  EXPECT_EQ(text(R"({"op": "u", "ns": "test.c", "o": {"a": 1}, "o2": {"b": 1}})"),
+            "Failed to apply update due to missing _id: "
+            R"({"op":"u","ns":"test.c","o":{"a":1},"o2":{"b":1}})");
+  std::string nested = R"({"op": "n", "ns": "", "o": {}})";
+  for (int i = 0; i < 12; ++i) {
+    nested = R"({"op": "c", "ns": "test.$cmd", "o": {"applyOps": [)" + nested + "]}}";
+  }
+  EXPECT_EQ(text(nested), "Too many nested applyOps");
+}
+
+// An update that finds nothing fails by itself; the others are run.
+TEST(ApplyOps, GoesOnAfterWhatFindsNothing) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  const std::string ops = R"({"applyOps": [
+      {"op": "u", "ns": "test.c", "o2": {"_id": 8}, "o": {"$v": 2, "diff": {"i": {"x": 1}}}},
+      {"op": "u", "ns": "test.c", "o2": {"_id": 9}, "o": {"_id": 9}},
+      {"op": "i", "ns": "test.c", "o": {"_id": 2}}], "alwaysUpsert": false})";
+  EXPECT_EQ(node.Json(ops, "admin"),
+            R"({"ok":0.0,"errmsg":"applyOps had one or more errors applying ops","code":8,)"
+            R"("codeName":"UnknownError","results":[false,false,true],"applied":3})");
+  EXPECT_EQ(node.Batch(R"({"find": "c"})"), R"([{"_id":1},{"_id":2}])");
+  const bson::Document other = node.Run(Apply(
+                                            R"({"op": "i", "ns": "test.c", "o": {"_id": 5},
+          "ui": {"$binary": {"base64": "MTIzNDU2Nzg5MGFiY2RlZg==", "subType": "04"}}})"),
+                                        "admin");
+  EXPECT_EQ(other["code"].AsInt32(), 8) << "the collection of that uuid is another one";
 }
 
 }  // namespace
