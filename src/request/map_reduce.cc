@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "request/map_reduce.h"
 
+#include <utility>
+
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/number.h"
 #include "request/crud.h"
 #include "request/fields.h"
 
@@ -52,58 +55,56 @@ constexpr FieldRow<F> kRows[] = {
     Field<&F::bypass_validation>("bypassDocumentValidation"),
 };
 
-struct OutputRow {
-  std::string_view name;
-  MapReduceOutput::Kind kind;
-};
-constexpr OutputRow kOutputs[] = {
-    {"inline", MapReduceOutput::Kind::kInline},  {"replace", MapReduceOutput::Kind::kReplace},
-    {"normal", MapReduceOutput::Kind::kReplace}, {"merge", MapReduceOutput::Kind::kMerge},
-    {"reduce", MapReduceOutput::Kind::kReduce},
-};
-
-const OutputRow* FindOutput(std::string_view name) {
-  for (const OutputRow& row : kOutputs) {
-    if (row.name == name) {
-      return &row;
-    }
+// `out` when it is {inline: 1}.
+Result<MapReduceOutput> ReadInline(bson::View out) {
+  if (out.Count() != 1) {
+    return Status(kInvalidOptions, "'inline' must stand alone in the 'out' option of mapReduce");
   }
-  return nullptr;
+  const bson::Value one = out["inline"];
+  if (!one.is_number() || bson::ToDouble(one) != 1) {
+    return Status(kBadValue, "'inline' must be 1");
+  }
+  return MapReduceOutput();
 }
 
-Status ReadTarget(const bson::Element& field, MapReduceOutput* out) {
-  if (out->kind == MapReduceOutput::Kind::kInline) {
+// Where results go: {replace | merge | reduce: <collection>}.
+Status ReadTarget(bson::View fields, MapReduceOutput* out) {
+  constexpr std::pair<std::string_view, MapReduceOutput::Kind> kModes[] = {
+      {"replace", MapReduceOutput::Kind::kReplace},
+      {"merge", MapReduceOutput::Kind::kMerge},
+      {"reduce", MapReduceOutput::Kind::kReduce},
+  };
+  for (const auto& [name, kind] : kModes) {
+    const bson::Value target = fields[name];
+    if (target.missing()) {
+      continue;
+    }
+    if (!target.is_string()) {
+      return {kBadValue, "'" + std::string(name) + "' must be a string"};
+    }
+    out->kind = kind;
+    out->collection = target.AsString();
     return Status::Ok();
   }
-  if (field.type() != bson::Type::kString) {
-    return {kBadValue, "'" + std::string(field.name()) + "' must be a string"};
+  return {kBadValue, "'out' needs one of 'replace', 'merge', 'reduce'"};
+}
+
+Status ReadDatabase(const bson::Value& database, MapReduceOutput* out) {
+  if (!database.is_string()) {
+    return {kBadValue, "'db' must be a string"};
   }
-  out->collection = field.value().AsString();
+  out->database = database.AsString();
+  if (out->database == "admin" || out->database == "config" || out->database == "local") {
+    return {kCommandNotSupported, "mapReduce cannot write into an internal database"};
+  }
   return Status::Ok();
 }
 
-Status ReadOption(const bson::Element& field, MapReduceOutput* out, bool* non_atomic) {
-  std::string name(field.name());
-  if (name == "db") {
-    if (field.type() != bson::Type::kString) {
-      return {kBadValue, "'db' must be a string"};
-    }
-    out->database = field.value().AsString();
-    return Status::Ok();
-  }
-  if (name != "sharded" && name != "nonAtomic") {
-    return {kBadValue, "unrecognized field '" + name + "' in the 'out' option of mapReduce"};
-  }
-  if (field.type() != bson::Type::kBool) {
-    return {kBadValue, "'" + name + "' must be a boolean"};
-  }
-  if (name == "nonAtomic") {
-    *non_atomic = true;
-    if (!field.value().AsBool()) {
-      return {15895, "nonAtomic:false is not allowed in mapReduce"};
-    }
-  }
-  return Status::Ok();
+// An option of former versions that may only be true.
+Status CheckTrue(std::string_view name, const bson::Value& value) {
+  return value.type() == bson::Type::kBool && value.AsBool()
+             ? Status::Ok()
+             : Status(kBadValue, "'" + std::string(name) + "' must be true when it is given");
 }
 
 Result<MapReduceOutput> ReadOutput(const bson::Value& value) {
@@ -116,27 +117,31 @@ Result<MapReduceOutput> ReadOutput(const bson::Value& value) {
   if (!value.is_document()) {
     return Status(kBadValue, "'out' must be either a string or an object");
   }
-  const OutputRow* mode = nullptr;
-  bool non_atomic = false;
-  for (const bson::Element& field : value.AsDocument()) {
-    const OutputRow* row = FindOutput(field.name());
-    if (row == nullptr) {
-      RETURN_IF_ERROR(ReadOption(field, &out, &non_atomic));
-      continue;
-    }
-    if (mode != nullptr) {
-      return Status(kBadValue, "'out' has more than one of 'inline', 'replace', 'merge', 'reduce'");
-    }
-    mode = row;
-    out.kind = row->kind;
-    RETURN_IF_ERROR(ReadTarget(field, &out));
+  const bson::View fields = value.AsDocument();
+  if (fields.Has("inline")) {
+    return ReadInline(fields);
   }
-  if (mode == nullptr) {
-    return Status(kBadValue, "'out' needs one of 'inline', 'replace', 'merge', 'reduce'");
+  size_t known = 1;
+  const bson::Value sharded = fields["sharded"];
+  if (!sharded.missing()) {
+    RETURN_IF_ERROR(CheckTrue("sharded", sharded));
+    ++known;
   }
-  if (non_atomic && (mode->kind == MapReduceOutput::Kind::kInline ||
-                     mode->kind == MapReduceOutput::Kind::kReplace)) {
-    return Status(15895, "nonAtomic option cannot be used with this output type");
+  RETURN_IF_ERROR(ReadTarget(fields, &out));
+  if (const bson::Value database = fields["db"]; !database.missing()) {
+    RETURN_IF_ERROR(ReadDatabase(database, &out));
+    ++known;
+  }
+  if (const bson::Value non_atomic = fields["nonAtomic"]; !non_atomic.missing()) {
+    RETURN_IF_ERROR(CheckTrue("nonAtomic", non_atomic));
+    ++known;
+  }
+  if (fields.Count() != known) {
+    return Status(kBadValue,
+                  "'out' takes a collection, 'db', 'sharded' and 'nonAtomic', and nothing else");
+  }
+  if (!sharded.missing()) {
+    return Status(kInvalidOptions, "mapReduce cannot make or replace a sharded collection");
   }
   return out;
 }
