@@ -241,6 +241,42 @@ TEST_F(FailPointTest, ARetryableWriteIsMetWhereItWrites) {
   }
 }
 
+TEST_F(FailPointTest, ARetryableInsertFailsByDocument) {
+  auto insert = [&](int number, size_t bytes, bool ordered) {
+    const std::string text(bytes, 'x');
+    const std::string document = R"({"t": ")" + text + "\"}";
+    const bson::Document reply =
+        node_.Run(R"({"insert": "c", "documents": [)" + document + "," + document +
+                  R"(], "ordered": )" + (ordered ? "true" : "false") +
+                  R"(, "txnNumber": {"$numberLong": ")" + std::to_string(number) +
+                  R"("}, "lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==",
+            "subType": "04"}}}})");
+    std::string shown = std::to_string(reply["n"].AsInt32());
+    if (reply["writeErrors"].is_array()) {
+      for (const bson::Element& e : reply["writeErrors"].AsArray()) {
+        shown += " " + std::to_string(e.value().AsDocument()["index"].AsInt32());
+      }
+    }
+    return shown;
+  };
+  auto fail = [&](const std::string& mode) {
+    return Configure(R"("onPrimaryTransactionalWrite", "mode": )" + mode +
+                     R"(, "data": {"closeConnection": false, "failBeforeCommitExceptionCode": 2})");
+  };
+  constexpr size_t kLarge = 300 * 1024;
+  ASSERT_EQ(fail(R"({"skip": 1})"), 0);
+  EXPECT_EQ(insert(1, kLarge, true), "1 1") << "the group before is committed";
+  ASSERT_EQ(fail(R"({"times": 1})"), 0);
+  EXPECT_EQ(insert(2, 10, true), "2") << "refused together, committed one by one";
+  ASSERT_EQ(fail(R"("alwaysOn")"), 0);
+  EXPECT_EQ(insert(3, 10, true), "0 0");
+  EXPECT_EQ(insert(4, 10, false), "0 0 1");
+  ASSERT_EQ(fail(R"("off")"), 0);
+  EXPECT_EQ(insert(4, 10, false), "2") << "nothing of it was remembered";
+  EXPECT_EQ(insert(4, 10, false), "2");
+  EXPECT_EQ(node_.Json(R"({"count": "c"})"), R"({"n":5,"ok":1.0})");
+}
+
 TEST_F(FailPointTest, StreamsAreResumedAfterWhatOnlyInterruptsThem) {
   node_.Run(R"({"insert": "c", "documents": [{}, {}]})");
   auto stream = [&] {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/write/write.h"
@@ -18,12 +20,7 @@ class StatementLog {
     return operation_.retryable &&
            operation_.session->Remembered(operation_.StatementId(i)) != nullptr;
   }
-  void Done(int32_t i, bson::View document) {
-    commits_ += group_bytes_ == 0 ? 1 : 0;
-    group_bytes_ += document.bytes().size();
-    if (group_bytes_ >= kGroupBytes) {
-      group_bytes_ = 0;
-    }
+  void Done(int32_t i) {
     int32_t id = operation_.StatementId(i);
     if (!runs_.empty() && runs_.back().second == id - 1) {
       runs_.back().second = id;
@@ -35,7 +32,7 @@ class StatementLog {
     if (!operation_.retryable) {
       return Status::Ok();
     }
-    for (int commit = 0; operation_.before_commit && commit < commits_; ++commit) {
+    if (operation_.before_commit && !runs_.empty()) {
       RETURN_IF_ERROR(operation_.before_commit());
     }
     for (auto [first, last] : runs_) {
@@ -45,13 +42,8 @@ class StatementLog {
   }
 
  private:
-  // MongoDB commits a batch in groups that end past this size; here it is one commit.
-  static constexpr size_t kGroupBytes = 256 * 1024;
-
   const Operation& operation_;
   std::vector<std::pair<int32_t, int32_t>> runs_;
-  size_t group_bytes_ = 0;
-  int commits_ = 0;  // MongoDB's
 };
 
 Status InsertOne(const Operation& operation, const request::InsertRequest& request,
@@ -93,10 +85,9 @@ Result<store::CollectionPtr> InsertableCollection(const Operation& operation,
   return collection;
 }
 
-}  // namespace
-
-Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
-                           const request::InsertRequest& request) {
+// Inserts in one commit what can be inserted.
+Result<WriteResult> InsertTogether(const Operation& operation, const std::string& ns,
+                                   const request::InsertRequest& request) {
   WriteResult result;
   Result<store::CollectionPtr> collection = InsertableCollection(operation, ns);
   if (!collection.ok()) {
@@ -132,7 +123,7 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
           txn.ReleaseSavepoint();
         }
         ++result.n;
-        log.Done(i, document);
+        log.Done(i);
         continue;
       }
       if (alone || !IsDocumentError(inserted)) {
@@ -161,6 +152,89 @@ Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
   }
   operation.engine.metrics.inserted += result.n;
   return result;
+}
+
+// MongoDB's way, for those who look at single commits: in groups of a bounded size, and a group
+// whose commit is refused document by document.
+class GroupedInsert {
+ public:
+  GroupedInsert(const Operation& operation, const std::string& ns,
+                const request::InsertRequest& request)
+      : operation_(operation), ns_(ns), request_(request) {}
+
+  Result<WriteResult> Run() {
+    const size_t count = request_.documents.size();
+    for (size_t first = 0; first < count && !stopped_;) {
+      const size_t end = GroupEnd(first);
+      ASSIGN_OR_RETURN(WriteResult result, InsertRange(first, end));
+      if (!refused_.ok() && end - first > 1) {
+        for (size_t i = first; i < end && !stopped_; ++i) {
+          ASSIGN_OR_RETURN(result, InsertRange(i, i + 1));
+          Add(result, i);
+        }
+      } else {
+        Add(result, first);
+      }
+      first = end;
+    }
+    return std::move(total_);
+  }
+
+ private:
+  size_t GroupEnd(size_t first) const {
+    constexpr size_t kMostDocuments = 500;
+    constexpr size_t kMostBytes = 256 * 1024;
+    size_t end = first;
+    for (size_t bytes = 0;
+         end < request_.documents.size() && end - first < kMostDocuments && bytes < kMostBytes;
+         ++end) {
+      bytes += request_.documents[end].bytes().size();
+    }
+    return end;
+  }
+
+  // `refused_` is the error of the commit, when it is one.
+  Result<WriteResult> InsertRange(size_t first, size_t end) {
+    Operation part = operation_;
+    part.first_statement += static_cast<int32_t>(first);
+    part.statement_ids = part.statement_ids.subspan(std::min(first, part.statement_ids.size()));
+    refused_ = Status::Ok();
+    part.before_commit = [this] { return refused_ = operation_.before_commit(); };
+    request::InsertRequest documents = request_;
+    documents.documents.assign(request_.documents.begin() + static_cast<ptrdiff_t>(first),
+                               request_.documents.begin() + static_cast<ptrdiff_t>(end));
+    Result<WriteResult> result = InsertTogether(part, ns_, documents);
+    if (refused_.ok()) {
+      return result;
+    }
+    WriteResult none;
+    none.errors.push_back({0, refused_});
+    return none;
+  }
+
+  void Add(const WriteResult& part, size_t first) {
+    total_.n += part.n;
+    for (const WriteError& error : part.errors) {
+      total_.errors.push_back({error.index + static_cast<int32_t>(first), error.status});
+    }
+    total_.retried.insert(total_.retried.end(), part.retried.begin(), part.retried.end());
+    stopped_ = request_.ordered && !part.errors.empty();
+  }
+
+  const Operation& operation_;
+  const std::string& ns_;
+  const request::InsertRequest& request_;
+  Status refused_ = Status::Ok();
+  WriteResult total_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
+                           const request::InsertRequest& request) {
+  return operation.before_commit ? GroupedInsert(operation, ns, request).Run()
+                                 : InsertTogether(operation, ns, request);
 }
 
 }  // namespace quire::engine
