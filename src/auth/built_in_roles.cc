@@ -120,16 +120,15 @@ constexpr A kHostCluster[] = {
     A::rotateCertificates,  A::setParameter,    A::shutdown,           A::touch,
     A::trafficRecord,       A::unlock};
 constexpr A kHostDatabase[] = {A::compact, A::killCursors};
-constexpr A kBackupCluster[] = {A::appendOplogNote, A::getParameter, A::listDatabases,
-                                A::serverStatus, A::setUserWriteBlockMode};
+constexpr A kBackupCluster[] = {A::appendOplogNote, A::getParameter,          A::listDatabases,
+                                A::serverStatus,    A::setUserWriteBlockMode, A::useUUID};
 constexpr A kList[] = {A::listDatabases, A::listCollections, A::listIndexes, A::listSearchIndexes};
 constexpr A kSettings[] = {A::find, A::insert, A::update};
-constexpr A kRestoreCluster[] = {A::bypassWriteBlockingMode, A::forceUUID, A::getParameter,
-                                 A::setUserWriteBlockMode, A::useUUID};
-constexpr A kRestore[] = {
-    A::bypassDocumentValidation, A::collMod, A::createCollection, A::createIndex,
-    A::dropCollection,           A::insert,  A::updateSearchIndex};
-constexpr A kRestoreAny[] = {A::convertToCapped, A::createSearchIndexes};
+constexpr A kRestoreCluster[] = {A::applyOps,     A::bypassWriteBlockingMode, A::forceUUID,
+                                 A::getParameter, A::setUserWriteBlockMode,   A::useUUID};
+constexpr A kRestore[] = {A::bypassDocumentValidation, A::collMod,     A::convertToCapped,
+                          A::createCollection,         A::createIndex, A::createSearchIndexes,
+                          A::dropCollection,           A::insert,      A::updateSearchIndex};
 constexpr A kFindOnly[] = {A::find};
 constexpr A kChange[] = {A::insert, A::remove, A::update};
 
@@ -243,7 +242,7 @@ void AddBackup(std::string_view, Privileges* out) {
   out->Add(Cluster(), SetOf(kBackupCluster));
   out->Add(AnyResource(), SetOf(kList));
   for (std::string_view database : {"", "config", "local"}) {
-    out->Add(Database(database), SetOf(kFindOnly));
+    out->Add(Database(database), SetOf(kFindOnly) | SetOf(A::collStats));
   }
   for (std::string_view name : {"system.js", "system.profile", "system.users"}) {
     out->Add(Collection("", name), SetOf(kFindOnly));
@@ -261,12 +260,15 @@ void AddRestore(std::string_view, Privileges* out) {
   for (std::string_view database : {"", "config", "local"}) {
     out->Add(Database(database), SetOf(kRestore));
   }
-  out->Add(Database(""), SetOf(kRestoreAny) | SetOf(kUserAdmin));
+  out->Add(Database(""), SetOf(kUserAdmin));
   out->Add(Collection("", "system.js"), SetOf(kRestore));
   out->Add(Collection("", "system.users"), SetOf(kRestore) | SetOf(kFindOnly) | SetOf(kChange));
   out->Add(Collection("", "system.views"), SetOf(A::dropCollection));
   out->Add(Collection("admin", "system.roles"), SetOf(A::createIndex));
   out->Add(Collection("admin", "system.version"), SetOf(kRestore) | SetOf(kFindOnly));
+  out->Add(Collection("admin", "tempusers"), SetOf(kFindOnly));
+  out->Add(Collection("admin", "temproles"), SetOf(kFindOnly));
+  out->Add(Collection("local", "system.replset"), SetOf(kRestore));
 }
 
 void AddRoot(std::string_view, Privileges* out) {

@@ -132,11 +132,14 @@ Status StatePipeline(std::string_view database, std::string_view collection, bso
   return pipeline::AddPipelineNeeds(pipeline, options, needs);
 }
 
-Status StateView(std::string_view database, std::string_view source, bson::View pipeline,
+Status StateView(Invocation& i, std::string_view view, std::string_view source, bson::View pipeline,
                  auth::Needs* needs) {
   ASSIGN_OR_RETURN(bson::Document stages, engine::ViewPipeline(pipeline));
-  needs->Add(Action::find, auth::Collection(database, source));
-  return StatePipeline(database, source, stages, false, needs);
+  if (!May(i, Action::find, auth::Collection(i.database(), view))) {
+    return Status::Ok();
+  }
+  needs->Add(Action::find, auth::Collection(i.database(), source));
+  return StatePipeline(i.database(), source, stages, false, needs);
 }
 
 }  // namespace quire::command

@@ -40,8 +40,9 @@ Status StateMapReduce(Invocation& invocation, const request::MapReduceRequest& r
 // Adds what running `pipeline` on the collection needs ("": on the database itself).
 Status StatePipeline(std::string_view database, std::string_view collection, bson::View pipeline,
                      bool bypass_validation, auth::Needs* needs);
-// Adds what making a view of `source` needs: its maker reads what the view will show.
-Status StateView(std::string_view database, std::string_view source, bson::View pipeline,
-                 auth::Needs* needs);
+// Adds what making `view` of `source` needs: who may read the view reads what it will show. One who
+// may not, as the role restore, learns nothing by it.
+Status StateView(Invocation& invocation, std::string_view view, std::string_view source,
+                 bson::View pipeline, auth::Needs* needs);
 
 }  // namespace quire::command

@@ -273,9 +273,8 @@ Result<std::string_view> CollectionName(std::string_view command, bson::View bod
 Result<std::string> Namespace(std::string_view database, std::string_view collection) {
   RETURN_IF_ERROR(CheckDatabaseName(database));
   std::string ns = std::string(database) + "." + std::string(collection);
-  constexpr size_t kMaxLength = 255;
-  if (ns.size() > kMaxLength) {
-    return Status(kNamespaceTooLong, "Fully qualified namespace is too long. Namespace: " + ns);
+  if (ns.size() > kLongestNamespace) {
+    return Status(kInvalidNamespace, "Fully qualified namespace is too long. Namespace: " + ns);
   }
   if (collection.empty() || collection.front() == '.' ||
       collection.find('\0') != std::string_view::npos) {
@@ -334,6 +333,7 @@ Result<CountRequest> CountRequest::Parse(bson::View body) {
     return NegativeValue("skip", r.skip);
   }
   r.limit = r.limit < 0 ? -r.limit : r.limit;
+  r.names_limit = !body["limit"].nullish();
   return r;
 }
 

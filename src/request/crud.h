@@ -20,7 +20,7 @@ namespace quire::request {
 // no string (a uuid stays uninterpreted and gives InvalidNamespace).
 Result<std::string_view> CollectionName(std::string_view command, bson::View body);
 // "<database>.<collection>", checked: InvalidNamespace for names MongoDB refuses.
-inline constexpr int kNamespaceTooLong = 4862100;
+inline constexpr size_t kLongestNamespace = 255;  // bytes
 Result<std::string> Namespace(std::string_view database, std::string_view collection);
 // The same of a collection that is read: no name with $ can be.
 Result<std::string> ReadNamespace(std::string_view database, std::string_view collection);
@@ -64,6 +64,7 @@ struct CountRequest {
   std::string_view collection;
   bson::View query;
   int64_t limit = 0;
+  bool names_limit = false;  // also one of 0, which is none
   int64_t skip = 0;
   bson::Value hint;
   bson::View collation;

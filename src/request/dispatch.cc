@@ -154,13 +154,13 @@ Status Dispatcher::RunRow(size_t index, Call& call) {
                                   std::string(call.command.help));
     return Status::Ok();
   }
-  if ((flags & kAdminOnly) && call.database != "admin") {
-    return {kUnauthorized,
-            std::string(call.command.name) + " may only be run against the admin database."};
-  }
   if (call.generic.in_transaction() && !(flags & kInTransaction)) {
     return {kOperationNotSupportedInTransaction,
             "Cannot run '" + std::string(call.command.name) + "' in a multi-document transaction."};
+  }
+  if ((flags & kAdminOnly) && call.database != "admin") {
+    return {kUnauthorized,
+            std::string(call.command.name) + " may only be run against the admin database."};
   }
   const std::string_view level = call.generic.read_concern_level;
   const bool takes_level = level.empty() || level == "local" ||

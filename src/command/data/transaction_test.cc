@@ -212,7 +212,7 @@ TEST(Transaction, RefusesWhatItCannotIsolate) {
       {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$indexStats": {}}])", 263},
       {R"({"killCursors": "c", "cursors": [{"$numberLong": "1"}])", 263},
       {R"({"count": "c")", 263},
-      {R"({"getParameter": 1, "logLevel": 1)", 13},  // it is for admin, in a transaction or not
+      {R"({"getParameter": 1, "logLevel": 1)", 263},  // before it is for admin alone
       {R"({"create": "v", "viewOn": "c", "pipeline": [])", 263},
       {R"({"drop": "c")", 263},
   };

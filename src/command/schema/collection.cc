@@ -141,8 +141,7 @@ Result<std::string> FullNamespace(std::string_view full) {
   }
   std::string_view database = full.substr(0, dot);
   auto ns = request::Namespace(database, full.substr(dot + 1));
-  if (ns.status().code() == request::kNamespaceTooLong ||
-      database.find('$') != std::string_view::npos) {
+  if (full.size() > request::kLongestNamespace || database.find('$') != std::string_view::npos) {
     return Status(kIllegalOperation, "Illegal name " + std::string(full));
   }
   return ns;
@@ -398,7 +397,6 @@ Status RunListDatabases(Invocation& i) {
   return Status::Ok();
 }
 
-// A view that is changed shows what whoever changes it may read.
 Status StateCollMod(Invocation& i, auth::Needs* needs) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("collMod", i.body()));
   needs->Add(Action::collMod, auth::Collection(i.database(), name));
@@ -410,7 +408,7 @@ Status StateCollMod(Invocation& i, auth::Needs* needs) {
       i.engine.catalog().Find(std::string(i.database()) + "." + std::string(name));
   bson::Value kept = view == nullptr ? bson::Value() : view->options["pipeline"];
   return StateView(
-      i.database(),
+      i, name,
       change.view_on ? *change.view_on : std::string_view(view == nullptr ? "" : view->view_on),
       change.pipeline.present ? change.pipeline.view
       : kept.is_array()       ? kept.AsArray()

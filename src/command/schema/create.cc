@@ -345,7 +345,7 @@ Status StateCreate(Invocation& i, const CreateRequest& request, auth::Needs* nee
   const CreateFields& f = request.fields;
   if (f.view_on) {
     needs->Add(Action::createCollection, made);
-    return StateView(i.database(), *f.view_on, f.pipeline.view, needs);
+    return StateView(i, request.name, *f.view_on, f.pipeline.view, needs);
   }
   if (f.capped.value_or(false)) {
     needs->Add(Action::convertToCapped, made);

@@ -317,8 +317,8 @@ Result<std::string> NamedBy(Invocation& i, const bson::Value& name, int too_long
     return Status(kInvalidNamespace, "Invalid collection name: " + std::string(name.AsString()));
   }
   auto ns = request::Namespace(i.database(), name.AsString());
-  return ns.status().code() == request::kNamespaceTooLong ? Status(too_long, ns.status().message())
-                                                          : ns;
+  const size_t bytes = i.database().size() + 1 + name.AsString().size();
+  return bytes > request::kLongestNamespace ? Status(too_long, ns.status().message()) : ns;
 }
 
 struct CloneRequest {

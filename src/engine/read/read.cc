@@ -263,7 +263,7 @@ ViewRead CountOnView(const request::CountRequest& request) {
   if (request.skip > 0) {
     read.stages.push_back(StageOf("$skip", bson::Value(request.skip)));
   }
-  if (request.limit > 0) {
+  if (request.names_limit) {  // a $limit of 0 is refused there, as in MongoDB
     read.stages.push_back(StageOf("$limit", bson::Value(request.limit)));
   }
   return read;

@@ -151,10 +151,9 @@ Status CheckNewName(std::string_view ns) {
   constexpr std::string_view kOwn[] = {"system.js",    "system.profile", "system.replset",
                                        "system.roles", "system.users",   "system.version",
                                        "system.views"};
-  constexpr size_t kMostBytes = 255;
   auto [database, name] = Split(ns);
-  if (ns.size() > kMostBytes) {
-    return {request::kNamespaceTooLong,
+  if (ns.size() > request::kLongestNamespace) {
+    return {kInvalidNamespace,
             "Fully qualified namespace is too long. Namespace: " + std::string(ns) + " Max: 255"};
   }
   if (name.find('$') != std::string_view::npos) {

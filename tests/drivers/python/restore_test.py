@@ -17,8 +17,19 @@ from server import Server
 TOOLS = os.environ.get("MONGO_TOOLS")
 
 
-def client(server):
-    return pymongo.MongoClient(server.uri, serverSelectionTimeoutMS=10_000, uuidRepresentation="standard")
+def client(server, user=None):
+    """Logged in as `user`, whose password is its name, where there is one."""
+    login = {"username": user, "password": user} if user else {}
+    return pymongo.MongoClient(server.uri, serverSelectionTimeoutMS=10_000, uuidRepresentation="standard", **login)
+
+
+def guarded(path, role):
+    """A server with access control, with root and a user who may what `role` allows. Only one server has a user of
+    that name: a restored one of the same name ends the login of the one who restores."""
+    server = Server(path, ["--auth"])
+    client(server).admin.command("createUser", "root", pwd="root", roles=["root"])
+    client(server, "root").admin.command("createUser", role, pwd=role, roles=[role])
+    return server
 
 
 def binary(value):
@@ -126,6 +137,65 @@ class Restore(unittest.TestCase):
                     self.assertEqual(new.admin.command("applyOps", [entry])["ok"], 1)
             order = [("_id", 1)]
             self.assertEqual(list(new.shop.orders.find(sort=order)), list(old.shop.orders.find(sort=order)))
+
+    def test_the_roles_backup_and_restore_suffice(self):
+        with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b, \
+                guarded(a, "backup") as source, guarded(b, "restore") as target:
+            fill(client(source, "root"))
+            old, new = client(source, "backup"), client(target, "restore")
+            for info in old.shop.list_collections(filter={"type": "collection"}):
+                name = info["name"]
+                if name.startswith("system."):
+                    continue
+                old.shop.command("collStats", name)
+                new.shop.command("create", name, **info["options"])
+                documents = list(old.shop[name].find())
+                if documents:
+                    new.shop.command("insert", name, documents=documents, bypassDocumentValidation=True)
+                indexes = [i for i in old.shop.command("listIndexes", name)["cursor"]["firstBatch"]
+                           if i["name"] != "_id_"]
+                if indexes:
+                    new.shop.command("createIndexes", name, indexes=indexes)
+            old.shop["system.js"].find_one()
+            old.local["oplog.rs"].find_one()
+            new.admin.tempusers.insert_many(list(old.admin["system.users"].find({"db": "shop"})))
+            new.admin.temproles.insert_many(list(old.admin["system.roles"].find()))
+            new.admin.command("_mergeAuthzCollections", 1, tempUsersCollection="admin.tempusers",
+                              tempRolesCollection="admin.temproles", drop=False, db="")
+            new.admin.tempusers.drop()
+            new.admin.temproles.drop()
+            wanted = content(client(source, "root"))
+            client(target, "root").shop.create_collection(
+                "big", viewOn="orders", pipeline=[{"$match": {"total": {"$gt": 700}}}])
+            self.assertEqual(content(client(target, "root")), wanted)
+            for refused in (lambda: new.shop.orders.find_one(), lambda: old.shop.orders.insert_one({}),
+                            lambda: old.shop.orders.drop()):
+                with self.assertRaises(pymongo.errors.OperationFailure) as caught:
+                    refused()
+                self.assertEqual(caught.exception.code, 13)
+
+    @unittest.skipUnless(TOOLS, "no $MONGO_TOOLS")
+    def test_the_tools_with_access_control(self):
+        with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b, \
+                tempfile.TemporaryDirectory() as folder, guarded(a, "backup") as source, guarded(b, "restore") as target:
+            fill(client(source, "root"))
+            backup = ["--username=backup", "--password=backup", "--authenticationDatabase=admin"]
+            restore = ["--username=restore", "--password=restore", "--authenticationDatabase=admin"]
+            self.run_tool("mongodump", source, "-o", folder + "/all", *backup)
+            self.run_tool("mongorestore", target, folder + "/all", *restore)
+            old, new = client(source, "root"), client(target, "root")
+            self.assertEqual(content(new), content(old))
+            self.assertEqual(new.shop.command("usersInfo", "ann", showCredentials=True)["users"][0]["credentials"],
+                             old.shop.command("usersInfo", "ann", showCredentials=True)["users"][0]["credentials"])
+            self.assertIsNotNone(pymongo.MongoClient(
+                target.uri, username="ann", password="secret", authSource="shop").shop.orders.find_one())
+            self.run_tool("mongodump", source, "-d", "shop", "--dumpDbUsersAndRoles", "-o", folder + "/shop", *backup)
+            new.drop_database("shop")
+            new.shop.command("dropAllUsersFromDatabase")
+            new.shop.command("dropAllRolesFromDatabase")
+            self.run_tool("mongorestore", target, "-d", "shop", "--restoreDbUsersAndRoles", folder + "/shop/shop",
+                          *restore)
+            self.assertEqual(content(new), content(old))
 
     def test_the_oplog_is_a_capped_collection(self):
         with Server() as server:
