@@ -204,11 +204,10 @@ Value Mod(const Value& a, const Value& b) {
   if (WiderNumber(a.type(), b.type()) == Type::kDecimal128) {
     return Value(decimal::Mod(ToDecimal(a), ToDecimal(b)));
   }
-  std::optional<int64_t> divisor = IsInteger(b) ? b.AsInt64() : ExactInt32(b);
-  if (a.type() == Type::kDouble || !divisor) {
+  if (a.type() == Type::kDouble || b.type() == Type::kDouble) {
     return Value(std::fmod(ToDouble(a), ToDouble(b)));
   }
-  int64_t result = *divisor == -1 ? 0 : a.AsInt64() % *divisor;
+  int64_t result = b.AsInt64() == -1 ? 0 : a.AsInt64() % b.AsInt64();
   bool is_long = a.type() == Type::kInt64 || b.type() == Type::kInt64;
   return is_long ? Value(result) : Value(static_cast<int32_t>(result));
 }

@@ -56,7 +56,7 @@ TEST(Number, DivideAndMod) {
   EXPECT_TRUE(Divide(Value(1), Dec("4")).BinaryEquals(Dec("0.25")));
   EXPECT_TRUE(Mod(Value(-7), Value(3)).BinaryEquals(Value(-1)));
   EXPECT_TRUE(Mod(Value(7), Long(3)).BinaryEquals(Long(1)));
-  EXPECT_TRUE(Mod(Value(7), Value(3.0)).BinaryEquals(Value(1)));
+  EXPECT_TRUE(Mod(Value(7), Value(3.0)).BinaryEquals(Value(1.0)));
   EXPECT_TRUE(Mod(Value(7), Value(2.5)).BinaryEquals(Value(2.0)));
   EXPECT_TRUE(Mod(Value(7.5), Value(2)).BinaryEquals(Value(1.5)));
   EXPECT_TRUE(Mod(Value(7), Dec("2.5")).BinaryEquals(Dec("2.0")));

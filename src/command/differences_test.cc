@@ -197,6 +197,101 @@ TEST_F(DifferencesTest, Explain) {
   EXPECT_EQ(winner["inputStage"].AsDocument()["stage"].AsString(), "EOF");
 }
 
+// Which stage asks the filter, and with which bounds: "<stage>:<filter>" from the top.
+TEST_F(DifferencesTest, ExplainPlacesFilters) {
+  node_.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a"}]})");
+  auto stages = [&](const std::string& filter) {
+    const bson::Document plan =
+        Explain(R"({"find": "c", "filter": )" + filter + "}", "queryPlanner");
+    std::string shown;
+    bson::View stage = plan["queryPlanner"].AsDocument()["winningPlan"].AsDocument();
+    for (;; stage = stage["inputStage"].AsDocument()) {
+      shown += std::string(stage["stage"].AsString());
+      shown += stage.Has("filter") ? ":" + bson::ToJson(stage["filter"]) : "";
+      shown += stage.Has("indexBounds") ? " " + bson::ToJson(stage["indexBounds"]) : " ";
+      if (!stage["inputStage"].is_document()) {
+        return shown;
+      }
+    }
+  };
+  const struct {
+    const char* filter;
+    const char* stages;
+  } kCases[] = {
+      {R"({"a": {"$type": "string"}})",
+       R"j(FETCH IXSCAN:{"a":{"$type":[2]}} {"a":["[\"\", {})"]})j"},
+      {R"({"a": {"$type": ["string", "symbol"]}})", R"j(FETCH IXSCAN {"a":["[\"\", {})"]})j"},
+      {R"({"a": {"$type": "number"}})", R"j(FETCH IXSCAN {"a":["[nan.0, inf.0]"]})j"},
+      {R"({"a": {"$type": "int"}})",
+       R"j(FETCH IXSCAN:{"a":{"$type":[16]}} {"a":["[nan.0, inf.0]"]})j"},
+      {R"({"a": {"$type": ["int", "long", "double", "decimal"]}})",
+       R"j(FETCH IXSCAN {"a":["[nan.0, inf.0]"]})j"},
+      {R"({"a": {"$type": "object"}})", R"j(FETCH IXSCAN {"a":["[{}, [])"]})j"},
+      {R"({"a": {"$type": "minKey"}})", R"j(FETCH IXSCAN {"a":["[MinKey, MinKey]"]})j"},
+      {R"({"a": {"$type": "null"}})",
+       R"j(FETCH:{"a":{"$type":[10]}} IXSCAN {"a":["[null, null]"]})j"},
+      {R"({"a": null})", R"j(FETCH:{"a":{"$eq":null}} IXSCAN {"a":["[null, null]"]})j"},
+      {R"({"a": {"$ne": null}})", R"j(FETCH IXSCAN {"a":["[MinKey, null)","(null, MaxKey]"]})j"},
+      {R"({"a": {"$not": {"$gt": 5}}})",
+       R"j(FETCH IXSCAN {"a":["[MinKey, 5]","(inf.0, MaxKey]"]})j"},
+      {R"({"a": {"$not": {"$gt": 1, "$lt": 5}}})",
+       R"j(COLLSCAN:{"$nor":[{"$and":[{"a":{"$lt":5}},{"a":{"$gt":1}}]}]} )j"},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(stages(c.filter), c.stages) << c.filter;
+  }
+}
+
+// Since 8.0; a missing field is null all the same.
+TEST_F(DifferencesTest, UndefinedIsNotNull) {
+  node_.Run(R"({"insert": "u", "documents": [{"_id": 1, "a": null}, {"_id": 2},
+      {"_id": 3, "a": {"$undefined": true}}, {"_id": 4, "a": [{"$undefined": true}]},
+      {"_id": 5, "a": [null]}, {"_id": 6, "a": []}]})");
+  const std::string only_ids = R"(, "sort": {"_id": 1}, "projection": {"_id": 1}})";
+  const std::string nulls = R"([{"_id":1},{"_id":2},{"_id":5}])";
+  for (bool indexed : {false, true}) {
+    for (const char* filter : {R"({"a": null})", R"({"a": {"$in": [null, 7]}})",
+                               R"({"a": {"$gte": null}})", R"({"a": {"$lte": null}})"}) {
+      EXPECT_EQ(node_.Batch(R"({"find": "u", "filter": )" + std::string(filter) + only_ids), nulls)
+          << filter << indexed;
+    }
+    EXPECT_EQ(node_.Batch(R"({"find": "u", "filter": {"a": {"$ne": null}})" + only_ids),
+              R"([{"_id":3},{"_id":4},{"_id":6}])");
+    EXPECT_EQ(node_.Batch(R"({"aggregate": "u", "pipeline": [{"$match": {"_id": {"$lte": 3}}},
+        {"$lookup": {"from": "u", "localField": "a", "foreignField": "a", "as": "r"}},
+        {"$project": {"_id": 0, "r": "$r._id"}}, {"$sort": {"r": 1}}], "cursor": {}})"),
+              R"([{"r":[1,2,5]},{"r":[1,2,5]},{"r":[3,4]}])")
+        << indexed;
+    node_.Run(R"({"createIndexes": "u", "indexes": [{"key": {"a": 1}, "name": "a"}]})");
+  }
+}
+
+TEST_F(DifferencesTest, LookupTakesANumberAsAPosition) {
+  node_.Run(
+      R"({"insert": "l", "documents": [{"_id": 1, "b": [7, 8]}, {"_id": 2, "b": {"1": 7}}]})");
+  node_.Run(R"({"insert": "f", "documents": [{"_id": 10, "k": 7}, {"_id": 11, "k": 8}]})");
+  for (bool indexed : {false, true}) {
+    EXPECT_EQ(node_.Batch(R"({"aggregate": "l", "pipeline": [{"$lookup": {"from": "f",
+        "localField": "b.1", "foreignField": "k", "as": "r"}},
+        {"$project": {"r": "$r._id"}}, {"$sort": {"_id": 1}}], "cursor": {}})"),
+              R"([{"_id":1,"r":[11]},{"_id":2,"r":[10]}])")
+        << indexed;
+    node_.Run(R"({"createIndexes": "f", "indexes": [{"key": {"k": 1}, "name": "k"}]})");
+  }
+}
+
+TEST_F(DifferencesTest, Limits) {
+  const std::string longest(16384, 'x');
+  EXPECT_EQ(node_.Code(R"({"find": "c", "filter": {"s": {"$regex": ")" + longest + "\"}}}"), 0);
+  EXPECT_EQ(node_.Code(R"({"find": "c", "filter": {"s": {"$regex": ")" + longest + "x\"}}}"),
+            51091);
+  EXPECT_EQ(Value(R"({"$regexMatch": {"input": "$s", "regex": ")" + longest + "x\"}}"), "51111");
+  node_.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");
+  EXPECT_EQ(node_.Code(R"({"count": "v", "limit": 0})"), 15958);
+  EXPECT_EQ(Field(R"({"count": "v", "limit": 2})", "n"), "2");
+  EXPECT_EQ(Field(R"({"count": "c", "limit": 0})", "n"), "4");
+}
+
 TEST_F(DifferencesTest, ExplainOfFindAndModify) {
   node_.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1, "_id": 1}, "name": "a"}]})");
   const bson::Document plan =
@@ -247,7 +342,9 @@ TEST_F(DifferencesTest, Expressions) {
       {R"({"$atan2": ["$s", "$n"]})", "51044"},
       {R"({"$atan2": ["$n", "$s"]})", "null"},
       {R"({"$round": ["$s", "$n"]})", "51081"},
-      {R"({"$split": [5, "$n"]})", "40085"},
+      {R"({"$split": [5, "$n"]})", "null"},
+      {R"({"$split": [5, 6]})", "40085"},
+      {R"({"$mod": [7, {"$literal": {"$numberDouble": "2"}}]})", "1.0"},
   };
   for (const auto& c : kCases) {
     EXPECT_EQ(Value(c.expression), c.value) << c.expression;

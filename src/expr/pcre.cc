@@ -89,6 +89,11 @@ bool MetLimit(int code) {
 
 std::unique_ptr<const PcrePattern> PcrePattern::Compile(std::string_view pattern, uint32_t flags,
                                                         std::string* error) {
+  constexpr size_t kLongest = 16384;  // bytes, MongoDB's limit
+  if (pattern.size() > kLongest) {
+    *error = "pattern string is longer than the limit set by the application";
+    return nullptr;
+  }
   PcreCode code = CompileCode(pattern, flags, error);
   if (code == nullptr) {
     return nullptr;

@@ -55,7 +55,7 @@ constexpr StageRow kStages[] = {
      kNotInFacet | kNotInLookup | kNotInUnion | kNotInView | kInStream},
     {"$listCatalog", ParseUnsupported, UnsupportedNeeds, kNotInFacet},
     {"$listClusterCatalog", ParseSource, CatalogNeeds,
-     kFirst | kNoCollection | kDatabase | kOptions, 40602, 9621301},
+     kFirst | kNotInFacet | kNoCollection | kDatabase | kOptions, 40602, 9621301},
     {"$listSampledQueries", ParseUnsupported, UnsupportedNeeds, kNotInFacet},
     {"$listSearchIndexes", ParseUnsupported, UnsupportedNeeds, kNotInFacet},
     {"$querySettings", ParseSource, QuerySettingsNeeds,

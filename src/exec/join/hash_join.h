@@ -71,7 +71,7 @@ class HashJoinTable {
 
  private:
   static bson::Value Key(const bson::Value& value) {
-    return value.nullish() ? bson::Value::Null() : value;
+    return value.missing() ? bson::Value::Null() : value;
   }
   Documents::List documents_;
   MemoryCharge charge_;

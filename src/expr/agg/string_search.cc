@@ -207,7 +207,8 @@ Result<Value> EvalIndexOfCp(const Call& call, EvalContext& eval) {
 
 Result<Value> EvalSplit(const Call& call, EvalContext& eval) {
   ASSIGN_OR_RETURN(Value input, call.Get(0, eval));
-  if (input.nullish()) {
+  ASSIGN_OR_RETURN(Value separator, call.Get(1, eval));
+  if (input.nullish() || separator.nullish()) {
     return Value::Null();
   }
   if (!input.is_string()) {
@@ -215,10 +216,6 @@ Result<Value> EvalSplit(const Call& call, EvalContext& eval) {
                   "$split requires an expression that evaluates to a string as a first "
                   "argument, found: " +
                       TypeText(input));
-  }
-  ASSIGN_OR_RETURN(Value separator, call.Get(1, eval));
-  if (separator.nullish()) {
-    return Value::Null();
   }
   if (!separator.is_string()) {
     return Status(10503900,

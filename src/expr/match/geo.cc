@@ -85,7 +85,7 @@ Result<NodePtr> ParseGeo(std::string_view path, const bson::Element& element, bs
 Result<NodePtr> ParseNear(std::string_view path, const bson::Element& element, bson::View operators,
                           const ParseScope& scope) {
   if (!scope.allowed.near) {
-    return Status(scope.allowed.near_error,
+    return Status(5626500,
                   "$geoNear, $near, and $nearSphere are not allowed in this context, as these "
                   "operators require sorting geospatial data. If you do not need sort, consider "
                   "using $geoWithin instead.");

@@ -84,8 +84,8 @@ ComparisonNode::ComparisonNode(Kind kind, std::string_view path, const Value& op
 // A value of another type than the operand.
 bool ComparisonNode::OtherType(const Value& value) const {
   bool inclusive = kind() != Kind::kLt && kind() != Kind::kGt;
-  if (value.nullish() && operand_.nullish()) {
-    return inclusive;
+  if (operand_.type() == Type::kNull && value.missing()) {
+    return inclusive;  // undefined, though, is not null
   }
   if (operand_.type() == Type::kMaxKey) {
     return kind() == Kind::kLt || kind() == Kind::kLte;
@@ -149,7 +149,7 @@ bool InNode::Contains(const Value& value) const {
 }
 
 bool InNode::MatchesValue(const Value& value, MatchState& state) const {
-  if (value.nullish() && has_null_) {
+  if (value.missing() && has_null_) {
     return true;
   }
   if (Contains(value)) {

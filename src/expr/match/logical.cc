@@ -190,7 +190,8 @@ bool NotNode::MatchesValue(const bson::Value& value, MatchState& state) const {
 }
 
 void NotNode::Serialize(bson::Builder* out) const {
-  if (child_->path().empty()) {
+  // {a: {$not: {$gt: 1, $lt: 5}}} is shown as {$nor: [{$and: [...]}]}, as MongoDB shows it.
+  if (child_->path().empty() || child_->kind() == Kind::kAnd) {
     SerializeList("$nor", children(), out);
     return;
   }

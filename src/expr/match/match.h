@@ -25,9 +25,8 @@ struct Allowed {
   bool text = true;         // else BadValue
   bool expr = true;         // else QueryFeatureNotAllowed
   bool json_schema = true;  // else QueryFeatureNotAllowed
-  bool near = true;         // else near_error
-  int near_error = 2;
-  bool scripts = true;  // $function in $expr, else 4660800
+  bool near = true;         // else 5626500
+  bool scripts = true;      // $function in $expr, else 4660800
 
   static Allowed InValidator();
   static Allowed InMatchStage();

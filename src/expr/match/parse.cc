@@ -187,7 +187,6 @@ Allowed Allowed::InValidator() {
 Allowed Allowed::InMatchStage() {
   Allowed allowed;
   allowed.near = allowed.where = false;
-  allowed.near_error = 5626500;
   return allowed;
 }
 

@@ -2,6 +2,7 @@
 #include "plan/bounds/bounds.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "bson/compare.h"
@@ -148,8 +149,7 @@ class Translator {
       AddPoint(value);
       Loosen(Tightness::kFetch);
     } else if (value.nullish()) {
-      AddPoint(Value::Undefined());
-      AddPoint(Value::Null());
+      AddPoint(Value::Null());  // a missing field is held as null, too
       Loosen(Tightness::kFetch);
     } else {
       AddPoint(value);
@@ -227,7 +227,6 @@ class Translator {
       Loosen(Tightness::kFetch);
       return;
     }
-    bool only_numbers = types.has_number_name();
     for (int code = 1; code < 256; ++code) {
       auto type = static_cast<Type>(code);
       if (!types.Has(type)) {
@@ -235,12 +234,29 @@ class Translator {
       }
       if (bson::CanonicalType(type) == bson::CanonicalType(Type::kInt32)) {
         Add(NumberRange());
+      } else if (type == Type::kMinKey || type == Type::kMaxKey) {
+        AddPoint(type == Type::kMinKey ? Value::MinKey() : Value::MaxKey());
       } else {
-        only_numbers = false;
         AddType(type);
       }
     }
-    Loosen(only_numbers ? Tightness::kExact : Tightness::kFetch);
+    Loosen(TightnessOf(types));
+  }
+
+  // Types that share a range of keys with others are told apart by the key; null and undefined
+  // stand for missing fields and empty arrays, too; a collation hides what a string was.
+  Tightness TightnessOf(const expr::match::TypeSet& types) const {
+    if (types.Has(Type::kNull) || types.Has(Type::kUndefined) ||
+        (collator_ != nullptr && (types.Has(Type::kString) || types.Has(Type::kDocument)))) {
+      return Tightness::kFetch;
+    }
+    constexpr Type kNumbers[] = {Type::kInt32, Type::kInt64, Type::kDouble, Type::kDecimal128};
+    const auto numbers = std::count_if(std::begin(kNumbers), std::end(kNumbers),
+                                       [&](Type number) { return types.Has(number); });
+    const bool some_numbers = numbers != 0 && numbers != std::ssize(kNumbers);
+    return some_numbers || types.Has(Type::kString) != types.Has(Type::kSymbol)
+               ? Tightness::kCovered
+               : Tightness::kExact;
   }
 
   void Cells(const expr::geo::Area& area) {
@@ -274,10 +290,7 @@ class Translator {
     }
     FieldBounds inner = Translator(part_).Translate(child);
     if (AsksForNull(child)) {
-      // Nothing lies between undefined and null.
-      inner.intervals.Add(Interval::Range(Value::Undefined(), true, Value::Null(), true));
-      inner.intervals.Unite();
-      inner.tightness = Tightness::kExact;
+      inner.tightness = Tightness::kExact;  // null and a missing field are both left out
     }
     inner.intervals.Complement();
     if (part_.multikey) {

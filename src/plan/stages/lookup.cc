@@ -61,7 +61,7 @@ class LookupRun {
   std::vector<bson::Value> LocalValues(const exec::Row& row) const {
     std::vector<bson::Value> values;
     auto add = [&](const bson::Value& value) {
-      values.push_back(value.nullish() ? bson::Value::Null() : value);
+      values.push_back(value.missing() ? bson::Value::Null() : value);
     };
     exec::VisitValues(bson::Value(row.document), stage_.local_field(), 0,
                       [&](const bson::Value& value) {
@@ -83,15 +83,25 @@ class LookupRun {
     std::vector<bson::Value> values = LocalValues(row);
     bson::Builder filter;
     if (values.size() == 1) {
-      filter.BeginDocument(stage_.foreign_field()).Append("$eq", values[0]).End();
+      AppendEqual(values[0], &filter);
       return filter.Finish();
     }
     filter.BeginArray("$or");
     for (const bson::Value& value : values) {
-      filter.PushDocument().BeginDocument(stage_.foreign_field()).Append("$eq", value).End().End();
+      filter.PushDocument();
+      AppendEqual(value, &filter);
+      filter.End();
     }
     filter.End();
     return filter.Finish();
+  }
+
+  // Nothing may be compared with undefined; it equals itself all the same.
+  void AppendEqual(const bson::Value& value, bson::Builder* filter) const {
+    filter->BeginDocument(stage_.foreign_field());
+    value.type() == bson::Type::kUndefined ? filter->Append("$type", "undefined")
+                                           : filter->Append("$eq", value);
+    filter->End();
   }
 
   Result<OperatorPtr> OpenJoin(OpContext& op, const exec::Row& row) {
