@@ -52,7 +52,7 @@ LAYERS = {
 }
 
 # Folders with knots or too many files that somebody is about to untie: told of, not refused.
-UNTIED_LATER = {"plan", "kv"}
+UNTIED_LATER = {"kv"}
 MAX_FILES = 40
 
 # Headers over the standard library and the public ones, which every folder may include.

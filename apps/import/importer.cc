@@ -14,7 +14,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/md5.h"
+#include "bson/hash/md5.h"
 
 namespace quire::apps {
 namespace {

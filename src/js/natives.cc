@@ -12,7 +12,7 @@
 #include "base/error_codes.h"
 #include "base/log.h"
 #include "base/version.h"
-#include "bson/md5.h"
+#include "bson/hash/md5.h"
 #include "js/convert_internal.h"
 
 namespace quire::js {

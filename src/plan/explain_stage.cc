@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bson/index_hash.h"
+#include "bson/hash/index_hash.h"
 #include "bson/number.h"
 #include "bson/ordered.h"
 #include "expr/match/node.h"

@@ -6,7 +6,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/md5.h"
+#include "bson/hash/md5.h"
 #include "bson/number.h"
 #include "command/diagnostic.h"
 #include "engine/read/read.h"

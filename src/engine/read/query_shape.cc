@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "bson/md5.h"
+#include "bson/hash/md5.h"
 #include "expr/agg/expression.h"
 
 namespace quire::engine {

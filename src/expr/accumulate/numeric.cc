@@ -50,7 +50,7 @@ class Avg final : public OfSum {
  protected:
   Status Take(const Value& value, const EvalContext&) override {
     if (value.is_number()) {
-      sum_.Add(value);
+      sum_.AddAsDouble(value);
     }
     return Status::Ok();
   }

@@ -5,7 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/index_hash.h"
+#include "bson/hash/index_hash.h"
 #include "expr/agg/operators_internal.h"
 #include "expr/agg/result_internal.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "bson/index_hash.h"
+#include "bson/hash/index_hash.h"
 #include "bson/number.h"
 #include "bson/ordered.h"
 #include "store/keys/wildcard.h"

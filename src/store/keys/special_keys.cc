@@ -8,7 +8,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
-#include "bson/index_hash.h"
+#include "bson/hash/index_hash.h"
 #include "bson/key_tuples.h"
 #include "bson/number.h"
 #include "expr/geo/geometry.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bson/index_hash.h"
+#include "bson/hash/index_hash.h"
 
 #include <gtest/gtest.h>
 
 #include "bson/decimal.h"
-#include "bson/md5.h"
+#include "bson/hash/md5.h"
 
 namespace quire::bson {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bson/md5.h"
+#include "bson/hash/md5.h"
 
 #include <algorithm>
 #include <bit>

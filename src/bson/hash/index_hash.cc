@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bson/index_hash.h"
+#include "bson/hash/index_hash.h"
 
-#include "bson/md5.h"
+#include "bson/hash/md5.h"
 #include "bson/number.h"
 
 namespace quire::bson {
