@@ -340,10 +340,10 @@ Result<Options> ReadOptions(bson::View body) {
   Options options;
   const bson::Element upsert = body.Find("alwaysUpsert");
   if (upsert.present() && !upsert.value().nullish()) {
-    if (upsert.type() != bson::Type::kBool && !upsert.value().is_number()) {
+    if (upsert.type() != bson::Type::kBool) {
       return request::WrongType("applyOps", upsert, "bool");
     }
-    options.always_upsert = Truthy(upsert.value());
+    options.always_upsert = upsert.value().AsBool();
   }
   return options;
 }

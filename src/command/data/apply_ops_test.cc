@@ -70,7 +70,7 @@ const RefusedCase kRefused[] = {
     {R"({"applyOps": [{"op": "c", "ns": "test.$cmd", "o": {"drop": "no", "x": 1}}]})", 40415},
     {R"({"applyOps": [], "preCondition": []})", 6711600},
     {R"({"applyOps": [], "alwaysUpsert": true})", 0},
-    {R"({"applyOps": [], "alwaysUpsert": "yes"})", 14},
+    {R"({"applyOps": [], "alwaysUpsert": 1})", 14},
     {R"({"applyOps": [], "count": 1})", 31240},
     {R"({"applyOps": [], "count": "1"})", 14},
     {R"({"applyOps": [], "prepare": false})", 2},
