@@ -13,9 +13,8 @@ void Simulator::Carry(MemberId id, Action* action) {
 }
 
 Millis Simulator::Latency() {
-  uint64_t kind = random_.Below(32);
-  if (kind == 0) return random_.Between(20, 150);
-  return random_.Between(0, kind < 8 ? 12 : 3);
+  if (random_.Chance(faults_.slow_message)) return random_.Between(20, 150);
+  return random_.Between(0, random_.Below(4) == 0 ? 12 : 3);
 }
 
 void Simulator::Carry(MemberId id, Persist& action) {
@@ -89,6 +88,10 @@ void Simulator::Carry(MemberId id, WriteKeys& action) {
 }
 
 void Simulator::AskStore(const Event& event) {
+  if (at(event.member).requests_held) {
+    Push(1, event.kind, event.member, event.boot, event.a, event.b);
+    return;
+  }
   if (store_away_until_ > now_) return;
   const WriteKeys& write = requests_[event.a];
   bool done = store_.Write(write);

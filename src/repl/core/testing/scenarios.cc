@@ -166,6 +166,48 @@ void ForgottenRemoval(Set* set) {
   set->StepUp(set->third);
 }
 
+// The request that adds a member is late; the leader does without it meanwhile, and then it
+// arrives.
+void LateAddition(Set* set) {
+  Simulator& simulator = set->simulator;
+  simulator.SetLinks(set->third, false);
+  set->AwaitInSync(set->third, false);
+  simulator.RunFor(30);
+  simulator.HoldRequests(set->first, true);
+  simulator.SetLinks(set->third, true);
+  const Core* leader = simulator.core(set->first);
+  auto adding = [&] { return leader->leading() && leader->proposals().open().has_value(); };
+  for (int i = 0; i < 200 && !adding(); ++i) simulator.RunFor(1);
+  simulator.SetLinks(set->third, false);
+  simulator.RunFor(60);
+  simulator.HoldRequests(set->first, false);
+  set->AwaitInSync(set->third, true);
+  simulator.Kill(set->first, false, true);
+  simulator.SetLinks(set->third, true);
+  set->StepUp(set->third);
+}
+
+// A candidate has everybody's word; before its request arrives, it is removed from the in-sync set,
+// and the store forgets that.
+void ForgottenBallot(Set* set) {
+  Simulator& simulator = set->simulator;
+  simulator.HoldRequests(set->third, true);
+  for (int i = 0; i < 90 && !simulator.core(set->third)->campaigning(); ++i) {
+    if (i % 30 == 0) simulator.Give(set->third, StepUpCommand{1});
+    simulator.RunFor(1);
+  }
+  Counter asked = simulator.core(set->third)->view().stamp.counter;
+  simulator.SetLinks(set->third, false);
+  set->AwaitInSync(set->third, false);
+  simulator.RunFor(30);
+  simulator.StoreGoesBack(simulator.store().now().stamp.counter - asked, true);
+  simulator.Kill(set->first, false, false);
+  simulator.HoldRequests(set->third, false);
+  simulator.RunFor(30);
+  simulator.SetLinks(set->third, true);
+  simulator.RunFor(150);
+}
+
 // An operator recovers a member while the leader, which it does not see, goes on with another.
 void HastyRecovery(Set* set) {
   Simulator& simulator = set->simulator;
@@ -199,6 +241,8 @@ constexpr Scenario kScenarios[] = {{"woken_leader", WokenLeader, false},
                                    {"late_sync", LateSync, true},
                                    {"wiped_member", WipedMember, true},
                                    {"forgotten_removal", ForgottenRemoval, false},
+                                   {"late_addition", LateAddition, false},
+                                   {"forgotten_ballot", ForgottenBallot, false},
                                    {"hasty_recovery", HastyRecovery, false}};
 
 }  // namespace

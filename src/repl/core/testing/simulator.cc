@@ -263,8 +263,9 @@ void Simulator::Kill(MemberId id, bool power_loss, bool starts_again) {
   check_in_sync_ = true;
   member.boot = 0;
   for (MemberId other = 0; other < options_.members; ++other)
-    if (other != id && random_.Chance(0.6))
-      Push(random_.Between(1, 8), Kind::kPeerDown, other, BootOf(other), static_cast<uint64_t>(id));
+    if (other != id && !random_.Chance(faults_.unseen_death))
+      Push(random_.Between(13, 25), Kind::kPeerDown, other, BootOf(other),
+           static_cast<uint64_t>(id));
   if (starts_again) Push(random_.Between(5, 150), Kind::kRestart, id, 0);
 }
 

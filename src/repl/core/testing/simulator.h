@@ -46,10 +46,12 @@ struct Faults {
   double clock_jump = 0.2;
   double lost_message = 0.04;  // of all
   double doubled_message = 0.03;
+  double slow_message = 0.03;
   double lost_store_request = 0.08;
   double doubled_store_request = 0.08;
   double lost_store_answer = 0.12;
   double stale_hint = 0.2;
+  double unseen_death = 0.4;    // a process that ends looks like a silent one to another member
   double divided_append = 0.4;  // of those with many slots only the first arrive
   int64_t clock_skew = 60;
 };
@@ -111,6 +113,8 @@ class Simulator {
   void Wipe(MemberId member);  // REQUIRES: it does not run
   void StoreGoesBack(size_t writes, bool revisions_too);
   void SetStore(bool reachable) { store_away_until_ = reachable ? 0 : kNever; }
+  // Requests of the member reach the store only when it is held no more.
+  void HoldRequests(MemberId member, bool held) { at(member).requests_held = held; }
   const Core* core(MemberId member) const;  // nullptr: not running
   MemberId primary() const;                 // whose log is open in the highest epoch, or kNoMember
   const Store& store() const { return store_; }
@@ -164,6 +168,7 @@ class Simulator {
     double rate = 1;
     Millis offset = 0;
     int64_t wall_skew = 0;
+    bool requests_held = false;
     bool doomed = false;    // ends within its next step
     bool impaired = false;  // its disk has lost what it acknowledged
     // Leader
