@@ -23,7 +23,7 @@ struct Beacon {
   Time floor = 0;      // which every such folder has reached
 };
 
-// Slots (previous, last], all of the epoch `run`. A caller may divide it into several.
+// Slots (previous, last], all of the epoch of `last`. A caller may divide it into several.
 struct Append {
   Epoch epoch = 0;
   Boot boot = 0;

@@ -21,7 +21,6 @@ class Store {
 
   // A view of up to `back` writes ago.
   const View& Past(size_t back) const;
-  size_t remembered() const { return past_.size(); }
   // The lowest floor that a stale read may show.
   Time LowestFloor() const;
 
