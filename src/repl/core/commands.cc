@@ -200,7 +200,9 @@ void Core::FinishSurvey() {
   }
   bool enough = fenced >= set.Majority() || recovery.accept_loss;
   bool best = holder == self_ || !rules_.recover_longest;
-  if (role_ != Role::kFollower || campaign_ || overtaken || !enough || !best) {
+  // It will be the only one in sync: what it holds must not go with the power.
+  bool durable = durable_ >= log_.last().time;
+  if (role_ != Role::kFollower || campaign_ || overtaken || !enough || !best || !durable) {
     recovery_.reset();
     FinishCommand(recovery.command, kCommandFailed, holder);
     return;

@@ -250,6 +250,29 @@ TEST_F(CoreTest, ALogThatEndsBeforeWhatWasAckedIsCopiedAnew) {
   EXPECT_EQ(core.state(), MemberState::kInitialSync);
 }
 
+TEST_F(CoreTest, RecoveryWaitsForTheOwnLogToBeSynced) {
+  Core core(0, 101, {}, 1);
+  Started started;
+  started.local.data = 10;
+  started.local.fresh = false;
+  started.log.ends = {{3, 20}};
+  actions_.clear();
+  core.Step(started, &actions_);
+  uint64_t generation = All<SyncLog>().at(0).generation;
+  auto recover = [&](CommandId id, Millis at) {
+    actions_.clear();
+    core.Step(RecoverCommand{id, true}, &actions_);
+    core.Step(Tick{at}, &actions_);
+    return All<WriteKeys>().size();
+  };
+  core.Step(Hint{keys_}, &actions_);
+  EXPECT_EQ(recover(1, 5000), 0u);
+  // The fence began a new handshake: the sync that counts is the one asked for since.
+  for (const SyncLog& sync : All<SyncLog>()) generation = sync.generation;
+  core.Step(Synced{generation, 20}, &actions_);
+  EXPECT_EQ(recover(2, 10000), 1u);
+}
+
 TEST_F(CoreTest, RecoveryNeedsAMajorityUnlessLossIsAccepted) {
   Advance(20000);
   Step(RecoverCommand{1, false});
