@@ -56,7 +56,7 @@ class Log {
   Status Begin();
   Status OpenFile() QUIRE_REQUIRES(mutex_);
   void Put(bson::View event) QUIRE_REQUIRES(mutex_);
-  bool Flush() QUIRE_REQUIRES(mutex_);  // false when something still waits
+  bool Flush() QUIRE_REQUIRES(mutex_);               // false when something still waits
   int Reserve(size_t bytes) QUIRE_REQUIRES(mutex_);  // the error of the system, or 0
   void GiveBack() QUIRE_REQUIRES(mutex_);            // the room that was not used
 
@@ -67,7 +67,7 @@ class Log {
   int file_ QUIRE_GUARDED_BY(mutex_) = -1;
   std::string waiting_ QUIRE_GUARDED_BY(mutex_);
   int64_t lost_ QUIRE_GUARDED_BY(mutex_) = 0;
-  int error_ QUIRE_GUARDED_BY(mutex_) = 0;  // of the last write; 0 when it succeeded
+  int error_ QUIRE_GUARDED_BY(mutex_) = 0;         // of the last write; 0 when it succeeded
   int64_t reserved_ QUIRE_GUARDED_BY(mutex_) = 0;  // where the room laid out ahead ends
 };
 
