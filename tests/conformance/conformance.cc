@@ -13,12 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "api/access.h"
+#include "api/door.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "json.h"
 #include "normal.h"
 #include "quire/quire.h"
 #include "served/served.h"
+#include "socket_handler.h"
 
 namespace quire::conformance {
 namespace {
@@ -171,7 +174,8 @@ Result<Client> OpenClient(bool wire) {
   if (served::Address().empty()) {
     return Status(kHostUnreachable, "the server does not start");
   }
-  return Connect(served::Address());
+  ASSIGN_OR_RETURN(auto handler, ConnectSocket(served::Address()));
+  return api::Access::MakeClient(std::make_shared<api::Door>(std::move(handler)));
 }
 
 Status RunAll(const Options& options, Totals* totals) {

@@ -84,7 +84,11 @@ class EtcdProcess {
       pid_ = -1;
     }
   }
-  void Pause() { kill(pid_, SIGSTOP); }
+  // Returns when it stands still.
+  void Pause() {
+    kill(pid_, SIGSTOP);
+    waitpid(pid_, nullptr, WUNTRACED);
+  }
   void Resume() { kill(pid_, SIGCONT); }
 
   // Until `store` answers; false after half a minute.
