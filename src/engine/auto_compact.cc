@@ -2,6 +2,8 @@
 #include "engine/auto_compact.h"
 
 #include <chrono>
+#include <thread>
+#include <utility>
 
 #include "base/error_codes.h"
 #include "base/log.h"
@@ -13,8 +15,13 @@ namespace quire::engine {
 
 void AutoCompact::End() {
   Stop();
-  if (thread_.joinable()) {
-    thread_.join();
+  std::thread thread;
+  {
+    MutexLock lock(mutex_);
+    std::swap(thread, thread_);
+  }
+  if (thread.joinable()) {
+    thread.join();
   }
 }
 

@@ -71,7 +71,7 @@ class TopTable {
  private:
   static constexpr size_t kMaxNamespaces = 10'000;
 
-  void ForgetDropped(const store::CatalogSnapshot& catalog) QUIRE_REQUIRES(mutex_);
+  void ForgetDropped(const store::CatalogSnapshot& catalog);
 
   Mutex mutex_;
   uint64_t cleaned_at_ QUIRE_GUARDED_BY(mutex_) = UINT64_MAX;  // version of the catalog

@@ -358,7 +358,7 @@ class Rotation(Case):
 
     def test_without_tls(self):
         with Server(None) as server, client(server, tls=False) as inside:
-            self.refused(20, inside.admin.command, "rotateCertificates")
+            self.assertEqual(inside.admin.command("rotateCertificates")["ok"], 1)
 
 
 class Logins(Case):
@@ -399,7 +399,7 @@ class Logins(Case):
             self.assertIn("No verified subject", self.refused(18, plain["$external"].command, request))
         with client(self.server, ANN) as inside:
             self.assertIn("$external", self.refused(17, inside.admin.command, request))
-            self.refused(334, inside["$external"].command, {"authenticate": 1, "mechanism": "PLAIN"})
+            self.refused(18, inside["$external"].command, {"authenticate": 1, "mechanism": "PLAIN"})
             self.refused(40414, inside["$external"].command, {"authenticate": 1})
 
     def test_with_hello(self):
