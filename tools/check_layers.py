@@ -32,6 +32,7 @@ LAYERS = {
     "expr": ["base", "bson", "js"],
     "audit": ["base", "bson", "expr"],
     "exec": ["base", "bson", "js", "expr"],
+    "run": ["base", "bson", "exec", "expr", "auth", "request"],
     "store": ["base", "bson", "kv", "exec", "expr"],
     "pipeline": ["base", "bson", "js", "exec", "expr", "auth"],
     # kv: which way a scan goes.
@@ -39,13 +40,13 @@ LAYERS = {
     "repl": ["base"],
     # kv: it owns the open store, and keeps sessions there beside the documents.
     "engine": ["base", "bson", "js", "kv", "expr", "exec", "store", "pipeline", "plan",
-               "request", "auth"],
+               "request", "run", "auth"],
     # expr, js, pipeline, plan: filters of its own, parameters of scripts, and what the stages of a pipeline need.
     # store: the catalog that the engine shows.
-    "command": ["base", "bson", "js", "expr", "store", "pipeline", "plan", "engine", "request", "auth", "audit"],
+    "command": ["base", "bson", "js", "expr", "store", "pipeline", "plan", "engine", "run", "request", "auth", "audit"],
     # kv, store: api/open.cc opens the storage.
     "api": ["base", "bson", "kv", "store", "request", "engine", "command"],
-    "router": ["base", "bson", "request", "pipeline", "exec", "wire"],
+    "router": ["base", "bson", "request", "run", "pipeline", "exec", "wire"],
     "server": ["base", "wire", "request"],
     "patterns": [],
     "lab": [],

@@ -6,10 +6,10 @@
 #include "command/auth/login.h"
 #include "command/command.h"
 #include "command/own_documents.h"
-#include "command/redact.h"
 #include "engine/schema/schema.h"
 #include "pipeline/needs.h"
 #include "request/crud.h"
+#include "run/redact.h"
 
 namespace quire::command {
 namespace {
@@ -66,7 +66,7 @@ Status StateNeeds(Invocation& i, const Access& access, auth::Needs* needs) {
 
 Status Unauthorized(const Invocation& i) {
   constexpr size_t kMaxText = 512;
-  const ShownCommand shown(i.call.body);
+  const run::ShownCommand shown(i.call.body);
   std::string text = bson::ToJson(shown.view());
   if (text.size() > kMaxText) {
     text.resize(kMaxText);

@@ -15,15 +15,15 @@
 #include "command/auth/login_guard.h"
 #include "command/auth/mechanisms.h"
 #include "command/server/cluster.h"
-#include "command/server/default_concern.h"
-#include "command/server/fail_point.h"
-#include "command/server/profiler.h"
-#include "command/server/top.h"
 #include "command/server/write_gate.h"
 #include "command/values.h"
 #include "engine/engine.h"
 #include "quire/bson.h"
-#include "request/dispatch.h"
+#include "request/call.h"
+#include "request/reply.h"
+#include "request/route.h"
+#include "run/cursor.h"
+#include "run/dispatcher.h"
 
 namespace quire::command {
 
@@ -85,33 +85,22 @@ struct Row {
   Result<std::unique_ptr<Parsed>> (*parse)(Invocation& invocation) = nullptr;
 };
 
+class NodeBackend;
+
 // Answers commands with an engine. Safe for concurrent use.
-class Commands : public request::Dispatcher {
+class Commands final : public run::Dispatcher {
  public:
   // `engine` outlives it.
   Commands(engine::Engine* engine, ServerInfo info);
+  ~Commands() override;
 
   engine::Engine& engine() { return engine_; }
   ServerInfo& info() { return info_; }
   std::span<const Row* const> rows() const { return rows_; }
 
-  // Finished commands by name, for serverStatus and top.
-  struct Tally {
-    std::atomic<int64_t> total{0};
-    std::atomic<int64_t> failed{0};
-    std::atomic<int64_t> micros{0};
-  };
-  const Tally& tally(size_t row) const { return tallies_[row]; }
-
   WriteGate& write_gate() { return write_gate_; }
-  DefaultConcerns& default_concerns() { return default_concerns_; }
   ClusterSettings& cluster() { return cluster_; }
-  Profiler& profiler() { return profiler_; }
-  TopTable& top() { return top_; }
-  FailPoints& fail_points() { return fail_points_; }
   LoginGuard& login_guard() { return login_guard_; }
-  // Set while memory runs out (memory_guard.h): commands that read or write are refused.
-  std::atomic<bool> short_of_memory{false};
   // Changes with every change of users or roles: logins read before are out of date.
   std::atomic<uint64_t> accounts_version{1};
   Mechanisms mechanisms;
@@ -128,34 +117,18 @@ class Commands : public request::Dispatcher {
   std::string automation_descriptor();
   void SetAutomationDescriptor(std::string text);
 
- protected:
-  Status Invoke(size_t index, request::Call& call) override;
-  void FinishReply(const request::Call* call, bson::Builder* reply) override;
-  void Finished(const request::Call& call, const Status& status,
-                std::chrono::microseconds took) override;
-
- public:
   void Disconnected(request::Client& client) override;
 
  private:
-  Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows);
-  // Runs row `index` as if no fail point were on.
-  Status Execute(size_t index, request::Call& call);
-  Status RunFailing(const Failure& failure, size_t index, request::Call& call);
-  // UserWritesBlocked while setUserWriteBlockMode stops this client's writes.
-  Status CheckWritesAllowed(request::Call& call);
-  void LogIfSlow(const request::Call& call, const Status& status, std::chrono::microseconds took);
+  Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows,
+           std::unique_ptr<NodeBackend> backend);
 
   engine::Engine& engine_;
   ServerInfo info_;
   std::vector<const Row*> rows_;
-  std::unique_ptr<Tally[]> tallies_;
+  std::unique_ptr<NodeBackend> backend_;
   WriteGate write_gate_;
-  DefaultConcerns default_concerns_;
   ClusterSettings cluster_;
-  Profiler profiler_;
-  TopTable top_;
-  FailPoints fail_points_;
   LoginGuard login_guard_;
   Mutex mutex_;
   std::string automation_descriptor_ QUIRE_GUARDED_BY(mutex_);
@@ -179,7 +152,7 @@ std::span<const Row> QuerySettingsRows();  // setQuerySettings, removeQuerySetti
 // Those about the server itself are in diagnostic.h.
 
 // Appends {cursor: {firstBatch, id, ns}} of a new cursor, keeping it when it is not exhausted.
-Status AppendFirstBatch(Invocation& invocation, std::shared_ptr<engine::Cursor> cursor,
+Status AppendFirstBatch(Invocation& invocation, std::shared_ptr<run::Cursor> cursor,
                         std::optional<int64_t> batch_size, bool single_batch);
 // The same for a list of documents that is complete already.
 Status AppendDocuments(Invocation& invocation, std::string ns,
@@ -189,8 +162,9 @@ Status AppendDocuments(Invocation& invocation, std::string ns,
 Status ApplyQuerySettings(Invocation& invocation, bson::View command, bool explain);
 // Of a find, distinct or aggregate command; see engine/read/query_shape.h.
 std::string QueryShapeHash(bson::View command, std::string_view database);
-// Reads what is stored.
+// Put in force what is stored.
 void LoadQuerySettings(engine::Engine& engine);
+void LoadDefaultConcerns(Commands& commands);
 // Appends the explanation of an aggregate command.
 Status ExplainPipeline(Invocation& invocation, bson::View command, std::string_view verbosity);
 

@@ -40,8 +40,6 @@ Status SetStartupParameters(Commands& commands, const std::vector<std::string>& 
 // Only what `owner` runs, unless that is null.
 std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spec,
                                               const request::Identity* owner);
-// Appends what $collStats tells of the time commands took.
-void AppendLatencies(const TopTable::Latencies& latencies, bool histograms, bson::Builder* out);
 
 // How the client reaches this server, "host:port".
 std::string ReachedAs(const Invocation& invocation);

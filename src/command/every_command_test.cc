@@ -152,6 +152,19 @@ void RunRound(uint64_t seed) {
   ASSERT_GT(runs, 100U);
 }
 
+// Cursors are whoever's opened them; all else that reads or writes is somewhere.
+TEST(EveryCommandTest, WhatReadsOrWritesSaysWhereItIsRun) {
+  Node node;
+  for (const Row* row : node.commands().rows()) {
+    const request::CommandInfo& info = row->info;
+    const uint32_t route = info.flags & request::kRoutes;
+    EXPECT_EQ(route & (route - 1), 0U) << info.name << " goes more than one way";
+    if (info.Is(request::kRead | request::kWrite)) {
+      EXPECT_NE(route == 0, !info.Is(request::kOnCursor)) << info.name;
+    }
+  }
+}
+
 TEST(EveryCommandTest, AnswersOnEveryKindOfNamespace) {
   const uint64_t seconds = NumberFrom("QUIRE_FUZZ_SECONDS", 0);
   const auto now = std::chrono::system_clock::now().time_since_epoch();

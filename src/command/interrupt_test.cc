@@ -145,8 +145,7 @@ TEST(InterruptTest, KillEndsWorkWithoutEnd) {
     bool killed = false;
     while (!killed && !done) {
       int64_t id = 0;
-      node.commands().operations().ForEach(
-          [&](const request::RunningOp& running) { id = running.id; });
+      node.commands().operations().ForEach([&](const run::RunningOp& running) { id = running.id; });
       killed = id != 0 && node.commands().operations().Kill(id, kInterrupted);
       std::this_thread::yield();
     }
@@ -198,8 +197,7 @@ TEST(InterruptTest, BuildsThatWaitAreEndedAndKeepNobodyWaiting) {
   std::thread builder([&] { reply = node.RunAs(client, build, "test"); });
   int64_t id = 0;
   while (id == 0) {
-    node.commands().operations().ForEach(
-        [&](const request::RunningOp& running) { id = running.id; });
+    node.commands().operations().ForEach([&](const run::RunningOp& running) { id = running.id; });
   }
   EXPECT_EQ(node.Code(R"({"create": "other"})"), 0);
   EXPECT_EQ(node.Code(R"({"insert": "third", "documents": [{"_id": 1}]})"), 0);

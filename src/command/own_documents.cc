@@ -40,7 +40,7 @@ Result<std::vector<bson::Document>> LoadOwnAll(engine::Engine& engine, std::stri
   request::FindRequest find;
   find.filter = filter;
   find.sort = sort;
-  ASSIGN_OR_RETURN(std::shared_ptr<engine::Cursor> cursor,
+  ASSIGN_OR_RETURN(std::shared_ptr<run::Cursor> cursor,
                    engine::Find(operation, std::string(ns), find));
   std::vector<bson::Document> out;
   exec::Row row;

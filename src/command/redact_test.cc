@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "command/redact.h"
+#include "run/redact.h"
 
 #include "base/log.h"
 #include "command/testing/guarded.h"
@@ -11,7 +11,7 @@ constexpr std::string_view kSecret = "s3cr3t";
 
 std::string Shown(const char* json) {
   bson::Document command = GuardedNode::Parse(json);
-  return bson::ToJson(ShownCommand(command.view()).view());
+  return bson::ToJson(run::ShownCommand(command.view()).view());
 }
 
 TEST(Redact, HidesPasswordsAndLogins) {

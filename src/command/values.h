@@ -3,18 +3,14 @@
 // Values as commands read and write them.
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
-#include "quire/bson.h"
+#include "request/fields.h"
+#include "request/reply.h"
+#include "run/wall_clock.h"
 
 namespace quire::command {
 
-// Appends n as an int, or as a long when it has to be.
-void AppendCount(bson::Builder* out, std::string_view name, int64_t n);
-// Milliseconds since 1970.
-bson::Date WallClock();
-// MongoDB's reading of a value as a switch: anything but false, 0, null, undefined and missing.
-bool Truthy(const bson::Value& value);
+using request::AppendCount;
+using request::Truthy;
+using run::WallClock;
 
 }  // namespace quire::command

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "expr/agg/expression.h"
 #include "expr/agg/variable_name.h"
+#include "run/labels.h"
 
 namespace quire::engine {
 
@@ -140,11 +141,12 @@ Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
   const bool changed = now != nullptr ? now->version > session->catalog()->version
                                       : session->catalog()->Find(ns) != nullptr;
   if (changed) {
-    return WithLabel({kSnapshotUnavailable,
-                      "Unable to read from a snapshot due to pending collection catalog changes; "
-                      "please retry the operation. Collection: " +
-                          std::string(ns)},
-                     "TransientTransactionError");
+    return run::WithLabel(
+        {kSnapshotUnavailable,
+         "Unable to read from a snapshot due to pending collection catalog changes; "
+         "please retry the operation. Collection: " +
+             std::string(ns)},
+        "TransientTransactionError");
   }
   return now;
 }

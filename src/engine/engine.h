@@ -15,12 +15,12 @@
 
 #include "base/mutex.h"
 #include "engine/auto_compact.h"
-#include "engine/cursor.h"
 #include "engine/durability.h"
 #include "engine/query_settings.h"
 #include "engine/session.h"
 #include "engine/snapshots.h"
 #include "kv/kv.h"
+#include "run/cursor.h"
 #include "store/catalog.h"
 
 namespace quire::engine {
@@ -55,7 +55,7 @@ class Engine {
 
   kv::Store& store() { return *store_; }
   store::Catalog& catalog() { return *catalog_; }
-  CursorTable& cursors() { return cursors_; }
+  run::CursorTable& cursors() { return cursors_; }
   SessionTable& sessions() { return *sessions_; }
   Snapshots& snapshots() { return *snapshots_; }
   store::ChangeLog& log() { return catalog_->log(); }
@@ -68,7 +68,6 @@ class Engine {
     std::atomic<int64_t> inserted{0};
     std::atomic<int64_t> updated{0};
     std::atomic<int64_t> deleted{0};
-    std::atomic<int64_t> returned{0};
     std::atomic<int64_t> write_conflicts{0};
     std::atomic<int64_t> ttl_deleted{0};
     std::atomic<int64_t> ttl_passes{0};
@@ -113,7 +112,7 @@ class Engine {
   const EngineOptions options_;
   std::unique_ptr<kv::Store> store_;
   std::unique_ptr<store::Catalog> catalog_;
-  CursorTable cursors_;
+  run::CursorTable cursors_;
   std::unique_ptr<SessionTable> sessions_;
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<AutoCompact> auto_compact_;
@@ -129,7 +128,7 @@ class Engine {
 struct Operation {
   Engine& engine;
   OpContext& op;
-  // Locked for the operation; null without lsid.
+  // Checked out for the operation when it has a txnNumber; null without lsid.
   Session* session = nullptr;
   // Who runs it; null without a login.
   const request::Identity* caller = nullptr;

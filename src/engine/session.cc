@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/session.h"
 
-#include <iterator>
-
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "run/labels.h"
 #include "store/layout.h"
 
 namespace quire::engine {
 
 namespace {
-
-int64_t SteadyMillis() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // In place of a statement's number: that the transaction of that number was committed.
 constexpr int32_t kCommitRecord = -1;
@@ -39,7 +32,7 @@ std::string_view LsidOf(std::string_view answer_key) {
 }
 
 Status NoSuchTransaction(int64_t number, std::string_view why) {
-  return WithLabel(
+  return run::WithLabel(
       {kNoSuchTransaction, "Given transaction number " + std::to_string(number) +
                                " does not match any in-progress transactions. " + std::string(why)},
       "TransientTransactionError");
@@ -47,23 +40,10 @@ Status NoSuchTransaction(int64_t number, std::string_view why) {
 
 }  // namespace
 
-Status WithLabel(const Status& status, std::string_view label) {
-  bson::Builder extra;
-  if (!status.extra().empty()) {
-    bson::View old(status.extra().data());
-    if (old.Has("errorLabels")) {
-      return status;
-    }
-    extra.AppendFields(old);
-  }
-  extra.BeginArray("errorLabels").Push(label).End();
-  return status.WithExtra(extra.Finish().bytes());
-}
-
-Status Session::EnterTransaction(const request::Generic& generic, std::string_view command,
-                                 const store::Catalog& catalog, std::chrono::seconds lifetime) {
-  int64_t number = *generic.txn_number;
-  bool ending = command == "commitTransaction" || command == "abortTransaction";
+Status Session::EnterTransaction(const request::Call& call, const store::Catalog& catalog,
+                                 std::chrono::seconds lifetime) {
+  const request::Generic& generic = call.generic;
+  const int64_t number = *generic.txn_number;
   RETURN_IF_ERROR(Load());
   if (number < txn_number_) {
     return {kTransactionTooOld, "Cannot start transaction " + std::to_string(number) +
@@ -71,9 +51,9 @@ Status Session::EnterTransaction(const request::Generic& generic, std::string_vi
                                     std::to_string(txn_number_) + " has already started"};
   }
   if (generic.start_transaction) {
-    if (ending) {
+    if (call.command.Is(request::kEndsTransaction)) {
       return {kOperationNotSupportedInTransaction,
-              "Cannot run '" + std::string(command) + "' as the first operation"};
+              "Cannot run '" + std::string(call.command.name) + "' as the first operation"};
     }
     if (number == txn_number_ && state_ != State::kNone) {
       if (state_ == State::kInProgress) {
@@ -91,7 +71,7 @@ Status Session::EnterTransaction(const request::Generic& generic, std::string_vi
   if (expired()) {
     AbortQuietly();
   }
-  if (state_ == State::kCommitted && command != "commitTransaction") {
+  if (state_ == State::kCommitted && !call.command.Is(request::kCommits)) {
     return {kTransactionCommitted,
             "Transaction " + std::to_string(number) + " has been committed."};
   }
@@ -129,7 +109,7 @@ Status Session::Commit(kv::Durability durability) {
   Status committed = txn_->Commit(durability);
   Release();
   state_ = committed.ok() ? State::kCommitted : State::kAborted;
-  return committed.ok() ? committed : WithLabel(committed, "TransientTransactionError");
+  return committed.ok() ? committed : run::WithLabel(committed, "TransientTransactionError");
 }
 
 Status Session::Abort() {
@@ -246,77 +226,8 @@ Status Session::Remember(store::Transaction& txn, int32_t first, int32_t last,
   return Status::Ok();
 }
 
-Result<std::shared_ptr<Session>> SessionTable::Get(std::string_view lsid) {
-  MutexLock lock(mutex_);
-  auto it = sessions_.find(lsid);
-  if (it == sessions_.end()) {
-    auto session = std::make_shared<Session>(std::string(lsid), store_, &transaction_ends_);
-    if (!session->owner().empty()) {
-      session->ticket = owners_.Take(session->owner(), most_per_user);
-    }
-    if (std::ssize(sessions_) >= most_ ||
-        (!session->owner().empty() && session->ticket == nullptr)) {
-      return Status(kTooManyLogicalSessions,
-                    "Unable to add session into the cache because the "
-                    "number of active sessions is too high");
-    }
-    it = sessions_.emplace(lsid, std::move(session)).first;
-  }
-  it->second->last_use_millis = SteadyMillis();
-  it->second->last_use_wall_millis = std::chrono::duration_cast<std::chrono::milliseconds>(
-                                         std::chrono::system_clock::now().time_since_epoch())
-                                         .count();
-  return it->second;
-}
-
-std::shared_ptr<Session> SessionTable::Find(std::string_view lsid) {
-  MutexLock lock(mutex_);
-  auto it = sessions_.find(lsid);
-  return it == sessions_.end() ? nullptr : it->second;
-}
-
-void SessionTable::End(std::string_view lsid) {
-  std::shared_ptr<Session> session;
-  {
-    MutexLock lock(mutex_);
-    auto it = sessions_.find(lsid);
-    if (it == sessions_.end()) {
-      return;
-    }
-    session = std::move(it->second);
-    sessions_.erase(it);
-  }
-  std::lock_guard lock(session->mutex);
-  session->AbortQuietly();
-}
-
-void SessionTable::Expire(std::chrono::minutes timeout) {
-  int64_t oldest =
-      SteadyMillis() - std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
-  for (const auto& session : All()) {
-    std::unique_lock lock(session->mutex, std::try_to_lock);
-    if (!lock.owns_lock()) {
-      continue;
-    }
-    if (session->expired()) {
-      session->AbortQuietly();
-    }
-    if (session->last_use_millis < oldest) {
-      session->AbortQuietly();
-      lock.unlock();
-      MutexLock table_lock(mutex_);
-      if (session->last_use_millis < oldest) {  // still: Get sets it under this lock
-        sessions_.erase(session->lsid);
-      }
-    }
-  }
-}
-
-void SessionTable::AbortAll() {
-  for (const auto& session : All()) {
-    std::lock_guard lock(session->mutex);
-    session->AbortQuietly();
-  }
+std::shared_ptr<run::Session> SessionTable::Make(std::string lsid) {
+  return std::make_shared<Session>(std::move(lsid), store_, &transaction_ends_);
 }
 
 Status SessionTable::ForgetAnswers(std::chrono::minutes timeout) {
@@ -341,20 +252,6 @@ Status SessionTable::ForgetAnswers(std::chrono::minutes timeout) {
     RETURN_IF_ERROR(txn->Delete(key));
   }
   return old.empty() ? Status::Ok() : txn->Commit(kv::Durability::kProcess);
-}
-
-std::vector<std::shared_ptr<Session>> SessionTable::All() {
-  MutexLock lock(mutex_);
-  std::vector<std::shared_ptr<Session>> all;
-  for (const auto& [id, session] : sessions_) {
-    all.push_back(session);
-  }
-  return all;
-}
-
-size_t SessionTable::size() {
-  MutexLock lock(mutex_);
-  return sessions_.size();
 }
 
 }  // namespace quire::engine

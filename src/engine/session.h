@@ -1,34 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Logical sessions: multi-document transactions and the memory that makes a retried write happen
-// once.
+// What sessions keep in the store: multi-document transactions and the memory that makes a retried
+// write happen once.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/mutex.h"
-#include "engine/owner_counts.h"
 #include "quire/bson.h"
 #include "quire/status.h"
-#include "request/generic.h"
+#include "request/call.h"
+#include "run/session.h"
 #include "store/catalog.h"
 #include "store/pending_collection.h"
 #include "store/transaction.h"
 
 namespace quire::engine {
 
-// One session. Locked by the operation that uses it (see SessionLock).
-class Session {
+// One session; all but lsid needs its run::Checkout.
+class Session final : public run::Session {
  public:
   enum class State { kNone, kInProgress, kCommitted, kAborted };
 
@@ -36,20 +34,15 @@ class Session {
   using TransactionEnds = std::function<void(std::string_view lsid, int64_t txn_number)>;
 
   Session(std::string id, kv::Store* store, const TransactionEnds* transaction_ends)
-      : lsid(std::move(id)), store_(store), transaction_ends_(transaction_ends) {}
-
-  const std::string lsid;  // its key: see request::SessionKey
-  OwnerTicket ticket;      // of its owner; null without one
-  std::string_view owner() const { return std::string_view(lsid).substr(request::kSessionIdSize); }
+      : run::Session(std::move(id)), store_(store), transaction_ends_(transaction_ends) {}
 
   // --- Multi-document transactions ---
   // Continues, starts or refuses the transaction the command's fields name.
-  Status EnterTransaction(const request::Generic& generic, std::string_view command,
-                          const store::Catalog& catalog, std::chrono::seconds lifetime);
+  Status EnterTransaction(const request::Call& call, const store::Catalog& catalog,
+                          std::chrono::seconds lifetime);
   Status Commit(kv::Durability durability);
   Status Abort();
-  // Ends a running transaction as if the client had aborted it.
-  void AbortQuietly();
+  void AbortQuietly() override;
 
   State state() const { return state_; }
   int64_t txn_number() const { return txn_number_; }
@@ -60,7 +53,7 @@ class Session {
   void AddCreated(std::unique_ptr<store::PendingCollection> pending) {
     created_.push_back(std::move(pending));
   }
-  bool expired() const {
+  bool expired() const override {
     return state_ == State::kInProgress && std::chrono::steady_clock::now() >= deadline_;
   }
 
@@ -71,10 +64,6 @@ class Session {
   const bson::Document* Remembered(int32_t stmt) const;
   // Writes the answer of statements first..last into `txn`; remembered once that commits.
   Status Remember(store::Transaction& txn, int32_t first, int32_t last, bson::Document answer);
-
-  std::mutex mutex;  // held while an operation uses the session
-  std::atomic<int64_t> last_use_wall_millis{0};
-  std::atomic<int64_t> last_use_millis{0};  // steady clock
 
  private:
   struct Answer {
@@ -101,41 +90,19 @@ class Session {
 };
 
 // All sessions of the node. Safe for concurrent use.
-class SessionTable {
+class SessionTable final : public run::SessionTable {
  public:
   SessionTable(kv::Store* store, Session::TransactionEnds transaction_ends)
       : store_(store), transaction_ends_(std::move(transaction_ends)) {}
 
-  // The session of that id, made when new; its last use is now. TooManyLogicalSessions when there
-  // are most() others, or most_per_user of its owner.
-  Result<std::shared_ptr<Session>> Get(std::string_view lsid);
-  // Null when it is not known.
-  std::shared_ptr<Session> Find(std::string_view lsid);
-  // Ends sessions: their transactions are aborted.
-  void End(std::string_view lsid);
-  // Aborts transactions past their lifetime and forgets sessions unused for longer than `timeout`.
-  void Expire(std::chrono::minutes timeout);
-  void AbortAll();
   // Forgets what sessions that ended longer than `timeout` ago have written.
   Status ForgetAnswers(std::chrono::minutes timeout);
-  std::vector<std::shared_ptr<Session>> All();
-  size_t size();
-
-  // Clients make up session ids, so their number is bounded.
-  int64_t most() const { return most_; }
-  void SetMost(int64_t sessions) { most_ = sessions; }
-  std::atomic<int64_t> most_per_user{100'000};
 
  private:
+  std::shared_ptr<run::Session> Make(std::string lsid) override;
+
   kv::Store* const store_;
   const Session::TransactionEnds transaction_ends_;
-  std::atomic<int64_t> most_{1'000'000};
-  Mutex mutex_;
-  std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_ QUIRE_GUARDED_BY(mutex_);
-  OwnerCounts owners_ QUIRE_GUARDED_BY(mutex_);
 };
-
-// An error with one label ("TransientTransactionError"...).
-Status WithLabel(const Status& status, std::string_view label);
 
 }  // namespace quire::engine

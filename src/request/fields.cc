@@ -220,4 +220,14 @@ Status ReadUuid(std::string_view command, const bson::Element& e, bson::Value* o
   return Status::Ok();
 }
 
+bool Truthy(const bson::Value& value) {
+  if (value.nullish()) {
+    return false;
+  }
+  if (value.type() == bson::Type::kBool) {
+    return value.AsBool();
+  }
+  return !value.is_number() || !bson::IsZero(value);
+}
+
 }  // namespace quire::request

@@ -156,4 +156,7 @@ Status ReadFields(std::string_view prefix, bson::View body, bool skip_first,
   return Status::Ok();
 }
 
+// MongoDB's reading of a value as a switch: anything but false, 0, null, undefined and missing.
+bool Truthy(const bson::Value& value);
+
 }  // namespace quire::request

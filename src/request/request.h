@@ -7,12 +7,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/bell.h"
 #include "quire/bson.h"
 
 namespace quire::request {
@@ -23,11 +21,11 @@ struct Sequence {
   std::vector<bson::View> documents;
 };
 
-// The door's end of a request that waits without a thread (Outcome::wait).
+// The door's end of a request that is parked (Outcome::parked).
 class Waker {
  public:
   virtual ~Waker() = default;
-  // From any thread, with locks held: short.
+  // From any thread, with locks held: short. May come for nothing, and after the request's end.
   virtual void Wake() = 0;
 };
 
@@ -40,10 +38,9 @@ struct Request {
   bool reply_expected = true;    // false: unacknowledged (moreToCome)
   // The uuid of the collection that a create makes (applyOps says which); missing: a new one.
   bson::Value new_uuid;
-  // The door can wait without a thread; null: it cannot.
+  // Of a door that can park requests, and lives as long as they do; null: what has to wait keeps
+  // its thread.
   Waker* waker = nullptr;
-  // Set when the request runs again after such a wait: when its patience ends.
-  std::optional<std::chrono::steady_clock::time_point> patience;
 };
 
 // Something commands keep with a connection.
@@ -101,17 +98,27 @@ class Client {
   std::string origin_;
 };
 
-// A wait without a thread: for the waker to be called, for as long as this object lives.
-struct Waiting {
-  std::chrono::steady_clock::time_point until;
-  std::vector<std::unique_ptr<Bell::Listener>> listeners;
+struct Outcome;
+
+// A request that waits with all its state and without a thread: for its waker to be called, or for
+// `until`. It owns what it needs of the request. Destroyed while it waits, it ends without a reply,
+// as if its client had vanished.
+class Parked {
+ public:
+  virtual ~Parked() = default;
+  virtual std::chrono::steady_clock::time_point until() const = 0;
+  // Goes on, on any thread. *reply becomes what Run would have left there, with what was in it
+  // before Run; or the request is parked once more. REQUIRES: self.get() == this.
+  virtual Outcome Resume(std::unique_ptr<Parked> self, std::string* reply) = 0;
+  // Bytes of the request and the reply that are kept.
+  virtual size_t held() const = 0;
 };
 
 // What the door does with a reply.
 struct Outcome {
-  // There is nothing to reply yet: the door drops the reply and runs the request again when its
-  // waker is called, or at `wait->until`. Only for requests with a waker.
-  std::unique_ptr<Waiting> wait;
+  // There is no reply yet (*reply is empty): the door resumes it when its waker is called, or in
+  // time. Only for requests with a waker.
+  std::unique_ptr<Parked> parked;
   // Send it this much later (an awaited hello that has nothing new to tell).
   std::chrono::milliseconds delay{0};
   // The reply is one of a stream (exhaust): after sending it, run `next` and send that reply too.

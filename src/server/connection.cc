@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "request/dispatch.h"
 #include "request/network_stats.h"
+#include "request/reply.h"
 #include "server/connection_internal.h"
 
 namespace quire::server {
@@ -25,6 +25,18 @@ void TrimString(std::string* text) {
   if (text->capacity() > kKeptBuffer) {
     std::string().swap(*text);
   }
+}
+
+// How to frame a reply to the message, without what it holds.
+wire::Message FrameOf(const wire::Message& message, int32_t request_id) {
+  wire::Message frame;
+  frame.request_id = request_id;
+  frame.opcode = message.opcode;
+  frame.checksum = message.checksum;
+  frame.more_to_come = message.more_to_come;
+  frame.exhaust_allowed = message.exhaust_allowed;
+  frame.compressor = message.compressor;
+  return frame;
 }
 
 // The text, without room for much more: it may be kept for long.
@@ -54,7 +66,8 @@ Connection::~Connection() { shared_->held.Forget(held_); }
 
 Connection::Wait Connection::Drive(Scratch& scratch, bool hangup) {
   Wait wait = Move(scratch, hangup);
-  if (!shared_->held.Note(held_, input_.held() + output_.capacity())) {
+  const size_t parked = parked_ == nullptr ? 0 : parked_->request->held();
+  if (!shared_->held.Note(held_, input_.held() + output_.capacity() + parked)) {
     return Wait::kClose;
   }
   SetDeadline(wait);
@@ -85,7 +98,7 @@ size_t Connection::MaxMessageSize() const {
 }
 
 Connection::Wait Connection::Move(Scratch& scratch, bool hangup) {
-  if (hangup && (stream_ != nullptr || !output_.empty())) {
+  if (hangup && (streaming() || !output_.empty())) {
     return Wait::kClose;
   }
   if (!transport_.ready()) [[unlikely]] {
@@ -93,9 +106,13 @@ Connection::Wait Connection::Move(Scratch& scratch, bool hangup) {
       return *wait;
     }
   }
-  waiting_.reset();
   if (auto wait = FinishOutput()) {
     return *wait;
+  }
+  if (parked_ != nullptr) {
+    if (auto wait = ResumeParked(scratch)) {
+      return *wait;
+    }
   }
   if (stream_ != nullptr) {
     if (auto wait = RunStream(scratch)) {
@@ -199,27 +216,37 @@ std::optional<Connection::Wait> Connection::RunStream(Scratch& scratch) {
   wire::Message message = std::move(stream->frame);
   message.body = stream->next.view();
   message.database = stream->database;
-  return Answer(message, scratch, stream->patience);
+  return Answer(message, scratch);
 }
 
-void Connection::Keep(const wire::Message& message, bson::Document next, int32_t request_id) {
-  stream_ = std::make_unique<Stream>();
-  stream_->frame.request_id = request_id;
-  stream_->frame.checksum = message.checksum;
-  stream_->frame.compressor = message.compressor;
-  stream_->frame.exhaust_allowed = message.exhaust_allowed;
-  stream_->next = std::move(next);
-  stream_->database = message.database;
+std::optional<Connection::Wait> Connection::ResumeParked(Scratch& scratch) {
+  std::unique_ptr<ParkedRequest> parked = std::exchange(parked_, nullptr);
+  parked->frame.database = parked->database;
+  request::Parked& request = *parked->request;
+  request::Outcome outcome = Handle(!parked->frame.more_to_come, [&] {
+    return request.Resume(std::move(parked->request), &scratch.reply);
+  });
+  return Deliver(parked->frame, std::move(outcome), scratch);
 }
 
 void Connection::Wake() {
   woken_.store(true, std::memory_order_release);
-  shared_->woken();
+  shared_->woken(this);
 }
 
-std::optional<Connection::Wait> Connection::Answer(
-    wire::Message& message, Scratch& scratch,
-    std::optional<std::chrono::steady_clock::time_point> patience) {
+template <typename F>
+request::Outcome Connection::Handle(bool reply_expected, F run) {
+  woken_.store(false, std::memory_order_relaxed);
+  awaited_.store(reply_expected, std::memory_order_relaxed);
+  auto& active = request::Network().connections_active;
+  active.fetch_add(1, std::memory_order_relaxed);
+  request::Outcome outcome = run();
+  active.fetch_sub(1, std::memory_order_relaxed);
+  awaited_.store(false, std::memory_order_relaxed);
+  return outcome;
+}
+
+std::optional<Connection::Wait> Connection::Answer(wire::Message& message, Scratch& scratch) {
   patience_.Rest();  // what it waits for now is ours to do
   std::string& reply = scratch.reply;
   reply.clear();
@@ -231,18 +258,12 @@ std::optional<Connection::Wait> Connection::Answer(
     request.database = message.database;
     request.exhaust_allowed = message.exhaust_allowed;
     request.reply_expected = !message.more_to_come;
-    request.waker = message.more_to_come ? nullptr : this;
-    request.patience = patience;
-    woken_.store(false, std::memory_order_relaxed);
+    request.waker = this;
     for (wire::Sequence& sequence : message.sequences) {
       request.sequences.push_back({sequence.name, std::move(sequence.documents)});
     }
-    awaited_.store(request.reply_expected, std::memory_order_relaxed);
-    auto& active = request::Network().connections_active;
-    active.fetch_add(1, std::memory_order_relaxed);
-    outcome = shared_->handler->Run(client_, request, &reply);
-    active.fetch_sub(1, std::memory_order_relaxed);
-    awaited_.store(false, std::memory_order_relaxed);
+    outcome = Handle(request.reply_expected,
+                     [&] { return shared_->handler->Run(client_, request, &reply); });
   } else {
     bson::Builder builder(&reply);
     if (message.legacy_read) {
@@ -251,23 +272,33 @@ std::optional<Connection::Wait> Connection::Answer(
     request::AppendError(message.error, &builder);
     builder.Close();
   }
+  return Deliver(message, std::move(outcome), scratch);
+}
+
+std::optional<Connection::Wait> Connection::Deliver(const wire::Message& message,
+                                                    request::Outcome outcome, Scratch& scratch) {
+  if (outcome.parked != nullptr) {
+    parked_ = std::make_unique<ParkedRequest>();
+    parked_->frame = FrameOf(message, message.request_id);
+    parked_->database = message.database;
+    parked_->request = std::move(outcome.parked);
+    return Wait::kPark;
+  }
   if (outcome.hang_up) {
     return Wait::kClose;
   }
   if (message.more_to_come) {
     return outcome.close ? std::optional(Wait::kClose) : std::nullopt;
   }
-  if (outcome.wait != nullptr) {
-    Keep(message, bson::Document(message.body), message.request_id);
-    stream_->patience = outcome.wait->until;
-    waiting_ = std::move(outcome.wait);
-    return Wait::kPark;
-  }
+  std::string& reply = scratch.reply;
   int32_t reply_id = NextReplyId();
   wire::FinishReply(message, reply_id, outcome.more_to_come, 0, &reply);
   close_after_output_ = outcome.close;
   if (outcome.more_to_come) {
-    Keep(message, std::move(outcome.next), reply_id);
+    stream_ = std::make_unique<Stream>();
+    stream_->frame = FrameOf(message, reply_id);
+    stream_->next = std::move(outcome.next);
+    stream_->database = message.database;
   }
   request::Network().bytes_out.fetch_add(static_cast<int64_t>(reply.size()),
                                          std::memory_order_relaxed);

@@ -32,6 +32,8 @@ struct Scratch {
   void Trim();
 };
 
+class Connection;
+
 // What all connections of a server share.
 struct Shared {
   explicit Shared(size_t held_limit) : held(held_limit) {}
@@ -44,7 +46,7 @@ struct Shared {
   std::atomic<bool> stopping{false};  // no new requests are taken
   const request::NetworkLimits* limits = nullptr;
   HeldMemory held;
-  std::function<void()> woken;  // a connection that waits was woken; from any thread
+  std::function<void(Connection*)> woken;  // its request may go on; from any thread
 };
 
 class Connection final : public request::Waker {
@@ -63,17 +65,18 @@ class Connection final : public request::Waker {
   const std::string& origin() const { return accepted_.origin; }
   const Patience& patience() const { return patience_; }
   std::atomic<bool> watched{false};  // the Watchlist's
+  // The Loop's, under its lock: when its timer fires; nothing while it has none.
+  std::optional<std::chrono::steady_clock::time_point> due;
   const request::Client& client() const { return client_; }
   // After Wait::kDelay: how long.
   std::chrono::milliseconds delay() const { return delay_; }
   // After Wait::kPark, while nobody drives it: at most until then, and whether it was woken.
-  std::chrono::steady_clock::time_point until() const { return waiting_->until; }
+  std::chrono::steady_clock::time_point until() const { return parked_->request->until(); }
   bool woken() const { return woken_.load(std::memory_order_acquire); }
-  // A handler has something for the request that waits. From any thread.
+  // The request that is parked may go on. From any thread.
   void Wake() override;
-  // True when replies follow each other without requests: then a half-closed socket is a closed
-  // one.
-  bool streaming() const { return stream_ != nullptr; }
+  // True when a reply follows without a request: then a half-closed socket is a closed one.
+  bool streaming() const { return stream_ != nullptr || parked_ != nullptr; }
 
   // Around epoll: what the thread that armed the connection did is seen by the one that drives it
   // next. (Of the kernel's own order the language knows nothing.)
@@ -86,13 +89,17 @@ class Connection final : public request::Waker {
   void TellDisconnected();
 
  private:
-  // A request to run without being asked: the next of a stream of replies (exhaust), or one that
-  // waits.
+  // A request to run without being asked: the next of a stream of replies (exhaust).
   struct Stream {
     wire::Message frame;  // how to frame the reply; its views are not used
     bson::Document next;
     std::string database;
-    std::optional<std::chrono::steady_clock::time_point> patience;  // of one that waited
+  };
+  // A request that waits. The messages behind it wait, too.
+  struct ParkedRequest {
+    wire::Message frame;  // as above
+    std::string database;
+    std::unique_ptr<request::Parked> request;
   };
 
   Wait Move(Scratch& scratch, bool hangup);
@@ -110,9 +117,14 @@ class Connection final : public request::Waker {
   std::optional<Wait> FinishOutput();
   std::optional<Wait> RunMessages(Scratch& scratch);
   std::optional<Wait> RunStream(Scratch& scratch);
-  std::optional<Wait> Answer(wire::Message& message, Scratch& scratch,
-                             std::optional<std::chrono::steady_clock::time_point> patience = {});
-  void Keep(const wire::Message& message, bson::Document next, int32_t request_id);
+  std::optional<Wait> ResumeParked(Scratch& scratch);
+  std::optional<Wait> Answer(wire::Message& message, Scratch& scratch);
+  // Lets the handler work: `run` calls it.
+  template <typename F>
+  request::Outcome Handle(bool reply_expected, F run);
+  // Does with the reply in `scratch` what the outcome says.
+  std::optional<Wait> Deliver(const wire::Message& message, request::Outcome outcome,
+                              Scratch& scratch);
 
   // Constant after construction.
   Accepted accepted_;
@@ -129,7 +141,7 @@ class Connection final : public request::Waker {
   bool close_after_output_ = false;
   std::chrono::milliseconds delay_{0};
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<request::Waiting> waiting_;
+  std::unique_ptr<ParkedRequest> parked_;
   // Used by any thread.
   std::atomic<bool> woken_{false};
   std::atomic<bool> handed_over_{false};

@@ -45,11 +45,9 @@ Loop::Loop(const Options& options, std::vector<Listener> listeners, int port,
   shared_.limits = options.limits;
   shared_.tls = options.tls.get();
   shared_.stay_limit = std::max(2, processors_);
-  shared_.woken = [this] {
+  shared_.woken = [this](Connection* connection) {
     MutexLock lock(mutex_);
-    if (!std::exchange(woken_, true)) {
-      wake_.notify_one();
-    }
+    NoteWoken(connection);
   };
 }
 

@@ -13,8 +13,10 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -61,7 +63,11 @@ class Loop {
     Clock::time_point when;
     Connection* connection;  // owned by the timer until it fires
     bool parked;             // it may be woken before
+    bool operator<(const Timer& other) const {
+      return std::tie(when, connection) < std::tie(other.when, other.connection);
+    }
   };
+  using Timers = std::set<Timer>;
 
   // Threads of the pool (worker.cc).
   // False when there are enough, or the system refuses another.
@@ -78,6 +84,8 @@ class Loop {
   // The supervisor (supervisor.cc): timers, growth of the pool, vanished clients.
   void Supervise();
   void Delay(Connection* connection, Clock::time_point when, bool parked);
+  void NoteWoken(Connection* connection) QUIRE_REQUIRES(mutex_);
+  void Fire(Timers::iterator timer) QUIRE_REQUIRES(mutex_);
   void FireWoken(Clock::time_point now) QUIRE_REQUIRES(mutex_);
   void NoteStarvation();
   void FireTimers(Clock::time_point now, bool all) QUIRE_REQUIRES(mutex_);
@@ -114,9 +122,9 @@ class Loop {
       QUIRE_GUARDED_BY(mutex_);
   std::list<Worker> workers_ QUIRE_GUARDED_BY(mutex_);
   std::vector<std::thread> exited_ QUIRE_GUARDED_BY(mutex_);
-  std::vector<Timer> timers_ QUIRE_GUARDED_BY(mutex_);  // a heap, the soonest first
-  size_t parked_ QUIRE_GUARDED_BY(mutex_) = 0;          // timers of parked connections
-  bool woken_ QUIRE_GUARDED_BY(mutex_) = false;         // one of them was woken
+  Timers timers_ QUIRE_GUARDED_BY(mutex_);
+  size_t parked_ QUIRE_GUARDED_BY(mutex_) = 0;   // timers of parked connections
+  bool woken_ QUIRE_GUARDED_BY(mutex_) = false;  // one of them was woken
   Clock::time_point next_wakes_ QUIRE_GUARDED_BY(mutex_){};
   bool thread_refused_ QUIRE_GUARDED_BY(mutex_) = false;  // the last one that was to be started
   int calm_looks_ QUIRE_GUARDED_BY(mutex_) = 0;  // short looks in a row that found no starvation

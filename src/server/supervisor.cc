@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "base/log.h"
 #include "base/mutex.h"
@@ -46,9 +48,6 @@ bool Runnable(int tid) {
   size_t name_end = stat.rfind(')');  // "TID (NAME) STATE ..."
   return name_end != std::string_view::npos && stat.substr(name_end).starts_with(") R");
 }
-
-// For a heap whose top is the soonest.
-constexpr auto kLater = [](const auto& a, const auto& b) { return a.when > b.when; };
 
 }  // namespace
 
@@ -85,7 +84,7 @@ void Loop::Supervise() {
                most_held_ <= kMuchMemory) {
       wake_.wait(lock.native());
     } else {
-      auto until = timers_.empty() ? next_long : std::min(next_long, timers_.front().when);
+      auto until = timers_.empty() ? next_long : std::min(next_long, timers_.begin()->when);
       wake_.wait_until(lock.native(), woken_ ? std::min(until, next_wakes_) : until);
     }
   }
@@ -94,37 +93,59 @@ void Loop::Supervise() {
 void Loop::Delay(Connection* connection, Clock::time_point when, bool parked) {
   MutexLock lock(mutex_);
   parked_ += parked ? 1 : 0;
-  timers_.push_back({when, connection, parked});
-  std::push_heap(timers_.begin(), timers_.end(), kLater);
-  if (parked && connection->woken() && !std::exchange(woken_, true)) {
-    wake_.notify_one();  // woken before it was here
+  connection->due = when;
+  const auto timer = timers_.insert({when, connection, parked}).first;
+  if (timer == timers_.begin() || shared_.stopping) {
+    wake_.notify_one();
   }
-  if (timers_.front().connection == connection || shared_.stopping) {
+  if (parked && connection->woken()) {
+    NoteWoken(connection);  // before it was here
+  }
+}
+
+void Loop::Fire(Timers::iterator timer) {
+  Connection* connection = timer->connection;
+  parked_ -= timer->parked ? 1 : 0;
+  timers_.erase(timer);
+  connection->due.reset();
+  Arm(connection, EPOLLOUT | EPOLLRDHUP, EPOLL_CTL_MOD);
+}
+
+// Few go on at once. Every wake runs a request: of many, those that were woken go on together, and
+// the less often the more they are, so that those who never find anything leave the processors to
+// others.
+void Loop::NoteWoken(Connection* connection) {
+  constexpr size_t kFew = 16;
+  if (!connection->due) {
+    return;  // somebody drives it, and will see that it was woken
+  }
+  const auto timer = timers_.find({*connection->due, connection, true});
+  if (!timer->parked) {
+    return;  // what was woken has been answered
+  }
+  if (parked_ <= kFew) {
+    Fire(timer);
+  } else if (!std::exchange(woken_, true)) {
     wake_.notify_one();
   }
 }
 
-// Every wake runs a request: many that wait are woken together, and the less often the more they
-// are, so that those who never find anything leave the processors to others.
 void Loop::FireWoken(Clock::time_point now) {
   constexpr auto kPerParked = std::chrono::microseconds(20);
   next_wakes_ = now + kPerParked * parked_;
   woken_ = false;
-  for (Timer& timer : timers_) {
-    if (timer.parked && timer.connection->woken()) {
-      timer.when = Clock::time_point::min();
+  for (auto timer = timers_.begin(); timer != timers_.end();) {
+    const auto next = std::next(timer);
+    if (timer->parked && timer->connection->woken()) {
+      Fire(timer);
     }
+    timer = next;
   }
-  std::make_heap(timers_.begin(), timers_.end(), kLater);
 }
 
 void Loop::FireTimers(Clock::time_point now, bool all) {
-  while (!timers_.empty() && (all || timers_.front().when <= now)) {
-    Connection* connection = timers_.front().connection;
-    parked_ -= timers_.front().parked ? 1 : 0;
-    std::pop_heap(timers_.begin(), timers_.end(), kLater);
-    timers_.pop_back();
-    Arm(connection, EPOLLOUT | EPOLLRDHUP, EPOLL_CTL_MOD);
+  while (!timers_.empty() && (all || timers_.begin()->when <= now)) {
+    Fire(timers_.begin());
   }
 }
 
@@ -185,12 +206,13 @@ std::vector<std::shared_ptr<Connection>> Loop::FindVanished() {
     }
     worker.long_look = turns;
   }
-  for (Timer& timer : timers_) {
-    if (Vanished(timer.connection->fd())) {
-      timer.when = Clock::time_point::min();
+  for (auto timer = timers_.begin(); timer != timers_.end();) {
+    const auto next = std::next(timer);
+    if (Vanished(timer->connection->fd())) {
+      Fire(timer);
     }
+    timer = next;
   }
-  std::make_heap(timers_.begin(), timers_.end(), kLater);
   return gone;
 }
 

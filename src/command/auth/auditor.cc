@@ -6,7 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/auth/login.h"
-#include "command/redact.h"
+#include "run/redact.h"
 
 namespace quire::command {
 namespace {
@@ -187,7 +187,7 @@ bson::Document CheckOf(const request::Call& call) {
   } else {
     out.Append("ns", call.database);
   }
-  const ShownCommand shown(call.body);
+  const run::ShownCommand shown(call.body);
   return out.Append("args", shown.view()).Finish();
 }
 
@@ -347,7 +347,7 @@ void Auditor::TellOfDirectWrites(const request::Call& call) {
         }
       }
     }
-    for (const auto& sequence : call.request.sequences) {
+    for (const auto& sequence : call.request->sequences) {
       if (sequence.name == row.statements) {
         for (bson::View statement : sequence.documents) {
           tell(statement);

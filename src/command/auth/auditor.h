@@ -15,7 +15,7 @@
 #include "audit/event.h"
 #include "audit/log.h"
 #include "base/mutex.h"
-#include "request/dispatch.h"
+#include "request/call.h"
 #include "store/catalog.h"
 
 namespace quire::command {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "auth/privilege.h"
-#include "request/dispatch.h"
+#include "request/call.h"
 
 namespace quire::command {
 

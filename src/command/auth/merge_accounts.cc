@@ -139,7 +139,7 @@ std::span<const Row> MergeAccountsRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kAll[] = {
       ParsedRow<ReadRequest, StateMergeAccounts, RunMergeAccounts>(
-          {"_mergeAuthzCollections", "", kAdminOnly | kWrite | kWriteConcern,
+          {"_mergeAuthzCollections", "", kAdminOnly | kWrite | kWriteConcern | kToPrimary,
            "takes over restored users and roles"}),
   };
   return kAll;

@@ -549,23 +549,28 @@ std::span<const Row> RoleRows() {
   constexpr uint32_t kChange = request::kWrite | request::kWriteConcern;
   static constexpr Row kRows[] = {
       ParsedRow<ParseRole, StateCreateRole, RunCreateRole>(
-          {"createRole", "", kChange, "makes a role"}),
+          {"createRole", "", kChange | request::kToPrimary, "makes a role"}),
       ParsedRow<ParseRole, StateUpdateRole, RunUpdateRole>(
-          {"updateRole", "", kChange, "changes a role"}),
-      {{"dropRole", "", kChange, "removes a role"}, RunDropRole, OnDatabase(Action::dropRole)},
-      {{"dropAllRolesFromDatabase", "", kChange, "removes a database's roles"},
+          {"updateRole", "", kChange | request::kToPrimary, "changes a role"}),
+      {{"dropRole", "", kChange | request::kToPrimary, "removes a role"},
+       RunDropRole,
+       OnDatabase(Action::dropRole)},
+      {{"dropAllRolesFromDatabase", "", kChange | request::kToPrimary,
+        "removes a database's roles"},
        RunDropAllRoles,
        OnDatabase(Action::dropRole)},
-      ParsedRow<ParseRole, StateGrant, RunGrantPrivileges>(
-          {"grantPrivilegesToRole", "", kChange, "gives a role more privileges"}),
-      ParsedRow<ParseRole, StateRevoke, RunRevokePrivileges>(
-          {"revokePrivilegesFromRole", "", kChange, "takes privileges from a role"}),
+      ParsedRow<ParseRole, StateGrant, RunGrantPrivileges>({"grantPrivilegesToRole", "",
+                                                            kChange | request::kToPrimary,
+                                                            "gives a role more privileges"}),
+      ParsedRow<ParseRole, StateRevoke, RunRevokePrivileges>({"revokePrivilegesFromRole", "",
+                                                              kChange | request::kToPrimary,
+                                                              "takes privileges from a role"}),
       ParsedRow<ParseRole, StateGrant, RunGrantRoles>(
-          {"grantRolesToRole", "", kChange, "gives a role more roles"}),
+          {"grantRolesToRole", "", kChange | request::kToPrimary, "gives a role more roles"}),
       ParsedRow<ParseRole, StateRevoke, RunRevokeRoles>(
-          {"revokeRolesFromRole", "", kChange, "takes roles from a role"}),
+          {"revokeRolesFromRole", "", kChange | request::kToPrimary, "takes roles from a role"}),
       ParsedRow<ParseRolesInfo, StateRolesInfo, RunRolesInfo>(
-          {"rolesInfo", "", request::kRead, "shows roles"}),
+          {"rolesInfo", "", request::kRead | request::kToPrimary, "shows roles"}),
       {{"invalidateUserCache", "", kAdminOnly, "reads users and roles again"},
        RunInvalidateUserCache,
        OnCluster(Action::invalidateUserCache)},

@@ -571,19 +571,22 @@ std::span<const Row> UserRows() {
   constexpr uint32_t kChange = kWrite | kWriteConcern;
   static constexpr Row kRows[] = {
       ParsedRow<ParseUser, StateCreateUser, RunCreateUser>(
-          {"createUser", "", kChange, "makes a user"}),
+          {"createUser", "", kChange | request::kToPrimary, "makes a user"}),
       ParsedRow<ParseUser, StateUpdateUser, RunUpdateUser>(
-          {"updateUser", "", kChange, "changes a user"}),
-      {{"dropUser", "", kChange, "removes a user"}, RunDropUser, OnDatabase(Action::dropUser)},
-      {{"dropAllUsersFromDatabase", "", kChange, "removes a database's users"},
+          {"updateUser", "", kChange | request::kToPrimary, "changes a user"}),
+      {{"dropUser", "", kChange | request::kToPrimary, "removes a user"},
+       RunDropUser,
+       OnDatabase(Action::dropUser)},
+      {{"dropAllUsersFromDatabase", "", kChange | request::kToPrimary,
+        "removes a database's users"},
        RunDropAllUsers,
        OnDatabase(Action::dropUser)},
       ParsedRow<ReadGrant, StateGrant, RunGrantRoles>(
-          {"grantRolesToUser", "", kChange, "gives a user more roles"}),
+          {"grantRolesToUser", "", kChange | request::kToPrimary, "gives a user more roles"}),
       ParsedRow<ReadGrant, StateRevoke, RunRevokeRoles>(
-          {"revokeRolesFromUser", "", kChange, "takes roles from a user"}),
+          {"revokeRolesFromUser", "", kChange | request::kToPrimary, "takes roles from a user"}),
       ParsedRow<ParseUsersInfo, StateUsersInfo, RunUsersInfo>(
-          {"usersInfo", "", request::kRead, "shows users"}),
+          {"usersInfo", "", request::kRead | request::kToPrimary, "shows users"}),
   };
   return kRows;
 }

@@ -9,8 +9,8 @@
 #include "command/authorise.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
-#include "command/write_concern.h"
 #include "request/crud.h"
+#include "run/write_concern.h"
 
 namespace quire::command {
 
@@ -154,7 +154,7 @@ Status RunAggregate(Invocation& i, const request::AggregateRequest& request) {
   }
   RETURN_IF_ERROR(AppendFirstBatch(i, std::move(cursor), request.batch_size, false));
   if (writes) {
-    AppendWriteConcernError(i.call.generic.write_concern, &i.reply());
+    run::AppendWriteConcernError(i.call.generic.write_concern, &i.reply());
   }
   return Status::Ok();
 }
@@ -166,7 +166,8 @@ std::span<const Row> AggregateRows() {
   static constexpr Row kRows[] = {
       ParsedRow<ParseAggregate, StateAggregate, RunAggregate>(
           {"aggregate", "",
-           kRead | kInTransaction | kReadConcern | kSnapshotRead | kWriteConcern | kStableApi,
+           kRead | kInTransaction | kReadConcern | kSnapshotRead | kWriteConcern | kStableApi |
+               kRunsPipeline | kByKey,
            "runs a pipeline of stages"}),
   };
   return kRows;

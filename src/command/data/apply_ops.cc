@@ -424,7 +424,8 @@ Status StateApplyOps(Invocation& i, auth::Needs* needs) {
 std::span<const Row> ApplyOpsRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"applyOps", "", kWrite | kWriteConcern, "runs operations as the oplog has them"},
+      {{"applyOps", "", kWrite | kWriteConcern | kToPrimary,
+        "runs operations as the oplog has them"},
        RunApplyOps,
        Stated(StateApplyOps)},
   };

@@ -395,7 +395,7 @@ TEST(ChangeStream, AKilledCursorEndsItsGetMore) {
   bool running = false;
   while (!running) {
     node.commands().operations().ForEach(
-        [&](const request::RunningOp& op) { running |= op.call->command.name == "getMore"; });
+        [&](const run::RunningOp& op) { running |= op.call->command.name == "getMore"; });
   }
   EXPECT_EQ(node.Code(R"({"killCursors": "c", "cursors": [)" + id + "]}"), 0);
   waiting.join();

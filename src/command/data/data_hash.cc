@@ -29,7 +29,7 @@ std::string Hex(bson::Md5* md5) {
 template <typename F>
 Status ForEachDocument(Invocation& i, const std::string& ns, const request::FindRequest& find,
                        F visit) {
-  ASSIGN_OR_RETURN(std::shared_ptr<engine::Cursor> cursor, engine::Find(i.operation, ns, find));
+  ASSIGN_OR_RETURN(std::shared_ptr<run::Cursor> cursor, engine::Find(i.operation, ns, find));
   exec::Row row;
   while (true) {
     RETURN_IF_ERROR(i.op().CheckInterrupt());
@@ -184,10 +184,12 @@ Status RunFileMd5(Invocation& i) {
 std::span<const Row> DataHashRows() {
   using request::kRead;
   static constexpr Row kRows[] = {
-      {{"dbHash", "dbhash", kRead, "hashes of a database's collections"},
+      {{"dbHash", "dbhash", kRead | request::kToShards, "hashes of a database's collections"},
        RunDbHash,
        OnDatabase(Action::dbHash)},
-      {{"filemd5", "", kRead, "the MD5 of a GridFS file"}, RunFileMd5, Stated(StateFileMd5)},
+      {{"filemd5", "", kRead | request::kByKey, "the MD5 of a GridFS file"},
+       RunFileMd5,
+       Stated(StateFileMd5)},
   };
   return kRows;
 }

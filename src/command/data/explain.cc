@@ -303,7 +303,7 @@ Status ExplainPipeline(Invocation& i, bson::View command, std::string_view verbo
 std::span<const Row> ExplainRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"explain", "", kRead | kReadConcern | kStableApi, "shows the plan of a command"},
+      {{"explain", "", kRead | kReadConcern | kStableApi | kByKey, "shows the plan of a command"},
        RunExplain,
        Stated(StateExplain)},
   };

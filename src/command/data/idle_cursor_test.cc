@@ -11,8 +11,8 @@
 
 #include "base/error_codes.h"
 #include "command/testing/harness.h"
-#include "engine/cursor.h"
 #include "engine/engine.h"
+#include "run/cursor.h"
 
 namespace quire::command {
 namespace {
@@ -50,7 +50,7 @@ class IdleCursor : public testing::Test {
   int HoldingSnapshots() {
     int count = 0;
     node_.engine().cursors().ForEachIdle(
-        [&](const engine::Cursor& c) { count += c.source->HoldsSnapshot() ? 1 : 0; });
+        [&](const run::Cursor& c) { count += c.source->HoldsSnapshot() ? 1 : 0; });
     return count;
   }
   // Until nothing more happens.

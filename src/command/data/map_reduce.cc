@@ -43,7 +43,7 @@ std::span<const Row> MapReduceRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
       ParsedRow<ParseMapReduce, StateMapReduce, RunMapReduce>(
-          {"mapReduce", "mapreduce", kRead | kReadConcern | kWriteConcern,
+          {"mapReduce", "mapreduce", kRead | kReadConcern | kWriteConcern | kByKey,
            "groups what a script makes of each document and reduces it by another"}),
   };
   return kRows;

@@ -149,16 +149,16 @@ Status RunClearFilters(Invocation& i) {
 std::span<const Row> PlanCacheRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"planCacheClear", "", kRead, "forgets remembered plans"},
+      {{"planCacheClear", "", kRead | kToShards, "forgets remembered plans"},
        RunClear,
        OnCollection(Action::planCacheWrite)},
-      {{"planCacheListFilters", "", kRead, "lists the index filters"},
+      {{"planCacheListFilters", "", kRead | kToShards, "lists the index filters"},
        RunListFilters,
        OnCollection(Action::planCacheIndexFilter)},
-      {{"planCacheSetFilter", "", kRead, "sets which indexes a query shape may use"},
+      {{"planCacheSetFilter", "", kRead | kToShards, "sets which indexes a query shape may use"},
        RunSetFilter,
        OnCollection(Action::planCacheIndexFilter)},
-      {{"planCacheClearFilters", "", kRead, "removes index filters"},
+      {{"planCacheClearFilters", "", kRead | kToShards, "removes index filters"},
        RunClearFilters,
        OnCollection(Action::planCacheIndexFilter)},
   };

@@ -11,26 +11,11 @@
 #include "command/parsed_row.h"
 #include "engine/read/aggregate.h"
 #include "request/crud.h"
+#include "run/batch.h"
 
 namespace quire::command {
 
 namespace {
-
-constexpr int64_t kDefaultFirstBatch = 101;
-
-// What this command did with the cursor.
-void Summarise(engine::Cursor& cursor, request::Call* call, int64_t returned) {
-  exec::Counters totals = cursor.source->Totals();
-  call->summary.ns = cursor.ns;
-  call->summary.plan = cursor.source->PlanSummary();
-  call->summary.keys_examined = totals.keys_examined - cursor.told_keys;
-  call->summary.docs_examined = totals.docs_examined - cursor.told_docs;
-  cursor.told_keys = totals.keys_examined;
-  cursor.told_docs = totals.docs_examined;
-  call->summary.returned = returned;
-  call->summary.cursor_id = cursor.id();
-  call->summary.cursor_exhausted = cursor.exhausted;
-}
 
 Status RunFind(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::FindRequest::Parse(i.body()));
@@ -41,24 +26,8 @@ Status RunFind(Invocation& i) {
   return AppendFirstBatch(i, std::move(cursor), request.batch_size, request.single_batch);
 }
 
-// Gives the cursor back to the table however the getMore ends.
-class Pinned {
- public:
-  Pinned(engine::CursorTable* table, std::shared_ptr<engine::Cursor> cursor)
-      : table_(table), cursor_(std::move(cursor)) {}
-  ~Pinned() { table_->Unpin(cursor_); }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
-  engine::Cursor* operator->() { return cursor_.get(); }
-  engine::Cursor& operator*() { return *cursor_; }
-
- private:
-  engine::CursorTable* table_;
-  std::shared_ptr<engine::Cursor> cursor_;
-};
-
 // Whoever opened a cursor reads it on, as long as they may still do what they were allowed then.
-Status CheckReader(Invocation& i, const engine::Cursor& cursor) {
+Status CheckReader(Invocation& i, const run::Cursor& cursor) {
   if (!i.commands.info().access_control) {
     return Status::Ok();
   }
@@ -73,168 +42,9 @@ Status CheckReader(Invocation& i, const engine::Cursor& cursor) {
                                                                            : Unauthorized(i);
 }
 
-Status CheckOwner(const Invocation& i, const engine::Cursor& cursor) {
-  std::string_view lsid = i.call.generic.lsid;
-  if (cursor.lsid != lsid) {
-    std::string who = cursor.lsid.empty() ? "was not created in a session" : "belongs to a session";
-    return {50738, "Cannot run getMore on cursor " + std::to_string(cursor.id()) + ", which " +
-                       who + " other than the one given"};
-  }
-  std::optional<int64_t> txn_number;
-  if (i.call.generic.in_transaction()) {
-    txn_number = i.call.generic.txn_number;
-  }
-  if (cursor.txn_number != txn_number) {
-    return {50741, "Cannot run getMore on cursor " + std::to_string(cursor.id()) +
-                       ", which was created in a different transaction"};
-  }
-  return Status::Ok();
-}
-
-// When the patience of an awaiting getMore ends.
-std::chrono::steady_clock::time_point PatienceEnd(const Invocation& i) {
-  constexpr auto kDefaultAwait = std::chrono::milliseconds(1000);
-  if (i.call.request.patience) {
-    return *i.call.request.patience;
-  }
-  return std::chrono::steady_clock::now() +
-         (i.call.generic.max_time_ms > 0 ? std::chrono::milliseconds(i.call.generic.max_time_ms)
-                                         : kDefaultAwait);
-}
-
-// Lets the door wait for the cursor's news; null when they are there already.
-std::unique_ptr<request::Waiting> WaitWithoutThread(request::Waker* waker, engine::Cursor& cursor) {
-  auto wait = std::make_unique<request::Waiting>();
-  auto wake = [waker] { waker->Wake(); };
-  wait->listeners.push_back(cursor.source->News()->Listen(wake));
-  wait->listeners.push_back(cursor.killed.Listen(wake));
-  return cursor.source->HasNews() ? nullptr : std::move(wait);
-}
-
-// A thread that waits for a cursor's news.
-class WaitingThread {
- public:
-  explicit WaitingThread(engine::CursorTable& table)
-      : table_(table), few_(table.waiting_threads.fetch_add(1) < kFew) {}
-  ~WaitingThread() { table_.waiting_threads.fetch_sub(1); }
-  WaitingThread(const WaitingThread&) = delete;
-  WaitingThread& operator=(const WaitingThread&) = delete;
-  // A few may: currentOp and killOp know them. The many others wait without a thread.
-  bool few() const { return few_; }
-
- private:
-  static constexpr int kFew = 16;
-  engine::CursorTable& table_;
-  const bool few_;
-};
-
-// Fills the batch; an awaiting tailable cursor that has nothing waits for something, in this thread
-// or (call.outcome.wait) without one.
-Status FillTailable(Invocation& i, engine::Cursor& cursor, int64_t limit) {
-  RETURN_IF_ERROR(cursor.source->Refresh(i.op()));
-  RETURN_IF_ERROR(cursor.Fill(i.op(), limit, &i.reply()));
-  if (!cursor.await_data || i.reply().pushed() > 0) {
-    return Status::Ok();
-  }
-  const auto deadline = PatienceEnd(i);
-  WaitingThread thread(i.engine.cursors());
-  request::Waker* waker = cursor.source->News() == nullptr ? nullptr : i.call.request.waker;
-  while (i.reply().pushed() == 0 && std::chrono::steady_clock::now() < deadline) {
-    if (waker == nullptr || thread.few()) {
-      cursor.source->Await(i.op(), deadline);
-    } else if (auto wait = WaitWithoutThread(waker, cursor)) {
-      wait->until = deadline;
-      i.call.outcome.wait = std::move(wait);
-      return Status::Ok();
-    }
-    RETURN_IF_ERROR(i.op().CheckInterruptNow());
-    RETURN_IF_ERROR(cursor.source->Check());
-    RETURN_IF_ERROR(cursor.source->Refresh(i.op()));
-    RETURN_IF_ERROR(cursor.Fill(i.op(), limit, &i.reply()));
-  }
-  return Status::Ok();
-}
-
-// The batches of a cursor share the time of the command that made it; the time it waits for news
-// has a bound of its own.
-void KeepTimeLeft(const OpContext& op, engine::Cursor* cursor) {
-  if (op.has_deadline() && !cursor->await_data) {
-    cursor->time_left =
-        std::max(op.deadline() - OpContext::Clock::now(), OpContext::Clock::duration(0));
-  }
-}
-
-// What stands between the batch and the cursor's id.
-void AppendCursorFields(const engine::Cursor& cursor, bson::Builder* out) {
-  cursor.source->AppendFields(out);
-  if (cursor.at_cluster_time) {
-    out->Append("atClusterTime", *cursor.at_cluster_time);
-  }
-}
-
-// Whether the getMore may read this cursor.
-Status CheckCursor(Invocation& i, const std::string& ns, const engine::Cursor& cursor) {
-  if (cursor.ns != ns) {
-    return {kUnauthorized, "Requested getMore on namespace '" + ns +
-                               "', but cursor belongs to a different namespace " + cursor.ns};
-  }
-  RETURN_IF_ERROR(CheckReader(i, cursor));
-  RETURN_IF_ERROR(CheckOwner(i, cursor));
-  bson::Value patience = i.body()["maxTimeMS"];
-  if (!patience.missing() && !patience.nullish() && !cursor.await_data) {
-    return {kBadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor"};
-  }
-  return Status::Ok();
-}
-
-// Writes the next batch.
-Status FillNext(Invocation& i, engine::Cursor& cursor, int64_t limit) {
-  FailPoints& fail_points = i.commands.fail_points();
-  RETURN_IF_ERROR(fail_points.MeetCheckout(i.call));
-  RETURN_IF_ERROR(cursor.source->Check());
-  if (cursor.time_left) {
-    i.op().SetDeadline(OpContext::Clock::now() + *cursor.time_left);
-    RETURN_IF_ERROR(fail_points.MeetTimeLimit(i.op()));
-    RETURN_IF_ERROR(i.op().CheckInterruptNow());
-  }
-  i.reply().BeginDocument("cursor").BeginArray("nextBatch");
-  return cursor.tailable ? FillTailable(i, cursor, limit) : cursor.Fill(i.op(), limit, &i.reply());
-}
-
 Status RunGetMore(Invocation& i) {
-  ASSIGN_OR_RETURN(auto request, request::GetMoreRequest::Parse(i.body()));
-  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), request.collection));
-  engine::CursorTable& table = i.engine.cursors();
-  ASSIGN_OR_RETURN(auto found, table.Pin(request.cursor_id, &i.op()));
-  Pinned cursor(&table, std::move(found));
-  RETURN_IF_ERROR(CheckCursor(i, ns, *cursor));
-  Status filled = FillNext(i, *cursor, request.batch_size.value_or(0));
-  if (!filled.ok()) {
-    cursor->exhausted = true;
-    i.call.summary.originating = cursor->command;
-    return filled;
-  }
-  auto returned = static_cast<int64_t>(i.reply().pushed());
-  i.reply().End();
-  if (i.call.outcome.wait != nullptr) {  // nobody will see this reply
-    i.reply().End();
-    cursor->source->Rest();
-    return Status::Ok();
-  }
-  KeepTimeLeft(i.op(), &*cursor);
-  AppendCursorFields(*cursor, &i.reply());
-  i.reply().Append("id", cursor->exhausted ? int64_t{0} : cursor->id()).Append("ns", ns).End();
-  i.engine.metrics.returned += returned;
-  Summarise(*cursor, &i.call, returned);
-  if (i.call.summary.profiled) {
-    i.call.summary.originating = cursor->command;
-  }
-  cursor->source->Rest();
-  if (i.call.request.exhaust_allowed && !cursor->exhausted) {
-    i.call.outcome.more_to_come = true;
-    i.call.outcome.next = bson::Document(i.body());
-  }
-  return Status::Ok();
+  return run::RunGetMore(i.engine.cursors(), i.commands.fail_points(), i.call,
+                         [&i](const run::Cursor& cursor) { return CheckReader(i, cursor); });
 }
 
 struct KillCursorsFields {
@@ -278,7 +88,7 @@ Result<KillCursorsRequest> ParseKillCursors(Invocation& i) {
 // Everybody closes their own cursors, and those of others by a privilege.
 Status StateKillCursors(Invocation& i, const KillCursorsRequest& request, auth::Needs* needs) {
   for (int64_t id : request.ids) {
-    std::shared_ptr<engine::Cursor> cursor = i.engine.cursors().Find(id);
+    std::shared_ptr<run::Cursor> cursor = i.engine.cursors().Find(id);
     if (cursor != nullptr && (cursor->owner == nullptr ||
                               !needs->IsCaller(cursor->owner->user, cursor->owner->database))) {
       needs->AddEither({{{Action::killAnyCursor, auth::Cluster()}},
@@ -338,42 +148,20 @@ Status RunDistinct(Invocation& i) {
 
 }  // namespace
 
-Status AppendFirstBatch(Invocation& i, std::shared_ptr<engine::Cursor> cursor,
+Status AppendFirstBatch(Invocation& i, std::shared_ptr<run::Cursor> cursor,
                         std::optional<int64_t> batch_size, bool single_batch) {
-  i.reply().BeginDocument("cursor").BeginArray("firstBatch");
-  int64_t limit = batch_size.value_or(kDefaultFirstBatch);
-  if (limit > 0) {
-    RETURN_IF_ERROR(cursor->Fill(i.op(), limit, &i.reply()));
-  }
-  auto returned = static_cast<int64_t>(i.reply().pushed());
-  i.reply().End();
+  run::FirstBatch first{
+      .size = batch_size, .single = single_batch, .at_cluster_time = {}, .needs = i.needs};
   if (i.operation.snapshot != nullptr) {
-    cursor->at_cluster_time = i.operation.snapshot->time;
+    first.at_cluster_time = i.operation.snapshot->time;
   }
-  AppendCursorFields(*cursor, &i.reply());
-  std::string ns = cursor->ns;
-  Summarise(*cursor, &i.call, returned);
-  i.engine.metrics.returned += returned;
-  bool keep = !cursor->exhausted && !single_batch;
-  if (keep) {
-    cursor->owner = i.call.identity;
-    cursor->needs = i.needs;
-    cursor->command = engine::KeptCommand(i.body());
-    KeepTimeLeft(i.op(), cursor.get());
-    cursor->source->Rest();
-  }
-  if (keep) {
-    ASSIGN_OR_RETURN(i.call.summary.cursor_id, i.engine.cursors().Add(std::move(cursor)));
-  }
-  i.reply().Append("id", i.call.summary.cursor_id);
-  i.reply().Append("ns", ns).End();
-  return Status::Ok();
+  return run::AppendFirstBatch(i.engine.cursors(), std::move(cursor), first, i.call);
 }
 
 namespace {
 
 // Documents that are there already, as a cursor's source.
-class ListSource : public engine::RowSource {
+class ListSource : public run::RowSource {
  public:
   explicit ListSource(std::vector<bson::Document> documents) : documents_(std::move(documents)) {}
   Result<bool> Next(OpContext&, exec::Row* row) override {
@@ -384,7 +172,6 @@ class ListSource : public engine::RowSource {
     return true;
   }
   Status Refresh(OpContext&) override { return Status::Ok(); }
-  void Await(OpContext&, std::chrono::steady_clock::time_point) override {}
   Status Check() const override { return Status::Ok(); }
   std::string PlanSummary() const override { return ""; }
   exec::Counters Totals() const override { return {}; }
@@ -399,7 +186,7 @@ class ListSource : public engine::RowSource {
 
 Status AppendDocuments(Invocation& i, std::string ns, std::vector<bson::Document> documents,
                        std::optional<int64_t> batch_size) {
-  auto cursor = std::make_shared<engine::Cursor>();
+  auto cursor = std::make_shared<run::Cursor>();
   cursor->ns = std::move(ns);
   cursor->lsid = i.call.generic.lsid;
   if (i.call.generic.in_transaction()) {
@@ -417,20 +204,24 @@ Status AppendDocuments(Invocation& i, std::string ns, std::vector<bson::Document
 std::span<const Row> ReadRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"find", "", kRead | kInTransaction | kReadConcern | kSnapshotRead | kStableApi,
-        "reads documents"},
+      {{"find", "", kRead | kInTransaction | kReadConcern | kSnapshotRead | kStableApi | kByKey,
+        "reads documents", OpKind::kQuery},
        RunFind,
        OnCollection(Action::find)},
-      {{"getMore", "", kSnapshotRead | kRead | kInTransaction | kStableApi,
-        "reads on from a cursor"},
+      {{"getMore", "",
+        kSnapshotRead | kRead | kInTransaction | kStableApi | kOwnTimeLimit | kOnCursor |
+            kAdminInTransaction,
+        "reads on from a cursor", OpKind::kGetMore},
        RunGetMore,
        kLoggedIn},  // the cursor knows who may: CheckReader
       ParsedRow<ParseKillCursors, StateKillCursors, RunKillCursors>(
-          {"killCursors", "", kRead | kInTransaction | kStableApi, "closes cursors"}),
-      {{"count", "", kRead | kReadConcern | kStableApi, "counts documents"},
+          {"killCursors", "",
+           kRead | kInTransaction | kStableApi | kOnCursor | kFreesMemory | kAdminInTransaction,
+           "closes cursors", OpKind::kKillCursors}),
+      {{"count", "", kRead | kReadConcern | kStableApi | kByKey, "counts documents"},
        RunCount,
        OnCollection(Action::find)},
-      {{"distinct", "", kRead | kInTransaction | kReadConcern | kSnapshotRead,
+      {{"distinct", "", kRead | kInTransaction | kReadConcern | kSnapshotRead | kByKey,
         "lists the values of a field"},
        RunDistinct,
        OnCollection(Action::find)},

@@ -8,8 +8,8 @@
 #include "command/authorise.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
-#include "command/write_concern.h"
 #include "request/fields.h"
+#include "run/write_concern.h"
 
 namespace quire::command {
 
@@ -44,7 +44,7 @@ Status RunCommit(Invocation& i) {
   RETURN_IF_ERROR(RequireTransaction(i));
   RETURN_IF_ERROR(i.operation.session->Commit(i.operation.durability));
   i.call.operation_time = i.engine.clock().Now();
-  AppendWriteConcernError(i.call.generic.write_concern, &i.reply());
+  run::AppendWriteConcernError(i.call.generic.write_concern, &i.reply());
   return Status::Ok();
 }
 
@@ -301,21 +301,22 @@ Status RunKillSessions(Invocation& i, const std::vector<std::string>& keys) {
 
 std::span<const Row> TransactionRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
-  constexpr uint32_t kEnd = kAdminOnly | kInTransaction | kWriteConcern;
+  constexpr uint32_t kEnd = kAdminOnly | kInTransaction | kWriteConcern | kStableApi |
+                            kEndsTransaction | kAdminInTransaction;
   static constexpr Row kRows[] = {
-      {{"commitTransaction", "", kEnd | kStableApi, "commits a transaction"}, RunCommit, kLoggedIn},
-      {{"abortTransaction", "", kEnd | kStableApi, "aborts a transaction"}, RunAbort, kLoggedIn},
+      {{"commitTransaction", "", kEnd | kCommits, "commits a transaction"}, RunCommit, kLoggedIn},
+      {{"abortTransaction", "", kEnd, "aborts a transaction"}, RunAbort, kLoggedIn},
       {{"startSession", "", 0, "begins a session"}, RunStartSession, kLoggedIn},
       ParsedRow<ParseSessions, StateSessions, RunEndSessions>(
-          {"endSessions", "", kStableApi, "ends sessions"}),
+          {"endSessions", "", kStableApi | kToShards, "ends sessions"}),
       ParsedRow<ParseSessions, StateSessions, RunRefreshSessions>(
           {"refreshSessions", "", kStableApi, "keeps sessions from timing out"}),
       ParsedRow<ParseSessions, StateSessions, RunKillSessions>(
-          {"killSessions", "", 0, "ends sessions and what they run"}),
-      {{"killAllSessions", "", 0, "ends all sessions"},
+          {"killSessions", "", kToShards, "ends sessions and what they run"}),
+      {{"killAllSessions", "", kToShards, "ends all sessions"},
        RunKillAllSessions,
        OnCluster(Action::killAnySession)},
-      {{"killAllSessionsByPattern", "", 0, "ends sessions by user"},
+      {{"killAllSessionsByPattern", "", kToShards, "ends sessions by user"},
        RunKillByPattern,
        Stated(StateKillByPattern)},
   };

@@ -8,10 +8,10 @@
 #include "command/authorise.h"
 #include "command/command.h"
 #include "command/parsed_row.h"
-#include "command/write_concern.h"
 #include "engine/schema/schema.h"
 #include "engine/write/bulk_write.h"
 #include "request/crud.h"
+#include "run/write_concern.h"
 
 namespace quire::command {
 
@@ -50,7 +50,8 @@ void AppendRetried(Invocation& i, const std::vector<int32_t>& retried) {
 
 // What the reply tells of a write: nothing of one that the client does not want to know about.
 engine::WriteResult Told(const Invocation& i, engine::WriteResult result) {
-  return IsUnacknowledged(i.call.generic.write_concern) ? engine::WriteResult() : std::move(result);
+  return run::IsUnacknowledged(i.call.generic.write_concern) ? engine::WriteResult()
+                                                             : std::move(result);
 }
 
 // Only the server itself writes to system.profile; what cannot be created cannot be written.
@@ -77,7 +78,7 @@ void StateBypass(bool bypass, const auth::Resource& target, auth::Needs* needs) 
 }
 
 Result<request::InsertRequest> ParseInsert(Invocation& i) {
-  return request::InsertRequest::Parse(i.call.request);
+  return request::InsertRequest::Parse(*i.call.request);
 }
 
 Status StateInsert(Invocation& i, const request::InsertRequest& request, auth::Needs* needs) {
@@ -99,7 +100,7 @@ Status RunInsert(Invocation& i, const request::InsertRequest& request) {
 }
 
 Result<request::UpdateRequest> ParseUpdate(Invocation& i) {
-  return request::UpdateRequest::Parse(i.body(), i.call.request.sequences);
+  return request::UpdateRequest::Parse(i.body(), i.call.request->sequences);
 }
 
 Status RunUpdate(Invocation& i, const request::UpdateRequest& request) {
@@ -125,7 +126,7 @@ Status RunUpdate(Invocation& i, const request::UpdateRequest& request) {
 }
 
 Result<request::DeleteRequest> ParseDelete(Invocation& i) {
-  return request::DeleteRequest::Parse(i.body(), i.call.request.sequences);
+  return request::DeleteRequest::Parse(i.body(), i.call.request->sequences);
 }
 
 Status RunDelete(Invocation& i, const request::DeleteRequest& request) {
@@ -148,7 +149,7 @@ Status RunFindAndModify(Invocation& i, const request::FindAndModifyRequest& requ
 }
 
 Result<request::BulkWriteRequest> ParseBulkWrite(Invocation& i) {
-  return request::BulkWriteRequest::Parse(i.call.request);
+  return request::BulkWriteRequest::Parse(*i.call.request);
 }
 
 Status StateBulkWrite(Invocation& /*i*/, const request::BulkWriteRequest& request,
@@ -276,16 +277,18 @@ std::span<const Row> WriteRows() {
   constexpr uint32_t kFlags = kWrite | kInTransaction | kRetryable | kWriteConcern;
   static constexpr Row kRows[] = {
       ParsedRow<ParseInsert, StateInsert, RunInsert>(
-          {"insert", "", kFlags | kStableApi, "adds documents"}),
-      ParsedRow<ParseUpdate, StateUpdate, RunUpdate>(
-          {"update", "", kFlags | kStableApi, "changes documents"}),
+          {"insert", "", kFlags | kStableApi | kByKey, "adds documents", OpKind::kInsert}),
+      ParsedRow<ParseUpdate, StateUpdate, RunUpdate>({"update", "",
+                                                      kFlags | kStableApi | kByStatement | kByKey,
+                                                      "changes documents", OpKind::kUpdate}),
       ParsedRow<ParseDelete, StateDelete, RunDelete>(
-          {"delete", "", kFlags | kStableApi, "removes documents"}),
+          {"delete", "", kFlags | kStableApi | kByStatement | kFreesMemory | kByKey,
+           "removes documents", OpKind::kRemove}),
       ParsedRow<ParseFindAndModify, StateFindAndModify, RunFindAndModify>(
-          {"findAndModify", "findandmodify", kFlags | kStableApi,
+          {"findAndModify", "findandmodify", kFlags | kStableApi | kByKey,
            "changes one document and returns it"}),
       ParsedRow<ParseBulkWrite, StateBulkWrite, RunBulkWrite>(
-          {"bulkWrite", "", kFlags | kAdminOnly | kStableApi,
+          {"bulkWrite", "", kFlags | kAdminOnly | kStableApi | kAdminInTransaction | kByKey,
            "writes to many collections at once"}),
   };
   return kRows;

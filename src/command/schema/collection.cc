@@ -429,20 +429,22 @@ std::span<const Row> CollectionRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   constexpr uint32_t kChange = kWrite | kWriteConcern;
   static constexpr Row kRows[] = {
-      {{"drop", "", kChange | kStableApi, "removes a collection or a view"},
+      {{"drop", "", kChange | kStableApi | kFreesMemory | kToPrimary,
+        "removes a collection or a view"},
        RunDrop,
        OnCollection(Action::dropCollection)},
-      {{"dropDatabase", "", kChange | kStableApi, "removes a database"},
+      {{"dropDatabase", "", kChange | kStableApi | kFreesMemory | kToPrimary, "removes a database"},
        RunDropDatabase,
        OnDatabase(Action::dropDatabase)},
       ParsedRow<ParseRename, StateRename, RunRename>(
-          {"renameCollection", "", kChange | kAdminOnly, "renames a collection"}),
-      {{"collMod", "", kChange | kStableApi, "changes options of a collection or an index"},
+          {"renameCollection", "", kChange | kAdminOnly | kToPrimary, "renames a collection"}),
+      {{"collMod", "", kChange | kStableApi | kToPrimary,
+        "changes options of a collection or an index"},
        RunCollMod,
        Stated(StateCollMod)},
       ParsedRow<ParseListCollections, StateListCollections, RunListCollections>(
-          {"listCollections", "", kRead | kStableApi, "lists collections and views"}),
-      {{"listDatabases", "", kRead | kAdminOnly | kStableApi, "lists databases"},
+          {"listCollections", "", kRead | kStableApi | kToPrimary, "lists collections and views"}),
+      {{"listDatabases", "", kRead | kAdminOnly | kStableApi | kToShards, "lists databases"},
        RunListDatabases,
        kLoggedIn},
   };

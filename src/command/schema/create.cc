@@ -381,7 +381,7 @@ Status RunCreate(Invocation& i, const CreateRequest& request) {
                ? Status::Ok()
                : Status(kNamespaceExists, "Collection " + ns + " already exists.");
   }
-  if (const bson::Value uuid = i.call.request.new_uuid; !uuid.missing()) {
+  if (const bson::Value uuid = i.call.request->new_uuid; !uuid.missing()) {
     bson::Builder with_uuid;
     with_uuid.AppendFields(options.view());
     options = with_uuid.Append(store::kUuidOption, uuid).Finish();
@@ -399,7 +399,7 @@ std::span<const Row> CreateRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
       ParsedRow<ParseCreate, StateCreate, RunCreate>(
-          {"create", "", kWrite | kWriteConcern | kInTransaction | kStableApi,
+          {"create", "", kWrite | kWriteConcern | kInTransaction | kStableApi | kToPrimary,
            "makes a collection or a view"}),
   };
   return kRows;

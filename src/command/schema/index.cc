@@ -248,16 +248,19 @@ Status RefuseSearchIndex(Invocation& i) {
 std::span<const Row> IndexRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"createIndexes", "", kWrite | kWriteConcern | kInTransaction | kStableApi, "makes indexes"},
+      {{"createIndexes", "", kWrite | kWriteConcern | kInTransaction | kStableApi | kToPrimary,
+        "makes indexes"},
        RunCreateIndexes,
        OnCollection(Action::createIndex)},
-      {{"listIndexes", "", kRead | kStableApi, "lists the indexes of a collection"},
+      {{"listIndexes", "", kRead | kStableApi | kToPrimary, "lists the indexes of a collection"},
        RunListIndexes,
        OnCollection(Action::listIndexes)},
-      {{"dropIndexes", "deleteIndexes", kWrite | kWriteConcern | kStableApi, "removes indexes"},
+      {{"dropIndexes", "deleteIndexes", kWrite | kWriteConcern | kStableApi | kToPrimary,
+        "removes indexes"},
        RunDropIndexes,
        OnCollection(Action::dropIndex)},
-      {{"reIndex", "", kWrite, "refused: only for a server that is no member of a set"},
+      {{"reIndex", "", kWrite | kToPrimary,
+        "refused: only for a server that is no member of a set"},
        RunReIndex,
        OnCollection(Action::reIndex)},
       {{"createSearchIndexes", "", 0, "refused: there is no search"},

@@ -352,22 +352,22 @@ Status RunCloneAsCapped(Invocation& i, const CloneRequest& request) {
 std::span<const Row> StatisticsRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"collStats", "collstats", kRead, "counts and sizes of a collection"},
+      {{"collStats", "collstats", kRead | kToShards, "counts and sizes of a collection"},
        RunCollStats,
        OnCollection(Action::collStats)},
-      {{"dbStats", "dbstats", kRead, "counts and sizes of a database"},
+      {{"dbStats", "dbstats", kRead | kToShards, "counts and sizes of a database"},
        RunDbStats,
        OnDatabase(Action::dbStats)},
-      {{"dataSize", "datasize", kRead, "bytes of a collection's documents"},
+      {{"dataSize", "datasize", kRead | kToShards, "bytes of a collection's documents"},
        RunDataSize,
        Stated(StateDataSize)},
-      {{"convertToCapped", "", kWrite | kWriteConcern, "makes a collection capped"},
+      {{"convertToCapped", "", kWrite | kWriteConcern | kToPrimary, "makes a collection capped"},
        RunConvertToCapped,
        OnCollection(Action::convertToCapped)},
       ParsedRow<ParseCloneAsCapped, StateCloneAsCapped, RunCloneAsCapped>(
-          {"cloneCollectionAsCapped", "", kWrite | kWriteConcern,
+          {"cloneCollectionAsCapped", "", kWrite | kWriteConcern | kToPrimary,
            "copies into a capped collection"}),
-      {{"compact", "", kRead, "gives unused space of a collection back"},
+      {{"compact", "", kRead | kToShards, "gives unused space of a collection back"},
        RunCompact,
        OnCollection(Action::compact)},
   };

@@ -121,7 +121,8 @@ Status RunValidate(Invocation& i) {
 
 std::span<const Row> ValidateRows() {
   static constexpr Row kRows[] = {
-      {{"validate", "", request::kRead, "checks a collection against its indexes"},
+      {{"validate", "", request::kRead | request::kToShards,
+        "checks a collection against its indexes"},
        RunValidate,
        OnCollection(Action::validate)},
   };

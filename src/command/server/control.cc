@@ -133,10 +133,11 @@ Status WriteGate::Wait(OpContext& op) {
 std::span<const Row> ControlRows() {
   using request::kAdminOnly;
   static constexpr Row kRows[] = {
-      {{"fsync", "", kAdminOnly, "flushes to disk; lock: true also stops writes"},
+      {{"fsync", "", kAdminOnly | request::kToShards,
+        "flushes to disk; lock: true also stops writes"},
        RunFsync,
        OnCluster(Action::fsync)},
-      {{"fsyncUnlock", "", kAdminOnly, "lets writes go on"},
+      {{"fsyncUnlock", "", kAdminOnly | request::kToShards, "lets writes go on"},
        RunFsyncUnlock,
        OnCluster(Action::unlock)},
       {{"logRotate", "", kAdminOnly, "begins a new log file"},

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <optional>
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/access.h"
 #include "command/diagnostic.h"
-#include "command/server/default_concern.h"
+#include "command/own_documents.h"
 #include "request/fields.h"
 
 namespace quire::command {
 namespace {
 
 constexpr std::string_view kSetName = "setDefaultRWConcern";
+constexpr std::string_view kSettings = "config.settings";
 
-void AppendValues(Invocation& i, const DefaultConcerns::Values& values) {
+void AppendValues(Invocation& i, const run::DefaultConcerns::Values& values) {
   i.reply()
       .BeginDocument("defaultReadConcern")
       .Append("level", values.read_level.value_or("local"))
@@ -73,31 +74,36 @@ Status RunSet(Invocation& i) {
             "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" "
             "fields must be present"};
   }
-  DefaultConcerns& defaults = i.commands.default_concerns();
-  DefaultConcerns::Values values = defaults.Get();
-  engine::Durability durability = defaults.durability();
+  run::DefaultConcerns& defaults = i.commands.default_concerns();
+  run::DefaultConcerns::Values values = defaults.Get();
   if (asked.read) {
-    ASSIGN_OR_RETURN(values.read_level, ReadDefaultLevel(*asked.read));
+    RETURN_IF_ERROR(values.SetRead(*asked.read));
   }
-  if (asked.write && asked.write->empty()) {
-    if (values.write) {
-      return {kIllegalOperation,
-              "The global default write concern cannot be unset once it is set."};
-    }
-  } else if (asked.write) {
-    ASSIGN_OR_RETURN(values.write, ReadDefaultWrite(*asked.write, &durability));
+  if (asked.write) {
+    RETURN_IF_ERROR(values.SetWrite(*asked.write));
   }
   const bson::Value& w = i.call.generic.write_concern.w;
   if (w.is_string() && w.AsString() != "majority") {
-    return CheckDefaultW(w);
+    return run::CheckDefaultW(w);
   }
   values.updated = i.engine.clock().Tick();
   values.updated_at = WallClock();
   AppendValues(i, values);
-  return defaults.Set(i.engine, std::move(values), durability);
+  // Stored first, in force then.
+  const bson::Document stored = values.ToDocument();
+  RETURN_IF_ERROR(SaveOwn(i.engine, kSettings, stored));
+  defaults.Put(std::move(values));
+  return Status::Ok();
 }
 
 }  // namespace
+
+void LoadDefaultConcerns(Commands& commands) {
+  auto stored = LoadOwn(commands.engine(), kSettings, bson::Value(run::DefaultConcerns::kStoredId));
+  if (stored.ok() && *stored) {
+    commands.default_concerns().Put(run::DefaultConcerns::Values::FromDocument((*stored)->view()));
+  }
+}
 
 std::span<const Row> DefaultConcernRows() {
   using request::kAdminOnly;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/try.h"
 #include "command/diagnostic.h"
-#include "command/server/fail_point.h"
+#include "run/fail_point.h"
 
 namespace quire::command {
 namespace {

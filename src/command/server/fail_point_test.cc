@@ -310,8 +310,11 @@ TEST_F(FailPointTest, RunningStreamsAreResumedAfterAShutdown) {
   more.insert(more.size() - 1, R"(, "maxTimeMS": 3600000)");
   std::string label;
   std::thread waiting([&] { label = Label(more); });
-  while (node_.engine().cursors().waiting_threads == 0) {
+  bool waits = false;
+  while (!waits) {
     std::this_thread::yield();
+    node_.commands().operations().ForEach(
+        [&](const run::RunningOp& op) { waits |= op.waker != nullptr; });
   }
   node_.commands().operations().KillAll(kInterruptedAtShutdown);
   waiting.join();

@@ -157,7 +157,7 @@ Status ReadAwait(Invocation& i) {
 
 // A client that accepts a stream gets a reply per await without asking again.
 void ContinueStream(Invocation& i) {
-  if (!i.call.request.exhaust_allowed || !i.body().Has("topologyVersion")) {
+  if (!i.call.request->exhaust_allowed || !i.body().Has("topologyVersion")) {
     return;
   }
   bson::Builder next;

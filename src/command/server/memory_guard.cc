@@ -73,7 +73,7 @@ void MemoryGuard::Look() {
   }
   int64_t id = 0;
   int64_t most = kWorthEnding;
-  commands_.operations().ForEach([&](const request::RunningOp& running) {
+  commands_.operations().ForEach([&](const run::RunningOp& running) {
     const int64_t held = running.op->held.load(std::memory_order_relaxed);
     if (held > most && !running.op->killed()) {
       most = held;

@@ -61,7 +61,7 @@ TEST(OperationMemoryTest, BatchesAndFacetsCount) {
 std::vector<std::string> KeptCommands(Node& node) {
   std::vector<std::string> kept;
   node.engine().cursors().ForEachIdle(
-      [&](const engine::Cursor& cursor) { kept.push_back(bson::ToJson(cursor.command)); });
+      [&](const run::Cursor& cursor) { kept.push_back(bson::ToJson(cursor.command)); });
   return kept;
 }
 
@@ -97,9 +97,9 @@ TEST(OpenCursorTest, ThereIsAMostOfThem) {
 }
 
 TEST(OwnerCountsTest, CountsWhatIsHeldByEach) {
-  engine::OwnerCounts counts;
-  engine::OwnerTicket first = counts.Take("a", 2);
-  engine::OwnerTicket second = counts.Take("a", 2);
+  run::OwnerCounts counts;
+  run::OwnerTicket first = counts.Take("a", 2);
+  run::OwnerTicket second = counts.Take("a", 2);
   EXPECT_NE(second, nullptr);
   EXPECT_EQ(counts.Take("a", 2), nullptr);
   EXPECT_NE(counts.Take("b", 2), nullptr);

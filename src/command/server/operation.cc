@@ -9,30 +9,13 @@
 #include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "command/parsed_row.h"
-#include "command/redact.h"
-#include "command/server/profile_entry.h"
 #include "expr/match/match.h"
 #include "request/fields.h"
+#include "run/profile_entry.h"
+#include "run/redact.h"
 
 namespace quire::command {
 namespace {
-
-// MongoDB's word for the kind of an operation.
-std::string_view KindOf(std::string_view command) {
-  struct Kind {
-    std::string_view command;
-    std::string_view kind;
-  };
-  static constexpr Kind kKinds[] = {{"find", "query"},    {"getMore", "getmore"},
-                                    {"insert", "insert"}, {"update", "update"},
-                                    {"delete", "remove"}, {"killCursors", "killcursors"}};
-  for (const Kind& kind : kKinds) {
-    if (kind.command == command) {
-      return kind.kind;
-    }
-  }
-  return "command";
-}
 
 std::string NamespaceOf(const request::Call& call) {
   std::string ns(call.database);
@@ -41,19 +24,20 @@ std::string NamespaceOf(const request::Call& call) {
 }
 
 // Of a getMore: the cursor it reads. Null when there is none.
-std::shared_ptr<engine::Cursor> CursorOf(Commands& commands, const request::Call& call) {
-  if (call.command.name == "getMore" && call.body.front().type() == bson::Type::kInt64) {
+std::shared_ptr<run::Cursor> CursorOf(Commands& commands, const request::Call& call) {
+  if (call.command.kind == request::OpKind::kGetMore &&
+      call.body.front().type() == bson::Type::kInt64) {
     return commands.engine().cursors().Find(call.body.front().value().AsInt64());
   }
   return nullptr;
 }
 
-void AppendCursor(const engine::Cursor& cursor, const request::Call& call, bson::Builder* out) {
+void AppendCursor(const run::Cursor& cursor, const request::Call& call, bson::Builder* out) {
   out->BeginDocument("cursor")
       .Append("cursorId", cursor.id())
       .Append("tailable", cursor.tailable)
       .Append("awaitData", cursor.await_data)
-      .Append("originatingCommand", ShownCommand(cursor.command).view())
+      .Append("originatingCommand", run::ShownCommand(cursor.command).view())
       .Append("operationUsingCursorId", static_cast<int64_t>(call.client.id()))
       .End();
 }
@@ -61,7 +45,7 @@ void AppendCursor(const engine::Cursor& cursor, const request::Call& call, bson:
 // The command as $truncateOps shows a long one: its text cut off, the comment beside it.
 void AppendCommand(bson::View given, bool truncate, bson::Builder* out) {
   constexpr size_t kMostBytes = 1024;
-  const ShownCommand shown(given);
+  const run::ShownCommand shown(given);
   const bson::View command = shown.view();
   if (!truncate || command.size() <= kMostBytes) {
     out->Append("command", command);
@@ -74,7 +58,7 @@ void AppendCommand(bson::View given, bool truncate, bson::Builder* out) {
   out->End();
 }
 
-bson::Document Describe(Commands& commands, const request::RunningOp& op, bool truncate) {
+bson::Document Describe(Commands& commands, const run::RunningOp& op, bool truncate) {
   const request::Call& call = *op.call;
   auto micros = std::chrono::duration_cast<std::chrono::microseconds>(
                     std::chrono::steady_clock::now() - op.started)
@@ -107,11 +91,11 @@ bson::Document Describe(Commands& commands, const request::RunningOp& op, bool t
       .Append("opid", static_cast<int32_t>(op.id))
       .Append("secs_running", static_cast<int64_t>(micros / 1'000'000))
       .Append("microsecs_running", static_cast<int64_t>(micros))
-      .Append("op", KindOf(call.command.name))
+      .Append("op", run::KindName(call.command.kind))
       .Append("ns", NamespaceOf(call))
       .Append("redacted", false);
   if (auto cursor = CursorOf(commands, call)) {
-    bson::Document commented = WithComment(call.body, cursor->command);
+    bson::Document commented = run::WithComment(call.body, cursor->command);
     AppendCommand(commented, truncate, &out);
     AppendCursor(*cursor, call, &out);
   } else {
@@ -152,7 +136,7 @@ bool Switch(bson::View spec, std::string_view name, bool otherwise) {
   return value.type() == bson::Type::kBool ? value.AsBool() : otherwise;
 }
 
-bson::Document IdleCursor(Commands& commands, const engine::Cursor& cursor) {
+bson::Document IdleCursor(Commands& commands, const run::Cursor& cursor) {
   bson::Builder out;
   out.Append("type", "idleCursor").Append("host", commands.engine().host).Append("ns", cursor.ns);
   if (!cursor.lsid.empty()) {
@@ -164,15 +148,15 @@ bson::Document IdleCursor(Commands& commands, const engine::Cursor& cursor) {
       .Append("noCursorTimeout", cursor.no_timeout)
       .Append("tailable", cursor.tailable)
       .Append("awaitData", cursor.await_data)
-      .Append("originatingCommand", ShownCommand(cursor.command).view())
+      .Append("originatingCommand", run::ShownCommand(cursor.command).view())
       .End();
   return out.Finish();
 }
 
 // A session between two statements of its transaction; empty when it is in use or has none.
 bson::Document IdleSession(Commands& commands, engine::Session& session) {
-  std::unique_lock lock(session.mutex, std::try_to_lock);
-  if (!lock.owns_lock() || session.state() != engine::Session::State::kInProgress) {
+  const run::Checkout checkout = run::Checkout::Try(&session);
+  if (!checkout || session.state() != engine::Session::State::kInProgress) {
     return bson::Document();
   }
   bson::Builder out;
@@ -266,7 +250,7 @@ Result<int64_t> ParseKillOp(Invocation& i) {
 // Everybody ends what is their own.
 Status StateKillOp(Invocation& i, const int64_t& id, auth::Needs* needs) {
   bool own = false;
-  i.commands.operations().ForEach([&](const request::RunningOp& op) {
+  i.commands.operations().ForEach([&](const run::RunningOp& op) {
     own = own || (op.id == id && op.call->identity != nullptr &&
                   needs->IsCaller(op.call->identity->user, op.call->identity->database));
   });
@@ -288,7 +272,7 @@ std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spe
                                               const request::Identity* owner) {
   std::vector<bson::Document> all;
   bool truncate = Switch(spec, "truncateOps", false);
-  commands.operations().ForEach([&](const request::RunningOp& op) {
+  commands.operations().ForEach([&](const run::RunningOp& op) {
     if (IsOf(op.call->identity.get(), owner)) {
       all.push_back(Describe(commands, op, truncate));
     }
@@ -297,7 +281,7 @@ std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spe
     all.push_back(IdleThread(commands));
   }
   if (Switch(spec, "idleCursors", false)) {
-    commands.engine().cursors().ForEachIdle([&](const engine::Cursor& cursor) {
+    commands.engine().cursors().ForEachIdle([&](const run::Cursor& cursor) {
       if (IsOf(cursor.owner.get(), owner)) {
         all.push_back(IdleCursor(commands, cursor));
       }
@@ -308,7 +292,7 @@ std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spe
       if (owner != nullptr && session->owner() != owner->digest) {
         continue;
       }
-      bson::Document idle = IdleSession(commands, *session);
+      bson::Document idle = IdleSession(commands, static_cast<engine::Session&>(*session));
       if (!idle.view().empty()) {
         all.push_back(std::move(idle));
       }
@@ -320,9 +304,11 @@ std::vector<bson::Document> CurrentOperations(Commands& commands, bson::View spe
 std::span<const Row> OperationRows() {
   using request::kAdminOnly;
   static constexpr Row kRows[] = {
-      {{"currentOp", "", kAdminOnly, "operations under way"}, RunCurrentOp, Stated(StateCurrentOp)},
+      {{"currentOp", "", kAdminOnly | request::kToShards, "operations under way"},
+       RunCurrentOp,
+       Stated(StateCurrentOp)},
       ParsedRow<ParseKillOp, StateKillOp, RunKillOp>(
-          {"killOp", "", kAdminOnly, "ends an operation"}),
+          {"killOp", "", kAdminOnly | request::kToShards, "ends an operation"}),
   };
   return kRows;
 }

@@ -5,10 +5,10 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "command/diagnostic.h"
-#include "command/server/profiler.h"
 #include "engine/schema/schema.h"
 #include "expr/match/node.h"
 #include "request/fields.h"
+#include "run/profiler.h"
 
 namespace quire::command {
 namespace {
@@ -77,7 +77,7 @@ const expr::Context& FilterContext() {
   return context;
 }
 
-void AppendSettings(Invocation& i, const Profiler::Settings& settings) {
+void AppendSettings(Invocation& i, const run::Profiler::Settings& settings) {
   i.reply()
       .Append("was", settings.level)
       .Append("slowms", static_cast<int32_t>(std::clamp<int64_t>(i.commands.slow_millis.load(),
@@ -109,10 +109,10 @@ Status StateProfile(Invocation& i, auth::Needs* needs) {
 }
 
 Status RunProfile(Invocation& i) {
-  Profiler& profiler = i.commands.profiler();
+  run::Profiler& profiler = i.commands.profiler();
   ProfileRequest asked{0, i.commands.slow_millis.load(), profiler.sample_rate(), {}};
   RETURN_IF_ERROR(ReadProfile(i.body(), &asked));
-  Profiler::Settings settings = profiler.Get(i.database());
+  run::Profiler::Settings settings = profiler.Get(i.database());
   AppendSettings(i, settings);
   if (asked.level < 0 || asked.level > 2) {
     return Status::Ok();
@@ -131,11 +131,11 @@ Status RunProfile(Invocation& i) {
     options.Append("capped", true).Append("size", kProfileBytes);
     bson::Document capped = options.Finish();
     Status created =
-        engine::CreateCollection(i.operation, ProfileNamespace(i.database()), capped.view());
+        engine::CreateCollection(i.operation, run::ProfileNamespace(i.database()), capped.view());
     if (!created.ok() && created.code() != kNamespaceExists) {
       return created;
     }
-    std::string ns = ProfileNamespace(i.database());
+    std::string ns = run::ProfileNamespace(i.database());
     if (store::CollectionPtr kept = i.engine.catalog().Find(ns); kept == nullptr || !kept->capped) {
       return {kNamespaceExists, ns + " exists but isn't capped"};
     }

@@ -73,7 +73,7 @@ struct Busy {
 };
 Busy CountBusy(Invocation& i) {
   Busy busy;
-  i.commands.operations().ForEach([&](const request::RunningOp& op) {
+  i.commands.operations().ForEach([&](const run::RunningOp& op) {
     const uint32_t flags = op.call->command.flags;
     if (op.call != &i.call && (flags & (request::kRead | request::kWrite)) != 0) {
       ((flags & request::kWrite) != 0 ? busy.writers : busy.readers) += 1;
@@ -141,7 +141,7 @@ void AppendMetrics(Invocation& i) {
   const engine::Engine::Metrics& metrics = i.engine.metrics;
   i.reply().BeginDocument("commands");
   auto rows = i.commands.rows();
-  std::map<std::string_view, const Commands::Tally*> sorted;
+  std::map<std::string_view, const run::Tally*> sorted;
   for (size_t at = 0; at < rows.size(); ++at) {
     sorted.emplace(rows[at]->info.name, &i.commands.tally(at));
   }
@@ -165,7 +165,7 @@ void AppendMetrics(Invocation& i) {
       .BeginDocument("document")
       .Append("deleted", metrics.deleted.load())
       .Append("inserted", metrics.inserted.load())
-      .Append("returned", metrics.returned.load())
+      .Append("returned", i.engine.cursors().returned.load())
       .Append("updated", metrics.updated.load())
       .End()
       .BeginDocument("operation")

@@ -178,7 +178,7 @@ TEST(Settings, AreInForceAfterARestart) {
       0);
   EXPECT_EQ(node.Code(R"({"setFeatureCompatibilityVersion": "7.0", "confirm": true})", "admin"), 0);
   Commands again(&node.engine(), ServerInfo());
-  EXPECT_EQ(again.default_concerns().durability(), kv::Durability::kDisk);
+  EXPECT_TRUE(again.default_concerns().waits_for_disk());
   EXPECT_EQ(again.cluster().version(), "7.0");
 }
 

@@ -116,7 +116,8 @@ Status RunValidateMetadata(Invocation& i) {
 
 std::span<const Row> StableApiRows() {
   static constexpr Row kRows[] = {
-      {{"validateDBMetadata", "", request::kRead, "what the stable API does not allow"},
+      {{"validateDBMetadata", "", request::kRead | request::kToPrimary,
+        "what the stable API does not allow"},
        RunValidateMetadata,
        Stated(StateValidateMetadata)},
   };

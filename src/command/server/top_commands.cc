@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/diagnostic.h"
-#include "command/server/top.h"
+#include "run/top.h"
 
 namespace quire::command {
 namespace {
@@ -8,14 +8,14 @@ namespace {
 Status RunTop(Invocation& i) {
   auto snapshot = i.engine.catalog().snapshot();
   i.reply().BeginDocument("totals").Append("note", "all times in microseconds");
-  i.commands.top().ForEach([&](const std::string& ns, const TopTable::Usages& usages) {
+  i.commands.top().ForEach([&](const std::string& ns, const run::TopTable::Usages& usages) {
     if (snapshot->Find(ns) == nullptr) {
       return false;
     }
     i.reply().BeginDocument(ns);
     for (size_t kind = 0; kind < usages.size(); ++kind) {
       i.reply()
-          .BeginDocument(TopTable::kNames[kind])
+          .BeginDocument(run::TopTable::kNames[kind])
           .Append("time", usages[kind].micros)
           .Append("count", usages[kind].count)
           .End();
@@ -28,29 +28,6 @@ Status RunTop(Invocation& i) {
 }
 
 }  // namespace
-
-void AppendLatencies(const TopTable::Latencies& latencies, bool histograms, bson::Builder* out) {
-  auto append = [&](std::string_view name, const TopTable::Latency& latency) {
-    out->BeginDocument(name);
-    if (histograms) {
-      out->BeginArray("histogram");
-      for (size_t n = 0; n < latency.spans.size(); ++n) {
-        if (latency.spans[n] > 0) {
-          out->PushDocument()
-              .Append("micros", TopTable::SpanStart(n))
-              .Append("count", latency.spans[n])
-              .End();
-        }
-      }
-      out->End();
-    }
-    out->Append("latency", latency.all.micros).Append("ops", latency.all.count).End();
-  };
-  for (size_t n = 0; n < latencies.size(); ++n) {
-    append(TopTable::kClassNames[n], latencies[n]);
-  }
-  append("transactions", TopTable::Latency());
-}
 
 std::span<const Row> TopRows() {
   static constexpr Row kRows[] = {

@@ -9,7 +9,7 @@ namespace quire::engine {
 
 namespace {
 
-void Own(const Operation& operation, Cursor* cursor) {
+void Own(const Operation& operation, run::Cursor* cursor) {
   if (operation.session != nullptr) {
     cursor->lsid = operation.session->lsid;
   }
@@ -37,13 +37,14 @@ pipeline::Namespace NamespaceOf(const std::string& ns) {
 
 }  // namespace
 
-Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::string_view database,
-                                          const request::AggregateRequest& request) {
+Result<std::shared_ptr<run::Cursor>> Aggregate(const Operation& operation,
+                                               std::string_view database,
+                                               const request::AggregateRequest& request) {
   pipeline::Namespace ns{std::string(database), std::string(request.collection)};
   auto run = std::make_unique<PipelineRun>(operation, ns, request.pipeline.view,
                                            request.allow_disk_use, request.bypass_validation);
   RETURN_IF_ERROR(run->Open(operation, request.collation, request.let, request.hint));
-  auto cursor = std::make_shared<Cursor>();
+  auto cursor = std::make_shared<run::Cursor>();
   cursor->ns = ns.database + "." + (ns.collection.empty() ? "$cmd.aggregate" : ns.collection);
   Own(operation, cursor.get());
   if (run->writes()) {
@@ -56,12 +57,12 @@ Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::strin
   return cursor;
 }
 
-Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::string& ns,
-                                         const ViewRead& read) {
+Result<std::shared_ptr<run::Cursor>> ReadView(const Operation& operation, const std::string& ns,
+                                              const ViewRead& read) {
   bson::Document pipeline = PipelineOf(read.stages);
   auto run = std::make_unique<PipelineRun>(operation, NamespaceOf(ns), pipeline, true);
   RETURN_IF_ERROR(run->Open(operation, read.collation, read.let, read.hint));
-  auto cursor = std::make_shared<Cursor>();
+  auto cursor = std::make_shared<run::Cursor>();
   cursor->ns = ns;
   Own(operation, cursor.get());
   cursor->source = std::move(run);

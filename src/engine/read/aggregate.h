@@ -14,8 +14,9 @@ namespace quire::engine {
 
 // A cursor on the pipeline's result, not yet in the table. `ns` is "db.collection", or
 // "db.$cmd.aggregate" for a pipeline on the database.
-Result<std::shared_ptr<Cursor>> Aggregate(const Operation& operation, std::string_view database,
-                                          const request::AggregateRequest& request);
+Result<std::shared_ptr<run::Cursor>> Aggregate(const Operation& operation,
+                                               std::string_view database,
+                                               const request::AggregateRequest& request);
 
 // Appends the fields of explain's reply.
 Status ExplainAggregate(const Operation& operation, std::string_view database,
@@ -27,7 +28,7 @@ Status ExplainView(const Operation& operation, const std::string& ns, const View
                    std::string_view verbosity, bson::Builder* reply);
 
 // A pipeline on the documents of `ns`, for reads of views.
-Result<std::shared_ptr<Cursor>> ReadView(const Operation& operation, const std::string& ns,
-                                         const ViewRead& read);
+Result<std::shared_ptr<run::Cursor>> ReadView(const Operation& operation, const std::string& ns,
+                                              const ViewRead& read);
 
 }  // namespace quire::engine

@@ -8,8 +8,8 @@
 
 namespace quire::engine {
 
-Result<std::shared_ptr<Cursor>> FindInOplog(const Operation& operation,
-                                            const request::FindRequest& request) {
+Result<std::shared_ptr<run::Cursor>> FindInOplog(const Operation& operation,
+                                                 const request::FindRequest& request) {
   bson::Document pipeline = PipelineOf(StagesOf(request));
   auto run = std::make_unique<PipelineRun>(operation, pipeline::Namespace{"local", "oplog.rs"},
                                            pipeline, true);
@@ -25,7 +25,7 @@ Result<std::shared_ptr<Cursor>> FindInOplog(const Operation& operation,
     run->ReadBackwards();
   }
   RETURN_IF_ERROR(run->Open(operation, request.collation, request.let, bson::Value()));
-  auto cursor = std::make_shared<Cursor>();
+  auto cursor = std::make_shared<run::Cursor>();
   cursor->ns = "local.oplog.rs";
   cursor->tailable = request.tailable;
   cursor->await_data = request.await_data;

@@ -9,7 +9,7 @@
 namespace quire::engine {
 
 // A find on local.oplog.rs, tailable or not.
-Result<std::shared_ptr<Cursor>> FindInOplog(const Operation& operation,
-                                            const request::FindRequest& request);
+Result<std::shared_ptr<run::Cursor>> FindInOplog(const Operation& operation,
+                                                 const request::FindRequest& request);
 
 }  // namespace quire::engine

@@ -252,14 +252,6 @@ Result<bool> PipelineRun::Next(OpContext& op, exec::Row* row) {
 
 Status PipelineRun::Refresh(OpContext&) { return Status::Ok(); }
 
-void PipelineRun::Await(OpContext& op, std::chrono::steady_clock::time_point deadline) {
-  if (is_stream()) {
-    stream_->Await(op, deadline);
-  } else if (oplog_ != nullptr) {
-    oplog_->Await(op, deadline);
-  }
-}
-
 Bell* PipelineRun::News() {
   return is_stream() || oplog_ != nullptr ? &engine_.log().grown : nullptr;
 }

@@ -19,7 +19,7 @@
 
 namespace quire::engine {
 
-class PipelineRun : public RowSource, public plan::PipelineEnvironment {
+class PipelineRun : public run::RowSource, public plan::PipelineEnvironment {
  public:
   // `pipeline` is copied.
   PipelineRun(const Operation& operation, pipeline::Namespace ns, bson::View pipeline,
@@ -35,10 +35,9 @@ class PipelineRun : public RowSource, public plan::PipelineEnvironment {
   Status Open(const Operation& operation, bson::View collation, bson::View let,
               const bson::Value& hint);
 
-  // RowSource
+  // run::RowSource
   Result<bool> Next(OpContext& op, exec::Row* row) override;
   Status Refresh(OpContext& op) override;
-  void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) override;
   Bell* News() override;
   bool HasNews() const override;
   Status Check() const override;

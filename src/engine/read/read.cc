@@ -15,7 +15,7 @@ namespace {
 
 // The rows of a find. A scan in natural order goes on from the last record it gave: between
 // getMores it holds no snapshot, and later batches show later writes.
-class FindSource : public RowSource {
+class FindSource : public run::RowSource {
  public:
   FindSource(const Operation& operation, const request::FindRequest& request,
              std::unique_ptr<PlannedQuery> query, store::CollectionPtr collection)
@@ -85,15 +85,6 @@ class FindSource : public RowSource {
     summary_ = query_->plan().Summary();
     KeepTotals();
     query_.reset();
-  }
-
-  void Await(OpContext& op, std::chrono::steady_clock::time_point deadline) override {
-    constexpr auto kSlice = std::chrono::milliseconds(100);
-    while (!op.killed() && collection_->state->inserts() == seen_ && !collection_->state->dropped &&
-           std::chrono::steady_clock::now() < deadline) {
-      collection_->state->WaitForInsert(
-          seen_, std::min(deadline, std::chrono::steady_clock::now() + kSlice));
-    }
   }
 
   Bell* News() override { return tailable_ ? &collection_->state->news : nullptr; }
@@ -213,8 +204,8 @@ plan::QuerySpec CountQuery(const request::CountRequest& request, store::Collecti
   return spec;
 }
 
-Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
-                                     const request::FindRequest& request) {
+Result<std::shared_ptr<run::Cursor>> Find(const Operation& operation, const std::string& ns,
+                                          const request::FindRequest& request) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
   if (collection != nullptr && collection->is_oplog) {
     return FindInOplog(operation, request);
@@ -235,7 +226,7 @@ Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::stri
   }
   ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, FindQuery(request, collection),
                                                   SessionTransaction(operation)));
-  auto cursor = std::make_shared<Cursor>();
+  auto cursor = std::make_shared<run::Cursor>();
   cursor->ns = ns;
   // On an empty collection there is no record to go on from: the cursor is dead at once.
   cursor->tailable =

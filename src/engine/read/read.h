@@ -8,14 +8,14 @@
 
 #include "engine/read/planned_query.h"
 #include "engine/read/view.h"
+#include "request/call.h"
 #include "request/crud.h"
-#include "request/dispatch.h"
 
 namespace quire::engine {
 
 // A cursor positioned before the first document, not yet in the table. `ns` is "db.collection".
-Result<std::shared_ptr<Cursor>> Find(const Operation& operation, const std::string& ns,
-                                     const request::FindRequest& request);
+Result<std::shared_ptr<run::Cursor>> Find(const Operation& operation, const std::string& ns,
+                                          const request::FindRequest& request);
 
 // InvalidPipelineOperator for a find with options that views do not have. A sort by $natural is
 // left out.

@@ -102,10 +102,6 @@ Result<bool> ChangeStream::Next(OpContext& op, exec::Row* row) {
 
 bool ChangeStream::HasNews() const { return store::PackTime(engine_.log().Visible()) >= from_; }
 
-void ChangeStream::Await(OpContext& op, std::chrono::steady_clock::time_point deadline) {
-  engine_.log().Await(op, store::UnpackTime(from_ - 1), deadline);
-}
-
 void ChangeStream::Returned(bson::View document) {
   bson::View token = document["_id"].AsDocument();
   Result<ResumePoint> point = ReadResumeToken(token);

@@ -54,8 +54,7 @@ class ChangeStream final : public exec::Operator {
 
   // After the invalidate event.
   bool ended() const { return ended_; }
-  // Waits until the log has grown.
-  void Await(OpContext& op, std::chrono::steady_clock::time_point deadline);
+  // Whether the log has grown.
   bool HasNews() const;
   // The _id of the event given last.
   bson::View last_id() const { return event_["_id"].AsDocument(); }

@@ -156,8 +156,4 @@ Result<bool> OplogRows::NextBackwards() {
 
 bool OplogRows::HasNews() const { return store::PackTime(engine_.log().Visible()) >= from_; }
 
-void OplogRows::Await(OpContext& op, std::chrono::steady_clock::time_point deadline) {
-  engine_.log().Await(op, store::UnpackTime(from_ - 1), deadline);
-}
-
 }  // namespace quire::engine

@@ -24,7 +24,7 @@ class OplogRows final : public exec::Operator {
   OplogRows(Engine& engine, bson::Timestamp from, bool backwards);
 
   Result<bool> Next(OpContext& op, exec::Row* row) override;
-  void Await(OpContext& op, std::chrono::steady_clock::time_point deadline);
+  // Whether the log has grown.
   bool HasNews() const;
 
  private:

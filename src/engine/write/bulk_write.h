@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 #include "request/bulk_write.h"
-#include "request/dispatch.h"
+#include "request/call.h"
 
 namespace quire::engine {
 

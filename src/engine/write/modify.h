@@ -11,8 +11,8 @@
 #include "engine/engine.h"
 #include "engine/read/read.h"
 #include "expr/update/update.h"
+#include "request/call.h"
 #include "request/crud.h"
-#include "request/dispatch.h"
 
 namespace quire::engine {
 

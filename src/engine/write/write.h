@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "request/call.h"
 #include "request/crud.h"
-#include "request/dispatch.h"
 
 namespace quire::engine {
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the gates ask of a node: its engine, its accounts, its settings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "command/command.h"
+#include "command/parsed_row.h"
+#include "engine/engine.h"
+#include "run/backend.h"
+
+namespace quire::command {
+
+// A request and its way through the engine.
+struct NodeRunning final : run::Running {
+  NodeRunning(const run::Arrival& arrival, Commands& commands);
+
+  engine::Operation operation;
+  Invocation invocation;
+  std::unique_ptr<Parsed> parsed;  // the request of a ParsedRow
+  std::vector<int32_t> statement_ids;
+};
+
+class NodeBackend final : public run::Backend {
+ public:
+  // `commands` outlives it.
+  explicit NodeBackend(Commands* commands) : commands_(*commands) {}
+
+  std::unique_ptr<run::Running> Begin(const run::Arrival& arrival) override;
+  bson::Timestamp Now() override;
+  void AdvanceClock(bson::Timestamp time) override;
+  bson::Timestamp Visible() override;
+  run::SessionTable& sessions() override;
+  bool access_control() const override { return commands_.info().access_control; }
+  Status AuditBegins(const request::Call& call) override;
+  Status Parse(run::Running& running) override;
+  Status Authorise(run::Running& running) override;
+  Status AllowWrite(run::Running& running) override;
+  std::chrono::milliseconds default_read_time() const override;
+  Status Prepare(run::Running& running) override;
+  Status EnterTransaction(run::Running& running) override;
+  Status Run(run::Running& running) override;
+  bool AbortTransaction(run::Running& running) override;
+  void Written(run::Running& running) override;
+  Status AwaitWriteConcern(run::Running& running) override;
+  void AuditEnds(const request::Call& call, const Status& status) override;
+  void KeepProfile(std::string_view database, const bson::Document& entry) override;
+  run::Namespaces namespaces() override;
+
+ private:
+  engine::Engine& engine() { return commands_.engine(); }
+
+  Commands& commands_;
+};
+
+}  // namespace quire::command

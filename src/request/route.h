@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a command of a sharded cluster is run: more flags of its row (call.h).
+#pragma once
+
+#include <cstdint>
+
+namespace quire::request {
+
+// A row without one of them is local: whoever receives the command answers it, from what it keeps
+// itself (its parameters, cursors and sessions).
+// By the shards that own what it names: those of a key, or all of them.
+inline constexpr uint32_t kByKey = uint32_t{1} << 24;
+// By the primary shard of its database, which coordinates the others.
+inline constexpr uint32_t kToPrimary = uint32_t{1} << 25;
+// By every shard, and the answers are put together.
+inline constexpr uint32_t kToShards = uint32_t{1} << 26;
+inline constexpr uint32_t kRoutes = kByKey | kToPrimary | kToShards;
+
+}  // namespace quire::request

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gates about the arguments that every command takes.
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/repeated.h"
+#include "request/fields.h"
+#include "run/dispatcher.h"
+#include "run/gates.h"
+
+namespace quire::run {
+
+using request::Call;
+
+Status RefuseRepeatedFields(Running& running) {
+  const Call& call = running.call;
+  if (auto name = bson::RepeatedName(call.body)) {
+    return request::DuplicateField(call.command.name, *name);
+  }
+  return Status::Ok();
+}
+
+Status ReadArguments(Running& running) {
+  Call& call = running.call;
+  ASSIGN_OR_RETURN(call.generic, request::ReadGeneric(call.command.name, call.body));
+  if (!call.generic.lsid.empty() && call.identity != nullptr) {
+    call.session_key = request::SessionKey(call.generic.lsid, call.identity->digest);
+    call.generic.lsid = call.session_key;
+  }
+  return Status::Ok();
+}
+
+Status AnswerHelp(Running& running) {
+  Call& call = running.call;
+  if (call.generic.help && !call.command.Is(request::kTestOnly)) {
+    call.reply.Append("help", "help for: " + std::string(call.command.name) + " " +
+                                  std::string(call.command.help));
+    running.done = true;
+  }
+  return Status::Ok();
+}
+
+Status CheckDatabase(Running& running) {
+  const Call& call = running.call;
+  if (call.database == "admin") {
+    return Status::Ok();
+  }
+  return {kUnauthorized,
+          std::string(call.command.name) + " may only be run against the admin database."};
+}
+
+Status CheckAllowedInTransaction(Running& running) {
+  const Call& call = running.call;
+  if (call.generic.in_transaction() && !call.command.Is(request::kInTransaction)) {
+    return {kOperationNotSupportedInTransaction,
+            "Cannot run '" + std::string(call.command.name) + "' in a multi-document transaction."};
+  }
+  return Status::Ok();
+}
+
+Status CheckConcerns(Running& running) {
+  const Call& call = running.call;
+  const std::string_view level = call.generic.read_concern_level;
+  const bool takes_level =
+      level.empty() || level == "local" ||
+      call.command.Is(level == "snapshot" ? request::kSnapshotRead : request::kReadConcern);
+  if (!takes_level && !call.generic.in_transaction()) {
+    return {kInvalidOptions,
+            "Command does not support readConcern { level: \"" + std::string(level) + "\" }"};
+  }
+  if (call.generic.write_concern.present && !call.command.Is(request::kWriteConcern)) {
+    return {kInvalidOptions, "Command does not support writeConcern"};
+  }
+  return Status::Ok();
+}
+
+Status CheckStableApi(Running& running) {
+  const Call& call = running.call;
+  if (!call.generic.api.strict) {
+    return Status::Ok();
+  }
+  const bool version_2 = call.generic.api.version == "2";
+  if (call.command.Is(version_2 ? request::kStableApi2 : request::kStableApi)) {
+    return Status::Ok();
+  }
+  return {kAPIStrictError, "Provided apiStrict:true, but the command " +
+                               std::string(call.command.name) + " is not in API Version " +
+                               (version_2 ? "2" : "1")};
+}
+
+Status SetTimeLimit(Running& running) {
+  const Call& call = running.call;
+  if (call.generic.max_time_ms > 0 && !call.command.Is(request::kOwnTimeLimit)) {
+    running.op.SetDeadline(OpContext::Clock::now() +
+                           std::chrono::milliseconds(call.generic.max_time_ms));
+  }
+  return Status::Ok();
+}
+
+Status RegisterOperation(Running& running) {
+  running.Register();
+  return Status::Ok();
+}
+
+Status CheckTestCommand(Running& running) {
+  if (running.dispatcher.fail_points().enabled()) {
+    return Status::Ok();
+  }
+  return {kCommandNotFound, "no such command: '" + std::string(running.call.command.name) + "'"};
+}
+
+Status CheckTestVersion(Running& running) {
+  if (running.call.generic.api.version == "2" &&
+      !running.dispatcher.fail_points().accepts_version_2()) {
+    return {kAPIVersionError, "API version must be \"1\""};
+  }
+  return Status::Ok();
+}
+
+Status CheckMemory(Running& running) {
+  if (running.dispatcher.short_of_memory.load(std::memory_order_relaxed) &&
+      !running.call.command.Is(request::kFreesMemory)) {
+    return {kExceededMemoryLimit,
+            "The server is short of memory; the operation can be tried again"};
+  }
+  return Status::Ok();
+}
+
+}  // namespace quire::run

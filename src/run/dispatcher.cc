@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/dispatcher.h"
+
+#include <condition_variable>
+#include <new>
+#include <utility>
+
+#include "base/error_codes.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "request/reply.h"
+#include "run/backend.h"
+#include "run/redact.h"
+
+namespace quire::run {
+
+namespace {
+
+// For doors that cannot park: wakes the thread that waits.
+class ThreadWaker : public request::Waker {
+ public:
+  void Wake() override {
+    MutexLock lock(mutex_);
+    woken_ = true;
+    changed_.notify_one();
+  }
+  void Wait(std::chrono::steady_clock::time_point until) {
+    auto woken = [this]() QUIRE_REQUIRES(mutex_) { return std::exchange(woken_, false); };
+    MutexLock lock(mutex_);
+    if (until == std::chrono::steady_clock::time_point::max()) {
+      changed_.wait(lock.native(), woken);
+    } else {
+      changed_.wait_until(lock.native(), until, woken);
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ QUIRE_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+Dispatcher::Dispatcher(std::vector<const request::CommandInfo*> commands, Backend* backend)
+    : commands_(std::move(commands)),
+      backend_(*backend),
+      tallies_(std::make_unique<Tally[]>(commands_.size())) {
+  for (size_t i = 0; i < commands_.size(); ++i) {
+    gates_.push_back(GatesFor(*commands_[i]));
+    by_name_.emplace(commands_[i]->name, i);
+    if (!commands_[i]->alias.empty()) {
+      by_name_.emplace(commands_[i]->alias, i);
+    }
+  }
+}
+
+request::Outcome Dispatcher::Run(request::Client& client, const request::Request& request,
+                                 std::string* reply) {
+  if (request.body.empty()) {
+    return Refuse({kFailedToParse, "The command document is empty"}, reply);
+  }
+  const std::string_view name = request.body.front().name();
+  const auto row = by_name_.find(name);
+  if (row == by_name_.end()) {
+    return Refuse({kCommandNotFound, "no such command: '" + std::string(name) + "'"}, reply);
+  }
+  return Drive(backend_.Begin({*this, row->second, client, request, reply}), reply);
+}
+
+request::Outcome Dispatcher::Refuse(const Status& status, std::string* reply) {
+  AppendFailure(status, reply);
+  return {};
+}
+
+request::Outcome Dispatcher::Drive(std::unique_ptr<Running> running, std::string* reply) {
+  try {
+    running->Advance();
+    if (running->suspended()) [[unlikely]] {
+      if (request::Waker* door = running->call.request->waker; door != nullptr) {
+        while (running->suspended()) {
+          if (running->Park(door)) {
+            reply->clear();
+            request::Outcome outcome;
+            outcome.parked = std::move(running);
+            return outcome;
+          }
+          running->Advance();
+        }
+      }
+      for (ThreadWaker waker; running->suspended(); running->Advance()) {
+        if (running->Listen(&waker)) {
+          waker.Wait(running->until());
+        }
+      }
+    }
+    running->Complete();
+  } catch (const std::bad_alloc&) {
+    running->call.suspension.reset();
+    running->status = Status(kExceededMemoryLimit, "not enough memory to run the command");
+  }
+  return running->Finish(reply);
+}
+
+void Dispatcher::FinishReply(const request::Call* call, bson::Builder* reply) {
+  if (call != nullptr && call->command.Is(request::kNoLogicalTime)) {
+    return;
+  }
+  static constexpr char kNoHash[20] = {};
+  const bool ran = call != nullptr && call->operation_time != bson::Timestamp();
+  reply->BeginDocument("$clusterTime")
+      .Append("clusterTime", backend_.Now())
+      .BeginDocument("signature")
+      .Append("hash", bson::Value::Binary({kNoHash, sizeof kNoHash}, 0))
+      .Append("keyId", int64_t{0})
+      .End()
+      .End()
+      .Append("operationTime", ran ? call->operation_time : backend_.Visible());
+}
+
+void Dispatcher::AppendFailure(const Status& status, std::string* reply) {
+  bson::Builder out(reply);
+  request::AppendError(status, &out);
+  FinishReply(nullptr, &out);
+  out.Close();
+}
+
+void Dispatcher::Record(const Running& running, std::chrono::microseconds took) {
+  const request::Call& call = running.call;
+  const Status& status = running.status;
+  Tally& tally = tallies_[running.row];
+  tally.total.fetch_add(1, std::memory_order_relaxed);
+  tally.failed.fetch_add(status.ok() ? 0 : 1, std::memory_order_relaxed);
+  tally.micros.fetch_add(took.count(), std::memory_order_relaxed);
+  top_.Record(call, took, backend_);
+  backend_.AuditEnds(call, status);
+  LogIfSlow(call, status, took);
+  profiler_.Record(call, status, took, slow_millis.load(std::memory_order_relaxed), backend_);
+}
+
+void Dispatcher::LogIfSlow(const request::Call& call, const Status& status,
+                           std::chrono::microseconds took) {
+  const int64_t limit = slow_millis.load(std::memory_order_relaxed);
+  if (limit < 0 || took < std::chrono::milliseconds(limit) ||
+      call.command.Is(request::kHandshake)) {
+    return;
+  }
+  log::Info("COMMAND", "Slow query",
+            {{"type", "command"},
+             {"ns", call.summary.ns},
+             {"remote", call.client.remote()},
+             {"command", bson::ToJson(ShownCommand(call.body).view())},
+             {"planSummary", call.summary.plan},
+             {"keysExamined", call.summary.keys_examined},
+             {"docsExamined", call.summary.docs_examined},
+             {"nreturned", call.summary.returned},
+             {"errName", status.ok() ? std::string() : status.code_name()},
+             {"durationMillis", static_cast<int64_t>(took.count() / 1000)}});
+}
+
+void Dispatcher::Disconnected(request::Client& client) {
+  operations_.KillClient(client, kInterrupted);
+}
+
+void Dispatcher::Stopping() { operations_.KillAll(kInterruptedAtShutdown); }
+
+}  // namespace quire::run

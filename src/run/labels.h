@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The labels of errors, which tell drivers what they may do: send again, run the transaction again,
+// resume the change stream.
+#pragma once
+
+#include <string_view>
+
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "request/call.h"
+
+namespace quire::run {
+
+// An error with one label ("TransientTransactionError"...), unless it has some.
+Status WithLabel(const Status& status, std::string_view label);
+// An error with an array of labels.
+Status WithLabels(const Status& status, const bson::Value& labels);
+
+// Errors after which a client may send the same write again: the node is going away, or was not
+// reached.
+bool IsRetryable(int code);
+// Whether the client may send the same again when it did not hear the answer.
+bool IsRetryableWrite(const request::Call& call);
+
+// The error of a command with the label that drivers act on.
+Status Labelled(const Status& status, const request::Call& call, bool in_transaction);
+
+}  // namespace quire::run
