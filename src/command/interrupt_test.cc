@@ -109,6 +109,10 @@ std::vector<Case> Cases() {
       {"findAndModify",
        R"({"findAndModify": "c", "query": {"$where": "for (;;) {}"}, "remove": true})"},
       {"distinct", R"({"distinct": "c", "key": "a", "query": {"$where": "for (;;) {}"}})"},
+      {"wide windows",
+       Aggregate("one", R"({"$set": {"n": {"$range": [0, 8000]}}}, {"$unwind": "$n"},
+          {"$setWindowFields": {"sortBy": {"n": 1}, "output": {"x": {"$minN": {"input": "$n", "n": 2},
+              "window": {"documents": [-3000, 3000]}}}}})")},
       {"explain", R"({"explain": )" + Aggregate("c", rows) + R"(, "verbosity": "executionStats"})"},
   };
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $derivative and $integral: rates and areas over the sort field.
+#include "base/current_op.h"
 #include "bson/number.h"
 #include "exec/window/function_internal.h"
 
@@ -32,6 +33,7 @@ class Calculus final : public WindowFunction {
     ASSIGN_OR_RETURN(auto frames, ComputeFrames(bounds_, partition.size(), keys));
     ASSIGN_OR_RETURN(auto inputs, partition.EvaluateAll(*input_));
     for (const Frame& frame : frames) {
+      RETURN_IF_ERROR(CheckCurrentOp());
       ASSIGN_OR_RETURN(bson::Value value,
                        integral_ ? Integral(frame, keys, inputs) : Derivative(frame, keys, inputs));
       results->emplace_back(value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // $covariancePop and $covarianceSamp.
+#include "base/current_op.h"
 #include "bson/number.h"
 #include "exec/window/function_internal.h"
 #include "expr/summation.h"
@@ -20,6 +21,7 @@ class Covariance final : public WindowFunction {
                                                 bounds_.range ? partition.keys() : kNoKeys));
     ASSIGN_OR_RETURN(auto pairs, partition.EvaluateAll(*pair_));
     for (const Frame& frame : frames) {
+      RETURN_IF_ERROR(CheckCurrentOp());
       results->emplace_back(Over(frame, pairs));
     }
     return Status::Ok();

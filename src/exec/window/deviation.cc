@@ -4,6 +4,7 @@
 // doubles, one number has the deviation int 0, and anything not finite makes the result null.
 #include <cmath>
 
+#include "base/current_op.h"
 #include "bson/number.h"
 #include "exec/window/function_internal.h"
 
@@ -22,6 +23,7 @@ class SlidingDeviation final : public WindowFunction {
                                                 bounds_.range ? partition.keys() : kNoKeys));
     ASSIGN_OR_RETURN(auto inputs, partition.EvaluateAll(*input_));
     for (const Frame& frame : frames) {
+      RETURN_IF_ERROR(CheckCurrentOp());
       results->emplace_back(Over(frame, inputs));
     }
     return Status::Ok();

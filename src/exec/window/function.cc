@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/window/function.h"
 
+#include "base/current_op.h"
 #include "exec/nested_field.h"
 #include "exec/window/function_internal.h"
 
@@ -64,12 +65,14 @@ class AccumulatorWindow final : public WindowFunction {
     Frame held(0, 0);
     bson::OwnedValue result;
     for (const Frame& frame : frames) {
+      RETURN_IF_ERROR(CheckCurrentOp());
       bool same = state && frame == held;
       if (!state || frame.first != held.first || frame.second < held.second) {
         ASSIGN_OR_RETURN(state, accumulator_->Start(partition.At(0), bson::Value::Null()));
         held = Frame(frame.first, frame.first);
       }
       for (size_t i = held.second; i < frame.second; ++i) {
+        RETURN_IF_ERROR(CheckCurrentOp());
         RETURN_IF_ERROR(state->Add(partition.At(i)));
       }
       held = frame;

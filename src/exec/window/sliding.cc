@@ -4,6 +4,7 @@
 // for every row.
 #include <algorithm>
 
+#include "base/current_op.h"
 #include "bson/compare.h"
 #include "exec/window/function_internal.h"
 #include "expr/collation/collator.h"
@@ -80,6 +81,7 @@ class SlidingWindow final : public WindowFunction {
     size_t end = 0;
     State second;
     for (const Frame& frame : frames) {
+      RETURN_IF_ERROR(CheckCurrentOp());
       if (frame.first >= middle) {
         pieces.clear();
         second = State();
