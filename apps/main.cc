@@ -8,6 +8,7 @@
 
 #include "base/version.h"
 #include "bench/bench.h"
+#include "cluster/cluster.h"
 #include "demo/demo.h"
 #include "export/export.h"
 #include "import/import.h"
@@ -29,6 +30,10 @@ int RunServe(const std::vector<std::string>& argv, const std::vector<std::string
   return quire::apps::Serve(Manner::kQuire, argv, arguments);
 }
 
+int RunRoute(const std::vector<std::string>& argv, const std::vector<std::string>& arguments) {
+  return quire::apps::Route(Manner::kQuire, argv, arguments);
+}
+
 int RunImport(const std::vector<std::string>&, const std::vector<std::string>& arguments) {
   return quire::apps::Import(arguments);
 }
@@ -45,8 +50,14 @@ int RunBench(const std::vector<std::string>&, const std::vector<std::string>& ar
   return quire::apps::Bench(arguments);
 }
 
+int RunCluster(const std::vector<std::string>&, const std::vector<std::string>& arguments) {
+  return quire::apps::Cluster(arguments);
+}
+
 constexpr Subcommand kSubcommands[] = {
     {"serve", RunServe, "start the server (quire serve --help lists its options)"},
+    {"route", RunRoute, "start the router of a sharded cluster"},
+    {"cluster", RunCluster, "a cluster on this machine: up, status, kill, pause, down"},
     {"import", RunImport, "put a file into a collection: JSON lines, CSV, TSV, access logs"},
     {"export", RunExport, "write a collection as JSON lines, CSV or TSV"},
     {"demo", RunDemo, "show an application system at work (quire demo --list)"},
@@ -76,6 +87,9 @@ int main(int argc, char** argv) {
   program.remove_prefix(program.rfind('/') == std::string_view::npos ? 0 : program.rfind('/') + 1);
   if (program == "mongod") {
     return quire::apps::Serve(Manner::kMongod, all, {all.begin() + 1, all.end()});
+  }
+  if (program == "mongos") {
+    return quire::apps::Route(Manner::kMongod, all, {all.begin() + 1, all.end()});
   }
   if (argc < 2 || all[1] == "--help" || all[1] == "-h" || all[1] == "help") {
     PrintHelp(argc < 2 ? stderr : stdout);

@@ -33,7 +33,7 @@ quire_pkg(icu icu-i18n icu-uc)
 quire_pkg(openssl libssl libcrypto)
 quire_lib(stemmer stemmer)
 quire_pkg(mozjs mozjs-102)
-quire_lib(s2 s2 absl_raw_logging_internal)  # the latter: inlined only when optimised
+quire_lib(s2 s2 absl_str_format_internal absl_raw_logging_internal)  # the last: inlined when optimised
 quire_pkg(jemalloc jemalloc)
 quire_pkg(curl libcurl)
 quire_pkg(yaml yaml-cpp)

@@ -1,8 +1,8 @@
-# quire_layer(name DEPS folders... LIBS external...)
+# quire_layer(name DEPS folders... LIBS external... TESTS folders...)
 # The library of src/<name> (every .cc below it but tests and fuzzers), linked to the layers it may
 # use; one test program `<name>_test` from its *_test.cc files; with QUIRE_FUZZ one program per
 # *_fuzz.cc file. What lies in a folder testing/ is for tests alone: a library quire_<name>_testing, compiled
-# as the product is. The target `unit_tests` builds every test program.
+# as the product is; TESTS are further layers that tests link. The target `unit_tests` builds every test program.
 add_custom_target(unit_tests)
 
 # The tests that read files of the repo; the others stay the same in every checkout for a compiler cache.
@@ -11,7 +11,7 @@ set_source_files_properties(src/auth/auth_test.cc src/command/auth/privileges_te
   PROPERTIES COMPILE_DEFINITIONS QUIRE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 function(quire_layer name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TESTS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   set(tests ${sources})
   set(fuzzers ${sources})
@@ -31,16 +31,17 @@ function(quire_layer name)
   endif()
   target_include_directories(quire_${name} ${scope} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   list(TRANSFORM ARG_DEPS PREPEND quire_)
+  list(TRANSFORM ARG_TESTS PREPEND quire_)
   target_link_libraries(quire_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS})
   if(BUILD_TESTING AND testing)
     add_library(quire_${name}_testing STATIC ${testing})
     quire_precompiled(quire_${name}_testing)
-    target_link_libraries(quire_${name}_testing PUBLIC quire_${name})
+    target_link_libraries(quire_${name}_testing PUBLIC quire_${name} ${ARG_TESTS})
   endif()
   if(BUILD_TESTING AND GTest_FOUND AND tests)
     add_executable(${name}_test ${tests})
     quire_precompiled(${name}_test TEST)
-    target_link_libraries(${name}_test quire_${name} GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name}_test quire_${name} ${ARG_TESTS} GTest::gmock GTest::gtest_main)
     if(testing)
       target_link_libraries(${name}_test quire_${name}_testing)
     endif()

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 TIMEOUT_SECONDS = int(os.environ.get("QUIRE_TEST_TIMEOUT", "900"))  # of a program, or a part of one
 # Programs that take long, and into how many parts GoogleTest divides their tests.
 PARTS = {"patterns_test": 5}
-# Programs whose tests open the store that QUIRE_TEST_STORAGE names (kv/test_store.h), and the names beside
+# Programs whose tests open the store that QUIRE_TEST_STORAGE names (kv/testing/test_store.h), and the names beside
 # the default one that they are run with.
 STORAGES = {"store_test": ["memory:"], "plan_test": ["memory:"], "command_test": ["memory:"]}
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "audit/log.h"
+#include "auth/key_file.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "serve/settings.h"
@@ -22,8 +23,8 @@ struct Refused {
 };
 constexpr Refused kRefused[] = {
     {"nojournal", "the journal cannot be turned off; --ephemeral keeps nothing on disk"},
-    {"shardsvr", "sharding does not exist yet"},
-    {"configsvr", "sharding does not exist yet"},
+    {"shardsvr", "every replica set with --coord can be a shard"},
+    {"configsvr", "what config servers keep lies in etcd: --coord"},
     {"repair", "the store repairs itself at start; there is nothing to ask for"},
     {"directoryperdb", "all databases share one store"},
     {"syslog", "logs go to standard output or to --logpath"},
@@ -221,11 +222,70 @@ Status CheckAccess(const Settings& s) {
   if (s.no_auth && (s.auth || s.authorization == "enabled" || !s.key_file.empty())) {
     return Bad("--noauth excludes --auth and --keyFile");
   }
-  if (!s.key_file.empty() && !IsFile(s.key_file)) {
-    return Bad("--keyFile: cannot read '" + s.key_file + "'");
+  if (!s.key_file.empty()) {
+    if (auto key = auth::ReadKeyFile(s.key_file); !key.ok()) {
+      return Bad("--keyFile: " + key.status().message());
+    }
   }
   if (!s.time_zone_info.empty() && !IsFile(s.time_zone_info)) {
     return Bad("--timeZoneInfo: there is no '" + s.time_zone_info + "'");
+  }
+  return Status::Ok();
+}
+
+Status CheckRouter(const Parsed& parsed) {
+  for (const Option& option : AllOptions()) {
+    if (parsed.given.count(option.name) != 0 && !IsFor(option, Role::kRouter)) {
+      return Bad("--" + std::string(option.name) + " is not for a router, which keeps no data");
+    }
+  }
+  return parsed.settings.coord.empty() ? Bad("a router needs --coord: where the cluster is kept")
+                                       : Status::Ok();
+}
+
+Status CheckMembers(const Parsed& parsed, Role role) {
+  const Settings& s = parsed.settings;
+  if (s.repl_set.empty()) {
+    return Bad("--replSet needs a name");
+  }
+  if (s.cluster_name.empty() || s.cluster_name.find('/') != std::string::npos) {
+    return Bad("--clusterName needs a name without '/'");
+  }
+  const std::string& mode = s.cluster_auth_mode;
+  if (!mode.empty() && mode != "keyFile" && mode != "x509") {
+    return Bad("--clusterAuthMode must be keyFile or x509");
+  }
+  if (mode == "keyFile" && s.key_file.empty()) {
+    return Bad("--clusterAuthMode keyFile needs --keyFile");
+  }
+  if (mode == "x509" && (s.tls_ca_file.empty() || !s.key_file.empty() || s.no_auth)) {
+    return Bad("--clusterAuthMode x509 needs --tlsCAFile, and excludes --keyFile and --noauth");
+  }
+  if (s.coord.empty()) {
+    for (std::string_view name : parsed.given) {
+      if (name.starts_with("coord") || name == "clusterName") {
+        return Bad("--" + std::string(name) + " needs --coord");
+      }
+    }
+    return Status::Ok();
+  }
+  if (parsed.given.count("configdb") != 0 && role == Role::kServer) {
+    return Bad("--configdb is for a router: quire route");
+  }
+  if (role == Role::kServer && parsed.given.count("replSet") == 0) {
+    return Bad("--coord needs --replSet");
+  }
+  if (s.ephemeral || s.storage_engine != "wiredTiger") {
+    return Bad("a member of a set keeps its data in a folder");
+  }
+  if (s.coord_user.empty() != s.coord_password_file.empty()) {
+    return Bad("--coordUser and --coordPasswordFile need each other");
+  }
+  for (const std::string& file :
+       {s.coord_password_file, s.coord_ca_file, s.coord_certificate_file, s.coord_key_file}) {
+    if (!file.empty() && !IsFile(file)) {
+      return Bad("cannot read '" + file + "'");
+    }
   }
   return Status::Ok();
 }
@@ -268,7 +328,7 @@ Status CheckAudit(const Settings& s) {
   return audit::ParseFilter(s.audit_filter).status();
 }
 
-Status CheckTogether(const Parsed& parsed) {
+Status CheckTogether(const Parsed& parsed, Role role) {
   const Settings& s = parsed.settings;
   if (s.fork && s.logpath.empty()) {
     return Bad("--fork needs --logpath");
@@ -292,10 +352,10 @@ Status CheckTogether(const Parsed& parsed) {
   if (s.bind_ip_all && parsed.given.count("bind_ip") != 0) {
     return Bad("--bind_ip and --bind_ip_all exclude each other");
   }
-  if (s.repl_set.empty()) {
-    return Bad("--replSet needs a name");
+  if (role == Role::kRouter) {
+    RETURN_IF_ERROR(CheckRouter(parsed));
   }
-  return Status::Ok();
+  return CheckMembers(parsed, role);
 }
 
 }  // namespace
@@ -309,13 +369,13 @@ Status SetFromText(const Option& option, const std::string& text, Parsed* parsed
   return Status::Ok();
 }
 
-Result<Parsed> ParseCommandLine(const std::vector<std::string>& arguments) {
+Result<Parsed> ParseCommandLine(const std::vector<std::string>& arguments, Role role) {
   Parsed parsed;
   RETURN_IF_ERROR(Parser(arguments, &parsed).Run());
   if (!parsed.settings.config.empty()) {
     RETURN_IF_ERROR(ReadConfigFile(parsed.settings.config, &parsed));
   }
-  RETURN_IF_ERROR(CheckTogether(parsed));
+  RETURN_IF_ERROR(CheckTogether(parsed, role));
   return parsed;
 }
 

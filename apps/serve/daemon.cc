@@ -23,6 +23,8 @@ namespace {
 
 // mongod's exit code of a parent whose child failed to start.
 constexpr int kChildFailed = 1;
+// In the environment of a process that has replaced itself.
+constexpr const char* kStartedAgain = "QUIRE_STARTED_AGAIN";
 
 sigset_t EndSignals() {
   sigset_t set;
@@ -128,6 +130,25 @@ Result<OpenFiles> ShareOpenFiles(int64_t wanted_connections) {
                                  ") is too low: raise it with ulimit -n");
   }
   return files;
+}
+
+int StartAgain(const std::vector<std::string>& argv) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));  // NOLINT: execv changes nothing
+  }
+  arguments.push_back(nullptr);
+  setenv(kStartedAgain, "1", 1);
+  log::Info("CONTROL", "Starting again");
+  execv("/proc/self/exe", arguments.data());
+  log::Error("CONTROL", "Failed to start again", {{"error", strerror(errno)}});
+  return kChildFailed;
+}
+
+bool IsStartedAgain() {
+  const bool again = getenv(kStartedAgain) != nullptr;
+  unsetenv(kStartedAgain);
+  return again;
 }
 
 void KeepFilesPrivate() { (void)umask(S_IRWXG | S_IRWXO); }

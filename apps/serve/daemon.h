@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "quire/status.h"
 
@@ -47,6 +48,12 @@ struct OpenFiles {
 // Raises the limit to what the system allows. Error: it is too low for a server.
 Result<OpenFiles> ShareOpenFiles(int64_t wanted_connections);
 OpenFiles ShareOf(int64_t open_files, int64_t wanted_connections);
+
+// Replaces the process by a new one of the same program, process id and arguments. Returns the exit
+// code when that fails.
+int StartAgain(const std::vector<std::string>& argv);
+// Whether this process has come about so. True once.
+bool IsStartedAgain();
 
 // From now on new files are the owner's alone.
 void KeepFilesPrivate();

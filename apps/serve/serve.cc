@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <sstream>
 
 #include "audit/log.h"
+#include "auth/key_file.h"
 #include "base/allocator.h"
 #include "base/log.h"
 #include "base/machine_memory.h"
@@ -23,7 +25,10 @@
 #include "js/script.h"
 #include "kv/open.h"
 #include "request/network_limits.h"
+#include "router/router.h"
 #include "serve/daemon.h"
+#include "serve/peers.h"
+#include "serve/replica.h"
 #include "serve/settings.h"
 #include "server/server.h"
 #include "store/layout.h"
@@ -74,9 +79,14 @@ struct Node {
 
 class Service {
  public:
-  Service(Manner manner, const std::vector<std::string>& argv, Parsed parsed)
-      : manner_(manner), argv_(argv), parsed_(std::move(parsed)), s_(parsed_.settings) {
-    bool memory = s_.storage_engine == "inMemory" || s_.storage_engine == "ephemeralForTest";
+  Service(Manner manner, Role role, const std::vector<std::string>& argv, Parsed parsed)
+      : manner_(manner),
+        role_(role),
+        argv_(argv),
+        parsed_(std::move(parsed)),
+        s_(parsed_.settings) {
+    bool memory = role == Role::kRouter || s_.storage_engine == "inMemory" ||
+                  s_.storage_engine == "ephemeralForTest";
     s_.ephemeral = s_.ephemeral || memory;
     if (s_.dbpath.empty()) {
       s_.dbpath = manner == Manner::kMongod ? "/data/db" : "data";
@@ -123,14 +133,23 @@ class Service {
       auditor->Stopping();
     }
     log::Info("CONTROL", "Shutting down", {{"signal", signal}});
+    if (replica_ != nullptr) {
+      constexpr std::chrono::seconds kQuiesce{5};
+      replica_->HandOver();
+      node_.commands->Quiesce(kQuiesce);
+    }
     server_.reset();
     node_.memory.reset();
+    replica_.reset();
     node_.commands.reset();
     Status synced = node_.engine->store().Sync();
     if (!synced.ok()) {
       log::Error("STORAGE", "Flush at shutdown failed", {{"error", synced.message()}});
     }
     node_.engine.reset();
+    if (start_again_) {
+      return StartAgain(argv_);
+    }
     log::Info("CONTROL", "Now exiting", {{"exitCode", synced.ok() ? 0 : kStorageFailed}});
     return synced.ok() ? 0 : kStorageFailed;
   }
@@ -152,12 +171,13 @@ class Service {
     if (!s_.audit_path.empty()) {
       s_.audit_path = std::filesystem::absolute(s_.audit_path);
     }
-    if (s_.fork) {
+    const bool again = IsStartedAgain();
+    if (s_.fork && !again) {
       RETURN_IF_ERROR(background_.Fork());
     }
     log::Options options;
     options.path = s_.logpath;
-    options.append = s_.logappend;
+    options.append = s_.logappend || again;
     bool json = s_.log_format.empty() ? manner_ == Manner::kMongod : s_.log_format == "json";
     options.format = json ? log::Format::kJson : log::Format::kText;
     options.verbosity = static_cast<int>(s_.verbosity);
@@ -188,7 +208,13 @@ class Service {
     return std::make_shared<command::Auditor>(std::move(log));
   }
 
+  bool is_router() const { return role_ == Role::kRouter; }
+  bool is_member() const { return !s_.coord.empty() && !is_router(); }
+
   Status OpenNode() {
+    if (is_member()) {
+      RETURN_IF_ERROR(Replica::PrepareFolder(s_));
+    }
     kv::OpenOptions options;
     options.plain = s_.plain_storage;
     options.cache_bytes = static_cast<uint64_t>(s_.cache_size_gb * (uint64_t{1} << 30));
@@ -199,7 +225,10 @@ class Service {
       log::Warning("CONTROL", "The limit of open files allows fewer connections than --maxConns",
                    {{"maxConns", s_.max_conns}, {"connections", files_.connections}});
     }
-    ASSIGN_OR_RETURN(auto store, kv::Open(s_.ephemeral ? "rocks:" : "rocks:" + s_.dbpath, options));
+    const std::string place = is_router()    ? "memory:"
+                              : s_.ephemeral ? "rocks:"
+                                             : "rocks:" + s_.dbpath;
+    ASSIGN_OR_RETURN(auto store, kv::Open(place, options));
     engine::EngineOptions engine_options;
     engine_options.log_bytes =
         engine::LogBytes(static_cast<uint64_t>(s_.oplog_size_mb) << 20, s_.ephemeral);
@@ -213,12 +242,38 @@ class Service {
     info.compressors =
         s_.compressors == "disabled" ? std::vector<std::string>{} : SplitList(s_.compressors);
     info.embedded = false;
-    info.access_control = s_.auth || s_.authorization == "enabled" || !s_.key_file.empty();
+    info.access_control = s_.auth || s_.authorization == "enabled" || !s_.key_file.empty() ||
+                          s_.cluster_auth_mode == "x509";
     request::Limits().logins = info.access_control;
     info.shutdown = [] { kill(getpid(), SIGTERM); };
     ASSIGN_OR_RETURN(info.auditor, OpenAudit());
-    node_.commands = std::make_unique<command::Commands>(node_.engine.get(), std::move(info));
+    if (is_router()) {
+      info.router = true;
+      node_.commands = std::make_unique<router::Router>(node_.engine.get(), std::move(info));
+    } else if (is_member()) {
+      auto commands = std::make_unique<command::ShardCommands>(node_.engine.get(), std::move(info));
+      shard_commands_ = commands.get();
+      node_.commands = std::move(commands);
+    } else {
+      node_.commands = std::make_unique<command::Commands>(node_.engine.get(), std::move(info));
+    }
     node_.commands->slow_millis = s_.slow_ms;
+    return AcceptMembers();
+  }
+
+  // How other members log in here.
+  Status AcceptMembers() {
+    if (s_.cluster_auth_mode == "x509") {
+      node_.commands->members.AcceptCertificates();
+    } else if (!s_.key_file.empty()) {
+      ASSIGN_OR_RETURN(const std::string key, auth::ReadKeyFile(s_.key_file));
+      RETURN_IF_ERROR(node_.commands->members.SetKey(key));
+    }
+    if (is_member() && !node_.commands->info().access_control) {
+      log::Warning("REPL",
+                   "Without --keyFile or --clusterAuthMode x509 everybody who reaches the "
+                   "port can speak as a member of the set");
+    }
     return Status::Ok();
   }
 
@@ -285,12 +340,35 @@ class Service {
     options.unix_socket_permissions = static_cast<int>(s_.file_permissions);
     options.max_connections = files_.connections;
     options.tls = tls_;
-    ASSIGN_OR_RETURN(server_,
-                     server::Server::Start(options, node_.commands.get(), [this](int port) {
-                       command::ServerInfo& info = node_.commands->info();
-                       info.port = port;
-                       info.host = HostName() + ":" + std::to_string(port);
-                     }));
+    ASSIGN_OR_RETURN(
+        server_, server::Server::Start(options, node_.commands.get(), [this](int port) {
+          command::ServerInfo& info = node_.commands->info();
+          info.port = port;
+          info.host = HostName() + ":" + std::to_string(port);
+          joined_ = is_member() ? Join() : is_router() ? ConnectRouter() : Status::Ok();
+        }));
+    return joined_;
+  }
+
+  // Before the first request.
+  Status ConnectRouter() {
+    router::RouterOptions options;
+    options.cluster = s_.cluster_name;
+    ASSIGN_OR_RETURN(options.store, OpenCoordination(s_));
+    ASSIGN_OR_RETURN(options.peers, PeerOptions(s_, *node_.commands));
+    return static_cast<router::Router&>(*node_.commands).Connect(std::move(options));
+  }
+
+  // Before the first request: it is the set's.
+  Status Join() {
+    const auto end = [] { kill(getpid(), SIGTERM); };
+    ASSIGN_OR_RETURN(replica_, Replica::Start(
+                                   s_, node_.engine.get(), shard_commands_,
+                                   [this, end] {
+                                     start_again_ = true;
+                                     end();
+                                   },
+                                   end));
     return Status::Ok();
   }
 
@@ -308,8 +386,10 @@ class Service {
     for (const std::string& address : server_->addresses()) {
       log::Info("NETWORK", "Listening on", {{"address", address}});
     }
-    log::Info("REPL", "transition to primary complete; database writes are now permitted",
-              {{"setName", s_.repl_set}});
+    if (!is_member() && !is_router()) {
+      log::Info("REPL", "transition to primary complete; database writes are now permitted",
+                {{"setName", s_.repl_set}});
+    }
     log::Info("NETWORK", "Waiting for connections", {{"port", server_->port()}});
     log::EndStartup();
     log::SetQuiet(s_.quiet);
@@ -322,6 +402,7 @@ class Service {
   }
 
   Manner manner_;
+  Role role_;
   std::vector<std::string> argv_;
   Parsed parsed_;
   Settings& s_;
@@ -330,29 +411,44 @@ class Service {
   OpenFiles files_;
   Node node_;
   std::shared_ptr<server::Tls> tls_;
+  command::ShardCommands* shard_commands_ = nullptr;  // of a member of a set
+  std::unique_ptr<Replica> replica_;
+  Status joined_;
+  std::atomic<bool> start_again_ = false;
   std::unique_ptr<server::Server> server_;
 };
 
-}  // namespace
-
-int Serve(Manner manner, const std::vector<std::string>& argv,
-          const std::vector<std::string>& arguments) {
-  std::string_view program = manner == Manner::kMongod ? "mongod" : "quire serve";
-  auto parsed = ParseCommandLine(arguments);
+int Run(Manner manner, Role role, std::string_view program, const std::vector<std::string>& argv,
+        const std::vector<std::string>& arguments) {
+  auto parsed = ParseCommandLine(arguments, role);
   if (!parsed.ok()) {
     fprintf(stderr, "Error parsing command line: %s\ntry '%s --help' for more information\n",
             parsed.status().message().c_str(), std::string(program).c_str());
     return kBadOptions;
   }
   if (parsed->settings.help) {
-    printf("%s", HelpText(program).c_str());
+    printf("%s", HelpText(program, role).c_str());
     return 0;
   }
   if (parsed->settings.version) {
     PrintVersion(manner);
     return 0;
   }
-  return Service(manner, argv, *std::move(parsed)).Run();
+  return Service(manner, role, argv, *std::move(parsed)).Run();
+}
+
+}  // namespace
+
+int Serve(Manner manner, const std::vector<std::string>& argv,
+          const std::vector<std::string>& arguments) {
+  return Run(manner, Role::kServer, manner == Manner::kMongod ? "mongod" : "quire serve", argv,
+             arguments);
+}
+
+int Route(Manner manner, const std::vector<std::string>& argv,
+          const std::vector<std::string>& arguments) {
+  return Run(manner, Role::kRouter, manner == Manner::kMongod ? "mongos" : "quire route", argv,
+             arguments);
 }
 
 }  // namespace quire::apps

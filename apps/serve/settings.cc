@@ -17,6 +17,7 @@ constexpr std::string_view kTls = "TLS";
 constexpr std::string_view kLog = "Log";
 constexpr std::string_view kAudit = "Audit log";
 constexpr std::string_view kProcess = "Process";
+constexpr std::string_view kReplication = "Replica set";
 constexpr std::string_view kOther = "Other";
 
 // clang-format off
@@ -116,8 +117,25 @@ const std::array kOptions = {
     Option{kProcess, "config", 'f', "FILE", &S::config, 0, 0, "",
            "Read options from a YAML file with mongod's keys."},
 
-    Option{kOther, "replSet", 0, "NAME", &S::repl_set, 0, 0, "replication.replSetName",
-           "Name of the one-member replica set the server presents itself as."},
+    Option{kReplication, "replSet", 0, "NAME", &S::repl_set, 0, 0, "replication.replSetName",
+           "Name of the replica set; without --coord one that has no other members."},
+    Option{kReplication, "coord", 0, "LIST", &S::coord, 0, 0, "replication.coord.servers",
+           "Addresses of the etcd that the members of the set agree in, separated by commas."},
+    Option{kReplication, "configdb", 0, "LIST", &S::coord, 0, 0, "sharding.configDB",
+           "mongos's name of --coord."},
+    Option{kReplication, "coordUser", 0, "NAME", &S::coord_user, 0, 0, "replication.coord.user",
+           "Who this server is to etcd; with --coordPasswordFile."},
+    Option{kReplication, "coordPasswordFile", 0, "FILE", &S::coord_password_file, 0, 0,
+           "replication.coord.passwordFile", "File with the password of --coordUser."},
+    Option{kReplication, "coordCAFile", 0, "FILE", &S::coord_ca_file, 0, 0,
+           "replication.coord.CAFile", "PEM with the authorities of etcd's certificates."},
+    Option{kReplication, "coordCertFile", 0, "FILE", &S::coord_certificate_file, 0, 0,
+           "replication.coord.certificateFile", "PEM with the certificate this server shows etcd."},
+    Option{kReplication, "coordKeyFile", 0, "FILE", &S::coord_key_file, 0, 0,
+           "replication.coord.keyFile", "PEM with its key, when that is in a file of its own."},
+    Option{kReplication, "clusterName", 0, "NAME", &S::cluster_name, 0, 0,
+           "replication.clusterName", "Under which the sets of one cluster are kept in etcd."},
+
     Option{kOther, "setParameter", 0, "NAME=VALUE", &S::set_parameter, 0, 0, "setParameter",
            "Set a server parameter; may be repeated."},
     Option{kOther, "auth", 0, "", &S::auth, 0, 0, "",
@@ -126,7 +144,10 @@ const std::array kOptions = {
     Option{kOther, "authorization", 0, "STATE", &S::authorization, 0, 0, "security.authorization",
            "enabled: the same as --auth; or disabled."},
     Option{kOther, "keyFile", 0, "FILE", &S::key_file, 0, 0, "security.keyFile",
-           "Turns --auth on, as mongod's does. The one member has nobody to share the key with."},
+           "File with the key that the members of the set share; turns --auth on."},
+    Option{kOther, "clusterAuthMode", 0, "MODE", &S::cluster_auth_mode, 0, 0,
+           "security.clusterAuthMode",
+           "How members log in to each other: keyFile, or x509 with their certificates."},
     Option{kOther, "timeZoneInfo", 0, "FOLDER", &S::time_zone_info, 0, 0,
            "processManagement.timeZoneInfo",
            "Must exist; the time zones themselves are built in."},
@@ -240,12 +261,23 @@ bson::Document Parsed::ToDocument() const {
   return out.Finish();
 }
 
-std::string HelpText(std::string_view program) {
+// A router has no data, and is of no set.
+bool IsFor(const Option& option, Role role) {
+  if (option.name == "configdb") {
+    return role == Role::kRouter;
+  }
+  return role == Role::kServer || (option.group != kStorage && option.name != "replSet");
+}
+
+std::string HelpText(std::string_view program, Role role) {
   std::string text = "usage: " + std::string(program) +
                      " [OPTIONS]\n\nServes MongoDB's wire protocol: any MongoDB driver or mongosh "
                      "connects.\n";
   std::string_view group;
   for (const Option& option : kOptions) {
+    if (!IsFor(option, role)) {
+      continue;
+    }
     if (option.group != group) {
       group = option.group;
       text += "\n" + std::string(group) + ":\n";

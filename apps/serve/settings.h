@@ -66,12 +66,21 @@ struct Settings {
   bool fork = false;
   std::string pidfilepath;
   std::string config;
-  // Replication face, security, parameters.
+  // Replica set.
   std::string repl_set = "quire";
+  std::string coord;  // empty: the set has no other members
+  std::string coord_user;
+  std::string coord_password_file;
+  std::string coord_ca_file;
+  std::string coord_certificate_file;
+  std::string coord_key_file;
+  std::string cluster_name = "quire";
+  // Security, parameters.
   bool auth = false;
   bool no_auth = false;
   std::string authorization;
   std::string key_file;
+  std::string cluster_auth_mode;
   std::string time_zone_info;
   bool no_scripting = false;
   std::vector<std::string> set_parameter;
@@ -108,9 +117,13 @@ struct Parsed {
 // The command line without what is secret in it.
 std::vector<std::string> Shown(std::vector<std::string> argv);
 
+// What the process is: not every option is for each.
+enum class Role { kServer, kRouter };
+
 // Reads a command line (without the program's name), then the file --config names; the command
 // line wins. Error: BadValue with a text for the user.
-Result<Parsed> ParseCommandLine(const std::vector<std::string>& arguments);
+Result<Parsed> ParseCommandLine(const std::vector<std::string>& arguments,
+                                Role role = Role::kServer);
 
 // Sets one option from text. Error: BadValue.
 Status SetFromText(const Option& option, const std::string& text, Parsed* parsed);
@@ -118,6 +131,8 @@ Status SetFromText(const Option& option, const std::string& text, Parsed* parsed
 Status ReadConfigFile(const std::string& path, Parsed* parsed);
 
 // The text of --help.
-std::string HelpText(std::string_view program);
+std::string HelpText(std::string_view program, Role role = Role::kServer);
+// Whether the option is for the role.
+bool IsFor(const Option& option, Role role);
 
 }  // namespace quire::apps

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 namespace quire::apps {
@@ -48,6 +49,29 @@ TEST(CommandLine, WhatMemoryServerPasses) {
   EXPECT_EQ(parsed->settings.repl_set, "testset");
 }
 
+TEST(CommandLine, MemberOfASet) {
+  auto parsed = ParseCommandLine({"--replSet", "s0", "--coord", "http://127.0.0.1:2379,b:2379",
+                                  "--clusterName", "shop", "--dbpath", "/tmp/x"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->settings.coord, "http://127.0.0.1:2379,b:2379");
+  EXPECT_EQ(parsed->settings.cluster_name, "shop");
+  const bson::Document shown = parsed->ToDocument();
+  EXPECT_EQ(bson::ToJson(shown["replication"]),
+            R"({"replSetName":"s0","coord":{"servers":"http://127.0.0.1:2379,b:2379"},)"
+            R"("clusterName":"shop"})");
+}
+
+TEST(CommandLine, KeyFileIsRead) {
+  const std::string path = testing::TempDir() + "quire_settings_test_key";
+  std::ofstream(path) << "c2hhcmVk";
+  std::filesystem::permissions(
+      path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_TRUE(ParseCommandLine({"--keyFile", path, "--clusterAuthMode", "keyFile"}).ok());
+  std::ofstream(path) << "short";
+  EXPECT_FALSE(ParseCommandLine({"--keyFile", path}).ok());
+  std::filesystem::remove(path);
+}
+
 TEST(CommandLine, Errors) {
   struct Case {
     std::vector<std::string> arguments;
@@ -55,6 +79,15 @@ TEST(CommandLine, Errors) {
   };
   const Case cases[] = {
       {{"--prot", "1"}, "did you mean '--port'?"},
+      {{"--coord", "http://a:2379"}, "--coord needs --replSet"},
+      {{"--coordUser", "root"}, "--coordUser needs --coord"},
+      {{"--clusterName", "shop"}, "--clusterName needs --coord"},
+      {{"--coord", "a", "--replSet", "s0", "--coordUser", "u"}, "need each other"},
+      {{"--coord", "a", "--replSet", "s0", "--ephemeral"}, "keeps its data in a folder"},
+      {{"--clusterAuthMode", "sendX509"}, "must be keyFile or x509"},
+      {{"--clusterAuthMode", "keyFile"}, "needs --keyFile"},
+      {{"--clusterAuthMode", "x509"}, "needs --tlsCAFile"},
+      {{"--keyFile", "/does/not/exist"}, "cannot be read"},
       {{"--Port", "1"}, "did you mean '--port'?"},
       {{"--dpath=/x"}, "did you mean '--dbpath'?"},
       {{"--qqqqqqqqqqqqqqq"}, "unknown option '--qqqqqqqqqqqqqqq'"},
@@ -179,7 +212,8 @@ TEST(ConfigFile, Errors) {
 }
 
 TEST(Help, NamesEveryOption) {
-  std::string help = HelpText("quire serve");
+  const std::string help =
+      HelpText("quire serve", Role::kServer) + HelpText("quire route", Role::kRouter);
   for (const Option& option : AllOptions()) {
     EXPECT_THAT(help, HasSubstr("--" + std::string(option.name)));
     EXPECT_FALSE(option.help.empty());

@@ -99,15 +99,17 @@ class Cursor::Impl {
  private:
   bool FetchBatch(std::chrono::milliseconds wait);
   bool Take();
-  void TakeBatch(bson::Document reply, const char* field);
+  // False, with status(), when the reply is an error or no batch.
+  bool TakeBatch(Result<bson::Document> reply);
 
   const std::shared_ptr<api::Door> door_;
   const std::string database_;
   const int32_t batch_size_;
   Session* const session_;
   std::string collection_;
-  int64_t id_ = 0;        // 0: the engine holds no more
-  bson::Document reply_;  // owns the current batch
+  int64_t id_ = 0;              // 0: the engine holds no more
+  bson::Document reply_;        // owns the current batch
+  bson::Document after_batch_;  // the resume token behind it; empty in other cursors
   bson::View::Iterator at_;
   bson::View::Iterator end_;
   bson::View current_;

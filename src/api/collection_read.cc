@@ -5,6 +5,8 @@
 #include "api/arguments.h"
 #include "base/try.h"
 #include "quire/collection.h"
+#include "request/cursor_reply.h"
+#include "request/reply.h"
 
 namespace quire {
 
@@ -48,11 +50,11 @@ Result<std::optional<bson::Document>> Collection::FindOne(const bson::Argument& 
   AppendFind(&command, filter, options);
   command.Append("limit", int64_t{1}).Append("singleBatch", true);
   ASSIGN_OR_RETURN(bson::Document reply, impl_->Run(&command, options.session));
-  bson::View batch = reply["cursor"].AsDocument()["firstBatch"].AsArray();
-  if (batch.empty()) {
+  ASSIGN_OR_RETURN(const auto found, request::CursorReply::Read(reply));
+  if (found.batch.empty()) {
     return std::optional<bson::Document>();
   }
-  return std::optional<bson::Document>(batch.front().value().AsDocument());
+  return std::optional<bson::Document>(found.batch.front().value().AsDocument());
 }
 
 Result<Cursor> Collection::Aggregate(const Pipeline& pipeline,
@@ -80,7 +82,7 @@ Result<int64_t> Collection::Count(const bson::Argument& filter, const CountOptio
   api::AppendGiven(&command, "hint", options.hint);
   command.AppendFields(options.extra);
   ASSIGN_OR_RETURN(bson::Document reply, impl_->Run(&command, options.session));
-  return api::IntegerOf(reply["n"]);
+  return request::CountIn(reply["n"]);
 }
 
 Result<std::vector<bson::OwnedValue>> Collection::Distinct(std::string_view field,

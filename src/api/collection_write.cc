@@ -6,6 +6,8 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "quire/collection.h"
+#include "request/reply.h"
+#include "request/write_reply.h"
 
 namespace quire {
 
@@ -26,49 +28,13 @@ request::Sequence NextBatch(const std::vector<bson::Document>& documents, size_t
   return batch;
 }
 
-// The replies to the messages of one insert, as one.
-class InsertReplies {
- public:
-  // `first`: the place of the message's first document among all.
-  void Add(bson::View reply, size_t first) {
-    inserted_ += api::IntegerOf(reply["n"]);
-    if (bson::Value errors = reply["writeErrors"]; errors.is_array()) {
-      for (const bson::Element& element : errors.AsArray()) {
-        bson::Builder error;
-        for (const bson::Element& field : element.value().AsDocument()) {
-          if (field.name() == "index") {
-            const int64_t index = api::IntegerOf(field.value()) + static_cast<int64_t>(first);
-            error.Append("index", static_cast<int32_t>(index));
-          } else {
-            error.Append(field);
-          }
-        }
-        errors_.push_back(error.Finish());
-      }
-    }
-    if (bson::Value unmet = reply["writeConcernError"]; unmet.is_document()) {
-      unmet_ = bson::Document(unmet.AsDocument());
-    }
-  }
-
-  bool failed() const { return !errors_.empty(); }
-  int64_t inserted() const { return inserted_; }
-  Status ErrorOfAll() const {
-    bson::Builder whole;
-    whole.Append("n", static_cast<int32_t>(inserted_));
-    if (failed()) {
-      api::AppendDocuments(&whole, "writeErrors", errors_);
-    }
-    api::AppendGiven(&whole, "writeConcernError", unmet_);
-    whole.Append("ok", 1.0);
-    return api::WriteErrorOf(whole.Finish());
-  }
-
- private:
-  int64_t inserted_ = 0;
-  std::vector<bson::Document> errors_;
-  bson::Document unmet_;
-};
+// The error of all the messages of one insert, in the words of one reply; Ok when they did well.
+Status ErrorOfAll(const request::WriteReply& whole) {
+  bson::Builder reply;
+  whole.AppendTo(&reply);
+  reply.Append("ok", 1.0);
+  return request::WriteErrorOf(reply.Finish());
+}
 
 Status CheckReplacement(bson::View replacement) {
   if (!replacement.empty() && replacement.front().name().starts_with('$')) {
@@ -92,7 +58,7 @@ std::string IndexName(bson::View keys) {
     name += key.name();
     name += "_";
     name +=
-        value.is_string() ? std::string(value.AsString()) : std::to_string(api::IntegerOf(value));
+        value.is_string() ? std::string(value.AsString()) : std::to_string(request::CountIn(value));
   }
   return name;
 }
@@ -131,12 +97,12 @@ Result<UpdateResult> Collection::Impl::Update(const api::UpdateCall& call) const
   api::AppendDurability(&command, options.durability, options.session);
   api::AppendCommandExtra(&command, options.extra);
   ASSIGN_OR_RETURN(bson::Document reply, RunWrite(&command, options.session));
-
+  ASSIGN_OR_RETURN(const auto done, request::WriteReply::Read(reply));
   UpdateResult result;
-  result.matched = api::IntegerOf(reply["n"]);
-  result.modified = api::IntegerOf(reply["nModified"]);
-  if (bson::Value upserted = reply["upserted"]; upserted.is_array()) {
-    result.upserted_id = bson::OwnedValue(upserted.AsArray().front().value().AsDocument()["_id"]);
+  result.matched = done.n;
+  result.modified = done.modified;
+  if (!done.upserted.empty()) {
+    result.upserted_id = done.upserted.front().id;
     result.matched -= 1;
   }
   return result;
@@ -153,7 +119,8 @@ Result<int64_t> Collection::Impl::Delete(bson::View filter, int32_t limit,
   api::AppendDurability(&command, options.durability, options.session);
   api::AppendCommandExtra(&command, options.extra);
   ASSIGN_OR_RETURN(bson::Document reply, RunWrite(&command, options.session));
-  return api::IntegerOf(reply["n"]);
+  ASSIGN_OR_RETURN(const auto done, request::WriteReply::Read(reply));
+  return done.n;
 }
 
 Result<std::optional<bson::Document>> Collection::Impl::FindAndModify(
@@ -204,7 +171,7 @@ Result<bson::OwnedValue> Collection::InsertOne(const bson::Argument& given,
 
 Result<InsertResult> Collection::InsertMany(const std::vector<bson::Document>& documents,
                                             const InsertOptions& options) const {
-  InsertReplies replies;
+  request::WriteReply whole;
   size_t next = 0;
   do {
     request::Sequence batch = NextBatch(documents, next);
@@ -215,10 +182,12 @@ Result<InsertResult> Collection::InsertMany(const std::vector<bson::Document>& d
     command.AppendFields(options.extra);
     ASSIGN_OR_RETURN(bson::Document reply, impl_->door->Run(impl_->database, &command,
                                                             options.session, {std::move(batch)}));
-    replies.Add(reply, first);
-  } while (next < documents.size() && !(options.ordered && replies.failed()));
-  RETURN_IF_ERROR(replies.ErrorOfAll());
-  return InsertResult{replies.inserted()};
+    ASSIGN_OR_RETURN(auto part, request::WriteReply::Read(reply));
+    whole.Add(std::move(part),
+              [first](int32_t index) { return index + static_cast<int32_t>(first); });
+  } while (next < documents.size() && !(options.ordered && !whole.errors.empty()));
+  RETURN_IF_ERROR(ErrorOfAll(whole));
+  return InsertResult{whole.n};
 }
 
 Result<UpdateResult> Collection::UpdateOne(const bson::Argument& filter,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/access.h"
+#include "request/cursor_reply.h"
 
 namespace quire {
 
@@ -25,7 +26,7 @@ Cursor::Impl::Impl(std::shared_ptr<api::Door> door, std::string database, bson::
       database_(std::move(database)),
       batch_size_(batch_size),
       session_(session) {
-  TakeBatch(std::move(reply), "firstBatch");
+  (void)TakeBatch(std::move(reply));
 }
 
 Cursor::Impl::~Impl() {
@@ -37,15 +38,25 @@ Cursor::Impl::~Impl() {
   (void)door_->Run(database_, &command, session_);
 }
 
-void Cursor::Impl::TakeBatch(bson::Document reply, const char* field) {
-  reply_ = std::move(reply);
-  bson::View cursor = reply_["cursor"].AsDocument();
-  id_ = api::IntegerOf(cursor["id"]);
-  std::string_view ns = cursor["ns"].AsString();
-  collection_ = ns.substr(ns.find('.') + 1);
-  bson::View batch = cursor[field].AsArray();
-  at_ = batch.begin();
-  end_ = batch.end();
+bool Cursor::Impl::TakeBatch(Result<bson::Document> reply) {
+  status_ = reply.status();
+  id_ = 0;
+  if (!status_.ok()) {
+    return false;
+  }
+  reply_ = *std::move(reply);
+  at_ = end_ = {};
+  Result<request::CursorReply> read = request::CursorReply::Read(reply_);
+  if (!read.ok()) {
+    status_ = read.status();
+    return false;
+  }
+  id_ = read->id;
+  collection_ = read->ns.substr(read->ns.find('.') + 1);
+  after_batch_ = std::move(read->post_batch_resume_token);
+  at_ = read->batch.begin();
+  end_ = read->batch.end();
+  return true;
 }
 
 bool Cursor::Impl::Next() {
@@ -71,9 +82,8 @@ bool Cursor::Impl::Take() {
 }
 
 bson::Document Cursor::Impl::resume_token() const {
-  bson::Value after_batch = reply_["cursor"].AsDocument()["postBatchResumeToken"];
-  if (at_ == end_ && after_batch.is_document()) {
-    return bson::Document(after_batch.AsDocument());
+  if (at_ == end_ && !after_batch_.empty()) {
+    return after_batch_;
   }
   bson::Value last = current_["_id"];
   return last.is_document() ? bson::Document(last.AsDocument()) : bson::Document();
@@ -88,14 +98,7 @@ bool Cursor::Impl::FetchBatch(std::chrono::milliseconds wait) {
   if (wait.count() > 0) {
     command.Append("maxTimeMS", static_cast<int64_t>(wait.count()));
   }
-  auto reply = door_->Run(database_, &command, session_);
-  if (!reply.ok()) {
-    status_ = reply.status();
-    id_ = 0;
-    return false;
-  }
-  TakeBatch(*std::move(reply), "nextBatch");
-  return true;
+  return TakeBatch(door_->Run(database_, &command, session_));
 }
 
 }  // namespace quire

@@ -51,14 +51,4 @@ class Door {
   std::vector<std::unique_ptr<request::Client>> idle_ QUIRE_GUARDED_BY(mutex_);
 };
 
-// The error a reply carries; ok when its `ok` is 1.
-Status StatusOfReply(bson::View reply);
-
-// The first error of single documents, or that of the write concern, in the reply to a write, with
-// the reply as extra(); ok when it has none.
-Status WriteErrorOf(const bson::Document& reply);
-
-// A number of any type as an integer; 0 when it is none.
-int64_t IntegerOf(const bson::Value& value);
-
 }  // namespace quire::api

@@ -7,11 +7,11 @@
 
 #include "api/access.h"
 #include "api/door.h"
-#include "api/remote.h"
 #include "base/try.h"
 #include "command/command.h"
 #include "engine/engine.h"
 #include "quire/quire.h"
+#include "remote/remote.h"
 #include "store/layout.h"
 
 namespace quire {
@@ -36,8 +36,8 @@ Result<Client> Open(std::string_view path) { return Open(OpenOptions{.path = std
 Result<Client> OpenInMemory() { return Open(OpenOptions{}); }
 
 Result<Client> Connect(std::string_view uri) {
-  ASSIGN_OR_RETURN(auto remote, api::MakeRemote(std::string(uri)));
-  Client client = api::Access::MakeClient(std::make_shared<api::Door>(std::move(remote)));
+  ASSIGN_OR_RETURN(auto server, remote::Connect(std::string(uri)));
+  Client client = api::Access::MakeClient(std::make_shared<api::Door>(std::move(server)));
   RETURN_IF_ERROR(client.GetDatabase("admin").RunCommand(Doc("ping", 1)).status());
   return client;
 }

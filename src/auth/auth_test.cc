@@ -231,6 +231,45 @@ TEST(Scram, RefusesWrongProofs) {
   EXPECT_EQ(server.Verify("nonsense").status().code(), kBadValue);
 }
 
+TEST(Scram, ClientAndServerKnowEachOther) {
+  Credential stored = *MakeCredential(Mechanism::kScramSha256, "a,b=c", "pencil", false);
+  SaltedPasswords known;
+  for (const char* password : {"pencil", "pencil", "pen"}) {
+    ScramServer server(Mechanism::kScramSha256);
+    auto client = ScramClient::Make("a,b=c", password);
+    ASSERT_TRUE(client.ok());
+    if (std::string_view(password) == "pen") {
+      known.clear();  // it is kept for one password
+    }
+    ASSERT_TRUE(server.ReadFirst(client->First()).ok());
+    EXPECT_EQ(server.user(), "a,b=c");
+    auto proof = client->Prove(server.Challenge(stored), &known);
+    ASSERT_TRUE(proof.ok());
+    EXPECT_EQ(known.size(), 1U);
+    auto signature = server.Verify(*proof);
+    ASSERT_EQ(signature.ok(), std::string_view(password) == "pencil");
+    if (signature.ok()) {
+      EXPECT_TRUE(client->CheckSignature(*signature).ok());
+      EXPECT_FALSE(client->CheckSignature("v=" + Base64(std::string(32, 'x'))).ok());
+    }
+  }
+}
+
+TEST(Scram, ClientsRefuseWhatNoHonestServerSays) {
+  auto client = ScramClient::Make("user", "pencil");
+  ASSERT_TRUE(client.ok());
+  const std::string first = client->First();
+  const std::string nonce = first.substr(first.find("r=") + 2);
+  SaltedPasswords known;
+  for (const std::string& bad :
+       {std::string(), std::string("r=other,s=AAAA,i=15000"), "r=" + nonce + ",s=AAAA,i=15000",
+        "r=" + nonce + "x,s=AAAA,i=1", "r=" + nonce + "x,s=AAAA,i=2000000000",
+        "r=" + nonce + "x,s=A,i=15000", "r=" + nonce + "x,i=15000"}) {
+    EXPECT_EQ(client->Prove(bad, &known).status().code(), kAuthenticationFailed) << bad;
+  }
+  EXPECT_FALSE(client->CheckSignature("v=").ok());
+}
+
 TEST(Scram, AStandInLooksLikeACredential) {
   for (Mechanism mechanism : {Mechanism::kScramSha1, Mechanism::kScramSha256}) {
     auto real = MakeCredential(mechanism, "user", "pencil", false);

@@ -10,7 +10,9 @@
 #include <unicode/usprep.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -127,6 +129,30 @@ std::optional<std::string> DecodeName(std::string_view text) {
   return out;
 }
 
+// "," and "=" would end the name.
+std::string EncodeName(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    if (c == ',') {
+      out += "=2C";
+    } else if (c == '=') {
+      out += "=3D";
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+std::string Salted(const Family& family, std::string_view secret, std::string_view salt,
+                   int32_t iterations) {
+  std::string out(static_cast<size_t>(EVP_MD_get_size(family.hash())), '\0');
+  PKCS5_PBKDF2_HMAC(secret.data(), static_cast<int>(secret.size()), Bytes(salt),
+                    static_cast<int>(salt.size()), iterations, family.hash(),
+                    static_cast<int>(out.size()), reinterpret_cast<unsigned char*>(out.data()));
+  return out;
+}
+
 bool SameBytes(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -156,11 +182,7 @@ Result<Credential> MakeCredential(Mechanism mechanism, std::string_view user,
   Credential out;
   out.iterations = family.iterations;
   out.salt = RandomBytes(family.salt_bytes);
-  std::string salted(static_cast<size_t>(EVP_MD_get_size(family.hash())), '\0');
-  PKCS5_PBKDF2_HMAC(secret.data(), static_cast<int>(secret.size()), Bytes(out.salt),
-                    static_cast<int>(out.salt.size()), out.iterations, family.hash(),
-                    static_cast<int>(salted.size()),
-                    reinterpret_cast<unsigned char*>(salted.data()));
+  const std::string salted = Salted(family, secret, out.salt, out.iterations);
   out.stored_key = Hash(family.hash(), Hmac(family.hash(), salted, "Client Key"));
   out.server_key = Hmac(family.hash(), salted, "Server Key");
   return out;
@@ -318,6 +340,62 @@ Result<std::string> ScramServer::Verify(std::string_view message) {
     return refused;
   }
   return "v=" + Base64(Hmac(hash, credential_.server_key, signed_text));
+}
+
+ScramClient::ScramClient(std::string password, std::string first_bare, std::string nonce)
+    : password_(std::move(password)),
+      first_bare_(std::move(first_bare)),
+      nonce_(std::move(nonce)) {}
+
+Result<ScramClient> ScramClient::Make(std::string_view user, std::string_view password) {
+  constexpr size_t kNonceBytes = 24;
+  ASSIGN_OR_RETURN(std::string prepared, SaslPrep(password));
+  std::string nonce = Base64(RandomBytes(kNonceBytes));
+  std::string first = "n=" + EncodeName(user) + ",r=" + nonce;
+  return ScramClient(std::move(prepared), std::move(first), std::move(nonce));
+}
+
+Result<std::string> ScramClient::Prove(std::string_view challenge, SaltedPasswords* known) {
+  // Fewer are guessed too easily by whoever pretends to be the server; more keep us busy.
+  constexpr int kLeastIterations = 4096;
+  constexpr int kMostIterations = 1'000'000;
+  Status refused(kAuthenticationFailed, "The server's SCRAM challenge is not valid");
+  std::string_view rest = challenge;
+  auto nonce = TakeAttribute(&rest, 'r');
+  auto salt_text = TakeAttribute(&rest, 's');
+  auto iterations_text = TakeAttribute(&rest, 'i');
+  if (!nonce || !salt_text || !iterations_text || !nonce->starts_with(nonce_) ||
+      nonce->size() == nonce_.size()) {
+    return refused;
+  }
+  const std::optional<std::string> salt = FromBase64(*salt_text);
+  const int iterations = atoi(std::string(*iterations_text).c_str());
+  if (!salt || iterations < kLeastIterations || iterations > kMostIterations) {
+    return refused;
+  }
+  const Family& family = FamilyOf(Mechanism::kScramSha256);
+  std::string& salted = (*known)[std::string(*salt_text) + "," + std::string(*iterations_text)];
+  if (salted.empty()) {
+    salted = Salted(family, password_, *salt, iterations);
+  }
+  const std::string without_proof = "c=" + Base64("n,,") + ",r=" + std::string(*nonce);
+  const std::string signed_text = first_bare_ + "," + std::string(challenge) + "," + without_proof;
+  std::string proof = Hmac(family.hash(), salted, "Client Key");
+  const std::string mask = Hmac(family.hash(), Hash(family.hash(), proof), signed_text);
+  for (size_t i = 0; i < proof.size(); ++i) {
+    proof[i] = static_cast<char>(proof[i] ^ mask[i]);
+  }
+  signature_ = Hmac(family.hash(), Hmac(family.hash(), salted, "Server Key"), signed_text);
+  return without_proof + ",p=" + Base64(proof);
+}
+
+Status ScramClient::CheckSignature(std::string_view message) const {
+  const std::optional<std::string> given =
+      message.starts_with("v=") ? FromBase64(message.substr(2)) : std::nullopt;
+  if (!given || signature_.empty() || !SameBytes(*given, signature_)) {
+    return {kAuthenticationFailed, "The server does not know the password"};
+  }
+  return Status::Ok();
 }
 
 }  // namespace quire::auth

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SCRAM (RFC 5802, RFC 7677) as a server speaks it, with the passwords MongoDB derives.
+// SCRAM (RFC 5802, RFC 7677) as both sides speak it, with the passwords MongoDB derives.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,32 @@ class ScramServer {
   std::string nonce_;
   std::string server_first_;
   Credential credential_;
+};
+
+// Passwords as a challenge's salt and iterations make them: costly, and the same for every login at
+// one server.
+using SaltedPasswords = std::map<std::string, std::string>;
+
+// The client's side of a login by SCRAM-SHA-256.
+class ScramClient {
+ public:
+  // Error: BadValue for a password that SASLprep refuses.
+  static Result<ScramClient> Make(std::string_view user, std::string_view password);
+
+  std::string First() const { return "n,," + first_bare_; }
+  // The proof for "r=...,s=...,i=...". `known` is looked at and added to. Error:
+  // AuthenticationFailed for a challenge that no honest server gives.
+  Result<std::string> Prove(std::string_view challenge, SaltedPasswords* known);
+  // Whether "v=..." was made by somebody who knows the password. Error: AuthenticationFailed.
+  Status CheckSignature(std::string_view message) const;
+
+ private:
+  ScramClient(std::string password, std::string first_bare, std::string nonce);
+
+  std::string password_;
+  std::string first_bare_;
+  std::string nonce_;
+  std::string signature_;
 };
 
 }  // namespace quire::auth

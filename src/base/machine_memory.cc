@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/machine_memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -80,6 +82,12 @@ MachineMemory ReadMachineMemory() {
                ReadText(folder + "/memory.stat"), "total_inactive_file", &memory);
   }
   return memory;
+}
+
+int64_t ReadResidentMemory() {
+  const std::string pages = ReadText("/proc/self/statm");  // all of them, those in memory, ...
+  const size_t second = pages.find(' ');
+  return second == std::string::npos ? 0 : Number(pages.substr(second)) * sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace quire

@@ -15,4 +15,7 @@ struct MachineMemory {
 // As the system tells it (/proc and /sys/fs/cgroup); zeros when it does not.
 MachineMemory ReadMachineMemory();
 
+// Memory of this process that is in use; 0 when the system does not tell.
+int64_t ReadResidentMemory();
+
 }  // namespace quire

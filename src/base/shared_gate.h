@@ -43,9 +43,9 @@ class SharedGate {
     return true;
   }
 
-  // As Enter, giving up (false) after `patience`.
-  bool TryEnter(std::chrono::milliseconds patience) {
-    auto deadline = std::chrono::steady_clock::now() + patience;
+  // As Enter, giving up (false) after `timeout`.
+  bool TryEnter(std::chrono::milliseconds timeout) {
+    auto deadline = std::chrono::steady_clock::now() + timeout;
     while (true) {
       if (state_.fetch_add(1, std::memory_order_acquire) < kClosed) {
         return true;

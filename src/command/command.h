@@ -4,8 +4,11 @@
 // per family; the families are listed in commands.cc.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "command/access.h"
 #include "command/auth/login_guard.h"
 #include "command/auth/mechanisms.h"
+#include "command/auth/member_login.h"
 #include "command/server/cluster.h"
 #include "command/server/write_gate.h"
 #include "command/values.h"
@@ -46,6 +50,7 @@ struct ServerInfo {
   std::vector<std::string> compressors;  // that hello may agree to
   int port = 0;
   bool embedded = true;
+  bool router = false;                   // of a sharded cluster: hello says so
   bool access_control = false;           // clients log in, and do what their roles allow
   std::shared_ptr<Auditor> auditor;      // told of what happens; null when nothing is audited
   std::function<void()> shutdown;        // asks the process to stop; empty when embedded
@@ -68,6 +73,8 @@ struct Invocation {
   engine::Operation& operation;
   request::Call& call;
   Parsed* parsed = nullptr;  // the request of a ParsedRow
+  // Set by a read that writes, too ($out).
+  bool writes = false;
   // What the command was allowed to do; null without access control.
   std::shared_ptr<const auth::Needs> needs = nullptr;
 
@@ -88,7 +95,7 @@ struct Row {
 class NodeBackend;
 
 // Answers commands with an engine. Safe for concurrent use.
-class Commands final : public run::Dispatcher {
+class Commands : public run::Dispatcher {
  public:
   // `engine` outlives it.
   Commands(engine::Engine* engine, ServerInfo info);
@@ -104,6 +111,7 @@ class Commands final : public run::Dispatcher {
   // Changes with every change of users or roles: logins read before are out of date.
   std::atomic<uint64_t> accounts_version{1};
   Mechanisms mechanisms;
+  MemberLogin members;
   // Whether certificates of the server's own organisation are refused as logins
   // (enforceUserClusterSeparation).
   std::atomic<bool> separate_members{true};
@@ -119,10 +127,28 @@ class Commands final : public run::Dispatcher {
 
   void Disconnected(request::Client& client) override;
 
- private:
+  // The member of a replica set stops being its primary, or begins to be: clients' operations that
+  // write end with InterruptedDueToReplStateChange, open transactions are aborted, what sessions
+  // remember in memory and what was loaded from stored settings is read again. Connections and
+  // cursors of reads stay. Returns when all that is done.
+  void RoleChanged();
+  // What is kept in memory of the namespace's documents (users, settings) is read again: they were
+  // written by replication.
+  void Applied(std::string_view ns);
+  // Shows the set's configuration in local.system.replset: it is another one.
+  void ConfigurationChanged();
+  // The process is about to end: hello shows no primary, and says how long it is still there.
+  // Returns when no operation is under way, or after `most`.
+  void Quiesce(std::chrono::milliseconds most);
+  // How much of that is left; nothing before.
+  std::optional<std::chrono::milliseconds> quiesce_left() const;
+
+ protected:
+  // With rows and a backend of one's own.
   Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows,
            std::unique_ptr<NodeBackend> backend);
 
+ private:
   engine::Engine& engine_;
   ServerInfo info_;
   std::vector<const Row*> rows_;
@@ -130,9 +156,14 @@ class Commands final : public run::Dispatcher {
   WriteGate write_gate_;
   ClusterSettings cluster_;
   LoginGuard login_guard_;
+  // When quiescing ends, in milliseconds of the steady clock; 0: it has not begun.
+  std::atomic<int64_t> quiesced_at_{0};
   Mutex mutex_;
   std::string automation_descriptor_ QUIRE_GUARDED_BY(mutex_);
 };
+
+// All rows of a node.
+std::vector<const Row*> NodeRows();
 
 // The rows of each family.
 std::span<const Row> ReadRows();         // find, getMore, killCursors, count, distinct
@@ -162,9 +193,13 @@ Status AppendDocuments(Invocation& invocation, std::string ns,
 Status ApplyQuerySettings(Invocation& invocation, bson::View command, bool explain);
 // Of a find, distinct or aggregate command; see engine/read/query_shape.h.
 std::string QueryShapeHash(bson::View command, std::string_view database);
+// Where they are stored.
+inline constexpr std::string_view kQuerySettings = "config.querySettings";
 // Put in force what is stored.
 void LoadQuerySettings(engine::Engine& engine);
 void LoadDefaultConcerns(Commands& commands);
+// Outside replica sets: appends the error of a write concern that one member cannot satisfy.
+void AppendConcernOfOne(Invocation& invocation);
 // Appends the explanation of an aggregate command.
 Status ExplainPipeline(Invocation& invocation, bson::View command, std::string_view verbosity);
 

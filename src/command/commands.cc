@@ -10,7 +10,17 @@ namespace quire::command {
 
 namespace {
 
-std::vector<const Row*> AllRows() {
+std::vector<const request::CommandInfo*> InfosOf(const std::vector<const Row*>& rows) {
+  std::vector<const request::CommandInfo*> infos;
+  for (const Row* row : rows) {
+    infos.push_back(&row->info);
+  }
+  return infos;
+}
+
+}  // namespace
+
+std::vector<const Row*> NodeRows() {
   std::vector<const Row*> all;
   for (std::span<const Row> family :
        {ReadRows(),           WriteRows(),        CreateRows(),      CollectionRows(),
@@ -29,18 +39,8 @@ std::vector<const Row*> AllRows() {
   return all;
 }
 
-std::vector<const request::CommandInfo*> InfosOf(const std::vector<const Row*>& rows) {
-  std::vector<const request::CommandInfo*> infos;
-  for (const Row* row : rows) {
-    infos.push_back(&row->info);
-  }
-  return infos;
-}
-
-}  // namespace
-
 Commands::Commands(engine::Engine* engine, ServerInfo info)
-    : Commands(engine, std::move(info), AllRows(), std::make_unique<NodeBackend>(this)) {}
+    : Commands(engine, std::move(info), NodeRows(), std::make_unique<NodeBackend>(this)) {}
 
 Commands::Commands(engine::Engine* engine, ServerInfo info, std::vector<const Row*> rows,
                    std::unique_ptr<NodeBackend> backend)

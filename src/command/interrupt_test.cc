@@ -112,7 +112,7 @@ std::vector<Case> Cases() {
       {"wide windows",
        Aggregate("one", R"({"$set": {"n": {"$range": [0, 8000]}}}, {"$unwind": "$n"},
           {"$setWindowFields": {"sortBy": {"n": 1}, "output": {"x": {"$minN": {"input": "$n", "n": 2},
-              "window": {"documents": [-3000, 3000]}}}}})")},
+              "window": {"documents": [-3000, 3000]}}}}}, {"$sort": {"x": -1}})")},
       {"explain", R"({"explain": )" + Aggregate("c", rows) + R"(, "verbosity": "executionStats"})"},
   };
 }

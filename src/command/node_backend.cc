@@ -6,6 +6,9 @@
 #include "base/try.h"
 #include "command/auth/auditor.h"
 #include "command/authorise.h"
+#include "command/repl/concerns.h"
+#include "command/repl/member_gate.h"
+#include "command/repl/set_view.h"
 #include "engine/write/write.h"
 #include "run/write_concern.h"
 
@@ -59,13 +62,6 @@ bool WritesBlocked(Invocation& i) {
 
 }  // namespace
 
-NodeRunning::NodeRunning(const run::Arrival& arrival, Commands& commands)
-    : Running(arrival),
-      operation{commands.engine(), op},
-      invocation{commands, commands.engine(), operation, call} {
-  operation.caller = call.identity.get();
-}
-
 std::unique_ptr<run::Running> NodeBackend::Begin(const run::Arrival& arrival) {
   return std::make_unique<NodeRunning>(arrival, commands_);
 }
@@ -74,7 +70,15 @@ bson::Timestamp NodeBackend::Now() { return engine().clock().Now(); }
 
 void NodeBackend::AdvanceClock(bson::Timestamp time) { engine().clock().Advance(time); }
 
-bson::Timestamp NodeBackend::Visible() { return engine().log().Visible(); }
+// In a set, the last slot: what a read saw may reach so far, whatever is visible.
+bson::Timestamp NodeBackend::Visible() {
+  if (replication() == nullptr) {
+    return engine().log().Visible();
+  }
+  engine::ReplicaData& data = replication()->data();
+  return replication()->status()->writable ? TimeOf(data.LastSlot())
+                                           : TimeOf({.time = data.Applied()});
+}
 
 run::SessionTable& NodeBackend::sessions() { return engine().sessions(); }
 
@@ -97,6 +101,10 @@ Status NodeBackend::Authorise(run::Running& running) {
   return command::Authorise(Own(running).invocation, commands_.rows()[running.row]->access);
 }
 
+Status NodeBackend::AllowHere(run::Running& running) {
+  return replication() == nullptr ? Status::Ok() : AllowOnMember(Own(running), *replication());
+}
+
 Status NodeBackend::AllowWrite(run::Running& running) {
   RETURN_IF_ERROR(commands_.write_gate().Pass(running.op));
   if (commands_.cluster().writes_blocked() && WritesBlocked(Own(running).invocation)) {
@@ -114,6 +122,14 @@ Status NodeBackend::Prepare(run::Running& running) {
   engine::Operation& operation = Own(running).operation;
   operation.session = static_cast<engine::Session*>(running.session.get());
   running.op.memory_limit = static_cast<size_t>(engine().stage_memory_bytes.load());
+  if (replication() != nullptr) {
+    if (running.call.command.Is(request::kWrite | request::kWriteConcern)) {
+      const EffectiveConcern effective =
+          ConcernOf(commands_, *replication(), generic.write_concern);
+      operation.durability = DurabilityOf(WaitsForOwnDisk(effective.concern));
+    }
+    return PrepareRead(Own(running), *replication());
+  }
   operation.durability =
       DurabilityOf(generic.write_concern.given ? run::WaitsForDisk(generic.write_concern)
                                                : commands_.default_concerns().waits_for_disk());
@@ -155,6 +171,11 @@ Status NodeBackend::Run(run::Running& running) {
   return commands_.rows()[running.row]->run(own.invocation);
 }
 
+Status NodeBackend::ConfirmRead(run::Running& running) {
+  return replication() == nullptr ? Status::Ok()
+                                  : ConfirmLinearizable(Own(running), *replication());
+}
+
 bool NodeBackend::AbortTransaction(run::Running& running) {
   const engine::Operation& operation = Own(running).operation;
   if (operation.in_transaction) {
@@ -169,11 +190,24 @@ void NodeBackend::Written(run::Running& running) {
   if (call.database == "admin") {
     commands_.accounts_version.fetch_add(1);  // the write may have been to users or roles
   }
-  run::AppendWriteConcernError(call.generic.write_concern, &call.reply);
+  AppendConcernOfOne(Own(running).invocation);
 }
 
-// With the commit of the one member every concern holds that can hold at all.
-Status NodeBackend::AwaitWriteConcern(run::Running&) { return Status::Ok(); }
+Status NodeBackend::AwaitWriteConcern(run::Running& running) {
+  return replication() == nullptr ? Status::Ok() : AwaitReplicated(Own(running), *replication());
+}
+
+std::chrono::seconds NodeBackend::most_ahead() const {
+  return std::chrono::seconds(replication() == nullptr ? 0 : 60);
+}
+
+bool NodeBackend::dates_replies_at_end() const { return replication() != nullptr; }
+
+void NodeBackend::AppendTopology(bson::Builder* reply) {
+  if (replication() != nullptr) {
+    AppendTopologyVersion(*reply, replication()->status()->topology_counter);
+  }
+}
 
 void NodeBackend::AuditEnds(const request::Call& call, const Status& status) {
   if (Auditor* auditor = commands_.info().auditor.get(); auditor != nullptr) {
@@ -196,6 +230,13 @@ run::Namespaces NodeBackend::namespaces() {
   auto snapshot = engine().catalog().snapshot();
   return {snapshot->version,
           [snapshot](std::string_view ns) { return snapshot->Find(ns) != nullptr; }};
+}
+
+// With the commit of the one member every concern holds that can hold at all.
+void AppendConcernOfOne(Invocation& i) {
+  if (i.engine.replication == nullptr) {
+    run::AppendWriteConcernError(i.call.generic.write_concern, &i.reply());
+  }
 }
 
 }  // namespace quire::command

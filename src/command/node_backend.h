@@ -5,26 +5,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "command/command.h"
-#include "command/parsed_row.h"
+#include "command/node_running.h"
 #include "engine/engine.h"
 #include "run/backend.h"
 
 namespace quire::command {
 
-// A request and its way through the engine.
-struct NodeRunning final : run::Running {
-  NodeRunning(const run::Arrival& arrival, Commands& commands);
-
-  engine::Operation operation;
-  Invocation invocation;
-  std::unique_ptr<Parsed> parsed;  // the request of a ParsedRow
-  std::vector<int32_t> statement_ids;
-};
-
-class NodeBackend final : public run::Backend {
+class NodeBackend : public run::Backend {
  public:
   // `commands` outlives it.
   explicit NodeBackend(Commands* commands) : commands_(*commands) {}
@@ -38,20 +27,28 @@ class NodeBackend final : public run::Backend {
   Status AuditBegins(const request::Call& call) override;
   Status Parse(run::Running& running) override;
   Status Authorise(run::Running& running) override;
+  Status AllowHere(run::Running& running) override;
   Status AllowWrite(run::Running& running) override;
   std::chrono::milliseconds default_read_time() const override;
   Status Prepare(run::Running& running) override;
   Status EnterTransaction(run::Running& running) override;
   Status Run(run::Running& running) override;
+  Status ConfirmRead(run::Running& running) override;
   bool AbortTransaction(run::Running& running) override;
   void Written(run::Running& running) override;
   Status AwaitWriteConcern(run::Running& running) override;
+  std::chrono::seconds most_ahead() const override;
+  bool dates_replies_at_end() const override;
+  void AppendTopology(bson::Builder* reply) override;
   void AuditEnds(const request::Call& call, const Status& status) override;
   void KeepProfile(std::string_view database, const bson::Document& entry) override;
   run::Namespaces namespaces() override;
 
- private:
+ protected:
   engine::Engine& engine() { return commands_.engine(); }
+
+ private:
+  engine::Replication* replication() const { return commands_.engine().replication; }
 
   Commands& commands_;
 };

@@ -15,11 +15,6 @@ bson::Document IdFilter(const bson::Value& id) {
   return out.Finish();
 }
 
-// The error of a batch of one.
-Status ErrorOf(const engine::WriteResult& result) {
-  return result.errors.empty() ? Status::Ok() : result.errors.front().status;
-}
-
 }  // namespace
 
 Result<std::optional<bson::Document>> LoadOwn(engine::Engine& engine, std::string_view ns,
@@ -64,9 +59,9 @@ Status SaveOwn(engine::Engine& engine, std::string_view ns, bson::View document)
   statement.u = bson::Value(document);
   statement.upsert = true;
   request::OpSummary summary;
-  ASSIGN_OR_RETURN(engine::WriteResult result,
+  ASSIGN_OR_RETURN(request::WriteReply result,
                    engine::Update(operation, std::string(ns), update, &summary));
-  return ErrorOf(result);
+  return result.FirstError();
 }
 
 Status AddOwn(engine::Engine& engine, std::string_view ns, bson::View document) {
@@ -75,8 +70,8 @@ Status AddOwn(engine::Engine& engine, std::string_view ns, bson::View document) 
   operation.durability = engine::Durability::kDisk;
   request::InsertRequest insert;
   insert.documents.push_back(document);
-  ASSIGN_OR_RETURN(engine::WriteResult result, engine::Insert(operation, std::string(ns), insert));
-  return ErrorOf(result);
+  ASSIGN_OR_RETURN(request::WriteReply result, engine::Insert(operation, std::string(ns), insert));
+  return result.FirstError();
 }
 
 Result<int64_t> RemoveOwn(engine::Engine& engine, std::string_view ns, bson::View filter) {
@@ -86,9 +81,9 @@ Result<int64_t> RemoveOwn(engine::Engine& engine, std::string_view ns, bson::Vie
   request::DeleteRequest remove;
   remove.deletes.emplace_back().q = filter;
   request::OpSummary summary;
-  ASSIGN_OR_RETURN(engine::WriteResult result,
+  ASSIGN_OR_RETURN(request::WriteReply result,
                    engine::Delete(operation, std::string(ns), remove, &summary));
-  RETURN_IF_ERROR(ErrorOf(result));
+  RETURN_IF_ERROR(result.FirstError());
   return result.n;
 }
 

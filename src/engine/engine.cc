@@ -16,7 +16,13 @@ Result<std::unique_ptr<Engine>> Engine::Open(std::unique_ptr<kv::Store> store,
   std::unique_ptr<Engine> engine(new Engine(std::move(store), options));
   ASSIGN_OR_RETURN(engine->catalog_, store::Catalog::Open(engine->store_.get()));
   engine->catalog_->SetLogSize(options.log_bytes);
+  engine->sessions_ = std::make_unique<SessionTable>(
+      engine->store_.get(), &engine->log(),
+      [raw = engine.get()](std::string_view lsid, int64_t txn_number) {
+        raw->cursors_.KillTransaction(lsid, txn_number);
+      });
   engine->auto_compact_ = std::make_unique<AutoCompact>(engine->catalog_.get());
+  ASSIGN_OR_RETURN(engine->folding_, Folding::Open(engine->catalog_.get()));
   engine->snapshots_ = std::make_unique<Snapshots>(engine->store_.get(), engine->catalog_.get());
   ASSIGN_OR_RETURN(engine->background_, StartThread([raw = engine.get()] { raw->Background(); }));
   return engine;
@@ -27,10 +33,8 @@ Engine::Engine(std::unique_ptr<kv::Store> store, EngineOptions options)
   transaction_lifetime_seconds = options.transaction_lifetime.count();
   cursor_timeout_millis = options.cursor_timeout.count();
   ttl_sleep_millis = options.ttl_interval.count();
-  sessions_ = std::make_unique<SessionTable>(store_.get(),
-                                             [this](std::string_view lsid, int64_t txn_number) {
-                                               cursors_.KillTransaction(lsid, txn_number);
-                                             });
+  log_bytes = options.log_bytes;
+  log_hours = options.log_age.count();
 }
 
 Engine::~Engine() {
@@ -44,8 +48,10 @@ Engine::~Engine() {
     background_.join();
   }
   cursors_.Clear();
-  sessions_->AbortAll();
-  sessions_.reset();
+  if (sessions_ != nullptr) {
+    sessions_->AbortAll();
+    sessions_.reset();
+  }
   snapshots_.reset();
   catalog_.reset();
 }
@@ -73,22 +79,35 @@ void Engine::Background() {
     sessions_->Expire(options_.session_timeout);
     snapshots_->Expire(std::chrono::seconds(snapshot_window_seconds.load()));
     auto now = std::chrono::steady_clock::now();
-    if (ttl_enabled && now - last_ttl >= std::chrono::milliseconds(ttl_sleep_millis.load())) {
+    if (ttl_enabled && log().is_open() &&
+        now - last_ttl >= std::chrono::milliseconds(ttl_sleep_millis.load())) {
       RunTtlPass();
       last_ttl = now;
     }
-    if (now - last_forget >= kForgetInterval) {
+    if (log().is_open() && now - last_forget >= kForgetInterval) {
       if (Status s = sessions_->ForgetAnswers(options_.session_timeout); !s.ok()) {
         log::Warning("CONTROL", "Records of old sessions stay", {{"error", s.ToString()}});
       }
       last_forget = now;
     }
+    Fold();
     if (swollen || now - last_trim >= kTrimInterval) {
       TrimLog();
       last_trim = now;
       listener = ListenToLog();
     }
     lock.lock();
+  }
+}
+
+void Engine::Fold() {
+  constexpr auto kPart = std::chrono::milliseconds(300);
+  const auto until = std::chrono::steady_clock::now() + kPart;
+  if (writable) {
+    folding_->Run([&] {
+      MutexLock lock(mutex_);
+      return stopping_ || std::chrono::steady_clock::now() >= until;
+    });
   }
 }
 
@@ -114,12 +133,12 @@ void Engine::CheckStorage() {
 
 void Engine::TrimLog() {
   bson::Timestamp before;
-  if (options_.log_age.count() > 0) {
-    auto oldest = std::chrono::system_clock::now() - options_.log_age;
+  if (const std::chrono::hours age(log_hours.load()); age.count() > 0) {
+    auto oldest = std::chrono::system_clock::now() - age;
     before.seconds = static_cast<uint32_t>(
         std::chrono::duration_cast<std::chrono::seconds>(oldest.time_since_epoch()).count());
   }
-  Status trimmed = log().Trim(options_.log_bytes, before);
+  Status trimmed = log().Trim(log_bytes.load(), before);
   if (!trimmed.ok()) {
     log::Warning("STORAGE", "The change log could not be trimmed", {{"error", trimmed.message()}});
   }

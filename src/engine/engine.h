@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "engine/auto_compact.h"
 #include "engine/durability.h"
+#include "engine/folding.h"
 #include "engine/query_settings.h"
 #include "engine/session.h"
 #include "engine/snapshots.h"
@@ -43,6 +44,7 @@ constexpr uint64_t LogBytes(uint64_t wanted, bool in_memory) {
 }
 
 struct Operation;
+class Replication;
 
 // Safe for concurrent use.
 class Engine {
@@ -87,8 +89,21 @@ class Engine {
 
   QuerySettings query_settings;
 
+  // The replica set this node is a member of; null: none. Set before the first command, outlives
+  // the last one.
+  Replication* replication = nullptr;
+
+  // Told, on the thread that does it, of namespaces whose documents a member of a replica set
+  // applied or took back: what is kept of them elsewhere is no longer true. Set before the first
+  // command.
+  std::function<void(std::string_view ns)> on_replicated;
+
   // False while storage takes no writes and cannot be recovered; kept up to date in the background.
   std::atomic<bool> writable{true};
+
+  // Bounds of the change log; set from the options. 0: none.
+  std::atomic<uint64_t> log_bytes{0};
+  std::atomic<int64_t> log_hours{0};
 
   std::atomic<bool> ttl_enabled{true};
   std::atomic<int64_t> transaction_lifetime_seconds{60};
@@ -101,6 +116,9 @@ class Engine {
   void RunTtlPass();
   // Lets storage recover, and notes whether it has.
   void CheckStorage();
+  // Aborts all transactions and forgets what sessions have read of the store, which has changed
+  // under them: a member of a replica set calls it whenever it begins or ceases to lead, or undoes.
+  void ForgetSessions() { sessions_->ForgetAll(); }
   // Brings the change log back within its bounds.
   void TrimLog();
   std::unique_ptr<Bell::Listener> ListenToLog();
@@ -108,6 +126,8 @@ class Engine {
  private:
   Engine(std::unique_ptr<kv::Store> store, EngineOptions options);
   void Background();
+  // Folds documents into groups for a part of a second.
+  void Fold();
 
   const EngineOptions options_;
   std::unique_ptr<kv::Store> store_;
@@ -116,6 +136,7 @@ class Engine {
   std::unique_ptr<SessionTable> sessions_;
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<AutoCompact> auto_compact_;
+  std::unique_ptr<Folding> folding_;
 
   Mutex mutex_;
   std::condition_variable wake_;

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "run/labels.h"
 #include "store/layout.h"
+#include "store/log/change_meta.h"
 
 namespace quire::engine {
 
@@ -29,6 +30,17 @@ std::string_view LsidOf(std::string_view answer_key) {
   answer_key.remove_prefix(store::MetaKey('S', "").size());
   answer_key.remove_suffix(sizeof(uint32_t));
   return answer_key;
+}
+
+// Writes a record; in a replica set the other members learn of it.
+Status PutRecord(store::Transaction& txn, store::ChangeLog& log, const std::string& key,
+                 std::string_view value) {
+  if (!log.in_set()) {
+    return txn.kv().Put(key, value);
+  }
+  store::ChangeBuffer& changes = txn.changes(log);
+  changes.Session(key, value);
+  return store::PutMeta(txn.kv(), key, value, &changes);
 }
 
 Status NoSuchTransaction(int64_t number, std::string_view why) {
@@ -103,7 +115,8 @@ Status Session::Commit(kv::Durability durability) {
   if (txn_->wrote()) {
     bson::Builder stored;
     stored.Append("t", txn_number_).Append("c", true).Append("d", Now());
-    RETURN_IF_ERROR(txn_->kv().Put(AnswerKey(lsid, kCommitRecord), stored.Finish().bytes()));
+    const bson::Document record = stored.Finish();
+    RETURN_IF_ERROR(PutRecord(*txn_, *log_, AnswerKey(lsid, kCommitRecord), record.bytes()));
   }
   txn_->SetTransaction(lsid, txn_number_);
   Status committed = txn_->Commit(durability);
@@ -168,10 +181,11 @@ Status Session::EnterRetryable(int64_t number) {
 }
 
 Status Session::Load() {
-  if (loaded_) {
+  const uint64_t opening = log_->openings();
+  if (loaded_ && opening == opening_) {
     return Status::Ok();
   }
-  loaded_ = true;
+  Forget();  // what was true when this member led before, or followed
   ASSIGN_OR_RETURN(auto txn, store_->Begin({.read_only = true}));
   std::string prefix = store::MetaKey('S', lsid);
   ASSIGN_OR_RETURN(auto cursor,
@@ -179,6 +193,8 @@ Status Session::Load() {
   while (true) {
     ASSIGN_OR_RETURN(bool more, cursor->Next());
     if (!more) {
+      loaded_ = true;
+      opening_ = opening;
       return Status::Ok();
     }
     if (LsidOf(cursor->key()) != lsid) {
@@ -217,7 +233,8 @@ Status Session::Remember(store::Transaction& txn, int32_t first, int32_t last,
   bson::Builder stored;
   stored.Append("t", txn_number_).Append("l", last).Append("a", answer);
   stored.Append("d", Now());
-  RETURN_IF_ERROR(txn.kv().Put(AnswerKey(lsid, first), stored.Finish().bytes()));
+  const bson::Document record = stored.Finish();
+  RETURN_IF_ERROR(PutRecord(txn, *log_, AnswerKey(lsid, first), record.bytes()));
   txn.OnCommit([this, first, last, answer = std::move(answer), number = txn_number_] {
     if (number == txn_number_) {
       answers_[first] = {last, answer};
@@ -226,14 +243,30 @@ Status Session::Remember(store::Transaction& txn, int32_t first, int32_t last,
   return Status::Ok();
 }
 
+void Session::Forget() {
+  AbortQuietly();
+  answers_.clear();
+  txn_number_ = -1;
+  state_ = State::kNone;
+  loaded_ = false;
+}
+
 std::shared_ptr<run::Session> SessionTable::Make(std::string lsid) {
-  return std::make_shared<Session>(std::move(lsid), store_, &transaction_ends_);
+  return std::make_shared<Session>(std::move(lsid), store_, log_, &transaction_ends_);
+}
+
+void SessionTable::ForgetAll() {
+  for (const auto& session : All()) {
+    run::Checkout checkout = run::Checkout::Wait(session.get());
+    static_cast<Session&>(*session).Forget();
+  }
 }
 
 Status SessionTable::ForgetAnswers(std::chrono::minutes timeout) {
   int64_t oldest =
       Now().millis - std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  store::ChangeBuffer changes = log_->NewBuffer();
   std::string prefix = store::MetaKey('S', "");
   ASSIGN_OR_RETURN(auto records,
                    txn->Scan({prefix, kv::PrefixEnd(prefix)}, kv::Direction::kForward));
@@ -249,9 +282,12 @@ Status SessionTable::ForgetAnswers(std::chrono::minutes timeout) {
     }
   }
   for (const std::string& key : old) {
-    RETURN_IF_ERROR(txn->Delete(key));
+    if (log_->in_set()) {
+      changes.Session(key, "");
+    }
+    RETURN_IF_ERROR(store::DeleteMeta(*txn, key, &changes));
   }
-  return old.empty() ? Status::Ok() : txn->Commit(kv::Durability::kProcess);
+  return old.empty() ? Status::Ok() : log_->Commit(*txn, changes, kv::Durability::kProcess);
 }
 
 }  // namespace quire::engine

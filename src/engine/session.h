@@ -33,8 +33,12 @@ class Session final : public run::Session {
   // Told before a transaction's storage goes away, so that what reads through it goes first.
   using TransactionEnds = std::function<void(std::string_view lsid, int64_t txn_number)>;
 
-  Session(std::string id, kv::Store* store, const TransactionEnds* transaction_ends)
-      : run::Session(std::move(id)), store_(store), transaction_ends_(transaction_ends) {}
+  Session(std::string id, kv::Store* store, store::ChangeLog* log,
+          const TransactionEnds* transaction_ends)
+      : run::Session(std::move(id)),
+        store_(store),
+        log_(log),
+        transaction_ends_(transaction_ends) {}
 
   // --- Multi-document transactions ---
   // Continues, starts or refuses the transaction the command's fields name.
@@ -64,6 +68,8 @@ class Session final : public run::Session {
   const bson::Document* Remembered(int32_t stmt) const;
   // Writes the answer of statements first..last into `txn`; remembered once that commits.
   Status Remember(store::Transaction& txn, int32_t first, int32_t last, bson::Document answer);
+  // Aborts its transaction and forgets what it knows: the store is asked again.
+  void Forget();
 
  private:
   struct Answer {
@@ -72,12 +78,13 @@ class Session final : public run::Session {
   };
   Status StartTransaction(int64_t number, const store::Catalog& catalog,
                           std::chrono::seconds lifetime);
-  // Reads what the store knows of the session, once.
+  // Reads what the store knows of the session, once in each term of a primary.
   Status Load();
   // Gives back what the transaction held.
   void Release();
 
   kv::Store* const store_;
+  store::ChangeLog* const log_;
   const TransactionEnds* const transaction_ends_;
   State state_ = State::kNone;
   int64_t txn_number_ = -1;
@@ -87,21 +94,26 @@ class Session final : public run::Session {
   std::chrono::steady_clock::time_point deadline_;
   std::map<int32_t, Answer> answers_;  // by first statement
   bool loaded_ = false;
+  uint64_t opening_ = 0;  // of the log, when it was loaded
 };
 
 // All sessions of the node. Safe for concurrent use.
 class SessionTable final : public run::SessionTable {
  public:
-  SessionTable(kv::Store* store, Session::TransactionEnds transaction_ends)
-      : store_(store), transaction_ends_(std::move(transaction_ends)) {}
+  // Both outlive it.
+  SessionTable(kv::Store* store, store::ChangeLog* log, Session::TransactionEnds transaction_ends)
+      : store_(store), log_(log), transaction_ends_(std::move(transaction_ends)) {}
 
   // Forgets what sessions that ended longer than `timeout` ago have written.
   Status ForgetAnswers(std::chrono::minutes timeout);
+  // Aborts all transactions and forgets what was read of the store: it has changed.
+  void ForgetAll();
 
  private:
   std::shared_ptr<run::Session> Make(std::string lsid) override;
 
   kv::Store* const store_;
+  store::ChangeLog* const log_;
   const Session::TransactionEnds transaction_ends_;
 };
 

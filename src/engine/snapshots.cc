@@ -32,7 +32,7 @@ Result<Snapshots::Kept> Snapshots::Take() {
     snapshot->catalog = std::move(now);
     RETURN_IF_ERROR(catalog_->log().WhileStill([&]() -> Status {
       ASSIGN_OR_RETURN(snapshot->txn, store_->Begin({.read_only = true}));
-      snapshot->time = catalog_->log().clock().Now();
+      snapshot->time = catalog_->log().Still();
       taken.last_write = catalog_->log().Visible();
       return Status::Ok();
     }));
@@ -52,6 +52,15 @@ Result<Snapshots::Kept> Snapshots::Take() {
 Result<std::shared_ptr<const Snapshot>> Snapshots::Now() {
   ASSIGN_OR_RETURN(Kept now, Take());
   return std::move(now.snapshot);
+}
+
+Result<std::shared_ptr<const Snapshot>> Snapshots::Fleeting() {
+  auto snapshot = std::make_shared<Snapshot>();
+  for (auto now = catalog_->snapshot(); now != snapshot->catalog; now = catalog_->snapshot()) {
+    snapshot->catalog = std::move(now);
+    ASSIGN_OR_RETURN(snapshot->txn, store_->Begin({.read_only = true}));
+  }
+  return std::shared_ptr<const Snapshot>(std::move(snapshot));
 }
 
 Result<std::shared_ptr<const Snapshot>> Snapshots::At(bson::Timestamp time) {
@@ -79,6 +88,7 @@ void Snapshots::Expire(std::chrono::seconds window) {
   const auto oldest = std::chrono::steady_clock::now() - window;
   MutexLock lock(mutex_);
   std::erase_if(kept_, [&](const Kept& kept) { return kept.taken < oldest; });
+  ExpireCommitted();
 }
 
 }  // namespace quire::engine

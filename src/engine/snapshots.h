@@ -30,9 +30,29 @@ class Snapshots {
   Snapshots(kv::Store* store, store::Catalog* catalog) : store_(store), catalog_(catalog) {}
 
   Result<std::shared_ptr<const Snapshot>> Now();
+  // What has been written so far, without a time of its own: nobody else reads it, and no write
+  // waits for it.
+  Result<std::shared_ptr<const Snapshot>> Fleeting();
   // That of a time Now has given, or since which nothing was written. Error: SnapshotTooOld.
   // REQUIRES: the time is not one to come.
   Result<std::shared_ptr<const Snapshot>> At(bson::Timestamp time);
+
+  // --- In a replica set, for reads of what is committed (majority, snapshot).
+  // What the node shows at this moment, which may be more than is committed. It holds all up to
+  // snapshot->time, and nothing after `last`: once the commit point has reached that, it is a
+  // committed one. Writers are not held up.
+  struct Candidate {
+    uint64_t last = 0;
+    std::shared_ptr<const Snapshot> snapshot;
+  };
+  Result<Candidate> TakeCandidate();
+  // The newest that is known to be committed. ReadConcernMajorityNotAvailableYet while none is. To
+  // read what a write of majority has just answered for: TakeCandidate, wait until the commit point
+  // has reached its `last` (Replication::AwaitTime), read that.
+  Result<std::shared_ptr<const Snapshot>> Committed();
+  // REQUIRES: what the node shows now is committed. Kept until more is.
+  Status KeepCommitted();
+  void SetCommit(uint64_t commit);
 
   // Forgets those taken longer than `window` ago. The most recent ones are kept, up to a thousand.
   void Expire(std::chrono::seconds window);
@@ -47,7 +67,15 @@ class Snapshots {
 
   kv::Store* const store_;
   store::Catalog* const catalog_;
+  // Makes the newest candidate that the commit point has reached the committed snapshot.
+  void Promote(uint64_t commit) QUIRE_REQUIRES(mutex_);
+  void SetCommitted(Candidate candidate) QUIRE_REQUIRES(mutex_);
+  void ExpireCommitted() QUIRE_REQUIRES(mutex_);
+
   Mutex mutex_;
+  std::deque<Candidate> candidates_ QUIRE_GUARDED_BY(mutex_);  // oldest first
+  Candidate committed_ QUIRE_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point committed_since_ QUIRE_GUARDED_BY(mutex_);
   std::deque<Kept> kept_ QUIRE_GUARDED_BY(mutex_);  // by time
 };
 

@@ -64,7 +64,7 @@ void AppendStorageStats(Engine& engine, const store::CollectionInfo* collection,
     out->Append("numOrphanDocs", 0);
     AppendInteger(out, "storageSize", stored / scale);
     out->Append("freeStorageSize", 0).Append("capped", true).Append("max", 0);
-    AppendInteger(out, "maxSize", static_cast<int64_t>(engine.options().log_bytes) / scale);
+    AppendInteger(out, "maxSize", static_cast<int64_t>(engine.log_bytes.load()) / scale);
     out->Append("nindexes", 0).BeginDocument("indexDetails").End();
     out->BeginArray("indexBuilds").End().Append("totalIndexSize", 0);
     AppendInteger(out, "totalSize", stored / scale);

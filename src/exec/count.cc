@@ -9,23 +9,22 @@ Result<bool> Count::Produce(OpContext& op, Row* row) {
   if (done_) {
     return false;
   }
-  done_ = true;
-  int64_t n = 0;
   Row ignored;
-  for (;; ++n) {
+  for (;; ++n_) {
     ASSIGN_OR_RETURN(bool more, input_->Next(op, &ignored));
     if (!more) {
       break;
     }
   }
-  if (n == 0) {
+  done_ = true;
+  if (n_ == 0) {
     return false;
   }
   bson::Builder builder;
-  if (n <= INT32_MAX) {
-    builder.Append(field_, static_cast<int32_t>(n));
+  if (n_ <= INT32_MAX) {
+    builder.Append(field_, static_cast<int32_t>(n_));
   } else {
-    builder.Append(field_, n);
+    builder.Append(field_, n_);
   }
   document_ = builder.Finish();
   *row = Row();

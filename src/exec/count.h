@@ -3,6 +3,7 @@
 // $count: one row with the number of rows, none when there were none.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "exec/unary.h"
@@ -19,6 +20,7 @@ class Count final : public Unary {
 
  private:
   std::string field_;
+  int64_t n_ = 0;  // rows so far
   bool done_ = false;
   bson::Document document_;
 };

@@ -16,22 +16,4 @@ Result<bool> Documents::Next(OpContext& op, Row* row) {
   return true;
 }
 
-Result<Documents::List> ReadAll(OpContext& op, Operator& input, int code) {
-  Documents::List list;
-  size_t memory = 0;
-  Row row;
-  for (;;) {
-    ASSIGN_OR_RETURN(bool more, input.Next(op, &row));
-    if (!more) {
-      return list;
-    }
-    memory += row.document.size() + sizeof(bson::Document);
-    if (memory > op.memory_limit) {
-      return Status(code,
-                    "exceeded the memory limit of " + std::to_string(op.memory_limit) + " bytes");
-    }
-    list.emplace_back(row.document);
-  }
-}
-
 }  // namespace quire::exec

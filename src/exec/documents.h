@@ -26,7 +26,4 @@ class Documents final : public Operator {
   size_t next_ = 0;
 };
 
-// Every row of `input`, copied. ExceededMemoryLimit (or `code`) beyond op.memory_limit.
-Result<Documents::List> ReadAll(OpContext& op, Operator& input, int code = 146);
-
 }  // namespace quire::exec

@@ -5,6 +5,20 @@
 
 namespace quire::exec {
 
+namespace {
+
+// No number of an error: it never gets to a client.
+constexpr int kNotYet = -1;
+
+}  // namespace
+
+Status NotYet() {
+  static const auto* status = new Status(kNotYet, "rows are on their way");
+  return *status;
+}
+
+bool IsNotYet(const Status& status) { return !status.ok() && status.code() == kNotYet; }
+
 Result<Step> Operator::Work(OpContext& op, Row* row) {
   ASSIGN_OR_RETURN(bool more, Next(op, row));
   return more ? Step::kRow : Step::kEnd;

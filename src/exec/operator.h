@@ -47,6 +47,14 @@ struct Counters {
   bool ended = false;
 };
 
+// What an operator answers, from Next or Work, whose rows are not there yet (they are on their way
+// from another server): no error, and nothing is lost. Every operator above gives it on and keeps
+// its state, so that the tree can be left, and be asked again, on any thread, once whoever feeds it
+// says that there is more. Functions given to operators, which open further inputs, may answer it,
+// too; they are called again with the same arguments then.
+Status NotYet();
+bool IsNotYet(const Status& status);
+
 // What one step of an operator gave.
 enum class Step {
   kRow,    // a row
@@ -58,8 +66,8 @@ class Operator {
  public:
   virtual ~Operator() = default;
 
-  // The next row into *row; false at the end. After false or an error it is not called again,
-  // except on a tailable source, where false means "nothing yet".
+  // The next row into *row; false at the end. After false or an error other than NotYet it is not
+  // called again, except on a tailable source, where false means "nothing yet".
   virtual Result<bool> Next(OpContext& op, Row* row) = 0;
 
   // Does a bounded piece of the work towards the next row, so that several trees can be run in

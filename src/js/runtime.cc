@@ -327,8 +327,18 @@ Status Runtime::FinishJobs() {
   return stopped_.ok() ? Status::Ok() : TakeError();
 }
 
+void Runtime::RequestCheck(bool always) {
+  MutexLock lock(op_mutex_);
+  if (running() && (always || (op_ != nullptr && !op_->CheckInterruptNow().ok()))) {
+    JS_RequestInterruptCallback(cx_);
+  }
+}
+
 Runtime::Running::Running(Runtime* runtime) : runtime_(runtime) {
-  ++runtime_->depth_;
+  if (++runtime_->depth_ == 1) {
+    MutexLock lock(runtime_->op_mutex_);
+    runtime_->op_ = CurrentOp();
+  }
   Watchdog::Get().Notice();
 }
 
@@ -336,7 +346,10 @@ Runtime::Running::~Running() {
   if (runtime_->depth_.load() == 1 && !runtime_->broken_) {
     ::js::RunJobs(runtime_->cx_);
   }
-  --runtime_->depth_;
+  if (--runtime_->depth_ == 0) {
+    MutexLock lock(runtime_->op_mutex_);
+    runtime_->op_ = nullptr;
+  }
 }
 
 }  // namespace quire::js

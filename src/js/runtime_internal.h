@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/op_context.h"
 #include "js/script.h"
 #include "quire/status.h"
 
@@ -101,7 +103,10 @@ class Runtime {
     Runtime* runtime_;
   };
   bool running() const { return depth_.load() > 0; }
-  void RequestCheck() { JS_RequestInterruptCallback(cx_); }
+  // Called by the watchdog: makes the running script check its limits when its operation is to end,
+  // or with `always`. Not oftener: a regular expression that is asked begins anew, and fails when
+  // it is asked five times.
+  void RequestCheck(bool always);
 
  private:
   explicit Runtime(JSContext* cx) : cx_(cx) {}
@@ -125,6 +130,8 @@ class Runtime {
   Status stopped_;
   bool broken_ = false;  // a script was stopped: the engine is not used again
   std::atomic<int> depth_{0};
+  Mutex op_mutex_;
+  const OpContext* op_ QUIRE_GUARDED_BY(op_mutex_) = nullptr;  // of the script that runs
   uint64_t uses_ = 0;
 };
 

@@ -379,6 +379,19 @@ TEST(Limits, KillStopsAScript) {
   EXPECT_EQ(result.status().code(), kInterrupted);
 }
 
+TEST(Limits, APatternMayTakeItsTime) {
+  // Some hundred milliseconds, and more than the five times that an engine lets itself be asked.
+  EXPECT_EQ(CallOf("/^(a+)+$/.test('a'.repeat(24) + 'b')"), "false");
+  OpContext op;
+  op.SetDeadline(OpContext::Clock::now() + std::chrono::milliseconds(50));
+  CurrentOpScope current(&op);
+  Arena arena;
+  auto result = Function(Scope::Make(), "/^(a+)+$/.test('a'.repeat(60) + 'b')")
+                    .Call(bson::Value(), {}, &arena);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().code(), kMaxTimeMSExpired) << result.status().message();
+}
+
 TEST(Limits, MemoryStopsAScript) {
   SetHeapLimit(32);
   for (const char* source : {

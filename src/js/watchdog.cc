@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
+#include "base/machine_memory.h"
 #include "base/mutex.h"
 #include "base/thread.h"
 #include "base/try.h"
@@ -13,7 +15,9 @@ namespace quire::js {
 namespace {
 constexpr std::chrono::milliseconds kPeriod{10};
 // Periods without a script before it sleeps.
-constexpr int kPatience = 100;
+constexpr int kIdleRounds = 100;
+// Scripts are asked how much memory they hold whenever the process has grown by so much.
+constexpr int64_t kGrowth = int64_t{16} << 20;
 }  // namespace
 
 // Never destroyed: threads may still run scripts while the process ends.
@@ -56,15 +60,19 @@ bool Watchdog::AnyRunning() {
 void Watchdog::Run() {
   MutexLock lock(mutex_);
   int idle = 0;
+  int64_t asked_at = 0;  // what the process held when they were asked
   while (true) {
     wake_.wait_for(lock.native(), kPeriod);
-    for (Runtime* runtime : runtimes_) {
-      if (runtime->running()) {
-        runtime->RequestCheck();
-        idle = 0;
+    if (AnyRunning()) {
+      idle = 0;
+      const int64_t held = ReadResidentMemory();
+      const bool grown = held == 0 || held > asked_at + kGrowth;
+      asked_at = grown ? held : std::min(asked_at, held);
+      for (Runtime* runtime : runtimes_) {
+        runtime->RequestCheck(grown);
       }
     }
-    if (++idle < kPatience) {
+    if (++idle < kIdleRounds) {
       continue;
     }
     // A script that starts from here on sees asleep_; one that started before is seen here.

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/error_codes.h"
-#include "kv/conformance.h"
+#include "kv/testing/conformance.h"
 
 namespace quire::kv {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The backends under test, the fixture, and the part of the suite about reading.
-#include "kv/conformance.h"
+#include "kv/testing/conformance.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/error_codes.h"
-#include "kv/conformance.h"
+#include "kv/testing/conformance.h"
 
 namespace quire::kv {
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv/kv.h"
 
+#include "base/error_codes.h"
+
 namespace quire::kv {
+
+Status Store::Checkpoint(const std::string& /*folder*/) {
+  return {kIllegalOperation, "A store without files cannot be copied"};
+}
 
 void ReadValue::SetCopy(std::string_view bytes) {
   auto copy = std::make_shared<std::string>(bytes);

@@ -76,6 +76,9 @@ class ReadValue {
   std::string_view view() const& { return view_; }
   std::string_view view() && = delete;  // would dangle
 
+  // Shows a part of what `whole` shows, which it keeps as long.
+  void ShowPart(const ReadValue& whole, std::string_view part) { Set(part, whole.keeper_); }
+
   // For backends: shows `bytes`, which `keeper` (may be null) keeps alive. `kind` names the type
   // of the keeper for ReusableKeeper (null: not reusable).
   void Set(std::string_view bytes, std::shared_ptr<void> keeper, const void* kind = nullptr) {
@@ -203,6 +206,12 @@ class Store {
   virtual Result<std::unique_ptr<SortedLoader>> Load() = 0;
   // Everything committed so far survives power loss when it returns.
   virtual Status Sync() = 0;
+  // The same, where the backend can without holding up writers.
+  virtual Status SyncBehind() { return Sync(); }
+  // Makes a consistent copy of the store's files, as of some moment between call and return, in
+  // `folder`, which is new and on the same file system. It can be opened as the store's own folder.
+  // IllegalOperation without files.
+  virtual Status Checkpoint(const std::string& folder);
   // Rewrites the range compactly, giving back space where deleted keys still take some.
   virtual Status Compact(const Range& range) = 0;
   // Estimated bytes the range takes where it is stored.

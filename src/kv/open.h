@@ -26,7 +26,8 @@ struct OpenOptions {
   std::vector<Section> sections = {};
   // Most files the store has open at once; 0: no limit.
   int max_open_files = 0;
-  // Without the parts that were written for one version of RocksDB (rocks/rocks_version.h).
+  // Without the parts that were written for one version of RocksDB
+  // (rocks/versioned/rocks_version.h).
   bool plain = false;
 };
 

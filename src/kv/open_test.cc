@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error_codes.h"
-#include "kv/conformance.h"
-#include "kv/rocks/rocks_version.h"
+#include "kv/rocks/versioned/rocks_version.h"
+#include "kv/testing/conformance.h"
 
 namespace quire::kv {
 namespace {

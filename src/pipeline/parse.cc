@@ -225,6 +225,9 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
     if (rows.size() > kMaxStages) {
       return Status(7749501, "Pipeline length must be no longer than 1000 stages");
     }
+    if (options.place == PipelinePlace::kFacet) {
+      RETURN_IF_ERROR(CheckNamespace(*row, options));
+    }
     RETURN_IF_ERROR(CheckPlace(*row, options));
     ASSIGN_OR_RETURN(Stages parsed,
                      row->parse(element.value().AsDocument().front(), stage_context));

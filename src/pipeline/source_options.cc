@@ -66,9 +66,14 @@ Status CheckCollStatsOption(std::string_view stage, const bson::Element& option)
   return Status::Ok();
 }
 
+// An option that is null is as good as left out, also beside one of the same name.
 Status CheckCollStats(std::string_view stage, bson::View options) {
+  std::set<std::string_view> given;
   for (const bson::Element& option : options) {
     RETURN_IF_ERROR(CheckCollStatsOption(stage, option));
+    if (option.type() != bson::Type::kNull && !given.insert(option.name()).second) {
+      return Status(40413, "BSON field '" + Where(stage, option.name()) + "' is a duplicate field");
+    }
   }
   return Status::Ok();
 }
@@ -189,6 +194,65 @@ Status CheckClusterCatalog(std::string_view stage, bson::View options) {
   return Status::Ok();
 }
 
+Status CheckSampledQueries(std::string_view stage, bson::View options) {
+  for (const bson::Element& option : options) {
+    if (option.name() != "namespace") {
+      return UnknownField(stage, option.name());
+    }
+    if (option.type() != bson::Type::kString) {
+      return WrongType(Where(stage, option.name()), option.value(), "string");
+    }
+    const std::string_view ns = option.value().AsString();
+    const size_t dot = ns.find('.');
+    if (dot == 0 || dot == std::string_view::npos || dot + 1 == ns.size()) {
+      return Status(kInvalidNamespace, "Invalid namespace specified '" + std::string(ns) + "'");
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckTransformedIdentifiers(const std::string& where, bson::View options) {
+  for (const bson::Element& option : options) {
+    if (option.name() == "algorithm") {
+      if (option.type() != bson::Type::kString) {
+        return WrongType(Where(where, option.name()), option.value(), "string");
+      }
+      if (option.value().AsString() != "hmac-sha-256") {
+        return Status(kBadValue, "Enumeration value '" + std::string(option.value().AsString()) +
+                                     "' for field '" + Where(where, option.name()) +
+                                     "' is not a valid value.");
+      }
+    } else if (option.name() == "hmacKey") {
+      if (option.type() != bson::Type::kBinary) {
+        return WrongType(Where(where, option.name()), option.value(), "binData");
+      }
+    } else {
+      return UnknownField(where, option.name());
+    }
+  }
+  for (std::string_view required : {"algorithm", "hmacKey"}) {
+    if (!options.Has(required)) {
+      return Status(40414,
+                    "BSON field '" + Where(where, required) + "' is missing but a required field");
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckQueryStats(std::string_view stage, bson::View options) {
+  for (const bson::Element& option : options) {
+    if (option.name() != "transformIdentifiers") {
+      return UnknownField(stage, option.name());
+    }
+    const std::string where = Where(stage, option.name());
+    if (option.type() != bson::Type::kDocument) {
+      return WrongType(where, option.value(), "object");
+    }
+    RETURN_IF_ERROR(CheckTransformedIdentifiers(where, option.value().AsDocument()));
+  }
+  return Status::Ok();
+}
+
 Status CheckEmpty(std::string_view stage, bson::View options) {
   return options.empty() ? Status::Ok()
                          : Status(28803, "The " + std::string(stage) +
@@ -212,6 +276,8 @@ constexpr SourceRow kSources[] = {
     {"$changeStream", 6188500, CheckNothing},
     {"$querySettings", 7746800, CheckQuerySettings},
     {"$listClusterCatalog", 9621302, CheckClusterCatalog},
+    {"$listSampledQueries", 6876001, CheckSampledQueries},
+    {"$queryStats", kFailedToParse, CheckQueryStats},
 };
 
 // A number as the scale of sizes: doubles cut off, decimals rounded, at most 2^31 - 1.

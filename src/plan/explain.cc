@@ -10,7 +10,7 @@
 #include "plan/explain_stage.h"
 #include "plan/plan_cache.h"
 #include "plan/query_shape.h"
-#include "store/keys/special_keys.h"
+#include "store/keys/index_kind.h"
 #include "store/scan/near_scan.h"
 
 namespace quire::plan {
@@ -157,11 +157,11 @@ class StatsWriter {
     scan.index = node.index;
     scan.multikey = node.multikey;
     scan.bounds = node.bounds;
-    store::IndexKeySpec::Kind kind = node.index->keys.parts[node.geo_part].kind;
+    const store::IndexKindRow& kind = store::RowOf(node.index->keys.parts[node.geo_part].kind);
     IntervalList cells;
     for (const expr::geo::KeyRange& range : ring.ranges) {
-      bson::OwnedValue low = store::CellValue(kind, range.low);
-      bson::OwnedValue high = store::CellValue(kind, range.high);
+      bson::OwnedValue low = kind.cell(range.low);
+      bson::OwnedValue high = kind.cell(range.high);
       cells.Add(Interval::Range(low.value(), true, high.value(), true));
     }
     cells.Unite();

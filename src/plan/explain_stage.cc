@@ -7,6 +7,7 @@
 #include "bson/number.h"
 #include "bson/ordered.h"
 #include "expr/match/node.h"
+#include "store/keys/index_kind.h"
 #include "store/keys/multikey.h"
 
 namespace quire::plan {
@@ -26,10 +27,8 @@ bool HasMeta(const expr::SortPattern& pattern) {
 
 // MongoDB does not tell where text and 2d indexes met arrays.
 bool KnowsArrays(const store::IndexInfo& index) {
-  return std::none_of(index.keys.parts.begin(), index.keys.parts.end(), [](const auto& part) {
-    return part.kind == store::IndexKeySpec::Kind::kText ||
-           part.kind == store::IndexKeySpec::Kind::kFlat;
-  });
+  return std::all_of(index.keys.parts.begin(), index.keys.parts.end(),
+                     [](const auto& part) { return store::RowOf(part.kind).knows_arrays; });
 }
 
 // The points as a hashed index holds them. Null stands for undefined, too, whose hash is another.
@@ -203,7 +202,7 @@ void StageWriter::Bounds(const PlanNode& node) {
   for (size_t part = 0; part < node.bounds.parts.size(); ++part) {
     const auto& spec = node.index->keys.parts[part];
     const IntervalList& list = node.bounds.parts[part];
-    const bool hashed = spec.kind == store::IndexKeySpec::Kind::kHashed && list.IsPoints();
+    const bool hashed = store::RowOf(spec.kind).holds == store::PartHolds::kHash && list.IsPoints();
     (hashed ? Hashed(list, node.index->collator.get()) : list)
         .AppendTo(spec.path, spec.descending != node.backward, out_);
   }

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "plan/test_collection.h"
+#include "plan/testing/test_collection.h"
 
 namespace quire::plan {
 namespace {

@@ -13,6 +13,7 @@
 #include "exec/text_match.h"
 #include "expr/asks_for_meta.h"
 #include "plan/count_rows.h"
+#include "store/keys/index_kind.h"
 #include "store/scan/collection_scan.h"
 #include "store/scan/fetch.h"
 #include "store/scan/index_scan.h"
@@ -27,8 +28,8 @@ using store::IndexKeySpec;
 
 std::string Encoded(const IndexKeySpec& spec, size_t part, const bson::Value& value) {
   std::string bytes;
-  if (spec.parts[part].kind == IndexKeySpec::Kind::kHashed && value.type() != bson::Type::kMinKey &&
-      value.type() != bson::Type::kMaxKey) {
+  const bool hashed = store::RowOf(spec.parts[part].kind).holds == store::PartHolds::kHash;
+  if (hashed && value.type() != bson::Type::kMinKey && value.type() != bson::Type::kMaxKey) {
     store::AppendKeyPart(spec, part, value, &bytes);
   } else {
     bson::AppendOrdered(

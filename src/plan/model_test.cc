@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/test_collection.h"
+#include "plan/testing/test_collection.h"
 
 namespace quire::plan {
 namespace {

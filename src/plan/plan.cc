@@ -129,6 +129,7 @@ Status Plan::ChooseFrom(OpContext& op, const std::vector<IndexChoice>& indexes,
     }
   }
   ASSIGN_OR_RETURN(plans_, MakeCandidates(query_, indexes));
+  RETURN_IF_ERROR(op.CheckInterruptNow());  // bounds of many values took their time
   if (plans_.size() == 1) {
     return Status::Ok();
   }
@@ -149,7 +150,7 @@ Result<bool> Plan::UseCached(OpContext& op, const QueryShape& shape, store::Tran
   if (query_.explain || !query_.hint.missing()) {
     return false;
   }
-  constexpr uint64_t kPatience = 10;
+  constexpr uint64_t kReplanFactor = 10;
   PlanMemory& memory = PlanMemory::Of(*query_.collection);
   auto known = memory.Find(shape.key);
   if (!known.has_value() || !known->active) {
@@ -163,7 +164,7 @@ Result<bool> Plan::UseCached(OpContext& op, const QueryShape& shape, store::Tran
   }
   winner_ = static_cast<size_t>(same - plans_.begin());
   std::vector<Trial> alone(plans_.size());
-  uint64_t works = std::max<uint64_t>(known->works, 1) * kPatience;
+  uint64_t works = std::max<uint64_t>(known->works, 1) * kReplanFactor;
   ASSIGN_OR_RETURN(bool good,
                    RunAlone(op, query_, **same, works, memory_limit_, &txn, &alone[winner_]));
   if (!good) {

@@ -7,7 +7,7 @@
 
 #include "expr/match/geo.h"
 #include "expr/text/text.h"
-#include "plan/test_collection.h"
+#include "plan/testing/test_collection.h"
 
 namespace quire::plan {
 namespace {

@@ -107,6 +107,8 @@ class Suspension {
   std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
   // The wait is for what comes when it comes: its time does not make the command a slow one.
   bool idle = false;
+  // The command has run: only its reply waits.
+  bool reply_only = false;
 };
 
 // One command being run.
@@ -124,6 +126,7 @@ struct Call {
   OpSummary summary = {};
   bson::Timestamp operation_time = {};  // the reply's operationTime
   std::string session_key = {};         // what generic.lsid points to when the session has an owner
+  bson::Document write_concern_error = {};  // in the reply, whether the command failed or not
   // Left by whatever cannot go on yet, and returns Ok then.
   std::unique_ptr<Suspension> suspension = nullptr;
 };

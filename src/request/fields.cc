@@ -13,7 +13,7 @@ namespace quire::request {
 
 namespace {
 
-constexpr std::array<std::string_view, 35> kGeneric = {
+constexpr std::array<std::string_view, 36> kGeneric = {
     "$db",
     "lsid",
     "$clusterTime",
@@ -44,6 +44,7 @@ constexpr std::array<std::string_view, 35> kGeneric = {
     "coordinator",
     "databaseVersion",
     "shardVersion",
+    "shardVersions",
     "operationSessionInfo",
     "startOrContinueTransaction",
     "stmtId",

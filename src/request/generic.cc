@@ -24,7 +24,14 @@ Status ReadSession(const bson::Element& e, Generic* out) {
         return DuplicateField("OperationSessionInfo.lsid", "id");
       }
       id = field;
-    } else if (field.name() != "uid" && field.name() != "txnNumber" && field.name() != "txnUUID") {
+    } else if (field.name() == "uid") {
+      if (!out->session_owner.empty()) {
+        return DuplicateField("OperationSessionInfo.lsid", "uid");
+      }
+      if (field.type() == bson::Type::kBinary) {
+        out->session_owner = field.value().AsBinary();
+      }
+    } else if (field.name() != "txnNumber" && field.name() != "txnUUID") {
       return UnknownField("OperationSessionInfo.lsid", field.name());
     }
   }
@@ -106,7 +113,19 @@ Status ReadReadConcern(std::string_view command, const bson::Element& e, Generic
       return UnknownField("readConcern", field.name());
     }
   }
-  if (out->read_concern.Has("atClusterTime") && out->read_concern_level != "snapshot") {
+  const std::string_view level = out->read_concern_level;
+  if (out->read_concern.Has("afterClusterTime") && !level.empty() && level != "local" &&
+      level != "majority" && level != "snapshot") {
+    return {kInvalidOptions,
+            "afterClusterTime field can be set only if level is equal to majority, local, or "
+            "snapshot"};
+  }
+  if (out->read_concern.Has("afterClusterTime") && out->read_concern.Has("atClusterTime")) {
+    return {kInvalidOptions,
+            "Specifying a timestamp for readConcern snapshot in a causally consistent session is "
+            "not allowed"};
+  }
+  if (out->read_concern.Has("atClusterTime") && level != "snapshot") {
     return {kInvalidOptions,
             "readConcern.atClusterTime is only allowed with readConcern level 'snapshot'"};
   }
@@ -158,6 +177,9 @@ Status ReadWriteConcern(std::string_view command, const bson::Element& e, WriteC
   RETURN_IF_ERROR(ReadField(command, e, &spec));
   out->present = true;
   out->given = !spec.empty();
+  if (Truthy(spec["fsync"]) && Truthy(spec["j"])) {
+    return {kFailedToParse, "fsync and j options cannot be used together"};
+  }
   for (const bson::Element& field : spec) {
     if (field.value().nullish()) {
       continue;

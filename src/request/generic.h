@@ -41,6 +41,8 @@ void AppendSession(std::string_view name, std::string_view key, bson::Builder* o
 struct Generic {
   // The key of the session (see SessionKey); empty without one.
   std::string_view lsid;
+  // Whose session it is, as the request says; empty when it does not. Only routers are believed.
+  std::string_view session_owner;
   std::optional<int64_t> txn_number;
   std::optional<bool> autocommit;
   bool start_transaction = false;

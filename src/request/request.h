@@ -119,7 +119,7 @@ struct Outcome {
   // There is no reply yet (*reply is empty): the door resumes it when its waker is called, or in
   // time. Only for requests with a waker.
   std::unique_ptr<Parked> parked;
-  // Send it this much later (an awaited hello that has nothing new to tell).
+  // Send it this much later (that a login failed).
   std::chrono::milliseconds delay{0};
   // The reply is one of a stream (exhaust): after sending it, run `next` and send that reply too.
   bool more_to_come = false;

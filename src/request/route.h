@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a command of a sharded cluster is run: more flags of its row (call.h).
+// Where a command is run, by which shard of a cluster and which member of a replica set: more flags
+// of its row (call.h).
 #pragma once
 
 #include <cstdint>
@@ -16,5 +17,12 @@ inline constexpr uint32_t kToPrimary = uint32_t{1} << 25;
 // By every shard, and the answers are put together.
 inline constexpr uint32_t kToShards = uint32_t{1} << 26;
 inline constexpr uint32_t kRoutes = kByKey | kToPrimary | kToShards;
+
+// A set's primary runs what writes. A secondary runs what reads when the client's read preference
+// allows it, and everything else.
+// A read that every member runs, whatever the read preference says.
+inline constexpr uint32_t kOnEveryMember = uint32_t{1} << 27;
+// No write of documents, and yet the primary's alone.
+inline constexpr uint32_t kOnPrimary = uint32_t{1} << 28;
 
 }  // namespace quire::request

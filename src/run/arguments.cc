@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The gates about the arguments that every command takes.
+#include "auth/key_file.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/repeated.h"
@@ -11,6 +12,19 @@
 namespace quire::run {
 
 using request::Call;
+
+namespace {
+
+// Whoever has logged in. A router or another member of the cluster works for its own users, and
+// says for whom.
+std::string_view OwnerOfSession(const Call& call) {
+  const request::Identity& caller = *call.identity;
+  const bool member = caller.user == auth::kMemberUser && caller.database == auth::kMemberDatabase;
+  return member && !call.generic.session_owner.empty() ? call.generic.session_owner
+                                                       : std::string_view(caller.digest);
+}
+
+}  // namespace
 
 Status RefuseRepeatedFields(Running& running) {
   const Call& call = running.call;
@@ -24,7 +38,7 @@ Status ReadArguments(Running& running) {
   Call& call = running.call;
   ASSIGN_OR_RETURN(call.generic, request::ReadGeneric(call.command.name, call.body));
   if (!call.generic.lsid.empty() && call.identity != nullptr) {
-    call.session_key = request::SessionKey(call.generic.lsid, call.identity->digest);
+    call.session_key = request::SessionKey(call.generic.lsid, OwnerOfSession(call));
     call.generic.lsid = call.session_key;
   }
   return Status::Ok();

@@ -52,17 +52,24 @@ class Backend {
   // "access": Ok, Unauthorized, or the error of a request that cannot be read. Asked only where
   // there is access control.
   virtual Status Authorise(Running& running) = 0;
+  // "member": refuses what this member of a replica set does not run in its present role, and waits
+  // while that is being decided. Once more when it has left a suspension.
+  virtual Status AllowHere(Running& running) = 0;
   // "writes": waits where writes wait, refuses what may not write now.
   virtual Status AllowWrite(Running& running) = 0;
   // "default time limit": of reads that give none; 0: none.
   virtual std::chrono::milliseconds default_read_time() const = 0;
-  // "limits and concerns": memory, durability, what a snapshot read sees. The session is known.
+  // "limits and concerns": memory, durability, what a read sees according to its concern. The
+  // session is known. Leaves a suspension when that has to be waited for.
   virtual Status Prepare(Running& running) = 0;
   // "transaction": the session is checked out; enters the transaction or retryable write that the
   // request names.
   virtual Status EnterTransaction(Running& running) = 0;
   // "run": the row's function.
   virtual Status Run(Running& running) = 0;
+  // "read": the command read and did not fail; leaves a suspension when what it read has to be
+  // confirmed before it is told.
+  virtual Status ConfirmRead(Running& running) = 0;
   // "abort": the command failed; ends the transaction it ran in. Whether there was one.
   virtual bool AbortTransaction(Running& running) = 0;
   // "written": the command wrote and did not fail.
@@ -71,6 +78,15 @@ class Backend {
   // when the reply has to wait. Asked for commands that failed, too: what they found written by
   // others may not hold yet either.
   virtual Status AwaitWriteConcern(Running& running) = 0;
+
+  // How far beyond the wall clock a client may move the cluster time where clients log in: other
+  // members' clocks may be ahead.
+  virtual std::chrono::seconds most_ahead() const = 0;
+  // Whether a reply's operationTime is that of its end (Visible), not of its beginning.
+  virtual bool dates_replies_at_end() const = 0;
+  // Appends what a client has to know of the node when an error tells of a change of its role or of
+  // its end.
+  virtual void AppendTopology(bson::Builder* reply) = 0;
 
   // After the end of a command.
   virtual void AuditEnds(const request::Call& call, const Status& status) = 0;

@@ -10,6 +10,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "request/crud.h"
+#include "request/cursor_reply.h"
 
 namespace quire::run {
 
@@ -17,6 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using request::Call;
+using request::CursorReply;
 
 constexpr int64_t kDefaultFirstBatch = 101;
 
@@ -43,12 +45,12 @@ void KeepTimeLeft(const OpContext& op, Cursor* cursor) {
   }
 }
 
-// What stands between the batch and the cursor's id.
-void AppendCursorFields(const Cursor& cursor, bson::Builder* out) {
-  cursor.source->AppendFields(out);
-  if (cursor.at_cluster_time) {
-    out->Append("atClusterTime", *cursor.at_cluster_time);
-  }
+// What the reply says of the cursor behind its batch.
+request::CursorReply ReplyOf(const Cursor& cursor) {
+  return {.post_batch_resume_token = cursor.source->ResumeToken(),
+          .at_cluster_time = cursor.at_cluster_time,
+          .id = cursor.exhausted ? int64_t{0} : cursor.id(),
+          .ns = cursor.ns};
 }
 
 // A cursor taken from the table, which gets it back however the getMore ends.
@@ -62,6 +64,7 @@ class Pinned {
       table_->Unpin(cursor_);
     }
   }
+  const std::shared_ptr<Cursor>& get() const { return cursor_; }
   Cursor* operator->() const { return cursor_.get(); }
   Cursor& operator*() const { return *cursor_; }
 
@@ -103,8 +106,8 @@ Status CheckCursor(const Call& call, const std::string& ns, const Cursor& cursor
   }
   RETURN_IF_ERROR(may_read(cursor));
   RETURN_IF_ERROR(CheckOwner(call, cursor));
-  bson::Value patience = call.body["maxTimeMS"];
-  if (!patience.missing() && !patience.nullish() && !cursor.await_data) {
+  bson::Value await = call.body["maxTimeMS"];
+  if (!await.missing() && !await.nullish() && !cursor.await_data) {
     return {kBadValue, "cannot set maxTimeMS on getMore command for a non-awaitData cursor"};
   }
   return Status::Ok();
@@ -114,11 +117,8 @@ Status CheckCursor(const Call& call, const std::string& ns, const Cursor& cursor
 Status EndBatch(Batch& batch, Call& call) {
   Cursor& cursor = *batch.cursor;
   const auto returned = static_cast<int64_t>(call.reply.pushed());
-  call.reply.End();
   KeepTimeLeft(call.op, &cursor);
-  AppendCursorFields(cursor, &call.reply);
-  call.reply.Append("id", cursor.exhausted ? int64_t{0} : cursor.id());
-  call.reply.Append("ns", cursor.ns).End();
+  ReplyOf(cursor).End(&call.reply);
   batch.cursors.returned += returned;
   Summarise(cursor, &call, returned);
   if (call.summary.profiled) {
@@ -137,6 +137,46 @@ Status FailBatch(Batch& batch, const Status& why, Call& call) {
   batch.cursor->exhausted = true;
   call.summary.originating = batch.cursor->command;
   return why;
+}
+
+// Lets the call wait for rows that are on their way to the cursor, whose batch is open in the
+// reply, until it is filled or has failed; `end` goes on from there.
+using Filled = std::function<Status(Status filled, Call& call)>;
+Status FillThen(std::shared_ptr<Cursor> cursor, int64_t limit, Call& call, Filled end);
+
+class AwaitRows : public request::Suspension {
+ public:
+  AwaitRows(std::shared_ptr<Cursor> cursor, int64_t limit, Filled end)
+      : cursor_(std::move(cursor)), limit_(limit), end_(std::move(end)) {}
+
+  bool Listen(request::Waker* waker) override {
+    auto wake = [waker] { waker->Wake(); };
+    listeners_.push_back(cursor_->source->News()->Listen(wake));
+    listeners_.push_back(cursor_->killed.Listen(wake));
+    return !cursor_->source->HasNews();
+  }
+
+  Status Resume(Call& call) override {
+    if (Status interrupted = call.op.CheckInterruptNow(); !interrupted.ok()) {
+      return end_(std::move(interrupted), call);
+    }
+    return FillThen(std::move(cursor_), limit_, call, std::move(end_));
+  }
+
+ private:
+  std::shared_ptr<Cursor> cursor_;
+  int64_t limit_;
+  Filled end_;
+  std::vector<std::unique_ptr<Bell::Listener>> listeners_;
+};
+
+Status FillThen(std::shared_ptr<Cursor> cursor, int64_t limit, Call& call, Filled end) {
+  Status filled = cursor->Fill(call.op, limit, &call.reply);
+  if (!filled.ok() || !cursor->Awaits()) {
+    return end(std::move(filled), call);
+  }
+  call.suspension = std::make_unique<AwaitRows>(std::move(cursor), limit, std::move(end));
+  return Status::Ok();
 }
 
 // What the cursor has now, of what was written since it had no more.
@@ -189,8 +229,8 @@ Status EndOrAwait(Batch batch, Clock::time_point until, Call& call) {
   return Status::Ok();
 }
 
-// Begins the batch and writes what there is.
-Status FillNext(Batch& batch, FailPoints& fail_points, Call& call) {
+// Begins the batch.
+Status BeginNext(Batch& batch, FailPoints& fail_points, Call& call) {
   Cursor& cursor = *batch.cursor;
   RETURN_IF_ERROR(fail_points.MeetCheckout(call));
   RETURN_IF_ERROR(cursor.source->Check());
@@ -199,26 +239,27 @@ Status FillNext(Batch& batch, FailPoints& fail_points, Call& call) {
     RETURN_IF_ERROR(fail_points.MeetTimeLimit(call.op));
     RETURN_IF_ERROR(call.op.CheckInterruptNow());
   }
-  call.reply.BeginDocument("cursor").BeginArray("nextBatch");
-  return cursor.tailable ? FillWithNews(batch, call)
-                         : cursor.Fill(call.op, batch.limit, &call.reply);
+  CursorReply::Begin(request::BatchKind::kNext, &call.reply);
+  return Status::Ok();
 }
 
-}  // namespace
-
-Status AppendFirstBatch(CursorTable& cursors, std::shared_ptr<Cursor> cursor,
-                        const FirstBatch& first, Call& call) {
-  call.reply.BeginDocument("cursor").BeginArray("firstBatch");
-  const int64_t limit = first.size.value_or(kDefaultFirstBatch);
-  if (limit > 0) {
-    RETURN_IF_ERROR(cursor->Fill(call.op, limit, &call.reply));
+// Fills it with what there is now.
+Status FillNow(Batch batch, Clock::time_point until, Call& call) {
+  if (Status filled = FillWithNews(batch, call); !filled.ok()) {
+    return FailBatch(batch, filled, call);
   }
+  return batch.cursor->await_data ? EndOrAwait(std::move(batch), until, call)
+                                  : EndBatch(batch, call);
+}
+
+// Ends the first batch, and keeps the cursor when there is more.
+Status EndFirst(CursorTable& cursors, std::shared_ptr<Cursor> cursor, const FirstBatch& first,
+                Call& call) {
   const auto returned = static_cast<int64_t>(call.reply.pushed());
-  call.reply.End();
   if (first.at_cluster_time) {
     cursor->at_cluster_time = first.at_cluster_time;
   }
-  AppendCursorFields(*cursor, &call.reply);
+  CursorReply reply = ReplyOf(*cursor);
   const std::string ns = cursor->ns;
   Summarise(*cursor, &call, returned);
   cursors.returned += returned;
@@ -230,8 +271,24 @@ Status AppendFirstBatch(CursorTable& cursors, std::shared_ptr<Cursor> cursor,
     cursor->source->Rest();
     ASSIGN_OR_RETURN(call.summary.cursor_id, cursors.Add(std::move(cursor)));
   }
-  call.reply.Append("id", call.summary.cursor_id).Append("ns", ns).End();
+  reply.id = call.summary.cursor_id;
+  reply.ns = ns;
+  reply.End(&call.reply);
   return Status::Ok();
+}
+
+}  // namespace
+
+Status AppendFirstBatch(CursorTable& cursors, std::shared_ptr<Cursor> cursor,
+                        const FirstBatch& first, Call& call) {
+  CursorReply::Begin(request::BatchKind::kFirst, &call.reply);
+  const int64_t limit = first.size.value_or(kDefaultFirstBatch);
+  if (limit == 0) {
+    return EndFirst(cursors, std::move(cursor), first, call);
+  }
+  return FillThen(cursor, limit, call, [&cursors, cursor, first](Status filled, Call& own) {
+    return filled.ok() ? EndFirst(cursors, cursor, first, own) : filled;
+  });
 }
 
 Status RunGetMore(CursorTable& cursors, FailPoints& fail_points, Call& call,
@@ -242,15 +299,20 @@ Status RunGetMore(CursorTable& cursors, FailPoints& fail_points, Call& call,
   ASSIGN_OR_RETURN(auto found, cursors.Pin(request.cursor_id, &call.op));
   Batch batch{cursors, Pinned(&cursors, std::move(found)), request.batch_size.value_or(0)};
   RETURN_IF_ERROR(CheckCursor(call, ns, *batch.cursor, may_read));
-  if (Status filled = FillNext(batch, fail_points, call); !filled.ok()) {
-    return FailBatch(batch, filled, call);
+  if (Status begun = BeginNext(batch, fail_points, call); !begun.ok()) {
+    return FailBatch(batch, begun, call);
   }
-  if (!batch.cursor->await_data) {
-    return EndBatch(batch, call);
+  if (batch.cursor->tailable) {
+    const std::chrono::milliseconds wanted(call.generic.max_time_ms);
+    return FillNow(std::move(batch), Clock::now() + (wanted.count() > 0 ? wanted : kDefaultAwait),
+                   call);
   }
-  const std::chrono::milliseconds wanted(call.generic.max_time_ms);
-  return EndOrAwait(std::move(batch), Clock::now() + (wanted.count() > 0 ? wanted : kDefaultAwait),
-                    call);
+  const std::shared_ptr<Cursor> cursor = batch.cursor.get();
+  const int64_t limit = batch.limit;
+  auto kept = std::make_shared<Batch>(std::move(batch));
+  return FillThen(cursor, limit, call, [kept](const Status& filled, Call& own) {
+    return filled.ok() ? EndBatch(*kept, own) : FailBatch(*kept, filled, own);
+  });
 }
 
 }  // namespace quire::run

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -33,8 +34,10 @@ int64_t NewCursorId() {
 
 Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
   MemoryCharge charge;  // for the batch
-  size_t start = array->size();
-  int64_t count = 0;
+  const bool goes_on = std::exchange(awaits_, false);
+  const size_t start = goes_on ? batch_start_ : array->size();
+  const auto before = static_cast<int64_t>(goes_on ? array->pushed() : 0);
+  int64_t count = before;
   if (has_stash_ && !exhausted) {
     array->Push(stash_.view());
     if (tailable) {
@@ -51,7 +54,8 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
     RETURN_IF_ERROR(op.CheckInterrupt());
     ASSIGN_OR_RETURN(bool more, NextRow(op, &row, &ahead));
     if (!more) {
-      exhausted = !tailable || source->Ended();
+      awaits_ = !finished_ && source->Pending();
+      exhausted = !awaits_ && (!tailable || source->Ended());
       break;
     }
     if (count > 0 && array->size() - start + row.document.size() + 16 > kMaxBatchBytes) {
@@ -67,9 +71,10 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
     }
     ++count;
   }
-  exhausted = exhausted || (!tailable && !has_stash_ && ahead_.empty() && count > 0 && !finished_ &&
-                            source->AtEnd());
-  returned += count;
+  batch_start_ = start;
+  exhausted = exhausted || (!tailable && !awaits_ && !has_stash_ && ahead_.empty() && count > 0 &&
+                            !finished_ && source->AtEnd());
+  returned += count - before;
   return Status::Ok();
 }
 

@@ -37,6 +37,9 @@ class RowSource {
   // that are not tailable.
   virtual Bell* News() { return nullptr; }
   virtual bool HasNews() const { return false; }
+  // Next gave false because the next row is on its way, and may be there by now: News rings when it
+  // may be, HasNews tells whether it is.
+  virtual bool Pending() const { return false; }
   // Nothing is asked until the next getMore: gives back the snapshot where the rows that follow can
   // be found without it.
   virtual void Rest() {}
@@ -49,8 +52,8 @@ class RowSource {
   virtual std::string PlanSummary() const = 0;
   // Since it was opened.
   virtual exec::Counters Totals() const = 0;
-  // Extra fields of the cursor document (postBatchResumeToken of a change stream).
-  virtual void AppendFields(bson::Builder* cursor) const = 0;
+  // Where a change stream goes on after the rows given so far; empty in other sources.
+  virtual bson::Document ResumeToken() const { return {}; }
   // Whether it is known, without looking further, that Next has given its last row.
   virtual bool AtEnd() const { return false; }
   // A tailable source that will give nothing more (an invalidated change stream).
@@ -85,8 +88,11 @@ class Cursor {
   int64_t id() const { return id_; }
 
   // Pushes up to `limit` documents (0: as many as fit into a reply) onto the array being built.
-  // Sets `exhausted` once nothing is left.
+  // Sets `exhausted` once nothing is left. Stops before rows that are on their way (Awaits tells);
+  // called again, it goes on with the same array.
   Status Fill(OpContext& op, int64_t limit, bson::Builder* array);
+  // Whether the batch that Fill has begun waits for rows.
+  bool Awaits() const { return awaits_; }
   // Takes rows into memory, at most `bytes` of them, so that a source that has no more gives its
   // snapshot back. Stops when `op` does.
   void TakeAhead(OpContext& op, size_t bytes);
@@ -113,6 +119,8 @@ class Cursor {
   std::atomic<size_t> ahead_bytes_ = 0;  // of them; changed by who has it pinned, read by all
   Status ahead_error_;                   // met after them
   bool finished_ = false;                // the source has no more
+  bool awaits_ = false;
+  size_t batch_start_ = 0;  // of the batch that awaits rows, in the reply
 };
 
 // What an open cursor keeps of its command: all of a short one; of a long one the fields that are

@@ -15,6 +15,27 @@ namespace {
 
 constexpr double kMaxMembers = 50;
 
+// Whether `w` can be the w of a default write concern: why not.
+Status CheckDefaultW(const bson::Value& w) {
+  if (w.nullish()) {
+    return {kUnknownReplWriteConcern,
+            "No write concern mode named '' found in replica set configuration"};
+  }
+  if (w.is_string()) {
+    return Status::Ok();
+  }
+  if (!w.is_number()) {
+    return {kFailedToParse, "w has to be a number, string, or object; found: " +
+                                std::string(bson::TypeName(w.type()))};
+  }
+  const double members = bson::ToDouble(w);
+  if (!(members >= 0 && members <= kMaxMembers)) {
+    return {kFailedToParse, "w has to be a non-negative number and not greater than 50"};
+  }
+  return members >= 1 ? Status::Ok()
+                      : Status(kBadValue, "w: 0 is not suitable for the default write concern");
+}
+
 // What the read concern's document asks for; nothing when it is empty.
 Result<std::optional<std::string>> ReadLevel(bson::View spec) {
   std::optional<std::string> level;
@@ -36,7 +57,8 @@ Result<std::optional<std::string>> ReadLevel(bson::View spec) {
 }
 
 // The write concern as it is shown afterwards, and what it stands for.
-Result<bson::Document> ReadWrite(bson::View spec, bool* waits_for_disk) {
+Result<bson::Document> ReadWrite(bson::View spec, const DefaultConcerns::CheckConcern& possible,
+                                 bool* waits_for_disk) {
   bson::Value w = spec["w"];
   request::WriteConcern concern;
   int64_t timeout = 0;
@@ -59,6 +81,7 @@ Result<bson::Document> ReadWrite(bson::View spec, bool* waits_for_disk) {
     return Status(kBadValue, "the default write concern needs a 'w' field");
   }
   concern.w = w;
+  RETURN_IF_ERROR(possible(concern));
   *waits_for_disk = WaitsForDisk(concern);
   bson::Builder out;
   out.Append("w", w.is_string() ? w : bson::Value(static_cast<int32_t>(bson::ClampedInt64(w))));
@@ -71,27 +94,13 @@ Result<bson::Document> ReadWrite(bson::View spec, bool* waits_for_disk) {
 
 }  // namespace
 
-Status CheckDefaultW(const bson::Value& w) {
-  if (w.is_string() ? w.AsString() != "majority" : w.nullish()) {
+Status CheckConcernOfOne(const request::WriteConcern& concern) {
+  if (concern.w.is_string() && concern.w.AsString() != "majority") {
     return {kUnknownReplWriteConcern, "No write concern mode named '" +
-                                          (w.is_string() ? std::string(w.AsString()) : "") +
+                                          std::string(concern.w.AsString()) +
                                           "' found in replica set configuration"};
   }
-  if (w.is_string()) {
-    return Status::Ok();
-  }
-  if (!w.is_number()) {
-    return {kFailedToParse, "w has to be a number, string, or object; found: " +
-                                std::string(bson::TypeName(w.type()))};
-  }
-  double members = bson::ToDouble(w);
-  if (!(members >= 0 && members <= kMaxMembers)) {
-    return {kFailedToParse, "w has to be a non-negative number and not greater than 50"};
-  }
-  if (members < 1) {
-    return {kBadValue, "w: 0 is not suitable for the default write concern"};
-  }
-  if (members >= 2) {
+  if (concern.w.is_number() && bson::ToDouble(concern.w) >= 2) {
     return {kUnsatisfiableWriteConcern, "Not enough data-bearing nodes"};
   }
   return Status::Ok();
@@ -102,13 +111,13 @@ Status DefaultConcerns::Values::SetRead(bson::View concern) {
   return Status::Ok();
 }
 
-Status DefaultConcerns::Values::SetWrite(bson::View concern) {
+Status DefaultConcerns::Values::SetWrite(bson::View concern, const CheckConcern& possible) {
   if (concern.empty()) {
     return !write ? Status::Ok()
                   : Status(kIllegalOperation,
                            "The global default write concern cannot be unset once it is set.");
   }
-  ASSIGN_OR_RETURN(write, ReadWrite(concern, &waits_for_disk));
+  ASSIGN_OR_RETURN(write, ReadWrite(concern, possible, &waits_for_disk));
   return Status::Ok();
 }
 
@@ -131,7 +140,8 @@ DefaultConcerns::Values DefaultConcerns::Values::FromDocument(bson::View stored)
     (void)values.SetRead(read.AsDocument());
   }
   if (bson::Value concern = stored["defaultWriteConcern"]; concern.is_document()) {
-    (void)values.SetWrite(concern.AsDocument());
+    (void)values.SetWrite(concern.AsDocument(),
+                          [](const request::WriteConcern&) { return Status::Ok(); });
   }
   if (bson::Value time = stored["updateOpTime"]; time.type() == bson::Type::kTimestamp) {
     values.updated = time.AsTimestamp();
@@ -151,6 +161,7 @@ void DefaultConcerns::Put(Values values) {
   MutexLock lock(mutex_);
   values_ = std::move(values);
   waits_for_disk_ = values_.waits_for_disk;
+  reads_majority_ = values_.read_level == "majority";
 }
 
 }  // namespace quire::run

@@ -8,8 +8,10 @@
 #include "base/error_codes.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "bson/number.h"
 #include "request/reply.h"
 #include "run/backend.h"
+#include "run/labels.h"
 #include "run/redact.h"
 
 namespace quire::run {
@@ -69,7 +71,7 @@ request::Outcome Dispatcher::Run(request::Client& client, const request::Request
 }
 
 request::Outcome Dispatcher::Refuse(const Status& status, std::string* reply) {
-  AppendFailure(status, reply);
+  AppendFailure(status, nullptr, reply);
   return {};
 }
 
@@ -118,9 +120,30 @@ void Dispatcher::FinishReply(const request::Call* call, bson::Builder* reply) {
       .Append("operationTime", ran ? call->operation_time : backend_.Visible());
 }
 
-void Dispatcher::AppendFailure(const Status& status, std::string* reply) {
+void Dispatcher::AppendConcernError(const request::Call& call, bson::Builder* reply) {
+  if (call.write_concern_error.empty()) {
+    return;
+  }
+  reply->Append("writeConcernError", call.write_concern_error);
+  const int code = static_cast<int>(bson::ClampedInt64(call.write_concern_error["code"]));
+  if (IsRetryable(code) && IsRetryableWrite(call)) {
+    reply->BeginArray("errorLabels").Push("RetryableWriteError").End();
+  }
+  if (IsStateChange(code)) {
+    backend_.AppendTopology(reply);
+  }
+}
+
+void Dispatcher::AppendFailure(const Status& status, const request::Call* call,
+                               std::string* reply) {
   bson::Builder out(reply);
   request::AppendError(status, &out);
+  if (IsStateChange(status.code())) {
+    backend_.AppendTopology(&out);
+  }
+  if (call != nullptr && !call->write_concern_error.empty()) {
+    out.Append("writeConcernError", call->write_concern_error);
+  }
   FinishReply(nullptr, &out);
   out.Close();
 }

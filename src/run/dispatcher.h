@@ -68,8 +68,10 @@ class Dispatcher : public request::Handler {
   request::Outcome Drive(std::unique_ptr<Running> running, std::string* reply);
   // Appends what every reply carries ($clusterTime, operationTime).
   void FinishReply(const request::Call* call, bson::Builder* reply);
-  // Appends the whole reply that an error is.
-  void AppendFailure(const Status& status, std::string* reply);
+  // Appends the call's writeConcernError, if it has one, with its labels.
+  void AppendConcernError(const request::Call& call, bson::Builder* reply);
+  // Appends the whole reply that an error is. `call` may be null: no command was found.
+  void AppendFailure(const Status& status, const request::Call* call, std::string* reply);
   // Takes note of a command that has ended: tallies, top, audit, slow log, profiler.
   void Record(const Running& running, std::chrono::microseconds took);
 

@@ -83,6 +83,7 @@ class TestBackend final : public Backend {
     return Status::Ok();
   }
   Status Authorise(Running&) override { return Status::Ok(); }
+  Status AllowHere(Running&) override { return Status::Ok(); }
   Status AllowWrite(Running&) override { return Status::Ok(); }
   std::chrono::milliseconds default_read_time() const override { return {}; }
   Status Prepare(Running&) override { return Status::Ok(); }
@@ -91,6 +92,7 @@ class TestBackend final : public Backend {
     running.call.reply.Append("n", ++ran);
     return argument == kFails ? Status(kBadValue, "no") : Status::Ok();
   }
+  Status ConfirmRead(Running&) override { return Status::Ok(); }
   bool AbortTransaction(Running&) override { return false; }
   void Written(Running&) override {}
   Status AwaitWriteConcern(Running& running) override {
@@ -99,6 +101,9 @@ class TestBackend final : public Backend {
     }
     return Status::Ok();
   }
+  std::chrono::seconds most_ahead() const override { return {}; }
+  bool dates_replies_at_end() const override { return false; }
+  void AppendTopology(bson::Builder*) override {}
   void AuditEnds(const request::Call&, const Status& status) override {
     ended.push_back(status.code());
   }

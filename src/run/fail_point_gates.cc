@@ -92,13 +92,11 @@ Status AddFailedWriteConcern(Running& running) {
   }
   request::Call& call = running.call;
   const bson::Value error = running.failure->write_concern_error.value();
-  call.reply.Append("writeConcernError", error);
-  if (running.failure->labels.value().is_array()) {
-    call.reply.Append("errorLabels", running.failure->labels.value());
-  } else if (const bson::Value code = error.AsDocument()["code"];
-             code.is_number() && IsRetryableWrite(call) &&
-             IsRetryable(static_cast<int>(bson::ClampedInt64(code)))) {
-    call.reply.BeginArray("errorLabels").Push("RetryableWriteError").End();
+  call.write_concern_error = bson::Document(error.AsDocument());
+  if (running.failure->labels.value().is_array()) {  // these, instead of those of the code
+    call.reply.Append("writeConcernError", error)
+        .Append("errorLabels", running.failure->labels.value());
+    call.write_concern_error = {};
   }
   return Status::Ok();
 }

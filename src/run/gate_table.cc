@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of the gates, and those that ask the backend alone.
+#include "request/route.h"
 #include "run/backend.h"
 #include "run/dispatcher.h"
 #include "run/gates.h"
@@ -11,6 +12,7 @@ namespace quire::run {
 namespace {
 
 using request::kAdminOnly;
+using request::kOnPrimary;
 using request::kRead;
 using request::kTestOnly;
 using request::kWrite;
@@ -41,6 +43,7 @@ constexpr Gate kGates[] = {
     {"transaction rules", CheckTransactionUse},
     {"parse", Parse},
     {"access", CheckAccess},
+    {"member", AllowHere, kRead | kWrite | kWriteConcern | kOnPrimary},
     {"writes", AllowWrite, kWrite},
     {"default time limit", SetDefaultTimeLimit, kRead},
     {"session", FindSession},
@@ -48,12 +51,13 @@ constexpr Gate kGates[] = {
     {"session checkout", CheckOutSession},
     {"transaction", EnterTransaction},
     {"run", RunCommand},
+    {"read", ConfirmRead, kRead},
     {"abort", AbortTransaction, 0, Gate::kIfFailed},
     {"labels", LabelError, 0, Gate::kIfFailed},
     {"written", NoteWritten, kWrite},
     {"session back", GiveSessionBack, 0, Gate::kAlways},
     {"fail point: reply", HoldReplyByPoint, kWrite | kWriteConcern, Gate::kAlways},
-    {"write concern", AwaitWriteConcern, kWrite | kWriteConcern, Gate::kAlways},
+    {"write concern", AwaitWriteConcern, kWrite | kWriteConcern | kOnPrimary, Gate::kAlways},
     {"fail point: write concern", AddFailedWriteConcern},
 };
 
@@ -87,6 +91,8 @@ Status CheckAccess(Running& running) {
   return backend.access_control() ? backend.Authorise(running) : Status::Ok();
 }
 
+Status AllowHere(Running& running) { return running.dispatcher.backend().AllowHere(running); }
+
 Status AllowWrite(Running& running) { return running.dispatcher.backend().AllowWrite(running); }
 
 Status SetDefaultTimeLimit(Running& running) {
@@ -105,6 +111,8 @@ Status RunCommand(Running& running) {
   running.ran = true;
   return running.dispatcher.backend().Run(running);
 }
+
+Status ConfirmRead(Running& running) { return running.dispatcher.backend().ConfirmRead(running); }
 
 Status NoteWritten(Running& running) {
   running.dispatcher.backend().Written(running);

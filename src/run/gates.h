@@ -69,10 +69,12 @@ Status BeginAudit(Running& running);
 Status NoteProfiling(Running& running);
 Status Parse(Running& running);
 Status CheckAccess(Running& running);
+Status AllowHere(Running& running);
 Status AllowWrite(Running& running);
 Status SetDefaultTimeLimit(Running& running);
 Status Prepare(Running& running);
 Status RunCommand(Running& running);
+Status ConfirmRead(Running& running);
 Status NoteWritten(Running& running);
 Status AwaitWriteConcern(Running& running);
 

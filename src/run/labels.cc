@@ -87,6 +87,14 @@ bool IsRetryable(int code) {
   return std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
 }
 
+bool IsStateChange(int code) {
+  constexpr int kCodes[] = {kLegacyNotPrimary,        kNotWritablePrimary,
+                            kNotPrimaryNoSecondaryOk, kNotPrimaryOrSecondary,
+                            kPrimarySteppedDown,      kInterruptedDueToReplStateChange,
+                            kInterruptedAtShutdown,   kShutdownInProgress};
+  return std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
+}
+
 bool IsRetryableWrite(const Call& call) {
   return call.generic.txn_number &&
          (call.command.Is(request::kEndsTransaction) || !call.generic.in_transaction());
@@ -110,9 +118,16 @@ Status Labelled(const Status& status, const Call& call, bool in_transaction) {
   return status;
 }
 
-// Errors of gates before the command have the labels that those gave them.
+// Errors of gates before the command have the labels that those gave them, but for those about the
+// node's role: what they refuse may be tried again elsewhere.
 Status LabelError(Running& running) {
-  return running.ran ? Labelled(running.status, running.call, running.aborted) : Status::Ok();
+  if (running.ran) {
+    return Labelled(running.status, running.call, running.aborted);
+  }
+  const bool by_fail_point = running.failure && running.failure->code == running.status.code();
+  return IsStateChange(running.status.code()) && !by_fail_point
+             ? Labelled(running.status, running.call, running.call.generic.in_transaction())
+             : Status::Ok();
 }
 
 }  // namespace quire::run

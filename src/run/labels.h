@@ -20,6 +20,8 @@ Status WithLabels(const Status& status, const bson::Value& labels);
 // Errors after which a client may send the same write again: the node is going away, or was not
 // reached.
 bool IsRetryable(int code);
+// Errors that tell of a change of the node's role, or of its end.
+bool IsStateChange(int code);
 // Whether the client may send the same again when it did not hear the answer.
 bool IsRetryableWrite(const request::Call& call);
 

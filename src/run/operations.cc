@@ -56,6 +56,14 @@ void Operations::KillSession(std::string_view lsid, int code) {
   });
 }
 
+void Operations::KillIf(bool (*which)(const RunningOp& op), int code) {
+  ForEach([&](const RunningOp& op) {
+    if (which(op)) {
+      End(op, code);
+    }
+  });
+}
+
 void Operations::KillAll(int code) {
   ForEach([&](const RunningOp& op) { End(op, code); });
 }

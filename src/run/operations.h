@@ -56,6 +56,9 @@ class Operations {
   void KillClient(const request::Client& client, int code);
   void KillSession(std::string_view lsid, int code);
   void KillAll(int code);
+  // Kills those of which `which` is true. It may look at the suspension of an operation with a
+  // waker.
+  void KillIf(bool (*which)(const RunningOp& op), int code);
 
   template <typename F>
   void ForEach(F visit) {

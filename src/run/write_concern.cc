@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/write_concern.h"
 
+#include <string>
+#include <utility>
+
 #include "base/error_codes.h"
 #include "bson/number.h"
+#include "request/write_reply.h"
 
 namespace quire::run {
 
@@ -29,18 +33,14 @@ void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder
   if (code == 0) {
     return;
   }
-  reply->BeginDocument("writeConcernError")
-      .Append("code", code)
-      .Append("codeName", ErrorName(code))
-      .Append("errmsg", message)
-      .BeginDocument("errInfo")
-      .BeginDocument("writeConcern")
+  bson::Builder info;
+  info.BeginDocument("writeConcern")
       .Append("w", concern.w)
       .Append("wtimeout", concern.wtimeout)
       .Append("provenance", "clientSupplied")
-      .End()
-      .End()
       .End();
+  reply->Append("writeConcernError",
+                request::WriteConcernError({code, std::move(message)}, info.Finish()));
 }
 
 }  // namespace quire::run

@@ -5,7 +5,7 @@
 #include "base/mutex.h"
 #include "request/network_stats.h"
 #include "server/admission_internal.h"
-#include "server/patience_internal.h"
+#include "server/timeouts_internal.h"
 
 namespace quire::server {
 

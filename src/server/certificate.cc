@@ -73,12 +73,4 @@ Status CheckTime(X509* certificate) {
   return Status::Ok();
 }
 
-std::string OpenSslError() {
-  const unsigned long error = ERR_get_error();  // NOLINT(google-runtime-int): OpenSSL's
-  const char* reason = ERR_reason_error_string(error);
-  std::string text = reason != nullptr ? reason : "unknown error";
-  ERR_clear_error();
-  return text;
-}
-
 }  // namespace quire::server

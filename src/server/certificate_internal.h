@@ -21,7 +21,4 @@ int64_t ExpiryOf(X509* certificate);
 // InvalidSSLConfiguration when its time has not begun or is over.
 Status CheckTime(X509* certificate);
 
-// The oldest error OpenSSL has noted on this thread as text; notes are dropped.
-std::string OpenSslError();
-
 }  // namespace quire::server

@@ -76,11 +76,11 @@ Connection::Wait Connection::Drive(Scratch& scratch, bool hangup) {
 
 void Connection::SetDeadline(Wait wait) {
   if (wait != Wait::kReadable && wait != Wait::kWritable) {
-    patience_.Rest();
+    timeouts_.Rest();
     return;
   }
   const bool greeting = shared_->tls != nullptr && !transport_.ready();
-  patience_.Wait(
+  timeouts_.Wait(
       {.greeting_millis = greeting ? shared_->tls->options().handshake_timeout.count() : 0,
        .stranger = stranger(),
        .login = client_.login_under_way != nullptr,
@@ -247,7 +247,7 @@ request::Outcome Connection::Handle(bool reply_expected, F run) {
 }
 
 std::optional<Connection::Wait> Connection::Answer(wire::Message& message, Scratch& scratch) {
-  patience_.Rest();  // what it waits for now is ours to do
+  timeouts_.Rest();  // what it waits for now is ours to do
   std::string& reply = scratch.reply;
   reply.clear();
   wire::BeginReply(message, &reply);

@@ -15,8 +15,8 @@
 #include "request/request.h"
 #include "server/held_memory_internal.h"
 #include "server/input_internal.h"
-#include "server/patience_internal.h"
 #include "server/socket_internal.h"
+#include "server/timeouts_internal.h"
 #include "server/transport_internal.h"
 #include "wire/message.h"
 
@@ -63,7 +63,7 @@ class Connection final : public request::Waker {
 
   int fd() const { return accepted_.fd.get(); }
   const std::string& origin() const { return accepted_.origin; }
-  const Patience& patience() const { return patience_; }
+  const Timeouts& timeouts() const { return timeouts_; }
   std::atomic<bool> watched{false};  // the Watchlist's
   // The Loop's, under its lock: when its timer fires; nothing while it has none.
   std::optional<std::chrono::steady_clock::time_point> due;
@@ -136,7 +136,7 @@ class Connection final : public request::Waker {
   std::string output_;  // the reply that did not fit the socket, or is delayed
   size_t sent_ = 0;
   uint64_t turns_ = 0;  // messages received and replies sent
-  Patience patience_;
+  Timeouts timeouts_;
   Holder held_;
   bool close_after_output_ = false;
   std::chrono::milliseconds delay_{0};

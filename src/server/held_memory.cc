@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "server/held_memory_internal.h"
-#include "server/patience_internal.h"
+#include "server/timeouts_internal.h"
 
 namespace quire::server {
 

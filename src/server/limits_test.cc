@@ -17,9 +17,9 @@
 #include "request/network_stats.h"
 #include "server/admission_internal.h"
 #include "server/held_memory_internal.h"
-#include "server/patience_internal.h"
 #include "server/server.h"
 #include "server/testing/peer.h"
+#include "server/timeouts_internal.h"
 #include "wire/compression.h"
 #include "wire/message.h"
 
@@ -278,45 +278,45 @@ TEST(Admission, CountsByOrigin) {
   EXPECT_EQ(admission.Enter("a"), "");
 }
 
-TEST(Patience, AMessageHasToGetOn) {
+TEST(Timeouts, AMessageHasToGetOn) {
   request::NetworkLimits limits;
   limits.message_stall_millis = 1000;
-  Patience patience;
-  patience.Wait({.turns = 1}, limits);
-  EXPECT_EQ(patience.deadline(), 0);
-  patience.Wait({.turns = 1, .received = 100}, limits);
-  const int64_t first = patience.deadline();
+  Timeouts timeouts;
+  timeouts.Wait({.turns = 1}, limits);
+  EXPECT_EQ(timeouts.deadline(), 0);
+  timeouts.Wait({.turns = 1, .received = 100}, limits);
+  const int64_t first = timeouts.deadline();
   EXPECT_GT(first, 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  patience.Wait({.turns = 1, .received = 200}, limits);
-  EXPECT_EQ(patience.deadline(), first) << "too little for progress";
-  patience.Wait({.turns = 1, .received = 2000}, limits);
-  EXPECT_GT(patience.deadline(), first);
-  const int64_t second = patience.deadline();
+  timeouts.Wait({.turns = 1, .received = 200}, limits);
+  EXPECT_EQ(timeouts.deadline(), first) << "too little for progress";
+  timeouts.Wait({.turns = 1, .received = 2000}, limits);
+  EXPECT_GT(timeouts.deadline(), first);
+  const int64_t second = timeouts.deadline();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  patience.Wait({.turns = 2, .received = 100}, limits);
-  EXPECT_GT(patience.deadline(), second) << "another message";
+  timeouts.Wait({.turns = 2, .received = 100}, limits);
+  EXPECT_GT(timeouts.deadline(), second) << "another message";
   limits.message_stall_millis = 0;
-  patience.Wait({.turns = 2, .received = 100}, limits);
-  EXPECT_EQ(patience.deadline(), 0);
+  timeouts.Wait({.turns = 2, .received = 100}, limits);
+  EXPECT_EQ(timeouts.deadline(), 0);
 }
 
-TEST(Patience, AStrangersProgressBuysNoTime) {
+TEST(Timeouts, AStrangersProgressBuysNoTime) {
   request::NetworkLimits limits;
-  Patience patience;
-  patience.Wait({.stranger = true, .turns = 1, .received = 100}, limits);
-  const int64_t first = patience.deadline();
+  Timeouts timeouts;
+  timeouts.Wait({.stranger = true, .turns = 1, .received = 100}, limits);
+  const int64_t first = timeouts.deadline();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  patience.Wait({.stranger = true, .turns = 1, .received = 10'000}, limits);
-  EXPECT_EQ(patience.deadline(), first);
+  timeouts.Wait({.stranger = true, .turns = 1, .received = 10'000}, limits);
+  EXPECT_EQ(timeouts.deadline(), first);
   // Nor do other commands while it logs in.
-  patience.Wait({.stranger = true, .login = true, .turns = 2}, limits);
-  const int64_t login = patience.deadline();
+  timeouts.Wait({.stranger = true, .login = true, .turns = 2}, limits);
+  const int64_t login = timeouts.deadline();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  patience.Wait({.stranger = true, .login = true, .turns = 3}, limits);
-  EXPECT_EQ(patience.deadline(), login);
-  patience.Wait({.turns = 4}, limits);
-  EXPECT_EQ(patience.deadline(), 0);
+  timeouts.Wait({.stranger = true, .login = true, .turns = 3}, limits);
+  EXPECT_EQ(timeouts.deadline(), login);
+  timeouts.Wait({.turns = 4}, limits);
+  EXPECT_EQ(timeouts.deadline(), 0);
 }
 
 TEST(HeldMemory, TheAddressThatHoldsMostGivesWay) {

@@ -340,7 +340,7 @@ TEST_F(ServerTest, MessagesBehindAParkedRequestWait) {
   EXPECT_TRUE(peer.Reply()["rung"].missing());
 }
 
-TEST_F(ServerTest, AWaitEndsWithItsPatience) {
+TEST_F(ServerTest, AWaitEndsInTime) {
   Start();
   Peer peer(port());
   EXPECT_FALSE(peer.Run("wait", 20)["rung"].AsBool());

@@ -5,12 +5,12 @@
 #include <openssl/ssl.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "server/certificate_internal.h"
+#include "tls/files.h"
 
 namespace quire::server {
 namespace {
@@ -23,20 +23,6 @@ constexpr int kMaxCertificateBytes = 64 << 10;
 constexpr std::string_view kSessionContext = "quire";
 
 Status Bad(std::string text) { return {kBadValue, std::move(text)}; }
-
-Status Unusable(const std::string& what, const std::string& file) {
-  return {kInvalidSSLConfiguration, what + " '" + file + "': " + OpenSslError()};
-}
-
-// OpenSSL's callback for the password of an encrypted key.
-int GivePassword(char* out, int size, int /*writing*/, void* password) {
-  const auto& text = *static_cast<const std::string*>(password);
-  if (text.empty() || text.size() > static_cast<size_t>(size)) {
-    return -1;
-  }
-  memcpy(out, text.data(), text.size());
-  return static_cast<int>(text.size());
-}
 
 constexpr std::pair<TlsVersions, uint64_t> kSwitches[] = {{kTls10, SSL_OP_NO_TLSv1},
                                                           {kTls11, SSL_OP_NO_TLSv1_1},
@@ -58,11 +44,11 @@ Status SetProtocols(const TlsOptions& options, SSL_CTX* context) {
   SSL_CTX_set_options(context, flags);
   const std::string& ciphers = options.ciphers;
   if (SSL_CTX_set_cipher_list(context, ciphers.empty() ? kGoodCiphers : ciphers.c_str()) != 1) {
-    return Unusable("opensslCipherConfig", ciphers);
+    return tls::Unusable("opensslCipherConfig", ciphers);
   }
   const std::string& suites = options.cipher_suites;
   if (!suites.empty() && SSL_CTX_set_ciphersuites(context, suites.c_str()) != 1) {
-    return Unusable("opensslCipherSuiteConfig", suites);
+    return tls::Unusable("opensslCipherSuiteConfig", suites);
   }
   SSL_CTX_set_dh_auto(context, 1);
   return Status::Ok();
@@ -70,15 +56,7 @@ Status SetProtocols(const TlsOptions& options, SSL_CTX* context) {
 
 Status UseCertificate(const TlsOptions& options, SSL_CTX* context, CertificateFacts* facts) {
   const std::string& file = options.certificate_key_file;
-  if (SSL_CTX_use_certificate_chain_file(context, file.c_str()) != 1) {
-    return Unusable("cannot read the certificate in", file);
-  }
-  if (SSL_CTX_use_PrivateKey_file(context, file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return Unusable("cannot read the private key in", file);
-  }
-  if (SSL_CTX_check_private_key(context) != 1) {
-    return Unusable("the private key is not that of the certificate in", file);
-  }
+  RETURN_IF_ERROR(tls::UseCertificate(file, options.key_password, context));
   X509* certificate = SSL_CTX_get0_certificate(context);
   if (Status time = CheckTime(certificate); !time.ok()) {
     return {time.code(), "'" + file + "': " + time.message()};
@@ -90,29 +68,16 @@ Status UseCertificate(const TlsOptions& options, SSL_CTX* context, CertificateFa
 }
 
 Status UseAuthorities(const TlsOptions& options, SSL_CTX* context) {
-  if (options.system_ca && SSL_CTX_set_default_verify_paths(context) != 1) {
-    return {kInvalidSSLConfiguration, "cannot use the system's authorities: " + OpenSslError()};
-  }
   const std::string& file = options.ca_file;
-  if (!file.empty()) {
+  if (!file.empty()) {  // whose certificates clients are asked for
     STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(file.c_str());
-    if (names == nullptr || SSL_CTX_load_verify_locations(context, file.c_str(), nullptr) != 1) {
-      sk_X509_NAME_pop_free(names, X509_NAME_free);
-      return Unusable("cannot read the authorities in", file);
+    if (names == nullptr) {
+      return tls::Unusable("cannot read the authorities in", file);
     }
     SSL_CTX_set_client_CA_list(context, names);
   }
-  if (options.crl_file.empty()) {
-    return Status::Ok();
-  }
-  X509_STORE* store = SSL_CTX_get_cert_store(context);
-  X509_LOOKUP* lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
-  if (lookup == nullptr ||
-      X509_load_crl_file(lookup, options.crl_file.c_str(), X509_FILETYPE_PEM) < 1) {
-    return Unusable("cannot read the revoked certificates in", options.crl_file);
-  }
-  X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
-  return Status::Ok();
+  return tls::UseAuthorities(
+      {.file = file, .system = options.system_ca, .revoked = options.crl_file}, context);
 }
 
 Status CheckTogether(const TlsOptions& options) {
@@ -136,11 +101,9 @@ Result<Context> MakeContext(const TlsOptions& options, CertificateFacts* facts) 
   ERR_clear_error();
   Context context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   if (context == nullptr) {
-    return Status(kInvalidSSLConfiguration, "OpenSSL cannot start: " + OpenSslError());
+    return Status(kInvalidSSLConfiguration, "OpenSSL cannot start: " + tls::OpenSslError());
   }
   SSL_CTX* raw = context.get();
-  SSL_CTX_set_default_passwd_cb(raw, GivePassword);
-  SSL_CTX_set_default_passwd_cb_userdata(raw, const_cast<std::string*>(&options.key_password));
   RETURN_IF_ERROR(SetProtocols(options, raw));
   RETURN_IF_ERROR(UseCertificate(options, raw, facts));
   RETURN_IF_ERROR(UseAuthorities(options, raw));

@@ -11,6 +11,7 @@
 
 #include "server/certificate_internal.h"
 #include "server/transport_internal.h"
+#include "tls/files.h"
 
 namespace quire::server {
 
@@ -192,7 +193,7 @@ Transport::Step Transport::BeginTls() {
   ssl_.reset(SSL_new(tls_->context().get()));
   BIO* bio = ssl_ == nullptr ? nullptr : BIO_new(SocketBio::Method());
   if (bio == nullptr) {
-    return Fail("OpenSSL: " + OpenSslError());
+    return Fail("OpenSSL: " + tls::OpenSslError());
   }
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
@@ -222,7 +223,7 @@ Transport::Step Transport::Handshake() {
     case SSL_ERROR_WANT_WRITE:
       return Step::kWritable;
     case SSL_ERROR_SSL: {
-      std::string problem = OpenSslError();
+      std::string problem = tls::OpenSslError();
       return Fail(invalid_certificate_.empty() ? problem : problem + ": " + invalid_certificate_);
     }
     default:

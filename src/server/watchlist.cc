@@ -12,7 +12,7 @@
 namespace quire::server {
 
 void Watchlist::Watch(Connection* connection) {
-  if (connection->patience().deadline() == 0 || connection->watched.exchange(true)) {
+  if (connection->timeouts().deadline() == 0 || connection->watched.exchange(true)) {
     return;
   }
   MutexLock lock(mutex_);
@@ -35,12 +35,12 @@ void Watchlist::Look(int64_t now_millis) {
     for (auto it = watched_.begin(); it != watched_.end();) {
       Connection* connection = *it;
       connection->watched = false;
-      const int64_t deadline = connection->patience().deadline();
+      const int64_t deadline = connection->timeouts().deadline();
       const bool over = deadline != 0 && deadline <= now_millis;
       if (over) {
         (void)shutdown(connection->fd(), SHUT_RDWR);
         ended.push_back(
-            {connection->client().remote(), std::string(connection->patience().complaint())});
+            {connection->client().remote(), std::string(connection->timeouts().complaint())});
       }
       // Who was given a deadline since comes back by itself.
       if (over || deadline == 0) {

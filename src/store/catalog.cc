@@ -9,7 +9,10 @@
 #include "expr/agg/variable_name.h"
 #include "store/keys/multikey.h"
 #include "store/keys/special_keys.h"
+#include "store/log/change_meta.h"
 #include "store/log/log_commands.h"
+#include "store/log/set_marks.h"
+#include "store/records/records.h"
 #include "store/schema_change.h"
 
 namespace quire::store {
@@ -132,9 +135,10 @@ Status Catalog::Load() {
     }
     garbage.push_back(ReadTableId(dropped->key().substr(prefix.size())));
   }
+  ASSIGN_OR_RETURN(const bool member, WasInSet(*txn));
   for (TableId table : garbage) {
     NoteTable(table);
-    Reclaim(table);
+    member ? ReclaimLater(table) : ReclaimNow(table);
   }
   for (const auto& info : found) {
     RETURN_IF_ERROR(ReadRuntimeState(info.get()));
@@ -278,11 +282,7 @@ Status Catalog::ReadRuntimeState(CollectionInfo* info) {
   ASSIGN_OR_RETURN(int64_t bytes, counter('b'));
   info->state->documents = documents;
   info->state->bytes = bytes;
-  ASSIGN_OR_RETURN(auto last, txn->Scan(TableRange(info->table->id), kv::Direction::kBackward));
-  ASSIGN_OR_RETURN(bool any, last->Next());
-  if (any) {
-    info->state->next_record_id = ReadRecordId(last->key().substr(4)) + 1;
-  }
+  RETURN_IF_ERROR(FindLastRecord(*txn, info->state.get()));
   for (const auto& index : info->indexes) {
     std::string prefix = MetaKey('M', index->table->id);
     ASSIGN_OR_RETURN(auto marks,
@@ -305,7 +305,9 @@ Status Catalog::ReadRuntimeState(CollectionInfo* info) {
   return Status::Ok();
 }
 
-void Catalog::Reclaim(TableId table) {
+void Catalog::Reclaim(TableId table) { log_.in_set() ? ReclaimLater(table) : ReclaimNow(table); }
+
+void Catalog::ReclaimNow(TableId table) {
   if (!store_->DeleteRange(TableRange(table)).ok()) {
     return;  // the marker stays: the next start tries again
   }
@@ -326,7 +328,7 @@ void Catalog::Reclaim(TableId table) {
   // A failure leaves the marker and is repaired at the next start.
 }
 
-Status Catalog::PutEntry(kv::Txn& txn, const CollectionInfo& info) {
+Status Catalog::PutEntry(kv::Txn& txn, const CollectionInfo& info, ChangeBuffer* changes) {
   bson::Builder entry;
   entry.Append("uuid",
                bson::Value::Binary({reinterpret_cast<const char*>(info.uuid.data()), 16}, 4));
@@ -343,16 +345,28 @@ Status Catalog::PutEntry(kv::Txn& txn, const CollectionInfo& info) {
     entry.End();
   }
   entry.End();
-  return txn.Put(MetaKey('C', info.ns()), std::move(entry).Finish().bytes());
+  return PutMeta(txn, MetaKey('C', info.ns()), std::move(entry).Finish().bytes(), changes);
 }
 
-Status Catalog::MarkDropped(kv::Txn& txn, const CollectionInfo& info) {
+Status Catalog::PutNew(kv::Txn& txn, const CollectionInfo& info, const bson::Document& entry,
+                       ChangeBuffer* changes) {
+  if (changes->notes_undo() && !info.is_view()) {
+    constexpr std::string_view kGarbage;
+    changes->undo().Key(MetaKey('D', info.table->id), &kGarbage);
+    for (const auto& index : info.indexes) {
+      changes->undo().Key(MetaKey('D', index->table->id), &kGarbage);
+    }
+  }
+  return PutMeta(txn, MetaKey('C', info.ns()), entry.bytes(), changes);
+}
+
+Status Catalog::MarkDropped(kv::Txn& txn, const CollectionInfo& info, ChangeBuffer* changes) {
   if (info.is_view()) {
     return Status::Ok();
   }
-  RETURN_IF_ERROR(txn.Put(MetaKey('D', info.table->id), ""));
+  RETURN_IF_ERROR(PutMeta(txn, MetaKey('D', info.table->id), "", changes));
   for (const auto& index : info.indexes) {
-    RETURN_IF_ERROR(txn.Put(MetaKey('D', index->table->id), ""));
+    RETURN_IF_ERROR(PutMeta(txn, MetaKey('D', index->table->id), "", changes));
   }
   return Status::Ok();
 }
@@ -480,18 +494,15 @@ Result<CollectionPtr> Catalog::Create(std::string_view database, std::string_vie
   bson::Document document = NewEntry(options, id_index_spec);
   ASSIGN_OR_RETURN(auto info, ReadEntry(ns, document));
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
-  RETURN_IF_ERROR(txn->Put(MetaKey('C', ns), document.bytes()));
-  ChangeBuffer changes;
+  ChangeBuffer changes = log_.NewBuffer();
+  RETURN_IF_ERROR(PutNew(*txn, *info, document, &changes));
   info->is_view() ? LogCreateView(*info, &changes) : LogCreate(*info, &changes);
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({}, {info});
   return CollectionPtr(info);
 }
 
-namespace {
-
-// Marks a collection's run-time objects as gone once its removal is committed.
-void Retire(const CollectionInfo& info) {
+void Catalog::Retire(const CollectionInfo& info) {
   if (info.is_view()) {
     return;
   }
@@ -503,8 +514,6 @@ void Retire(const CollectionInfo& info) {
   info.state->news.Ring();
   info.state->NotifyInsert();
 }
-
-}  // namespace
 
 Result<SchemaChange> Catalog::BeginChange(std::string_view ns) {
   return SchemaChange::Begin(change_mutex_, [&] { return std::vector<CollectionPtr>{Find(ns)}; });
@@ -554,13 +563,13 @@ Status Catalog::DropAll(const std::vector<CollectionPtr>& all, kv::Durability du
                         const std::function<void(ChangeBuffer*)>& note) {
   std::vector<std::string> removed;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  ChangeBuffer changes = log_.NewBuffer();
   for (const CollectionPtr& info : all) {
     RETURN_IF_ERROR(CheckNotOplog(*info));
     removed.push_back(info->ns());
-    RETURN_IF_ERROR(txn->Delete(MetaKey('C', info->ns())));
-    RETURN_IF_ERROR(MarkDropped(*txn, *info));
+    RETURN_IF_ERROR(DeleteMeta(*txn, MetaKey('C', info->ns()), &changes));
+    RETURN_IF_ERROR(MarkDropped(*txn, *info, &changes));
   }
-  ChangeBuffer changes;
   note(&changes);
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish(removed, {});
@@ -597,17 +606,17 @@ Status Catalog::Rename(std::string_view from, std::string_view to, bool drop_tar
   }
   RETURN_IF_ERROR(CheckReserved(to));
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  ChangeBuffer changes = log_.NewBuffer();
   if (target != nullptr) {
-    RETURN_IF_ERROR(MarkDropped(*txn, *target));
+    RETURN_IF_ERROR(MarkDropped(*txn, *target, &changes));
   }
   auto moved = CopyOf(*source);
   size_t dot = to.find('.');
   moved->database = to.substr(0, dot);
   moved->name = to.substr(dot + 1);
   SetLog(moved.get());
-  RETURN_IF_ERROR(txn->Delete(MetaKey('C', from)));
-  RETURN_IF_ERROR(PutEntry(*txn, *moved));
-  ChangeBuffer changes;
+  RETURN_IF_ERROR(DeleteMeta(*txn, MetaKey('C', from), &changes));
+  RETURN_IF_ERROR(PutEntry(*txn, *moved, &changes));
   LogRename(*source, *moved, target.get(), &changes);
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({std::string(from)}, {moved});
@@ -636,8 +645,8 @@ Status Catalog::SetOptions(std::string_view ns, bson::View options, bson::View c
   changed->indexes = info->indexes;
   changed->building = info->building;
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
-  RETURN_IF_ERROR(PutEntry(*txn, *changed));
-  ChangeBuffer changes;
+  ChangeBuffer changes = log_.NewBuffer();
+  RETURN_IF_ERROR(PutEntry(*txn, *changed, &changes));
   if (info->is_view()) {
     LogModifyView(*changed, &changes);
   } else {
@@ -671,40 +680,11 @@ Status Catalog::SetIndexSpec(std::string_view ns, std::string_view index_name, b
     }
   }
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
-  RETURN_IF_ERROR(PutEntry(*txn, *changed));
-  ChangeBuffer changes;
+  ChangeBuffer changes = log_.NewBuffer();
+  RETURN_IF_ERROR(PutEntry(*txn, *changed, &changes));
   LogModify(*info, command, old, &changes);
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({}, {changed});
-  return Status::Ok();
-}
-
-Status Catalog::Truncate(std::string_view ns, kv::Durability durability) {
-  ASSIGN_OR_RETURN(auto change, BeginChange(ns));
-  CollectionPtr info = Find(ns);
-  if (info == nullptr || info->is_view()) {
-    return NotFound(ns);
-  }
-  bson::Builder entry;
-  entry.Append("uuid",
-               bson::Value::Binary({reinterpret_cast<const char*>(info->uuid.data()), 16}, 4));
-  entry.Append("table", static_cast<int64_t>(NewTable())).Append("options", info->options);
-  entry.BeginArray("indexes");
-  for (const auto& index : info->indexes) {
-    entry.PushDocument()
-        .Append("spec", index->spec)
-        .Append("table", static_cast<int64_t>(NewTable()))
-        .End();
-  }
-  entry.End();
-  bson::Document document = entry.Finish();
-  ASSIGN_OR_RETURN(auto fresh, ReadEntry(ns, document));
-  ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
-  RETURN_IF_ERROR(txn->Put(MetaKey('C', ns), document.bytes()));
-  RETURN_IF_ERROR(MarkDropped(*txn, *info));
-  RETURN_IF_ERROR(txn->Commit(durability));
-  Publish({}, {fresh});
-  Retire(*info);
   return Status::Ok();
 }
 

@@ -3,7 +3,8 @@
 // The catalog: which collections and indexes exist, where their tables are. Readers take an
 // immutable snapshot; every change commits one storage transaction and then publishes a new
 // snapshot. Dropped tables are reclaimed when the last snapshot that shows them is gone; a marker
-// in the store makes that happen at the next start if the process dies first.
+// in the store makes that happen at the next start if the process dies first. In a replica set they
+// stay until the change that dropped them is committed: it may have to be undone.
 //
 // A catalog entry is {uuid, table, options, indexes: [{spec, table, plain}]}; `plain` stands for an
 // index that became unique after it was made and keeps the entries of one that is not.
@@ -98,8 +99,11 @@ class Catalog {
   // Collections of up to so many documents (and few bytes) are built with writers kept out: that is
   // quicker.
   void set_online_build_documents(int64_t documents) { online_build_documents_ = documents; }
-  // Removes every document at once (the collection gets new empty tables).
-  Status Truncate(std::string_view ns, kv::Durability durability);
+
+  // Reads all entries again, after some were undone. What is in use goes on where it is the same.
+  Status Reload();
+  // In a replica set: what was dropped up to that time goes for good.
+  void ReclaimDropped(uint64_t commit);
 
   kv::Store& store() { return *store_; }
   ChangeLog& log() { return log_; }
@@ -121,7 +125,10 @@ class Catalog {
   Result<std::shared_ptr<IndexInfo>> MakeIndex(bson::View spec, TableId table,
                                                const CollectionInfo& collection);
   Status ReadRuntimeState(CollectionInfo* info);
+  // Now, or in a replica set later.
   void Reclaim(TableId table);
+  void ReclaimNow(TableId table);
+  void ReclaimLater(TableId table);
   TableId NewTable() { return next_table_.fetch_add(1); }
   // Tables up to `table` are taken.
   void NoteTable(TableId table);
@@ -133,14 +140,21 @@ class Catalog {
   void Unreserve(const std::string& ns);
   // WriteConflict when a transaction keeps the name.
   Status CheckReserved(std::string_view ns) const;
-  Status PutEntry(kv::Txn& txn, const CollectionInfo& info);
+  Status PutEntry(kv::Txn& txn, const CollectionInfo& info, ChangeBuffer* changes);
+  // The entry of a new collection.
+  static Status PutNew(kv::Txn& txn, const CollectionInfo& info, const bson::Document& entry,
+                       ChangeBuffer* changes);
   // The locks of a change of that collection, if it is there.
   Result<SchemaChange> BeginChange(std::string_view ns);
   // Drops them in one change, of which `note` tells the log. REQUIRES: their
   // change has begun.
   Status DropAll(const std::vector<CollectionPtr>& all, kv::Durability durability,
                  const std::function<void(ChangeBuffer*)>& note);
-  static Status MarkDropped(kv::Txn& txn, const CollectionInfo& info);
+  static Status MarkDropped(kv::Txn& txn, const CollectionInfo& info, ChangeBuffer* changes);
+  // Marks a collection's run-time objects as gone once its removal is committed.
+  static void Retire(const CollectionInfo& info);
+  // Gives entries that were read again the run-time objects of those that are shown now.
+  class Reloaded;
   // Sets what depends on the collection's name: whether the change log is told.
   void SetLog(CollectionInfo* info);
   // The entry of local.oplog.rs.
@@ -169,6 +183,12 @@ class Catalog {
   std::atomic<TableId> next_table_{1};
   Mutex publish_mutex_;  // one snapshot at a time is made from the one before
   BuildTable builds_;
+  struct Garbage {
+    TableId table;
+    uint64_t dropped;  // not after this time
+  };
+  Mutex garbage_mutex_;
+  std::vector<Garbage> garbage_ QUIRE_GUARDED_BY(garbage_mutex_);
   std::atomic<int64_t> online_build_documents_{2000};
   mutable SharedMutex snapshot_mutex_;
   std::set<std::string, std::less<>> reserved_ QUIRE_GUARDED_BY(snapshot_mutex_);

@@ -8,9 +8,11 @@
 #include "bson/number.h"
 #include "store/build/index_build.h"
 #include "store/keys/index_keys.h"
+#include "store/keys/index_kind.h"
 #include "store/keys/multikey.h"
-#include "store/keys/special_keys.h"
 #include "store/keys/wildcard.h"
+#include "store/records/record_cursor.h"
+#include "store/records/records.h"
 
 namespace quire::store {
 
@@ -221,9 +223,10 @@ bool MayChange(const IndexInfo& index, const Touched& touched) {
   if (touched.all || touched.paths == nullptr || index.partial_filter != nullptr) {
     return true;
   }
-  bool text = index.keys.special != nullptr && index.spec["weights"].is_document();
+  const IndexKindRow* maker = index.keys.special == nullptr ? nullptr : MakerOf(index.keys);
   for (const std::string& path : *touched.paths) {
-    if (text && TextDependsOn(*index.keys.special, path)) {
+    if (maker != nullptr && maker->depends_on != nullptr &&
+        maker->depends_on(*index.keys.special, path)) {
       return true;
     }
     std::string plain = WithoutPositions(path);
@@ -250,7 +253,8 @@ Status Erase(Transaction& txn, const CollectionInfo& info, RecordId id, bson::Vi
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(DeleteEntries(txn, *index, id, document, &keys));
   }
-  RETURN_IF_ERROR(txn.kv().Delete(RecordKey(info.table->id, id), kv::Reads::kByKey));
+  RETURN_IF_ERROR(txn.WriteGroups());
+  RETURN_IF_ERROR(DeleteRecord(txn.kv(), *info.state, id));
   txn.Count(info.state, -1, -static_cast<int64_t>(document.size()));
   return Status::Ok();
 }
@@ -310,9 +314,11 @@ Status DuplicateKeyError(const CollectionInfo& info, const IndexInfo& index,
       .WithExtra(extra.Finish().bytes());
 }
 
-Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document,
-                        bool outlives) {
-  RecordId id = info.state->next_record_id.fetch_add(1, std::memory_order_relaxed);
+namespace {
+
+// The index entries of a document under a record id that no document has.
+Status PutAllEntries(Transaction& txn, const CollectionInfo& info, RecordId id,
+                     bson::View document) {
   IndexKeySet keys;
   for (const auto& index : info.indexes) {
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
@@ -323,13 +329,49 @@ Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
   }
-  RETURN_IF_ERROR(txn.kv().Put(RecordKey(info.table->id, id), document.bytes(),
-                               {.reads = kv::Reads::kByKey, .is_new = true, .outlives = outlives}));
+  return Status::Ok();
+}
+
+void NoteInsert(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
   if (info.log != nullptr) {
-    txn.changes(*info.log).Insert(info, document);
+    txn.changes(*info.log).Insert(info, document, id);
   }
   txn.Count(info.state, 1, document.size());
+}
+
+// Capped collections lose their oldest documents one at a time, clustered ones are read by _id.
+bool GoesIntoGroup(const CollectionInfo& info, bson::View document, const InsertHints& hints) {
+  return hints.one_of_many && !info.capped && !info.clustered &&
+         static_cast<size_t>(document.size()) <= kLargestGrouped;
+}
+
+}  // namespace
+
+Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document,
+                        const InsertHints& hints) {
+  RecordId id = 0;
+  if (GoesIntoGroup(info, document, hints)) {
+    id = txn.groups().Append(*info.state, document.bytes());
+    RETURN_IF_ERROR(PutAllEntries(txn, info, id, document));
+  } else {
+    txn.groups().Close();
+    id = info.state->next_record_id.fetch_add(1, std::memory_order_relaxed);
+    RETURN_IF_ERROR(PutAllEntries(txn, info, id, document));
+    RETURN_IF_ERROR(PutRecord(txn.kv(), *info.state, id, document.bytes(), true, hints.outlives));
+  }
+  NoteInsert(txn, info, id, document);
   return id;
+}
+
+Status Restore(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
+  RecordId next = info.state->next_record_id.load();
+  while (next <= id && !info.state->next_record_id.compare_exchange_weak(next, id + 1)) {
+  }
+  RETURN_IF_ERROR(ClaimRecord(txn, info, id));
+  RETURN_IF_ERROR(PutAllEntries(txn, info, id, document));
+  RETURN_IF_ERROR(PutRecord(txn.kv(), *info.state, id, document.bytes(), false, false));
+  NoteInsert(txn, info, id, document);
+  return Status::Ok();
 }
 
 Status ClaimRecord(Transaction& txn, const CollectionInfo& info, RecordId id) {
@@ -351,10 +393,9 @@ Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::
   for (const auto& index : info.building) {
     RETURN_IF_ERROR(change(*index));
   }
-  RETURN_IF_ERROR(
-      txn.kv().Put(RecordKey(info.table->id, id), after.bytes(), {.reads = kv::Reads::kByKey}));
+  RETURN_IF_ERROR(PutRecord(txn.kv(), *info.state, id, after.bytes(), false, false));
   if (info.log != nullptr) {
-    txn.changes(*info.log).Update(info, before, after, touched);
+    txn.changes(*info.log).Update(info, before, after, touched, id);
   }
   txn.Count(info.state, 0, static_cast<int64_t>(after.size()) - before.size());
   return Status::Ok();
@@ -362,7 +403,7 @@ Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::
 
 Status Remove(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
   if (info.log != nullptr) {
-    txn.changes(*info.log).Delete(info, document);
+    txn.changes(*info.log).Delete(info, document, id);
   }
   return Erase(txn, info, id, document);
 }
@@ -382,23 +423,14 @@ Result<std::optional<RecordId>> FindById(Transaction& txn, const CollectionInfo&
 
 Result<bool> Fetch(Transaction& txn, const CollectionInfo& info, RecordId id,
                    kv::ReadValue* value) {
-  return txn.kv().Get(RecordKey(info.table->id, id), value, kv::Reads::kByKey);
+  RETURN_IF_ERROR(txn.WriteGroups());
+  return GetRecord(txn.kv(), *info.state, id, value);
 }
 
 Status FetchMany(Transaction& txn, const CollectionInfo& info, const std::vector<RecordId>& ids,
                  std::vector<kv::ReadValue>* values, std::vector<bool>* found) {
-  std::string bytes;
-  bytes.reserve(ids.size() * kRecordKeySize);
-  for (RecordId id : ids) {
-    AppendTableId(info.table->id, &bytes);
-    AppendRecordId(id, &bytes);
-  }
-  std::vector<std::string_view> keys;
-  keys.reserve(ids.size());
-  for (size_t i = 0; i < ids.size(); ++i) {
-    keys.push_back(std::string_view(bytes).substr(i * kRecordKeySize, kRecordKeySize));
-  }
-  return txn.kv().MultiGet(keys, values, found, kv::Reads::kByKey);
+  RETURN_IF_ERROR(txn.WriteGroups());
+  return GetRecords(txn.kv(), *info.state, ids, values, found);
 }
 
 Status TrimCapped(Transaction& txn, const CollectionInfo& info) {
@@ -410,17 +442,21 @@ Status TrimCapped(Transaction& txn, const CollectionInfo& info) {
   if (!over()) {
     return Status::Ok();
   }
+  RETURN_IF_ERROR(txn.WriteGroups());
   ASSIGN_OR_RETURN(auto records,
-                   txn.kv().Scan(TableRange(info.table->id), kv::Direction::kForward));
+                   RecordCursor::Open(txn.kv(), *info.state, kv::Direction::kForward));
   while (over() && documents > 1) {
     ASSIGN_OR_RETURN(bool more, records->Next());
     if (!more) {
       break;
     }
-    RecordId id = ReadRecordId(records->key().substr(4));
-    bson::Document oldest{bson::View(records->value().data())};
+    const RecordId id = records->id();
+    bson::Document oldest{bson::View(records->document().data())};
     RETURN_IF_ERROR(ClaimRecord(txn, info, id));
-    RETURN_IF_ERROR(Erase(txn, info, id, oldest));  // not an event
+    if (info.log != nullptr) {
+      txn.changes(*info.log).Trim(info, oldest, id);  // not an event
+    }
+    RETURN_IF_ERROR(Erase(txn, info, id, oldest));
     --documents;
     bytes -= oldest.view().size();
   }

@@ -21,9 +21,17 @@ namespace quire::store {
 
 // Adds a document that has its _id. DuplicateKey names the index and the value; the caller rolls
 // back to its savepoint then.
-// `outlives`: the document's bytes stay where they are until the transaction ends.
+struct InsertHints {
+  // The document's bytes stay where they are until the transaction ends.
+  bool outlives = false;
+  // The transaction adds many (kManyInserts) to the collection: they are kept together.
+  bool one_of_many = false;
+};
+inline constexpr size_t kManyInserts = 8;
 Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document,
-                        bool outlives = false);
+                        const InsertHints& hints = {});
+// Adds a document under the record id it had before.
+Status Restore(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document);
 // REQUIRES: `before` is what the transaction sees under `id`; ClaimRecord(id) was ok.
 Status Replace(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View before,
                bson::View after, const Touched& touched);

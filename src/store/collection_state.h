@@ -4,15 +4,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 
 #include "base/bell.h"
-#include "base/mutex.h"
 #include "base/shared_gate.h"
 #include "store/layout.h"
+#include "store/records/beside.h"
+#include "store/records/fold_notes.h"
 
 namespace quire::store {
 
@@ -35,6 +35,10 @@ class CollectionState {
   std::atomic<int64_t> tailable_scans{0};
 
   std::atomic<RecordId> next_record_id{1};
+  // Set before the first group of documents is committed.
+  std::atomic<bool> has_groups{false};
+  Beside beside;
+  FoldNotes fold_notes;
   // CollectionInfo::version of what the catalog shows of it; 0: nothing. Stays while the gate is
   // held, so that a writer knows without a look whether what it found before is still true.
   std::atomic<uint64_t> published_version{0};
@@ -55,15 +59,11 @@ class CollectionState {
   // Grows with every committed insert into a capped collection, for tailable cursors.
   void NotifyInsert();
   uint64_t inserts() const { return inserts_.load(std::memory_order_acquire); }
-  // Waits until inserts() differs from `seen` or `deadline` passes.
-  void WaitForInsert(uint64_t seen, std::chrono::steady_clock::time_point deadline);
   // Rings with every one of these inserts, and when the collection is dropped.
   Bell news;
 
  private:
   std::atomic<uint64_t> inserts_{0};
-  Mutex mutex_;
-  std::condition_variable inserted_;
   std::once_flag attached_;
   std::unique_ptr<Attachment> attachment_;
 };

@@ -9,15 +9,22 @@
 //   <0> 'M' <table> <255> <path>              empty: the wildcard index met arrays there
 //   <0> 'n' <table> / <0> 'b' <table>         counters (kv.h): documents and bytes of a collection
 //   <0> 'S' <session id> <statement>          answer of a retryable write; statement -1: a commit
+//   <0> 'a' <name>                            marks of a member of a replica set (log/set_marks.h)
+//   <0> 'f'                                   whether all documents were brought into groups
+//   <0> 'e' <epoch>                           time of the epoch's last slot, unless it is the last
+//   <0> 'y' <time> <record>                   what undoes the slot of that time (log/undo_buffer.h)
 //   <0> 'z' <time> <index>                    group of the change log (change_buffer.h)
-//   <table> <record id>                       document
+//   <table> 'G' <group number>                documents of 64 record ids (records/group.h)
+//   <table> <record id>                       document; empty: that of the group is deleted
 //   <table> <index key> <record id>           type bits               (plain index)
 //   <table> <index key>                       record id, type bits    (unique index)
 //
-// In three sections, each in files of its own: the log, what comes before it, and the tables.
+// In four sections, each in files of its own: the log, the undo, what comes before them, the
+// tables.
 //
 // A table id is 4 bytes and a record id 8 bytes, both big-endian; a record id has its sign bit
-// flipped so that negative ones sort first.
+// flipped so that negative ones sort first. A group's number is its record ids divided by 64, 8
+// bytes, big-endian.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +40,9 @@ using RecordId = int64_t;
 using TableId = uint32_t;
 
 constexpr TableId kMetaTable = 0;
+constexpr char kEpochKind = 'e';
+constexpr char kFormatKind = 'f';
+constexpr char kUndoKind = 'y';
 constexpr char kLogKind = 'z';           // the last of the meta table
 constexpr char kArrayPathMark = '\xff';  // before a path among the marks of kind 'M'
 
@@ -96,6 +106,7 @@ inline std::string MetaKey(char kind, TableId table) { return MetaKey(kind, Tabl
 inline std::vector<kv::Section> KeySections() {
   using Use = kv::Section::Use;
   return {{.name = "meta", .begin = "", .use = Use::kSmall},
+          {.name = "undo", .begin = MetaKey(kUndoKind, ""), .use = Use::kAppended},
           {.name = "log", .begin = MetaKey(kLogKind, ""), .use = Use::kAppended},
           {.name = "tables", .begin = TablePrefix(kMetaTable + 1), .use = Use::kAny}};
 }

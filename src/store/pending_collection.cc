@@ -28,11 +28,10 @@ Result<std::unique_ptr<PendingCollection>> PendingCollection::Create(
   bson::Document entry = catalog.NewEntry(options, id_index_spec);
   ASSIGN_OR_RETURN(*pending->info_, catalog.ReadEntry(ns, entry));
   SetDropped(**pending->info_, true);
-  RETURN_IF_ERROR(txn.kv().Put(MetaKey('C', ns), entry.bytes()));
+  ChangeBuffer& changes = txn.changes(catalog.log());
+  RETURN_IF_ERROR(Catalog::PutNew(txn.kv(), **pending->info_, entry, &changes));
   txn.MarkWrote();
-  if (const CollectionInfo& info = **pending->info_; info.log != nullptr) {
-    LogCreate(info, &txn.changes(*info.log));
-  }
+  LogCreate(**pending->info_, &changes);
   txn.OnCommit([&catalog, info = pending->info_] {
     SetDropped(**info, false);
     catalog.Publish({}, {*info});
@@ -50,11 +49,10 @@ Status PendingCollection::AddIndexes(Transaction& txn, const std::vector<NewInde
     changed->indexes.push_back(one);
     made.push_back(std::move(one));
   }
-  if (changed->log != nullptr) {
-    LogCreateIndexes(*changed, made, &txn.changes(*changed->log));
-  }
+  ChangeBuffer& changes = txn.changes(catalog_->log());
+  LogCreateIndexes(*changed, made, &changes);
   SetDropped(*changed, true);
-  RETURN_IF_ERROR(catalog_->PutEntry(txn.kv(), *changed));
+  RETURN_IF_ERROR(catalog_->PutEntry(txn.kv(), *changed, &changes));
   *info_ = std::move(changed);
   return Status::Ok();
 }

@@ -50,8 +50,8 @@ Status Transaction::Hold(const std::shared_ptr<CollectionState>& state) {
   if (std::find(held_.begin(), held_.end(), state) != held_.end()) {
     return Status::Ok();
   }
-  constexpr auto kPatience = std::chrono::milliseconds(5);
-  if (!state->gate.TryEnter(kPatience)) {
+  constexpr auto kTimeout = std::chrono::milliseconds(5);
+  if (!state->gate.TryEnter(kTimeout)) {
     return {kLockTimeout, "Unable to acquire lock within 5ms: the collection is being changed"};
   }
   held_.push_back(state);
@@ -93,7 +93,7 @@ int64_t Transaction::PendingBytes(const CollectionState& state) const {
 
 void Transaction::SetSavepoint() {
   kv_->SetSavepoint();
-  savepoints_.push_back({deltas_.size(), on_commit_.size(), changes_.mark()});
+  savepoints_.push_back({deltas_.size(), on_commit_.size(), changes_.mark(), groups_.mark()});
 }
 
 Status Transaction::RollbackToSavepoint() {
@@ -101,6 +101,7 @@ Status Transaction::RollbackToSavepoint() {
   deltas_.resize(savepoints_.back().deltas);
   on_commit_.resize(savepoints_.back().on_commit);
   changes_.RollBack(savepoints_.back().changes);
+  groups_.RollBack(savepoints_.back().groups);
   savepoints_.pop_back();
   return kv_->RollbackToSavepoint();
 }
@@ -127,6 +128,7 @@ void Transaction::MergeLastDeltas() {
 }
 
 Status Transaction::Commit(kv::Durability durability) {
+  RETURN_IF_ERROR(WriteGroups());
   // One addition per collection: many small ones would make the counter slow to read.
   std::vector<Delta> sums;
   for (Delta& delta : deltas_) {
@@ -165,17 +167,8 @@ Status Transaction::Commit(kv::Durability durability) {
 }
 
 void CollectionState::NotifyInsert() {
-  {
-    MutexLock lock(mutex_);
-    inserts_.fetch_add(1, std::memory_order_release);
-  }
-  inserted_.notify_all();
+  inserts_.fetch_add(1, std::memory_order_release);
   news.Ring();
-}
-
-void CollectionState::WaitForInsert(uint64_t seen, std::chrono::steady_clock::time_point deadline) {
-  MutexLock lock(mutex_);
-  inserted_.wait_until(lock.native(), deadline, [&] { return inserts() != seen || dropped; });
 }
 
 }  // namespace quire::store

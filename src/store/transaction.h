@@ -12,6 +12,7 @@
 #include "kv/kv.h"
 #include "store/collection_state.h"
 #include "store/log/change_log.h"
+#include "store/records/pending_groups.h"
 
 namespace quire::store {
 
@@ -54,13 +55,21 @@ class Transaction {
 
   // What the change log is told when this commits: noted here by whoever changes a document.
   ChangeBuffer& changes(ChangeLog& log) {
-    log_ = &log;
+    if (log_ == nullptr) {
+      log_ = &log;
+      log.SetNotes(&changes_);
+    }
     return changes_;
   }
   // The changes are those of this multi-document transaction.
   void SetTransaction(std::string_view lsid, int64_t txn_number) {
     changes_.SetTransaction(lsid, txn_number);
   }
+
+  // New documents of this transaction that are to lie in groups. Whoever reads documents calls
+  // WriteGroups before.
+  PendingGroups& groups() { return groups_; }
+  Status WriteGroups() { return groups_.written() ? Status::Ok() : groups_.Write(*kv_); }
 
   // Undo support within the transaction; nests.
   void SetSavepoint();
@@ -83,6 +92,7 @@ class Transaction {
   // Documents of one collection are mostly counted one after the other.
   void MergeLastDeltas();
 
+  PendingGroups groups_;
   std::unique_ptr<kv::Txn> kv_;
   bool read_only_;
   bool wrote_ = false;
@@ -93,6 +103,7 @@ class Transaction {
     size_t deltas;
     size_t on_commit;
     ChangeBuffer::Mark changes;
+    PendingGroups::Mark groups;
   };
   std::vector<Savepoint> savepoints_;
   std::vector<std::function<void()>> on_commit_;

@@ -10,8 +10,8 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -112,10 +112,8 @@ class AdNetwork {
 
   static const std::vector<IndexSpec>& Indexes();
   static const std::vector<ShardKeySpec>& ShardKeys();
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // Errors: InvalidName (campaign without advertiser, empty unit), InvalidPrice (negative),
   // InvalidAmount (a cap below 1 or longer than longest_window), DuplicateAd, IdempotencyKeyReuse,
@@ -179,36 +177,8 @@ class AdNetwork {
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  FrequencyCap CapOf(const Ad& ad) const { return ad.cap.value_or(options_.default_cap); }
-  Status CheckAd(const Ad& ad) const;
-  // Whether it was added, or was there.
-  Result<bool> PutAd(std::string_view site, std::string_view zone, const Ad& ad,
-                     const bson::ObjectId& id) const;
-  Result<std::vector<ServedAd>> Ranked(std::string_view site, std::string_view zone,
-                                       const std::vector<std::string>* keywords,
-                                       bool require_match) const;
-  using Rank = std::function<Result<std::vector<ServedAd>>()>;
-  Result<std::vector<ServedAd>> Choose(const bson::Document& arguments, std::string_view user,
-                                       size_t limit, const CallKey& key, const Rank& rank) const;
-  Result<std::vector<ServedAd>> TakeAllowed(std::vector<ServedAd> ranked,
-                                            const bson::Document& arguments, std::string_view user,
-                                            size_t limit, const Claim& claim) const;
-  enum class Show { kCounted, kCapped, kTaken };
-  // kTaken: a show of that impression is counted already.
-  Result<Show> Reserve(std::string_view user, std::string_view site, std::string_view zone,
-                       const Ad& ad, const Claim& impression) const;
-  Result<ServedAd> ShownBefore(std::string_view user, const bson::ObjectId& impression,
-                               const std::vector<ServedAd>& ranked) const;
-  Result<bool> SetState(const bson::Document& filter, const bson::Document& state, bool upsert,
-                        const Claim& claim = {}) const;
-  Result<int64_t> Spread(const bson::Document& campaign) const;
-  Result<JobReport> EndAndStart() const;
-  Result<JobReport> DropUnseen(int64_t batch) const;
-  Status TrimProfile(const bson::Document& user, bson::Date before, JobReport* report) const;
-
-  AdNetworkOptions options_;
-  Store store_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

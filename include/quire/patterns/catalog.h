@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -103,10 +104,8 @@ class Catalog {
 
   std::vector<IndexSpec> Indexes() const;
   std::vector<ShardKeySpec> ShardKeys() const;
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // Without `expected_rev` stores a new product, with it changes the one of that sku if it is at
   // that revision. Returns the revision it has now.
@@ -153,31 +152,14 @@ class Catalog {
   // worker does.
   Result<JobReport> SweepSkus() const;
   // Forgets keys after the retention. skipped is 1 while another worker does.
-  Result<JobReport> PurgeKeys() const {
-    return calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease});
-  }
+  Result<JobReport> PurgeKeys() const;
 
   // What is wrong, a line each: fields that are not what Put computes, skus twice or unregistered.
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  Result<bson::Document> Insert(const Product& product, const Claim& claim) const;
-  Result<bson::Document> Change(const Product& product, int64_t expected, const Claim& claim) const;
-  Status Reserve(const std::string& sku, const Claim& claim) const;
-  Status Release(const std::string& sku, const Claim& claim) const;
-  Status Confirm(const std::string& sku, const Claim& claim) const;
-  // How many rows it changed.
-  Result<int64_t> SweepSku(const bson::Document& row) const;
-  Result<ProductPage> Search(const bson::Document& filter, const bson::Document& sort,
-                             const SearchOptions& options) const;
-  Result<ProductPage> NewestBy(std::string_view type, std::string_view field,
-                               std::string_view value, const SearchOptions& options) const;
-  Result<ProductPage> Prefix(std::string_view type, std::string_view field, std::string_view prefix,
-                             const SearchOptions& options) const;
-
-  CatalogOptions options_;
-  Store store_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,10 +80,8 @@ class Cms {
 
   static std::vector<IndexSpec> Indexes();
   static std::vector<ShardKeySpec> ShardKeys();
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // A page or a blog entry: its nonce. Errors: InvalidName (no section or slug), UnknownType,
   // MissingField, WrongType (of the detail), SlugTaken.
@@ -127,34 +126,15 @@ class Cms {
   // Chunks of uploads that crashed.
   Result<JobReport> GcChunks() const;
   // Forgets keys after the retention. skipped is 1 while another worker does.
-  Result<JobReport> PurgeKeys() const {
-    return calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease});
-  }
+  Result<JobReport> PurgeKeys() const;
 
   // What is wrong, a line each: photos without their file, files whose chunks do not add up, tags
   // twice.
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  Result<bson::ObjectId> Insert(const Node& node, const Claim& claim) const;
-  // The bytes, as a file that nothing shows but that may be shown from now on.
-  Result<GridFsFile> Stage(std::string_view operation, std::string_view section,
-                           std::string_view slug, const Photo& photo) const;
-  Result<bson::Document> UploadOnce(const Node& node, const Photo& photo, const Claim& claim) const;
-  Result<bson::Document> ReplaceOnce(std::string_view section, std::string_view slug,
-                                     const bson::ObjectId& nonce, const Photo& photo,
-                                     const Claim& claim) const;
-  Status SetState(const bson::Value& file, std::string_view from, std::string_view to) const;
-  Status Edit(std::string_view operation, std::string_view section, std::string_view slug,
-              const bson::Document& update, const CallKey& key) const;
-  Result<NodePage> Published(const bson::Document& filter, const PageRequest& page) const;
-  Result<bool> Shown(const bson::Value& file) const;
-  Result<JobReport> CollectFiles() const;
-
-  CmsOptions options_;
-  Store store_;
-  GridFs assets_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 struct FeedInfo {

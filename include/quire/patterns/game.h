@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,6 @@
 
 #include "quire/patterns/error.h"
 #include "quire/patterns/idempotency.h"
-#include "quire/patterns/saga.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -121,10 +121,8 @@ class Game {
 
   static const std::vector<IndexSpec>& Indexes();
   static const std::vector<ShardKeySpec>& ShardKeys();
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // Errors: InvalidName, InvalidAmount, DuplicateKey, IdempotencyKeyReuse; CreateCharacter:
   // NotFound (the location).
@@ -189,9 +187,9 @@ class Game {
 
   // The jobs. skipped is 1 (Purge: above 0) while another worker is at it.
   // Finishes or undoes what crashed clients left of hand-overs.
-  Result<JobReport> Cleanup() const { return saga_.Cleanup(); }
+  Result<JobReport> Cleanup() const;
   // Forgets ended hand-overs and keys after the retention.
-  Result<JobReport> Purge() const { return saga_.Purge(calls_); }
+  Result<JobReport> Purge() const;
   // Finishes moves.
   Result<JobReport> ResumeMoves() const;
   // Sets a room's list of players, a cache, from the characters. Whether it changed.
@@ -207,29 +205,8 @@ class Game {
   Result<std::vector<std::string>> CheckSettled() const;
 
  private:
-  struct Things;
-  Status Enter(const NewCharacter& character, const bson::Document& self, const Claim& claim) const;
-  using Plan = std::function<Result<bson::Document>(const bson::OwnedValue& id)>;
-  Result<bson::Document> Act(const bson::Document& arguments, const CallKey& key,
-                             const Plan& plan) const;
-  Result<bson::Document> Transfer(const Holder& from, const Holder& to, const bson::ObjectId& item,
-                                  const bson::Value& place) const;
-  Result<bson::Document> Trade(std::string_view character, const bson::ObjectId& item,
-                               bool buys) const;
-  Result<bson::Document> Get(const Holder& holder) const;
-  Result<int64_t> WeightOf(const GameItem& item) const;
-  using Change = std::function<Status(Things* things, const Claim& claim)>;
-  Result<Claim> Rearrange(const Holder& holder, const bson::Document& arguments, const CallKey& key,
-                          const Change& change) const;
-  Status RearrangeOnce(const Holder& holder, std::string_view operation, const Claim& claim,
-                       const Change& change) const;
-  Status Leave(std::string_view character, std::string_view direction, const Claim& claim) const;
-  Status FinishMove(std::string_view character, bson::View moving) const;
-
-  GameOptions options_;
-  Store store_;
-  Saga saga_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

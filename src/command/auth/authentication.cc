@@ -122,11 +122,15 @@ Status Start(Invocation& i, const SaslRequest& asked, std::string_view database,
     return Failed();
   }
   const std::string id = UserId(*conversation);
-  ASSIGN_OR_RETURN(std::optional<bson::Document> user,
-                   LoadOwn(i.engine, kUsers, bson::Value(std::string_view(id))));
+  std::optional<bson::Document> user;
   std::optional<auth::Credential> credential;
-  if (user) {
-    credential = CredentialOf(user->view(), *mechanism);
+  if (i.commands.members.Is(conversation->scram.user(), database)) {
+    credential = i.commands.members.CredentialOf(*mechanism);
+  } else {
+    ASSIGN_OR_RETURN(user, LoadOwn(i.engine, kUsers, bson::Value(std::string_view(id))));
+    if (user) {
+      credential = CredentialOf(user->view(), *mechanism);
+    }
   }
   // hello names the mechanisms that a user does have: the client takes another one.
   const bool guessed_wrong = user && speculative;

@@ -41,7 +41,8 @@ Status CheckCertificate(Invocation& i, const CertificateLogin& asked, std::strin
   if (!asked.user.empty() && asked.user != client.certificate_subject) {
     return Failed("There is no x.509 client certificate matching the user.");
   }
-  if (client.member_certificate && i.commands.separate_members) {
+  if (client.member_certificate && i.commands.separate_members &&
+      !i.commands.members.by_certificate()) {
     return Failed(
         "The certificate is one of a member: its O, OU and DC are those of the server's own");
   }
@@ -65,7 +66,9 @@ Status LogInByCertificate(Invocation& i, bson::View request, std::string_view da
   const std::string& subject = i.call.client.certificate_subject;
   Status status = CheckCertificate(i, asked, database);
   if (status.ok()) {
-    status = LogIn(i, subject, database);
+    const bool member = i.call.client.member_certificate && i.commands.members.by_certificate();
+    status =
+        member ? LogIn(i, auth::kMemberUser, auth::kMemberDatabase) : LogIn(i, subject, database);
   }
   if (!status.ok()) {
     log::Info("ACCESS", "Authentication failed",

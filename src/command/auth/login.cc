@@ -99,6 +99,9 @@ Result<ResolvedRoles> ResolveRoles(engine::Engine& engine,
 Result<std::shared_ptr<Login>> LoadLogin(Commands& commands, const request::Client& client,
                                          std::string_view user, std::string_view database) {
   uint64_t version = commands.accounts_version.load();
+  if (commands.members.Is(user, database)) {
+    return commands.members.Make(version);
+  }
   std::string id = std::string(database) + "." + std::string(user);
   ASSIGN_OR_RETURN(std::optional<bson::Document> stored,
                    LoadOwn(commands.engine(), kUsers, bson::Value(std::string_view(id))));

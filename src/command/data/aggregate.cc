@@ -10,7 +10,6 @@
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "request/crud.h"
-#include "run/write_concern.h"
 
 namespace quire::command {
 
@@ -91,8 +90,9 @@ Status CheckStream(const Invocation& i, bson::View pipeline) {
 // Version 1 of the stable API has no stages about the server itself.
 Status CheckStrict(bson::View pipeline, bool explain) {
   constexpr std::string_view kOutside[] = {
-      "$currentOp",      "$indexStats",    "$listCatalog", "$listLocalSessions", "$listSessions",
-      "$planCacheStats", "$querySettings", "$search",      "$searchMeta",        "$vectorSearch",
+      "$currentOp",          "$indexStats",   "$listCatalog",    "$listLocalSessions",
+      "$listSampledQueries", "$listSessions", "$planCacheStats", "$querySettings",
+      "$queryStats",         "$search",       "$searchMeta",     "$vectorSearch",
   };
   if (explain) {
     return {kAPIStrictError, "BSON field 'aggregate.explain' is not part of API Version 1"};
@@ -148,13 +148,13 @@ Status RunAggregate(Invocation& i, const request::AggregateRequest& request) {
     return ExplainPipeline(i, i.body(), "queryPlanner");
   }
   ASSIGN_OR_RETURN(auto cursor, engine::Aggregate(i.operation, i.database(), request));
-  const bool writes = Writes(request.pipeline.view);
-  if (writes) {
+  i.writes = Writes(request.pipeline.view);
+  if (i.writes) {
     i.call.operation_time = i.engine.clock().Now();
   }
   RETURN_IF_ERROR(AppendFirstBatch(i, std::move(cursor), request.batch_size, false));
-  if (writes) {
-    run::AppendWriteConcernError(i.call.generic.write_concern, &i.reply());
+  if (i.writes) {
+    AppendConcernOfOne(i);
   }
   return Status::Ok();
 }

@@ -104,11 +104,9 @@ Result<int64_t> Replace(Invocation& i, const std::string& ns, bson::View filter,
   statement.q = filter;
   statement.u = change;
   statement.upsert = upsert;
-  ASSIGN_OR_RETURN(engine::WriteResult result,
+  ASSIGN_OR_RETURN(request::WriteReply result,
                    engine::Update(i.operation, ns, update, &i.call.summary));
-  if (!result.errors.empty()) {
-    return result.errors.front().status;
-  }
+  RETURN_IF_ERROR(result.FirstError());
   return result.n;
 }
 
@@ -116,7 +114,7 @@ Status ApplyInsert(Invocation& i, const Entry& entry) {
   ASSIGN_OR_RETURN(bson::Document id, IdOf(entry.o, entry, "insert"));
   request::InsertRequest insert;
   insert.documents.push_back(entry.o);
-  ASSIGN_OR_RETURN(engine::WriteResult result, engine::Insert(i.operation, entry.ns, insert));
+  ASSIGN_OR_RETURN(request::WriteReply result, engine::Insert(i.operation, entry.ns, insert));
   if (result.errors.empty()) {
     return Status::Ok();
   }
@@ -178,9 +176,9 @@ Status ApplyDelete(Invocation& i, const Entry& entry) {
   request::DeleteStatement& statement = request.deletes.emplace_back();
   statement.q = filter;
   statement.limit = 1;
-  ASSIGN_OR_RETURN(engine::WriteResult result,
+  ASSIGN_OR_RETURN(request::WriteReply result,
                    engine::Delete(i.operation, entry.ns, request, &i.call.summary));
-  return result.errors.empty() ? Status::Ok() : result.errors.front().status;
+  return result.FirstError();
 }
 
 // The oplog has one index by its fields, the command a list of them.

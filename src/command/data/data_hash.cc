@@ -10,6 +10,7 @@
 #include "bson/number.h"
 #include "command/diagnostic.h"
 #include "engine/read/read.h"
+#include "engine/read/without_table.h"
 #include "request/fields.h"
 
 namespace quire::command {
@@ -42,18 +43,22 @@ Status ForEachDocument(Invocation& i, const std::string& ns, const request::Find
 }
 
 // The documents in the order of _id; a capped collection's in their own.
-Result<std::string> CollectionHash(Invocation& i, const store::CollectionInfo& info) {
+Result<std::string> CollectionHash(Invocation& i, const std::string& name, bool capped,
+                                   bool indexed) {
   bson::Builder by_id;
   by_id.Append("_id", 1);
   bson::Document order = by_id.Finish();
   request::FindRequest find;
   find.allow_disk_use = true;
-  if (!info.capped) {
-    find.hint = bson::Value(order.view());
+  if (!capped) {
     find.sort = order.view();
+    if (indexed) {
+      find.hint = bson::Value(order.view());
+    }
   }
   bson::Md5 md5;
-  RETURN_IF_ERROR(ForEachDocument(i, info.ns(), find, [&](bson::View document) {
+  const std::string ns = std::string(i.database()) + "." + name;
+  RETURN_IF_ERROR(ForEachDocument(i, ns, find, [&](bson::View document) {
     md5.Add(document.bytes());
     return Status::Ok();
   }));
@@ -76,37 +81,64 @@ Result<std::vector<std::string_view>> ReadCollections(bson::View body) {
   return out;
 }
 
+struct Hashed {
+  std::string name;
+  store::Uuid uuid{};
+  bool capped = false;
+  bool indexed = true;
+  std::string hash;
+};
+
+// What the database has that is hashed, by name. Views are what system.views says of them.
+std::vector<Hashed> HashedCollections(Invocation& i) {
+  constexpr std::string_view kViews = "system.views";
+  std::vector<Hashed> out;
+  bool has_views = false;
+  for (const store::CollectionPtr& info : i.engine.catalog().snapshot()->InDatabase(i.database())) {
+    if (info->is_view()) {
+      has_views = has_views || !info->is_oplog;
+    } else if (!info->name.starts_with("system.profile")) {
+      out.push_back({info->name, info->uuid, info->capped, true, ""});
+    }
+  }
+  if (has_views) {
+    out.push_back({std::string(kViews), engine::SystemViewsUuid(i.database()), false, false, ""});
+    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  }
+  return out;
+}
+
 Status RunDbHash(Invocation& i) {
   auto started = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(std::vector<std::string_view> wanted, ReadCollections(i.body()));
-  std::vector<std::pair<store::CollectionPtr, std::string>> hashes;
+  std::vector<Hashed> hashes = HashedCollections(i);
+  if (!wanted.empty()) {
+    std::erase_if(hashes, [&](const Hashed& hashed) {
+      return std::find(wanted.begin(), wanted.end(), hashed.name) == wanted.end();
+    });
+  }
   bson::Md5 all;
-  for (const store::CollectionPtr& info : i.engine.catalog().snapshot()->InDatabase(i.database())) {
-    bool asked =
-        wanted.empty() || std::find(wanted.begin(), wanted.end(), info->name) != wanted.end();
-    if (info->is_view() || !asked || info->name.starts_with("system.profile")) {
-      continue;
-    }
-    ASSIGN_OR_RETURN(std::string hash, CollectionHash(i, *info));
-    all.Add(info->name);
-    all.Add(hash);
-    hashes.emplace_back(info, std::move(hash));
+  for (Hashed& hashed : hashes) {
+    ASSIGN_OR_RETURN(hashed.hash, CollectionHash(i, hashed.name, hashed.capped, hashed.indexed));
+    all.Add(hashed.name);
+    all.Add(hashed.hash);
   }
   i.reply().Append("host", ReachedAs(i)).BeginDocument("collections");
-  for (const auto& [info, hash] : hashes) {
-    i.reply().Append(info->name, hash);
+  for (const Hashed& hashed : hashes) {
+    i.reply().Append(hashed.name, hashed.hash);
   }
   i.reply().End().BeginArray("capped");
-  for (const auto& [info, hash] : hashes) {
-    if (info->capped) {
-      i.reply().Push(info->name);
+  for (const Hashed& hashed : hashes) {
+    if (hashed.capped) {
+      i.reply().Push(hashed.name);
     }
   }
   i.reply().End().BeginDocument("uuids");
-  for (const auto& [info, hash] : hashes) {
-    i.reply().Append(info->name,
-                     bson::Value::Binary(
-                         {reinterpret_cast<const char*>(info->uuid.data()), info->uuid.size()}, 4));
+  for (const Hashed& hashed : hashes) {
+    i.reply().Append(
+        hashed.name,
+        bson::Value::Binary({reinterpret_cast<const char*>(hashed.uuid.data()), hashed.uuid.size()},
+                            4));
   }
   auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - started);
@@ -184,7 +216,8 @@ Status RunFileMd5(Invocation& i) {
 std::span<const Row> DataHashRows() {
   using request::kRead;
   static constexpr Row kRows[] = {
-      {{"dbHash", "dbhash", kRead | request::kToShards, "hashes of a database's collections"},
+      {{"dbHash", "dbhash", kRead | request::kOnEveryMember | request::kToShards,
+        "hashes of a database's collections"},
        RunDbHash,
        OnDatabase(Action::dbHash)},
       {{"filemd5", "", kRead | request::kByKey, "the MD5 of a GridFS file"},

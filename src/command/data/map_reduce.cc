@@ -17,6 +17,7 @@ Result<request::MapReduceRequest> ParseMapReduce(Invocation& i) {
 
 Status RunMapReduce(Invocation& i, const request::MapReduceRequest& request) {
   ASSIGN_OR_RETURN(i.call.summary.ns, request::Namespace(i.database(), request.collection));
+  i.writes = request.out.kind != request::MapReduceOutput::Kind::kInline;
   return engine::MapReduce(i.operation, i.database(), request, &i.reply());
 }
 

@@ -21,7 +21,6 @@ using request::Field;
 using request::FieldRow;
 
 constexpr size_t kHashLength = 64;
-constexpr std::string_view kSettingsNs = "config.querySettings";
 
 struct NamespaceFields {
   std::optional<std::string_view> database;
@@ -199,7 +198,7 @@ Status RunSet(Invocation& i) {
   bson::Builder stored;
   stored.Append("_id", made.hash).Append("query", made.query).Append("settings", made.settings);
   bson::Document document = stored.Finish();
-  RETURN_IF_ERROR(SaveOwn(i.engine, kSettingsNs, document.view()));
+  RETURN_IF_ERROR(SaveOwn(i.engine, kQuerySettings, document.view()));
   i.engine.query_settings.Put(made);
   i.reply().Append("queryShapeHash", made.hash);
   if (!made.query.empty()) {
@@ -218,7 +217,7 @@ Status RunRemove(Invocation& i) {
   bson::Builder which;
   which.Append("_id", target.hash);
   bson::Document filter = which.Finish();
-  RETURN_IF_ERROR(RemoveOwn(i.engine, kSettingsNs, filter.view()).status());
+  RETURN_IF_ERROR(RemoveOwn(i.engine, kQuerySettings, filter.view()).status());
   i.engine.query_settings.Remove(target.hash);
   return Status::Ok();
 }
@@ -231,9 +230,19 @@ std::string QueryShapeHash(bson::View command, std::string_view database) {
 }
 
 void LoadQuerySettings(engine::Engine& engine) {
-  auto stored = LoadOwnAll(engine, kSettingsNs, {}, {});
+  auto stored = LoadOwnAll(engine, kQuerySettings, {}, {});
   if (!stored.ok()) {
     return;
+  }
+  for (const engine::QuerySetting& old : engine.query_settings.All()) {
+    const bool kept =
+        std::any_of(stored->begin(), stored->end(), [&](const bson::Document& document) {
+          const bson::Value id = document["_id"];
+          return id.is_string() && id.AsString() == old.hash;
+        });
+    if (!kept) {
+      engine.query_settings.Remove(old.hash);
+    }
   }
   for (const bson::Document& document : *stored) {
     bson::View view = document.view();
@@ -265,10 +274,12 @@ Status ApplyQuerySettings(Invocation& i, bson::View command, bool explain) {
 std::span<const Row> QuerySettingsRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below
   static constexpr Row kRows[] = {
-      {{"setQuerySettings", "", kAdminOnly, "says how queries of a shape are run"},
+      {{"setQuerySettings", "", kAdminOnly | request::kOnPrimary,
+        "says how queries of a shape are run"},
        RunSet,
        OnCluster(Action::querySettings)},
-      {{"removeQuerySettings", "", kAdminOnly, "forgets what was said about a shape"},
+      {{"removeQuerySettings", "", kAdminOnly | request::kOnPrimary,
+        "forgets what was said about a shape"},
        RunRemove,
        OnCluster(Action::querySettings)},
   };

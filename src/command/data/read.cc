@@ -133,6 +133,14 @@ Status RunCount(Invocation& i) {
   return Status::Ok();
 }
 
+// Of a read with readConcern "snapshot"; those of others have none.
+std::optional<bson::Timestamp> SnapshotTime(const Invocation& i) {
+  if (i.operation.snapshot == nullptr || i.operation.snapshot->time == bson::Timestamp()) {
+    return std::nullopt;
+  }
+  return i.operation.snapshot->time;
+}
+
 Status RunDistinct(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::DistinctRequest::Parse(i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::ReadNamespace(i.database(), request.collection));
@@ -140,8 +148,8 @@ Status RunDistinct(Invocation& i) {
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), false));
   RETURN_IF_ERROR(engine::Distinct(i.operation, ns, request, &i.call.summary, &i.reply()));
   i.call.outcome.integer_ok = engine::ReadsAsView(i.engine.catalog().Find(ns).get(), ns);
-  if (i.operation.snapshot != nullptr) {
-    i.reply().Append("atClusterTime", i.operation.snapshot->time);
+  if (const auto time = SnapshotTime(i)) {
+    i.reply().Append("atClusterTime", *time);
   }
   return Status::Ok();
 }
@@ -152,8 +160,8 @@ Status AppendFirstBatch(Invocation& i, std::shared_ptr<run::Cursor> cursor,
                         std::optional<int64_t> batch_size, bool single_batch) {
   run::FirstBatch first{
       .size = batch_size, .single = single_batch, .at_cluster_time = {}, .needs = i.needs};
-  if (i.operation.snapshot != nullptr) {
-    first.at_cluster_time = i.operation.snapshot->time;
+  if (const auto time = SnapshotTime(i)) {
+    first.at_cluster_time = time;
   }
   return run::AppendFirstBatch(i.engine.cursors(), std::move(cursor), first, i.call);
 }
@@ -175,7 +183,6 @@ class ListSource : public run::RowSource {
   Status Check() const override { return Status::Ok(); }
   std::string PlanSummary() const override { return ""; }
   exec::Counters Totals() const override { return {}; }
-  void AppendFields(bson::Builder*) const override {}
 
  private:
   std::vector<bson::Document> documents_;
@@ -210,13 +217,14 @@ std::span<const Row> ReadRows() {
        OnCollection(Action::find)},
       {{"getMore", "",
         kSnapshotRead | kRead | kInTransaction | kStableApi | kOwnTimeLimit | kOnCursor |
-            kAdminInTransaction,
+            kAdminInTransaction | kOnEveryMember,
         "reads on from a cursor", OpKind::kGetMore},
        RunGetMore,
        kLoggedIn},  // the cursor knows who may: CheckReader
       ParsedRow<ParseKillCursors, StateKillCursors, RunKillCursors>(
           {"killCursors", "",
-           kRead | kInTransaction | kStableApi | kOnCursor | kFreesMemory | kAdminInTransaction,
+           kRead | kInTransaction | kStableApi | kOnCursor | kFreesMemory | kAdminInTransaction |
+               kOnEveryMember,
            "closes cursors", OpKind::kKillCursors}),
       {{"count", "", kRead | kReadConcern | kStableApi | kByKey, "counts documents"},
        RunCount,

@@ -9,7 +9,6 @@
 #include "command/command.h"
 #include "command/parsed_row.h"
 #include "request/fields.h"
-#include "run/write_concern.h"
 
 namespace quire::command {
 
@@ -44,7 +43,7 @@ Status RunCommit(Invocation& i) {
   RETURN_IF_ERROR(RequireTransaction(i));
   RETURN_IF_ERROR(i.operation.session->Commit(i.operation.durability));
   i.call.operation_time = i.engine.clock().Now();
-  run::AppendWriteConcernError(i.call.generic.write_concern, &i.reply());
+  AppendConcernOfOne(i);
   return Status::Ok();
 }
 

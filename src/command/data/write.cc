@@ -10,48 +10,26 @@
 #include "command/parsed_row.h"
 #include "engine/schema/schema.h"
 #include "engine/write/bulk_write.h"
+#include "request/bulk_write_reply.h"
 #include "request/crud.h"
+#include "request/write_reply.h"
 #include "run/write_concern.h"
 
 namespace quire::command {
 
 namespace {
 
-// Errors of single documents; in a multi-document transaction they end it.
-void AppendErrors(Invocation& i, const engine::WriteResult& result) {
-  if (result.errors.empty()) {
+// Appends what the reply tells of a write: nothing of one that the client does not want to know
+// about. Errors of single documents end a multi-document transaction.
+void Tell(Invocation& i, const request::WriteReply& result, bool update = false) {
+  if (run::IsUnacknowledged(i.call.generic.write_concern)) {
+    request::WriteReply().AppendTo(&i.reply(), update);
     return;
   }
-  if (i.operation.in_transaction) {
+  if (!result.errors.empty() && i.operation.in_transaction) {
     i.operation.session->AbortQuietly();
   }
-  bson::Builder* reply = &i.reply();
-  reply->BeginArray("writeErrors");
-  for (const engine::WriteError& error : result.errors) {
-    reply->PushDocument().Append("index", error.index).Append("code", error.status.code());
-    if (!error.status.extra().empty()) {
-      reply->AppendFields(bson::View(error.status.extra().data()));
-    }
-    reply->Append("errmsg", error.status.message()).End();
-  }
-  reply->End();
-}
-
-void AppendRetried(Invocation& i, const std::vector<int32_t>& retried) {
-  if (retried.empty()) {
-    return;
-  }
-  i.reply().BeginArray("retriedStmtIds");
-  for (int32_t statement : retried) {
-    i.reply().Push(statement);
-  }
-  i.reply().End();
-}
-
-// What the reply tells of a write: nothing of one that the client does not want to know about.
-engine::WriteResult Told(const Invocation& i, engine::WriteResult result) {
-  return run::IsUnacknowledged(i.call.generic.write_concern) ? engine::WriteResult()
-                                                             : std::move(result);
+  result.AppendTo(&i.reply(), update);
 }
 
 // Only the server itself writes to system.profile; what cannot be created cannot be written.
@@ -92,10 +70,7 @@ Status RunInsert(Invocation& i, const request::InsertRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::Insert(i.operation, ns, request));
   i.call.summary.inserted = result.n;
-  result = Told(i, std::move(result));
-  AppendCount(&i.reply(), "n", result.n);
-  AppendErrors(i, result);
-  AppendRetried(i, result.retried);
+  Tell(i, result);
   return Status::Ok();
 }
 
@@ -106,22 +81,7 @@ Result<request::UpdateRequest> ParseUpdate(Invocation& i) {
 Status RunUpdate(Invocation& i, const request::UpdateRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::Update(i.operation, ns, request, &i.call.summary));
-  result = Told(i, std::move(result));
-  AppendCount(&i.reply(), "n", result.n);
-  AppendCount(&i.reply(), "nModified", result.modified);
-  if (!result.upserted.empty()) {
-    i.reply().BeginArray("upserted");
-    for (const engine::Upserted& upserted : result.upserted) {
-      i.reply()
-          .PushDocument()
-          .Append("index", upserted.index)
-          .Append("_id", upserted.id.value())
-          .End();
-    }
-    i.reply().End();
-  }
-  AppendErrors(i, result);
-  AppendRetried(i, result.retried);
+  Tell(i, result, /*update=*/true);
   return Status::Ok();
 }
 
@@ -132,10 +92,7 @@ Result<request::DeleteRequest> ParseDelete(Invocation& i) {
 Status RunDelete(Invocation& i, const request::DeleteRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, WrittenNamespace(i, request.collection));
   ASSIGN_OR_RETURN(auto result, engine::Delete(i.operation, ns, request, &i.call.summary));
-  result = Told(i, std::move(result));
-  AppendCount(&i.reply(), "n", result.n);
-  AppendErrors(i, result);
-  AppendRetried(i, result.retried);
+  Tell(i, result);
   return Status::Ok();
 }
 
@@ -177,50 +134,6 @@ Status StateBulkWrite(Invocation& /*i*/, const request::BulkWriteRequest& reques
   return Status::Ok();
 }
 
-bson::Document BulkItemReply(const engine::BulkItem& item) {
-  bson::Builder out;
-  out.Append("ok", item.status.ok() ? 1.0 : 0.0).Append("idx", item.index);
-  if (!item.status.ok()) {
-    out.Append("code", static_cast<int32_t>(item.status.code()))
-        .Append("errmsg", item.status.message());
-    if (!item.status.extra().empty()) {
-      out.AppendFields(bson::View(item.status.extra().data()));
-    }
-  }
-  AppendCount(&out, "n", item.n);
-  if (item.kind == request::BulkOperation::Kind::kUpdate) {
-    AppendCount(&out, "nModified", item.modified);
-  }
-  if (item.upserted) {
-    out.BeginDocument("upserted").Append("_id", item.upserted->value()).End();
-  }
-  return out.Finish();
-}
-
-void AppendBulkCounts(const std::vector<engine::BulkItem>& items, bson::Builder* reply) {
-  using Kind = request::BulkOperation::Kind;
-  int64_t errors = 0;
-  int64_t inserted = 0;
-  int64_t matched = 0;
-  int64_t modified = 0;
-  int64_t upserted = 0;
-  int64_t deleted = 0;
-  for (const engine::BulkItem& item : items) {
-    errors += item.status.ok() ? 0 : 1;
-    inserted += item.kind == Kind::kInsert ? item.n : 0;
-    deleted += item.kind == Kind::kDelete ? item.n : 0;
-    matched += item.kind == Kind::kUpdate && !item.upserted ? item.n : 0;
-    modified += item.modified;
-    upserted += item.upserted ? 1 : 0;
-  }
-  AppendCount(reply, "nErrors", errors);
-  AppendCount(reply, "nInserted", inserted);
-  AppendCount(reply, "nMatched", matched);
-  AppendCount(reply, "nModified", modified);
-  AppendCount(reply, "nUpserted", upserted);
-  AppendCount(reply, "nDeleted", deleted);
-}
-
 Status RunBulkWrite(Invocation& i, const request::BulkWriteRequest& request) {
   i.call.summary.ns = "admin.$cmd.bulkWrite";
   for (const request::BulkTarget& target : request.targets) {
@@ -228,17 +141,16 @@ Status RunBulkWrite(Invocation& i, const request::BulkWriteRequest& request) {
   }
   ASSIGN_OR_RETURN(auto result, engine::BulkWrite(i.operation, request, &i.call.summary));
   std::vector<bson::Document> batch;
-  for (const engine::BulkItem& item : result.items) {
+  for (const request::BulkItem& item : result.items) {
     if (!item.status.ok() || !request.errors_only) {
-      batch.push_back(BulkItemReply(item));
+      batch.push_back(item.Write());
     }
   }
   if (i.operation.in_transaction && !result.items.back().status.ok()) {
     i.operation.session->AbortQuietly();
   }
   RETURN_IF_ERROR(AppendDocuments(i, "admin.$cmd.bulkWrite", std::move(batch), request.batch_size));
-  AppendBulkCounts(result.items, &i.reply());
-  AppendRetried(i, result.retried);
+  result.AppendTo(&i.reply());
   return Status::Ok();
 }
 

@@ -278,11 +278,11 @@ bson::Document CollectionEntry(const store::CollectionInfo& info, bool name_only
   return out.Finish();
 }
 
-bson::Document SystemViewsEntry(bool name_only) {
+bson::Document SystemViewsEntry(std::string_view database, bool name_only) {
   bson::Builder out;
   out.Append("name", "system.views").Append("type", "collection");
   if (!name_only) {
-    engine::AppendSystemViewsDescription(&out);
+    engine::AppendSystemViewsDescription(database, &out);
   }
   return out.Finish();
 }
@@ -315,7 +315,7 @@ Status RunListCollections(Invocation& i, const ListCollectionsFields& f) {
     has_views = has_views || (info->is_view() && !info->is_oplog);
   }
   if (has_views) {
-    all.push_back(SystemViewsEntry(f.name_only));
+    all.push_back(SystemViewsEntry(i.database(), f.name_only));
   }
   ASSIGN_OR_RETURN(all, Filtered(std::move(all), f.filter));
   return AppendDocuments(i, std::string(i.database()) + ".$cmd.listCollections", std::move(all),

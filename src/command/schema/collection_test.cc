@@ -211,6 +211,9 @@ TEST(Collection, ClusterCatalogRefuses) {
       {R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$listClusterCatalog": {}}]})", 9621301},
       {R"({"aggregate": "c", "cursor": {}, "pipeline": [
           {"$facet": {"f": [{"$listClusterCatalog": {}}]}}]})",
+       9621301},
+      {R"({"aggregate": 1, "cursor": {}, "pipeline": [
+          {"$facet": {"f": [{"$listClusterCatalog": {}}]}}]})",
        40600},
       {R"({"aggregate": 1, "cursor": {}, "pipeline": [
           {"$listClusterCatalog": {}}, {"$listClusterCatalog": {}}]})",

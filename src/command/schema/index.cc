@@ -60,6 +60,48 @@ Status CheckCommitQuorum(const bson::Value& quorum) {
   return Status::Ok();
 }
 
+struct CommitQuorumFields {
+  request::ArrayArgument index_names;
+  bson::Value commit_quorum;
+};
+constexpr FieldRow<CommitQuorumFields> kCommitQuorumRows[] = {
+    Field<&CommitQuorumFields::index_names>("indexNames", request::Need::kRequired),
+    Field<&CommitQuorumFields::commit_quorum>("commitQuorum", request::Need::kRequired),
+};
+
+// Of a build that is under way. A member builds for itself and commits when it is done: every
+// quorum that can be met is met then.
+Status RunSetCommitQuorum(Invocation& i) {
+  ASSIGN_OR_RETURN(auto name, request::CollectionName("setIndexCommitQuorum", i.body()));
+  ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
+  CommitQuorumFields f;
+  RETURN_IF_ERROR(request::ReadFields<CommitQuorumFields>("setIndexCommitQuorum", i.body(), true,
+                                                          kCommitQuorumRows, &f));
+  RETURN_IF_ERROR(CheckCommitQuorum(f.commit_quorum));
+  std::vector<std::string_view> names;
+  for (const bson::Element& e : f.index_names.view) {
+    if (e.type() != bson::Type::kString) {
+      return {kTypeMismatch, "BSON field 'setIndexCommitQuorum.indexNames." +
+                                 std::string(e.name()) + "' is the wrong type '" +
+                                 std::string(bson::TypeName(e.type())) +
+                                 "', expected type 'string'"};
+    }
+    names.push_back(e.value().AsString());
+  }
+  store::CollectionPtr collection = i.engine.catalog().Find(ns);
+  if (collection == nullptr) {
+    return {kNamespaceNotFound, "Collection '" + ns + "' was not found"};
+  }
+  const bool building =
+      !names.empty() && std::all_of(names.begin(), names.end(), [&](std::string_view wanted) {
+        return std::any_of(collection->building.begin(), collection->building.end(),
+                           [&](const auto& index) { return index->name == wanted; });
+      });
+  return building ? Status::Ok()
+                  : Status(kIndexNotFound, "Cannot find an index build on collection '" + ns +
+                                               "' with the provided index names");
+}
+
 // The specs as the command gives them; `kept` owns those that had to be rewritten.
 Status ReadIndexSpecs(const CreateIndexesFields& f, std::vector<bson::Document>* kept,
                       std::vector<bson::View>* specs) {
@@ -259,6 +301,10 @@ std::span<const Row> IndexRows() {
         "removes indexes"},
        RunDropIndexes,
        OnCollection(Action::dropIndex)},
+      {{"setIndexCommitQuorum", "", kWrite | kWriteConcern | kToPrimary,
+        "how many members must be ready to commit a build"},
+       RunSetCommitQuorum,
+       OnCollection(Action::createIndex)},
       {{"reIndex", "", kWrite | kToPrimary,
         "refused: only for a server that is no member of a set"},
        RunReIndex,

@@ -14,6 +14,7 @@
 #include "engine/read/read.h"
 #include "engine/schema/schema.h"
 #include "request/crud.h"
+#include "store/records/fold.h"
 
 namespace quire::command {
 
@@ -269,6 +270,9 @@ Status RunCompact(Invocation& i) {
     i.reply().Append("bytesFreed", 0);
     return Status::Ok();
   }
+  auto moved = [&](store::RecordId) { return i.op().CheckInterruptNow().ok(); };
+  RETURN_IF_ERROR(store::FoldAll(i.engine.store(), *info, 0, moved).status());
+  RETURN_IF_ERROR(i.op().CheckInterruptNow());
   RETURN_IF_ERROR(i.engine.store().Compact(store::TableRange(info->table->id)));
   for (const auto& index : info->indexes) {
     RETURN_IF_ERROR(i.engine.store().Compact(store::TableRange(index->table->id)));
@@ -367,7 +371,8 @@ std::span<const Row> StatisticsRows() {
       ParsedRow<ParseCloneAsCapped, StateCloneAsCapped, RunCloneAsCapped>(
           {"cloneCollectionAsCapped", "", kWrite | kWriteConcern | kToPrimary,
            "copies into a capped collection"}),
-      {{"compact", "", kRead | kToShards, "gives unused space of a collection back"},
+      {{"compact", "", kRead | request::kOnEveryMember | kToShards,
+        "gives unused space of a collection back"},
        RunCompact,
        OnCollection(Action::compact)},
   };

@@ -121,7 +121,7 @@ Status RunValidate(Invocation& i) {
 
 std::span<const Row> ValidateRows() {
   static constexpr Row kRows[] = {
-      {{"validate", "", request::kRead | request::kToShards,
+      {{"validate", "", request::kRead | request::kOnEveryMember | request::kToShards,
         "checks a collection against its indexes"},
        RunValidate,
        OnCollection(Action::validate)},

@@ -13,6 +13,7 @@ void ClusterSettings::Load(engine::Engine& engine) {
   if (version.ok() && *version && (**version)["version"].is_string()) {
     version_ = (**version)["version"].AsString();
   }
+  writes_blocked_ = false;
   auto block = LoadOwn(engine, kClusterSettings, bson::Value(kWriteBlockId));
   if (block.ok() && *block) {
     bson::Value global = (**block)["global"];
@@ -20,6 +21,7 @@ void ClusterSettings::Load(engine::Engine& engine) {
     block_reason_ = reason.is_string() ? std::string(reason.AsString()) : "";
     writes_blocked_ = global.type() == bson::Type::kBool && global.AsBool();
   }
+  read_millis_ = 0;
   auto limit = LoadOwn(engine, kClusterParameters, bson::Value("defaultMaxTimeMS"));
   if (limit.ok() && *limit && (**limit)["readOperations"].is_number()) {
     read_millis_ = bson::ClampedInt64((**limit)["readOperations"]);

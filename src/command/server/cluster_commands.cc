@@ -254,6 +254,10 @@ Status RunSetVersion(Invocation& i) {
   return Status::Ok();
 }
 
+Status RunNoRoutes(Invocation& /*i*/) {
+  return {kShardingStateNotInitialized, "Sharding is not enabled"};
+}
+
 struct BlockRequest {
   std::optional<bool> global;
   std::string_view reason = "Unspecified";
@@ -298,14 +302,16 @@ std::span<const Row> ClusterRows() {
       {{"getClusterParameter", "", kAdminOnly, "settings of the cluster"},
        RunGetClusterParameter,
        OnCluster(Action::getClusterParameter)},
-      {{"setClusterParameter", "", kAdminOnly, "changes a setting of the cluster"},
+      {{"setClusterParameter", "", kAdminOnly | request::kOnPrimary,
+        "changes a setting of the cluster"},
        RunSetClusterParameter,
        OnCluster(Action::setClusterParameter)},
-      {{"setFeatureCompatibilityVersion", "", kAdminOnly | kWriteConcern,
+      {{"setFeatureCompatibilityVersion", "", kAdminOnly | kWriteConcern | request::kOnPrimary,
         "sets the version getParameter shows"},
        RunSetVersion,
        OnCluster(Action::setFeatureCompatibilityVersion)},
-      {{"setUserWriteBlockMode", "", kAdminOnly, "stops and allows writes of users"},
+      {{"setUserWriteBlockMode", "", kAdminOnly | request::kOnPrimary,
+        "stops and allows writes of users"},
        RunBlockWrites,
        OnCluster(Action::setUserWriteBlockMode)},
       {{"mergeChunks", "", kAdminOnly, "for shards only"},
@@ -320,6 +326,9 @@ std::span<const Row> ClusterRows() {
       {{"cleanupOrphaned", "", kAdminOnly, "for shards only"},
        RunNotAShard,
        OnCluster(Action::cleanupOrphaned)},
+      {{"flushRouterConfig", "", kAdminOnly, "for shards and routers only"},
+       RunNoRoutes,
+       OnCluster(Action::flushRouterConfig)},
       {{"getShardVersion", "", kAdminOnly, "for shards only"},
        RunNotAShard,
        Stated(StateOfShard<Action::getShardVersion>)},

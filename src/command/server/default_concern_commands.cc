@@ -6,6 +6,7 @@
 #include "command/access.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
+#include "command/repl/concerns.h"
 #include "request/fields.h"
 
 namespace quire::command {
@@ -21,6 +22,8 @@ void AppendValues(Invocation& i, const run::DefaultConcerns::Values& values) {
       .End();
   if (values.write) {
     i.reply().Append("defaultWriteConcern", *values.write);
+  } else if (i.engine.replication != nullptr) {
+    i.reply().Append("defaultWriteConcern", ImplicitConcern(*i.engine.replication));
   } else {
     i.reply().BeginDocument("defaultWriteConcern").Append("w", 1).Append("wtimeout", 0).End();
   }
@@ -74,17 +77,20 @@ Status RunSet(Invocation& i) {
             "At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" "
             "fields must be present"};
   }
+  const auto possible = [&i](const request::WriteConcern& concern) {
+    return i.engine.replication == nullptr ? run::CheckConcernOfOne(concern)
+                                           : i.engine.replication->CheckWriteConcern(concern);
+  };
   run::DefaultConcerns& defaults = i.commands.default_concerns();
   run::DefaultConcerns::Values values = defaults.Get();
   if (asked.read) {
     RETURN_IF_ERROR(values.SetRead(*asked.read));
   }
   if (asked.write) {
-    RETURN_IF_ERROR(values.SetWrite(*asked.write));
+    RETURN_IF_ERROR(values.SetWrite(*asked.write, possible));
   }
-  const bson::Value& w = i.call.generic.write_concern.w;
-  if (w.is_string() && w.AsString() != "majority") {
-    return run::CheckDefaultW(w);
+  if (const request::WriteConcern& concern = i.call.generic.write_concern; concern.w.is_string()) {
+    RETURN_IF_ERROR(possible(concern));
   }
   values.updated = i.engine.clock().Tick();
   values.updated_at = WallClock();
@@ -100,8 +106,10 @@ Status RunSet(Invocation& i) {
 
 void LoadDefaultConcerns(Commands& commands) {
   auto stored = LoadOwn(commands.engine(), kSettings, bson::Value(run::DefaultConcerns::kStoredId));
-  if (stored.ok() && *stored) {
-    commands.default_concerns().Put(run::DefaultConcerns::Values::FromDocument((*stored)->view()));
+  if (stored.ok()) {
+    commands.default_concerns().Put(
+        *stored ? run::DefaultConcerns::Values::FromDocument((*stored)->view())
+                : run::DefaultConcerns::Values());
   }
 }
 
@@ -111,7 +119,8 @@ std::span<const Row> DefaultConcernRows() {
       {{"getDefaultRWConcern", "", kAdminOnly, "the concerns of commands that give none"},
        RunGet,
        OnCluster(Action::getDefaultRWConcern)},
-      {{"setDefaultRWConcern", "", kAdminOnly | request::kWriteConcern, "changes them"},
+      {{"setDefaultRWConcern", "", kAdminOnly | request::kWriteConcern | request::kOnPrimary,
+        "changes them"},
        RunSet,
        OnCluster(Action::setDefaultRWConcern)},
   };

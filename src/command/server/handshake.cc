@@ -12,6 +12,8 @@
 #include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
+#include "command/repl/set_view.h"
+#include "engine/replication.h"
 
 namespace quire::command {
 namespace {
@@ -22,13 +24,8 @@ constexpr int32_t kMaxBatch = 100'000;
 constexpr size_t kMaxAppName = 128;
 constexpr size_t kMaxMetadata = 512;
 constexpr std::chrono::milliseconds kLongestAwait = std::chrono::hours(1);
-// One member never changes: the topology's version stays at its first primary.
+// A set of one never changes: the topology's version stays at its first primary.
 constexpr int64_t kTopologyCounter = 6;
-
-const bson::ObjectId& ProcessId() {
-  static const bson::ObjectId id = bson::ObjectId::Generate();
-  return id;
-}
 
 // The election that made this process primary, as an id that sorts with the term.
 bson::ObjectId ElectionId() {
@@ -115,58 +112,62 @@ Status AppendMechanisms(Invocation& i) {
   return Status::Ok();
 }
 
+int64_t TopologyCounter(const Invocation& i) {
+  return i.engine.replication == nullptr ? kTopologyCounter
+                                         : i.engine.replication->status()->topology_counter;
+}
+
 // How an awaited hello goes on: with topologyVersion and maxAwaitTimeMS the reply waits for a
-// change, which never comes here, until the time is over.
-Status ReadAwait(Invocation& i) {
+// change until the time is over. Nothing: it does not wait.
+Result<std::optional<std::chrono::milliseconds>> ReadAwait(Invocation& i) {
+  using Wait = std::optional<std::chrono::milliseconds>;
   bson::Value version = i.body()["topologyVersion"];
   bson::Value wait = i.body()["maxAwaitTimeMS"];
   if (version.missing() && wait.missing()) {
-    return Status::Ok();
+    return Wait();
   }
   if (version.missing() || wait.missing()) {
-    return {31368, version.missing()
-                       ? "A request with a 'maxAwaitTimeMS' must include a 'topologyVersion'"
-                       : "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'"};
+    return Status(31368, version.missing()
+                             ? "A request with a 'maxAwaitTimeMS' must include a 'topologyVersion'"
+                             : "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'");
   }
   auto millis = bson::ExactInt64(wait);
   if (!millis || *millis < 0) {
-    return {31373, "maxAwaitTimeMS must be a non-negative integer"};
+    return Status(31373, "maxAwaitTimeMS must be a non-negative integer");
   }
   if (!version.is_document()) {
-    return {kTypeMismatch, "topologyVersion must be a document"};
+    return Status(kTypeMismatch, "topologyVersion must be a document");
   }
   bson::Value process = version.AsDocument()["processId"];
   auto counter = bson::ExactInt64(version.AsDocument()["counter"]);
   if (process.type() != bson::Type::kObjectId || !counter) {
-    return {kFailedToParse, "topologyVersion needs an ObjectId processId and a counter"};
+    return Status(kFailedToParse, "topologyVersion needs an ObjectId processId and a counter");
   }
   if (*counter < 0) {
-    return {31372, "topologyVersion must have a non-negative counter"};
+    return Status(31372, "topologyVersion must have a non-negative counter");
   }
-  bool same = process.AsObjectId() == ProcessId();
-  if (same && *counter > kTopologyCounter) {
-    return {31382, "Received a topology version with counter: " + std::to_string(*counter) +
-                       " which is greater than the server topology version counter: " +
-                       std::to_string(kTopologyCounter)};
+  const bool same = process.AsObjectId() == ProcessId();
+  const int64_t now = TopologyCounter(i);
+  if (same && *counter > now) {
+    return Status(31382, "Received a topology version with counter: " + std::to_string(*counter) +
+                             " which is greater than the server topology version counter: " +
+                             std::to_string(now));
   }
-  if (same && *counter == kTopologyCounter) {
-    i.call.outcome.delay = std::min(std::chrono::milliseconds(*millis), kLongestAwait);
+  if (!same || *counter < now) {
+    return Wait();
   }
-  return Status::Ok();
+  return Wait(std::min(std::chrono::milliseconds(*millis), kLongestAwait));
 }
 
 // A client that accepts a stream gets a reply per await without asking again.
-void ContinueStream(Invocation& i) {
+void ContinueStream(Invocation& i, int64_t counter) {
   if (!i.call.request->exhaust_allowed || !i.body().Has("topologyVersion")) {
     return;
   }
   bson::Builder next;
   for (const bson::Element& e : i.body()) {
     if (e.name() == "topologyVersion") {
-      next.BeginDocument("topologyVersion")
-          .Append("processId", ProcessId())
-          .Append("counter", kTopologyCounter)
-          .End();
+      AppendTopologyVersion(next, counter);
     } else {
       next.Append(e);
     }
@@ -206,15 +207,12 @@ void AppendOpTime(bson::Builder& reply, std::string_view name, bson::Timestamp t
   reply.BeginDocument(name).Append("ts", time).Append("t", int64_t{1}).End();
 }
 
-void AppendMember(Invocation& i, std::string_view primary_field) {
+void AppendOnlyMember(Invocation& i, std::string_view primary_field) {
   std::string me = ReachedAs(i);
   bson::Timestamp time = i.engine.log().Visible();
   bson::Date date{int64_t{time.seconds} * 1000};
+  AppendTopologyVersion(i.reply(), kTopologyCounter);
   i.reply()
-      .BeginDocument("topologyVersion")
-      .Append("processId", ProcessId())
-      .Append("counter", kTopologyCounter)
-      .End()
       .BeginArray("hosts")
       .Push(me)
       .End()
@@ -237,15 +235,27 @@ void AppendMember(Invocation& i, std::string_view primary_field) {
   i.reply().Append("majorityWriteDate", date).End();
 }
 
-Status Greet(Invocation& i, std::string_view primary_field) {
-  RETURN_IF_ERROR(ReadMetadata(i));
-  RETURN_IF_ERROR(ReadAwait(i));
-  ContinueStream(i);
+// The set is as `status` says; null: a set of one.
+Status AnswerGreeting(Invocation& i, std::string_view primary_field,
+                      const engine::SetStatus* status) {
+  ContinueStream(i, status == nullptr ? kTopologyCounter : status->topology_counter);
   bson::Value hello_ok = i.body()["helloOk"];
   if (Truthy(hello_ok)) {
     i.reply().Append("helloOk", true);
   }
-  AppendMember(i, primary_field);
+  if (i.commands.info().router) {
+    i.reply().Append(primary_field, true).Append("msg", "isdbgrid");
+    AppendTopologyVersion(i.reply(), kTopologyCounter);
+  } else if (status == nullptr) {
+    AppendOnlyMember(i, primary_field);
+  } else {
+    const auto left = i.commands.quiesce_left();
+    AppendTopologyVersion(i.reply(), status->topology_counter);
+    AppendSetMember(i.reply(), primary_field, *i.engine.replication, *status, left.has_value());
+    if (left) {
+      i.reply().Append("remainingQuiesceTimeMillis", static_cast<int64_t>(left->count()));
+    }
+  }
   i.reply()
       .Append("maxBsonObjectSize", kMaxBsonSize)
       .Append("maxMessageSizeBytes", kMaxMessageBytes)
@@ -266,6 +276,62 @@ Status Greet(Invocation& i, std::string_view primary_field) {
     i.reply().Append("automationServiceDescriptor", descriptor);
   }
   return Status::Ok();
+}
+
+// The set's state, null for a server without one.
+std::shared_ptr<const engine::SetStatus> StatusOfSet(const Invocation& i) {
+  return i.engine.replication == nullptr ? nullptr : i.engine.replication->status();
+}
+
+// An awaited hello: answers when the topology changes, or in time.
+class AwaitTopology : public request::Suspension {
+ public:
+  AwaitTopology(Invocation& invocation, std::string_view primary_field, int64_t counter,
+                std::chrono::steady_clock::time_point end)
+      : invocation_(invocation), primary_field_(primary_field), counter_(counter) {
+    until = end;
+    idle = true;
+  }
+
+  bool Listen(request::Waker* waker) override {
+    if (engine::Replication* set = invocation_.engine.replication; set != nullptr) {
+      listener_ = set->changed.Listen([waker] { waker->Wake(); });
+    }
+    return !Changed();
+  }
+
+  Status Resume(request::Call& call) override {
+    RETURN_IF_ERROR(call.op.CheckInterruptNow());
+    if (!Changed() && std::chrono::steady_clock::now() < until) {
+      call.suspension =
+          std::make_unique<AwaitTopology>(invocation_, primary_field_, counter_, until);
+      return Status::Ok();
+    }
+    return AnswerGreeting(invocation_, primary_field_, StatusOfSet(invocation_).get());
+  }
+
+ private:
+  bool Changed() const {
+    return TopologyCounter(invocation_) != counter_ ||
+           invocation_.commands.quiesce_left().has_value();
+  }
+
+  Invocation& invocation_;  // lives in the request's state
+  std::string_view primary_field_;
+  int64_t counter_;
+  std::unique_ptr<Bell::Listener> listener_;
+};
+
+Status Greet(Invocation& i, std::string_view primary_field) {
+  RETURN_IF_ERROR(ReadMetadata(i));
+  ASSIGN_OR_RETURN(const std::optional<std::chrono::milliseconds> wait, ReadAwait(i));
+  if (wait && wait->count() > 0) {
+    const auto given = i.body()["topologyVersion"].AsDocument()["counter"];
+    i.call.suspension = std::make_unique<AwaitTopology>(i, primary_field, *bson::ExactInt64(given),
+                                                        std::chrono::steady_clock::now() + *wait);
+    return Status::Ok();
+  }
+  return AnswerGreeting(i, primary_field, StatusOfSet(i).get());
 }
 
 Status RunHello(Invocation& i) { return Greet(i, "isWritablePrimary"); }

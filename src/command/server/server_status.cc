@@ -10,6 +10,8 @@
 #include "base/version.h"
 #include "command/authorise.h"
 #include "command/diagnostic.h"
+#include "command/repl/set_view.h"
+#include "engine/replication.h"
 #include "request/network_stats.h"
 
 namespace quire::command {
@@ -238,6 +240,13 @@ void AppendOpLatencies(Invocation& i) {
 }
 
 void AppendRepl(Invocation& i) {
+  if (engine::Replication* replication = i.engine.replication; replication != nullptr) {
+    const auto status = replication->status();
+    AppendSetMember(i.reply(), "isWritablePrimary", *replication, *status,
+                    i.commands.quiesce_left().has_value());
+    i.reply().Append("rbid", 1);
+    return;
+  }
   std::string me = ReachedAs(i);
   i.reply()
       .BeginArray("hosts")
@@ -267,7 +276,7 @@ void AppendOplog(Invocation& i) {
       .Append("latestOptime", log.Visible())
       .Append("earliestOptime", log.First())
       .Append("sizeBytes", static_cast<int64_t>(log.ApproximateSize()))
-      .Append("maxSizeBytes", static_cast<int64_t>(i.engine.options().log_bytes));
+      .Append("maxSizeBytes", static_cast<int64_t>(i.engine.log_bytes.load()));
 }
 
 void AppendSecurity(Invocation& i) {

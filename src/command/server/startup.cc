@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
+#include "command/repl/set_of_one.h"
 #include "command/stored_version.h"
 #include "engine/schema/schema.h"
 
@@ -77,9 +78,12 @@ Status AddToStartupLog(Commands& commands) {
 }  // namespace
 
 Status NoteStart(Commands& commands) {
-  RETURN_IF_ERROR(KeepVersion(commands.engine()));
-  commands.cluster().Load(commands.engine());
-  RETURN_IF_ERROR(KeepConfiguration(commands.engine(), commands.info()));
+  // What a set keeps is its primary's to write.
+  if (commands.engine().replication == nullptr) {
+    RETURN_IF_ERROR(KeepVersion(commands.engine()));
+    commands.cluster().Load(commands.engine());
+    RETURN_IF_ERROR(KeepConfiguration(commands.engine(), commands.info()));
+  }
   return AddToStartupLog(commands);
 }
 

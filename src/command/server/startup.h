@@ -11,8 +11,4 @@ namespace quire::command {
 // local.startup_log. REQUIRES: info().host is the server's address.
 Status NoteStart(Commands& commands);
 
-// The part of it in local.system.replset: what the set is without anybody's word, and a note that
-// replSetInitiate may still say it.
-Status KeepConfiguration(engine::Engine& engine, const ServerInfo& info);
-
 }  // namespace quire::command

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "command/command.h"
-#include "kv/test_store.h"
+#include "kv/testing/test_store.h"
 #include "store/layout.h"
 
 namespace quire::command {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/read/listing.h"
 
+#include "engine/read/without_table.h"
+
 namespace quire::engine {
 
 namespace {
@@ -50,8 +52,12 @@ void AppendDescription(const store::CollectionInfo& info, bson::Builder* out) {
   }
 }
 
-void AppendSystemViewsDescription(bson::Builder* out) {
-  out->BeginDocument("options").End().BeginDocument("info").Append("readOnly", false).End();
+void AppendSystemViewsDescription(std::string_view database, bson::Builder* out) {
+  const store::Uuid uuid = SystemViewsUuid(database);
+  out->BeginDocument("options").End().BeginDocument("info").Append("readOnly", false);
+  out->Append("uuid",
+              bson::Value::Binary({reinterpret_cast<const char*>(uuid.data()), uuid.size()}, 4));
+  out->End();
 }
 
 std::vector<bson::Document> ClusterCatalog(const Operation& operation, std::string_view database,
@@ -71,7 +77,8 @@ std::vector<bson::Document> ClusterCatalog(const Operation& operation, std::stri
       has_views = has_views || (info->is_view() && !info->is_oplog);
     }
     if (has_views) {
-      rows.Add("system.views", "collection", AppendSystemViewsDescription);
+      rows.Add("system.views", "collection",
+               [&](bson::Builder* row) { AppendSystemViewsDescription(name, row); });
     }
   }
   return out;

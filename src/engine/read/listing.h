@@ -17,7 +17,7 @@ std::string_view KindOf(const store::CollectionInfo& info);
 void AppendDescription(const store::CollectionInfo& info, bson::Builder* out);
 
 // The same of system.views, which is there as long as the database has views.
-void AppendSystemViewsDescription(bson::Builder* out);
+void AppendSystemViewsDescription(std::string_view database, bson::Builder* out);
 
 // Those of a database, with system.views last; of all databases for "admin". Each document is
 // {ns, db, type, options, info, idIndex, sharded} and, `with_shards`, an array of no shards.

@@ -100,6 +100,7 @@ Operation PipelineRun::MakeOperation(OpContext& op) const {
   operation.caller = caller_ ? &*caller_ : nullptr;
   operation.in_transaction = session_ != nullptr;
   operation.durability = durability_;
+  operation.began = context_.now;
   return operation;
 }
 
@@ -284,10 +285,8 @@ exec::Counters PipelineRun::Totals() const {
   return query_ != nullptr ? query_->plan().Totals() : exec::Counters();
 }
 
-void PipelineRun::AppendFields(bson::Builder* cursor) const {
-  if (is_stream()) {
-    stream_->AppendResumeToken(cursor);
-  }
+bson::Document PipelineRun::ResumeToken() const {
+  return is_stream() ? stream_->ResumeToken() : bson::Document();
 }
 
 Status PipelineRun::CheckOtherViews(const Operation& operation) const {

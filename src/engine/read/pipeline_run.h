@@ -43,7 +43,7 @@ class PipelineRun : public run::RowSource, public plan::PipelineEnvironment {
   Status Check() const override;
   std::string PlanSummary() const override;
   exec::Counters Totals() const override;
-  void AppendFields(bson::Builder* cursor) const override;
+  bson::Document ResumeToken() const override;
   bool Ended() const override;
   void Returned(bson::View document) override;
 

@@ -116,7 +116,6 @@ class FindSource : public run::RowSource {
     all.docs_examined += docs_before_;
     return all;
   }
-  void AppendFields(bson::Builder*) const override {}
 
  private:
   // The query is about to go, and what it counted with it.

@@ -212,6 +212,12 @@ Result<Documents> Catalogue(const Operation& operation, const pipeline::Namespac
                         shards.type() == bson::Type::kBool && shards.AsBool());
 }
 
+// No query is sampled and no statistics of queries are kept, as in a MongoDB where nobody has asked
+// for either.
+Result<Documents> NotCollected(const Operation&, const pipeline::Namespace&, const bson::Value&) {
+  return Documents();
+}
+
 struct SourceRow {
   std::string_view stage;
   Result<Documents> (*read)(const Operation&, const pipeline::Namespace&, const bson::Value& spec);
@@ -221,6 +227,7 @@ constexpr SourceRow kSources[] = {
     {"$currentOp", CurrentOp},        {"$planCacheStats", PlanCache},
     {"$listLocalSessions", Sessions}, {"$listSessions", StoredSessions},
     {"$querySettings", Settings},     {"$listClusterCatalog", Catalogue},
+    {"$queryStats", NotCollected},    {"$listSampledQueries", NotCollected},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "bson/hash/md5.h"
 #include "engine/stream/oplog.h"
 
 namespace quire::engine {
@@ -26,6 +27,16 @@ std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::str
   return out;
 }
 
+store::Uuid SystemViewsUuid(std::string_view database) {
+  bson::Md5 md5;
+  md5.Add(database);
+  md5.Add(".system.views");
+  store::Uuid uuid = md5.Finish();
+  uuid[6] = static_cast<uint8_t>((uuid[6] & 0x0f) | 0x40);  // version and variant of a random one
+  uuid[8] = static_cast<uint8_t>((uuid[8] & 0x3f) | 0x80);
+  return uuid;
+}
+
 void ScanWithoutTable(const Operation& operation, const std::string& database,
                       plan::QuerySpec* spec) {
   if (spec->collection != nullptr && spec->collection->is_oplog) {
@@ -38,6 +49,7 @@ void ScanWithoutTable(const Operation& operation, const std::string& database,
   auto views = std::make_shared<store::CollectionInfo>();
   views->database = database;
   views->name = "system.views";
+  views->uuid = SystemViewsUuid(database);
   views->state = std::make_shared<store::CollectionState>(0);
   spec->collection = std::move(views);
   std::vector<bson::Document> definitions = ViewDefinitions(operation, database);

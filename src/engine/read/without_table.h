@@ -35,6 +35,9 @@ class ListRows : public exec::Operator {
 // The views of a database, as system.views shows them.
 std::vector<bson::Document> ViewDefinitions(const Operation& operation, std::string_view database);
 
+// The uuid that system.views of the database is shown with: always the same.
+store::Uuid SystemViewsUuid(std::string_view database);
+
 // Makes an explained query read what is in no table: the oplog when that is its collection, else
 // system.views of the database.
 void ScanWithoutTable(const Operation& operation, const std::string& database,

@@ -2,7 +2,6 @@
 //
 // Checking the key pattern of an index.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "bson/number.h"
 #include "engine/schema/index_spec_internal.h"
 #include "plan/bounds/interval.h"
+#include "store/keys/index_kind.h"
 #include "store/keys/wildcard.h"
 
 namespace quire::engine {
@@ -44,15 +44,15 @@ Status CheckPath(std::string_view path, bool wildcard) {
   }
 }
 
-Status CheckKindName(std::string_view kind) {
-  constexpr std::array<std::string_view, 4> kKinds = {"hashed", "text", "2d", "2dsphere"};
-  if (kind == "wildcard") {
-    return {7246202, "The index type 'wildcard' is only allowed for a field \"$**\""};
+Result<const store::IndexKindRow*> KindNamed(std::string_view name) {
+  if (name == "wildcard") {
+    return Status(7246202, "The index type 'wildcard' is only allowed for a field \"$**\"");
   }
-  if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
-    return {kCannotCreateIndex, "Unknown index plugin '" + std::string(kind) + "'"};
+  const store::IndexKindRow* row = store::FindIndexKind(name);
+  if (row == nullptr) {
+    return Status(kCannotCreateIndex, "Unknown index plugin '" + std::string(name) + "'");
   }
-  return Status::Ok();
+  return row;
 }
 
 Status CheckDirection(const bson::Value& value, int version) {
@@ -92,13 +92,14 @@ Status CheckPart(const bson::Element& e, int version, KeyFacts* facts) {
     }
     return Status::Ok();
   }
-  RETURN_IF_ERROR(CheckKindName(value.AsString()));
-  if (value.AsString() == "hashed" && facts->hashed) {
+  ASSIGN_OR_RETURN(const store::IndexKindRow* kind, KindNamed(value.AsString()));
+  const bool hashed = kind->holds == store::PartHolds::kHash;
+  if (hashed && facts->hashed) {
     return {31303, "A maximum of one index field is allowed to be hashed"};
   }
-  facts->hashed = facts->hashed || value.AsString() == "hashed";
+  facts->hashed = facts->hashed || hashed;
   facts->text = facts->text || text;
-  facts->geo = facts->geo || value.AsString().starts_with("2d");
+  facts->geo = facts->geo || kind->cell != nullptr;
   return Status::Ok();
 }
 

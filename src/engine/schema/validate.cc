@@ -6,6 +6,9 @@
 #include "bson/validate.h"
 #include "store/collection.h"
 #include "store/keys/index_keys.h"
+#include "store/records/record_cursor.h"
+#include "store/records/record_keys.h"
+#include "store/records/records.h"
 
 namespace quire::engine {
 
@@ -18,6 +21,10 @@ class Validator {
       : operation_(operation), info_(info), txn_(txn), result_(*result) {}
 
   Status Run() {
+    RETURN_IF_ERROR(Groups());
+    if (!readable_) {  // its documents cannot be told
+      return Status::Ok();
+    }
     RETURN_IF_ERROR(Documents());
     for (const auto& index : info_.indexes) {
       RETURN_IF_ERROR(Keys(*index));
@@ -34,24 +41,78 @@ class Validator {
     }
   }
 
+  // Every group can be read whole, and what was deleted beside one is in it.
+  Status Groups() {
+    ASSIGN_OR_RETURN(auto groups,
+                     txn_.Scan(store::GroupRange(info_.table->id), kv::Direction::kForward));
+    while (true) {
+      RETURN_IF_ERROR(operation_.op.CheckInterrupt());
+      ASSIGN_OR_RETURN(bool more, groups->Next());
+      if (!more) {
+        break;
+      }
+      if (!IsWhole(groups->value())) {
+        Error(
+            store::DamagedGroup(info_.table->id, store::ReadGroupNumber(groups->key())).message());
+        readable_ = false;
+      }
+    }
+    ASSIGN_OR_RETURN(auto own,
+                     txn_.Scan(store::RecordRange(info_.table->id), kv::Direction::kForward));
+    while (true) {
+      RETURN_IF_ERROR(operation_.op.CheckInterrupt());
+      ASSIGN_OR_RETURN(bool more, own->Next());
+      if (!more) {
+        return Status::Ok();
+      }
+      if (own->value().empty()) {
+        RETURN_IF_ERROR(CheckDeleted(store::ReadRecordId(own->key().substr(4))));
+      }
+    }
+  }
+
+  static bool IsWhole(std::string_view bytes) {
+    store::GroupView group;
+    if (!group.Read(bytes) || group.count() == 0) {
+      return false;
+    }
+    for (int rank = 0; rank < group.count(); ++rank) {
+      if (group.At(rank).empty()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Status CheckDeleted(store::RecordId id) {
+    ASSIGN_OR_RETURN(bool found,
+                     txn_.Get(store::GroupKey(info_.table->id, store::GroupOf(id)), &value_));
+    store::GroupView group;
+    if (!found || !group.Read(value_.view()) || !group.Has(store::SlotOf(id))) {
+      Error("document " + std::to_string(id) + " was deleted beside a group that has it not");
+    }
+    return Status::Ok();
+  }
+
   Status Documents() {
     ASSIGN_OR_RETURN(auto records,
-                     txn_.Scan(store::TableRange(info_.table->id), kv::Direction::kForward));
+                     store::RecordCursor::Open(txn_, *info_.state, kv::Direction::kForward));
     while (true) {
       RETURN_IF_ERROR(operation_.op.CheckInterrupt());
       ASSIGN_OR_RETURN(bool more, records->Next());
       if (!more) {
         return Status::Ok();
       }
-      store::RecordId id = store::ReadRecordId(records->key().substr(4));
+      const store::RecordId id = records->id();
+      const std::string_view document = records->document();
       ++result_.records;
-      bytes_ += static_cast<int64_t>(records->value().size());
-      if (!bson::Validate(records->value()).ok()) {
+      bytes_ += static_cast<int64_t>(document.size());
+      if (!bson::Validate(document).ok()) {
         ++result_.invalid_documents;
         Error("document " + std::to_string(id) + " is not valid BSON");
         continue;
       }
-      RETURN_IF_ERROR(CheckDocument(id, bson::View(records->value().data())));
+      RETURN_IF_ERROR(CheckDocument(id, bson::View(document.data())));
     }
   }
 
@@ -123,6 +184,7 @@ class Validator {
   std::string entry_value_;
   kv::ReadValue value_;
   int64_t bytes_ = 0;
+  bool readable_ = true;
 };
 
 }  // namespace

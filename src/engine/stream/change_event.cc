@@ -69,6 +69,14 @@ const CommandRow* ViewRowOf(const store::Change& change) {
   }
 }
 
+// Null for the change of a document.
+const CommandRow* EventRowOf(const store::Change& change) {
+  if (const CommandRow* view = ViewRowOf(change)) {
+    return view;
+  }
+  return change.kind == 'c' ? RowOf(change.document["o"].AsDocument()) : nullptr;
+}
+
 std::string_view ViewName(const store::Change& change) {
   return (change.kind == 'd' ? change.key : change.document)["_id"].AsString();
 }
@@ -104,7 +112,7 @@ std::string_view TypeOf(const store::Change& change, const CommandRow* row) {
 
 // Whether the stream shows the change at all.
 bool IsShown(const StreamSpec& spec, const store::Change& change, const CommandRow** row) {
-  if (change.kind == 'n') {
+  if (change.kind == 'n' || change.kind == 'S' || change.kind == 'v' || change.no_event) {
     return false;
   }
   if (*row = ViewRowOf(change); *row != nullptr) {
@@ -149,18 +157,6 @@ bson::Document KeyOf(const store::Change& change) {
   bson::Builder key;
   key.Append("_id", change.document["_id"]);
   return key.Finish();
-}
-
-bson::Document TokenOf(const store::Change& change, const CommandRow* row) {
-  ResumePoint point{change.time, true, change.index, false};
-  if (row == nullptr) {
-    bson::Document key = KeyOf(change);
-    return MakeResumeToken(point, change.uuid, key);
-  }
-  bson::Builder identifier;
-  identifier.Append("operationType", row->event);
-  bson::Document bytes = identifier.Finish();
-  return MakeResumeToken(point, change.uuid, bytes);
 }
 
 // The document as it is now, null when it is gone.
@@ -281,7 +277,7 @@ void AppendSession(const store::Change& change, bson::Builder* out) {
 
 bson::Document MakeViewEvent(const store::Change& change, const CommandRow& row) {
   bson::Builder out;
-  out.Append("_id", TokenOf(change, &row))
+  out.Append("_id", EventToken(change, false))
       .Append("operationType", row.event)
       .Append("clusterTime", change.time)
       .Append("wallTime", bson::Date{change.wall_millis});
@@ -300,6 +296,17 @@ bson::Document MakeViewEvent(const store::Change& change, const CommandRow& row)
 
 }  // namespace
 
+bson::Document EventToken(const store::Change& change, bool invalidate) {
+  const CommandRow* row = EventRowOf(change);
+  bson::Builder operation;
+  if (invalidate || row != nullptr) {
+    operation.Append("operationType", invalidate ? "invalidate" : row->event);
+  }
+  const bson::Document identifier =
+      invalidate || row != nullptr ? operation.Finish() : KeyOf(change);
+  return MakeResumeToken({change.time, true, change.index, invalidate}, change.uuid, identifier);
+}
+
 bool ShowsChange(const StreamSpec& spec, const store::Change& change, bool* invalidates) {
   const CommandRow* row = nullptr;
   bool shown = IsShown(spec, change, &row);
@@ -312,9 +319,9 @@ Result<bson::Document> MakeEvent(const Operation& operation, const StreamSpec& s
   if (const CommandRow* view = ViewRowOf(change)) {
     return MakeViewEvent(change, *view);
   }
-  const CommandRow* row = change.kind == 'c' ? RowOf(change.document["o"].AsDocument()) : nullptr;
+  const CommandRow* row = EventRowOf(change);
   bson::Builder out;
-  out.Append("_id", TokenOf(change, row));
+  out.Append("_id", EventToken(change, false));
   if (change.in_transaction) {
     AppendSession(change, &out);
   }
@@ -341,11 +348,8 @@ Result<bson::Document> MakeEvent(const Operation& operation, const StreamSpec& s
 }
 
 bson::Document MakeInvalidateEvent(const store::Change& change) {
-  bson::Builder identifier;
-  identifier.Append("operationType", "invalidate");
-  bson::Document bytes = identifier.Finish();
   bson::Builder out;
-  out.Append("_id", MakeResumeToken({change.time, true, change.index, true}, change.uuid, bytes))
+  out.Append("_id", EventToken(change, true))
       .Append("operationType", "invalidate")
       .Append("clusterTime", change.time)
       .Append("wallTime", bson::Date{change.wall_millis});

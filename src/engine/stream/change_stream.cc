@@ -31,7 +31,12 @@ Status ChangeStream::OpenReader() {
   return Status::Ok();
 }
 
-Result<ChangeStream::Admit> ChangeStream::Place(const ResumePoint& point) {
+Result<ChangeStream::Admit> ChangeStream::Place(const store::Change& change, bool invalidate) {
+  ResumePoint point{change.time, true, change.index, invalidate};
+  if (point.CompareInLog(spec_.start) == 0) {  // what the token says of the event decides
+    const bson::Document token = EventToken(change, invalidate);
+    ASSIGN_OR_RETURN(point, ReadResumeToken(token));
+  }
   if (found_) {
     return point < spec_.start ? Admit::kSkip : Admit::kGive;
   }
@@ -50,8 +55,7 @@ Result<ChangeStream::Admit> ChangeStream::Place(const ResumePoint& point) {
 
 Result<bool> ChangeStream::Invalidate(const store::Change& change) {
   invalidate_next_ = false;
-  ResumePoint point{change.time, true, change.index, true};
-  ASSIGN_OR_RETURN(Admit admit, Place(point));
+  ASSIGN_OR_RETURN(Admit admit, Place(change, true));
   if (admit == Admit::kSkip) {
     return false;
   }
@@ -90,7 +94,7 @@ Result<bool> ChangeStream::Next(OpContext& op, exec::Row* row) {
     if (!ShowsChange(spec_, change_, &invalidate_next_)) {
       continue;
     }
-    ASSIGN_OR_RETURN(Admit admit, Place({change_.time, true, change_.index, false}));
+    ASSIGN_OR_RETURN(Admit admit, Place(change_, false));
     if (admit == Admit::kGive) {
       Operation operation{engine_, op};
       ASSIGN_OR_RETURN(event_, MakeEvent(operation, spec_, change_));
@@ -100,7 +104,7 @@ Result<bool> ChangeStream::Next(OpContext& op, exec::Row* row) {
   }
 }
 
-bool ChangeStream::HasNews() const { return store::PackTime(engine_.log().Visible()) >= from_; }
+bool ChangeStream::HasNews() const { return store::PackTime(engine_.log().Readable()) >= from_; }
 
 void ChangeStream::Returned(bson::View document) {
   bson::View token = document["_id"].AsDocument();
@@ -111,13 +115,9 @@ void ChangeStream::Returned(bson::View document) {
   }
 }
 
-void ChangeStream::AppendResumeToken(bson::Builder* cursor) const {
+bson::Document ChangeStream::ResumeToken() const {
   ResumePoint mark{store::UnpackTime(read_upto_)};
-  if (at_end_ && last_point_ < mark) {
-    cursor->Append("postBatchResumeToken", MakeResumeToken(mark, {}, bson::View()));
-  } else {
-    cursor->Append("postBatchResumeToken", last_token_);
-  }
+  return at_end_ && last_point_ < mark ? MakeResumeToken(mark, {}, bson::View()) : last_token_;
 }
 
 }  // namespace quire::engine

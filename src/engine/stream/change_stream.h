@@ -13,6 +13,7 @@
 #include "exec/operator.h"
 #include "pipeline/stage.h"
 #include "store/log/change_log.h"
+#include "store/log/change_reader.h"
 
 namespace quire::engine {
 
@@ -44,6 +45,8 @@ bool ShowsChange(const StreamSpec& spec, const store::Change& change, bool* inva
 Result<bson::Document> MakeEvent(const Operation& operation, const StreamSpec& spec,
                                  const store::Change& change);
 bson::Document MakeInvalidateEvent(const store::Change& change);
+// The resume token of the event of a change, or of the invalidation that follows it.
+bson::Document EventToken(const store::Change& change, bool invalidate);
 
 // The events of a stream. Next gives false when there is nothing now; the next call looks again.
 class ChangeStream final : public exec::Operator {
@@ -64,12 +67,12 @@ class ChangeStream final : public exec::Operator {
 
   // This document went to the client.
   void Returned(bson::View document);
-  // Appends the field postBatchResumeToken.
-  void AppendResumeToken(bson::Builder* cursor) const;
+  // Where to go on after what was given so far.
+  bson::Document ResumeToken() const;
 
  private:
   enum class Admit { kSkip, kGive };
-  Result<Admit> Place(const ResumePoint& point);
+  Result<Admit> Place(const store::Change& change, bool invalidate);
   Status OpenReader();
   Result<bool> Invalidate(const store::Change& change);
 

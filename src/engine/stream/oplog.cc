@@ -11,6 +11,9 @@ namespace {
 
 using store::Change;
 
+// Whether it is an operation, and not what a member keeps beside them.
+bool IsShown(const Change& change) { return change.kind != 'S' && change.kind != 'v'; }
+
 // Appends op, ns, ui, o and o2: what an operation has alone and inside applyOps.
 void AppendOperation(const Change& change, bson::Builder* out) {
   char kind = change.kind == 'r' ? 'u' : change.kind;
@@ -44,7 +47,7 @@ void AppendOperation(const Change& change, bson::Builder* out) {
 
 void AppendTimes(const Change& change, bson::Builder* out) {
   out->Append("ts", change.time)
-      .Append("t", int64_t{1})
+      .Append("t", std::max<int64_t>(1, static_cast<int64_t>(change.epoch)))
       .Append("v", int64_t{2})
       .Append("wall", bson::Date{change.wall_millis});
 }
@@ -61,9 +64,11 @@ Result<bson::Document> ReadEntry(store::ChangeReader& reader, Change* change) {
   out.Append("txnNumber", change->txn_number).Append("op", "c").Append("ns", "admin.$cmd");
   out.BeginDocument("o").BeginArray("applyOps");
   while (true) {
-    out.PushDocument();
-    AppendOperation(*change, &out);
-    out.End();
+    if (IsShown(*change)) {
+      out.PushDocument();
+      AppendOperation(*change, &out);
+      out.End();
+    }
     if (change->later == 0) {
       break;
     }
@@ -97,7 +102,7 @@ bson::Timestamp OplogStart(bson::View filter) {
 
 OplogRows::OplogRows(Engine& engine, bson::Timestamp from, bool backwards)
     : engine_(engine), from_(store::PackTime(from)), backwards_(backwards) {
-  before_ = store::ChangeLog::KeyOf(store::PackTime(engine.log().Visible()) + 1, 0);
+  before_ = store::ChangeLog::KeyOf(store::PackTime(engine.log().Readable()) + 1, 0);
 }
 
 Result<bool> OplogRows::Next(OpContext& op, exec::Row* row) {
@@ -116,7 +121,10 @@ Result<bool> OplogRows::NextForwards() {
                                                         store::UnpackTime(from_)));
   }
   Change change;
-  ASSIGN_OR_RETURN(bool more, reader_->Next(&change));
+  bool more = true;
+  do {
+    ASSIGN_OR_RETURN(more, reader_->Next(&change));
+  } while (more && !IsShown(change));
   if (!more) {
     from_ = std::max(from_, store::PackTime(reader_->upto()) + 1);
     reader_.reset();
@@ -136,9 +144,11 @@ Result<bool> OplogRows::NextBackwards() {
     }
     before_ = reader->group_key();
     while (true) {
-      ASSIGN_OR_RETURN(bson::Document entry, ReadEntry(*reader, &change));
-      if (store::PackTime(change.time) >= from_) {
-        group_.push_back(std::move(entry));
+      if (IsShown(change)) {
+        ASSIGN_OR_RETURN(bson::Document entry, ReadEntry(*reader, &change));
+        if (store::PackTime(change.time) >= from_) {
+          group_.push_back(std::move(entry));
+        }
       }
       if (change.later == 0) {
         break;
@@ -154,6 +164,6 @@ Result<bool> OplogRows::NextBackwards() {
   return true;
 }
 
-bool OplogRows::HasNews() const { return store::PackTime(engine_.log().Visible()) >= from_; }
+bool OplogRows::HasNews() const { return store::PackTime(engine_.log().Readable()) >= from_; }
 
 }  // namespace quire::engine

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "exec/operator.h"
 #include "store/log/change_log.h"
+#include "store/log/change_reader.h"
 
 namespace quire::engine {
 

@@ -181,8 +181,10 @@ Result<ResumePoint> Decode(std::string_view bytes) {
   if (!point.event) {
     return point;
   }
+  const std::string_view from_uuid = in.rest();
   RETURN_IF_ERROR(in.Uuid());
   RETURN_IF_ERROR(in.Identifier());
+  point.identity = from_uuid.substr(0, from_uuid.size() - in.rest().size());
   if (!in.empty() && (in.peek() == kZeroByte || in.peek() == kOneByteInteger)) {
     point.split = true;
     ASSIGN_OR_RETURN(point.fragment, in.Integer());

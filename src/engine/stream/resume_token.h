@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "quire/bson.h"
 #include "quire/status.h"
@@ -24,22 +25,22 @@ struct ResumePoint {
   bool event = false;
   uint32_t index = 0;
   bool invalidate = false;
+  // What tells events of one time and index apart, as those of several shards: the collection's
+  // uuid and the key of the document, in the order of the tokens.
+  std::string identity = {};
   // The fragment of a split event, from 0.
   uint32_t fragment = 0;
   bool split = false;
 
-  // The order of events; the fragments of one are equal.
+  // The order of places in the log of one node, which do not need the identity.
+  std::strong_ordering CompareInLog(const ResumePoint& other) const {
+    return std::tie(time, event, index, invalidate) <=>
+           std::tie(other.time, other.event, other.index, other.invalidate);
+  }
+  // The order of events, that of their tokens; the fragments of one are equal.
   friend std::strong_ordering operator<=>(const ResumePoint& a, const ResumePoint& b) {
-    if (auto order = a.time <=> b.time; order != 0) {
-      return order;
-    }
-    if (auto order = a.event <=> b.event; order != 0) {
-      return order;
-    }
-    if (auto order = a.index <=> b.index; order != 0) {
-      return order;
-    }
-    return a.invalidate <=> b.invalidate;
+    const std::strong_ordering in_log = a.CompareInLog(b);
+    return in_log != 0 ? in_log : a.identity <=> b.identity;
   }
   friend bool operator==(const ResumePoint& a, const ResumePoint& b) { return (a <=> b) == 0; }
 };

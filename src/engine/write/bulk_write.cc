@@ -19,7 +19,7 @@ class Bulk {
        request::OpSummary* summary)
       : operation_(operation), request_(request), summary_(summary) {}
 
-  Result<BulkResult> Run() {
+  Result<request::BulkWriteReply> Run() {
     size_t at = 0;
     while (at < request_.operations.size() && !stopped_) {
       ASSIGN_OR_RETURN(at, RunFrom(at));
@@ -42,9 +42,9 @@ class Bulk {
       return RunInserts(at, target.ns);
     }
     Operation own = From(at);
-    Result<WriteResult> done = op.kind == BulkOperation::Kind::kUpdate
-                                   ? RunUpdate(own, op, target.ns)
-                                   : RunDelete(own, op, target.ns);
+    Result<request::WriteReply> done = op.kind == BulkOperation::Kind::kUpdate
+                                           ? RunUpdate(own, op, target.ns)
+                                           : RunDelete(own, op, target.ns);
     if (!done.ok() && !IsDocumentError(done.status())) {
       return done.status();
     }
@@ -70,7 +70,7 @@ class Bulk {
            request_.operations[end].target == request_.operations[at].target) {
       insert.documents.push_back(request_.operations[end++].document);
     }
-    ASSIGN_OR_RETURN(WriteResult done, Insert(From(at), ns, insert));
+    ASSIGN_OR_RETURN(request::WriteReply done, Insert(From(at), ns, insert));
     auto error = done.errors.begin();
     for (size_t i = at; i < end && !stopped_; ++i) {
       if (error != done.errors.end() && error->index == static_cast<int32_t>(i - at)) {
@@ -85,8 +85,8 @@ class Bulk {
     return end;
   }
 
-  Result<WriteResult> RunUpdate(const Operation& own, const BulkOperation& op,
-                                const std::string& ns) {
+  Result<request::WriteReply> RunUpdate(const Operation& own, const BulkOperation& op,
+                                        const std::string& ns) {
     request::UpdateRequest update;
     update.updates.push_back(op.update);
     update.bypass_validation = request_.bypass_validation;
@@ -94,21 +94,21 @@ class Bulk {
     return Update(own, ns, update, summary_);
   }
 
-  Result<WriteResult> RunDelete(const Operation& own, const BulkOperation& op,
-                                const std::string& ns) {
+  Result<request::WriteReply> RunDelete(const Operation& own, const BulkOperation& op,
+                                        const std::string& ns) {
     request::DeleteRequest remove;
     remove.deletes.push_back(op.remove);
     remove.let = request_.let;
     return Delete(own, ns, remove, summary_);
   }
 
-  void AddDone(size_t at, const Result<WriteResult>& done) {
+  void AddDone(size_t at, const Result<request::WriteReply>& done) {
     if (!done.ok()) {
       Add(at, done.status());
       return;
     }
     Add(at, done->errors.empty() ? Status::Ok() : done->errors.front().status);
-    BulkItem& item = result_.items.back();
+    request::BulkItem& item = result_.items.back();
     item.n = done->n;
     item.modified = done->modified;
     if (!done->upserted.empty()) {
@@ -118,7 +118,7 @@ class Bulk {
   }
 
   void Add(size_t at, const Status& status) {
-    BulkItem item;
+    request::BulkItem item;
     item.index = static_cast<int32_t>(at);
     item.kind = request_.operations[at].kind;
     item.status = status;
@@ -127,14 +127,14 @@ class Bulk {
     stopped_ = !status.ok() && (request_.ordered || operation_.in_transaction);
   }
 
-  void Retried(const WriteResult& done) {
+  void Retried(const request::WriteReply& done) {
     result_.retried.insert(result_.retried.end(), done.retried.begin(), done.retried.end());
   }
 
   const Operation& operation_;
   const request::BulkWriteRequest& request_;
   request::OpSummary* summary_;
-  BulkResult result_;
+  request::BulkWriteReply result_;
   bool stopped_ = false;
 };
 
@@ -151,8 +151,9 @@ Status CheckRetryable(const Operation& operation, const request::BulkWriteReques
 
 }  // namespace
 
-Result<BulkResult> BulkWrite(const Operation& operation, const request::BulkWriteRequest& request,
-                             request::OpSummary* summary) {
+Result<request::BulkWriteReply> BulkWrite(const Operation& operation,
+                                          const request::BulkWriteRequest& request,
+                                          request::OpSummary* summary) {
   RETURN_IF_ERROR(CheckRetryable(operation, request));
   return Bulk(operation, request, summary).Run();
 }

@@ -52,10 +52,8 @@ Status CopyDocuments(const Operation& operation, const store::CollectionPtr& fro
     for (const bson::Document& document : batch) {
       insert.documents.push_back(document.view());
     }
-    ASSIGN_OR_RETURN(WriteResult result, Insert(operation, to, insert));
-    if (!result.errors.empty()) {
-      return result.errors.front().status;
-    }
+    ASSIGN_OR_RETURN(request::WriteReply result, Insert(operation, to, insert));
+    RETURN_IF_ERROR(result.FirstError());
   }
   return Status::Ok();
 }

@@ -56,7 +56,9 @@ Status InsertOne(const Operation& operation, const request::InsertRequest& reque
   }
   // The request outlives every transaction that ends with it.
   const bool outlives = prepared.data() == document.data() && !operation.in_transaction;
-  RETURN_IF_ERROR(store::Insert(txn, collection, prepared, outlives).status());
+  const store::InsertHints hints{.outlives = outlives,
+                                 .one_of_many = request.documents.size() >= store::kManyInserts};
+  RETURN_IF_ERROR(store::Insert(txn, collection, prepared, hints).status());
   if (collection.capped) {
     RETURN_IF_ERROR(store::TrimCapped(txn, collection));
     txn.OnCommit([state = collection.state] { state->NotifyInsert(); });
@@ -86,9 +88,9 @@ Result<store::CollectionPtr> InsertableCollection(const Operation& operation,
 }
 
 // Inserts in one commit what can be inserted.
-Result<WriteResult> InsertTogether(const Operation& operation, const std::string& ns,
-                                   const request::InsertRequest& request) {
-  WriteResult result;
+Result<request::WriteReply> InsertTogether(const Operation& operation, const std::string& ns,
+                                           const request::InsertRequest& request) {
+  request::WriteReply result;
   Result<store::CollectionPtr> collection = InsertableCollection(operation, ns);
   if (!collection.ok()) {
     if (!IsDocumentError(collection.status())) {
@@ -101,7 +103,7 @@ Result<WriteResult> InsertTogether(const Operation& operation, const std::string
   bool alone = count == 1;
   auto body = [&](store::Transaction& txn, const store::CollectionPtr& held) -> Status {
     const store::CollectionInfo& info = *held;
-    result = WriteResult();
+    result = request::WriteReply();
     StatementLog log(operation);
     if (!alone && info.log != nullptr) {
       txn.changes(*info.log).Reserve(request.documents.size(), BytesOf(request.documents));
@@ -147,7 +149,7 @@ Result<WriteResult> InsertTogether(const Operation& operation, const std::string
     if (!IsDocumentError(status)) {
       return status;
     }
-    result = WriteResult();
+    result = request::WriteReply();
     result.errors.push_back({0, status});
   }
   operation.engine.metrics.inserted += result.n;
@@ -162,18 +164,18 @@ class GroupedInsert {
                 const request::InsertRequest& request)
       : operation_(operation), ns_(ns), request_(request) {}
 
-  Result<WriteResult> Run() {
+  Result<request::WriteReply> Run() {
     const size_t count = request_.documents.size();
     for (size_t first = 0; first < count && !stopped_;) {
       const size_t end = GroupEnd(first);
-      ASSIGN_OR_RETURN(WriteResult result, InsertRange(first, end));
+      ASSIGN_OR_RETURN(request::WriteReply result, InsertRange(first, end));
       if (!refused_.ok() && end - first > 1) {
         for (size_t i = first; i < end && !stopped_; ++i) {
           ASSIGN_OR_RETURN(result, InsertRange(i, i + 1));
-          Add(result, i);
+          Add(std::move(result), i);
         }
       } else {
-        Add(result, first);
+        Add(std::move(result), first);
       }
       first = end;
     }
@@ -194,7 +196,7 @@ class GroupedInsert {
   }
 
   // `refused_` is the error of the commit, when it is one.
-  Result<WriteResult> InsertRange(size_t first, size_t end) {
+  Result<request::WriteReply> InsertRange(size_t first, size_t end) {
     Operation part = operation_;
     part.first_statement += static_cast<int32_t>(first);
     part.statement_ids = part.statement_ids.subspan(std::min(first, part.statement_ids.size()));
@@ -203,36 +205,33 @@ class GroupedInsert {
     request::InsertRequest documents = request_;
     documents.documents.assign(request_.documents.begin() + static_cast<ptrdiff_t>(first),
                                request_.documents.begin() + static_cast<ptrdiff_t>(end));
-    Result<WriteResult> result = InsertTogether(part, ns_, documents);
+    Result<request::WriteReply> result = InsertTogether(part, ns_, documents);
     if (refused_.ok()) {
       return result;
     }
-    WriteResult none;
+    request::WriteReply none;
     none.errors.push_back({0, refused_});
     return none;
   }
 
-  void Add(const WriteResult& part, size_t first) {
-    total_.n += part.n;
-    for (const WriteError& error : part.errors) {
-      total_.errors.push_back({error.index + static_cast<int32_t>(first), error.status});
-    }
-    total_.retried.insert(total_.retried.end(), part.retried.begin(), part.retried.end());
+  void Add(request::WriteReply part, size_t first) {
     stopped_ = request_.ordered && !part.errors.empty();
+    total_.Add(std::move(part),
+               [first](int32_t index) { return index + static_cast<int32_t>(first); });
   }
 
   const Operation& operation_;
   const std::string& ns_;
   const request::InsertRequest& request_;
   Status refused_ = Status::Ok();
-  WriteResult total_;
+  request::WriteReply total_;
   bool stopped_ = false;
 };
 
 }  // namespace
 
-Result<WriteResult> Insert(const Operation& operation, const std::string& ns,
-                           const request::InsertRequest& request) {
+Result<request::WriteReply> Insert(const Operation& operation, const std::string& ns,
+                                   const request::InsertRequest& request) {
   return operation.before_commit ? GroupedInsert(operation, ns, request).Run()
                                  : InsertTogether(operation, ns, request);
 }

@@ -49,10 +49,10 @@ class Inserter {
     for (const bson::Document& document : batch_) {
       request.documents.push_back(document.view());
     }
-    ASSIGN_OR_RETURN(WriteResult result, Insert(operation, ns_, request));
+    ASSIGN_OR_RETURN(request::WriteReply result, Insert(operation, ns_, request));
     batch_.clear();
     bytes_ = 0;
-    return result.errors.empty() ? Status::Ok() : result.errors.front().status;
+    return result.FirstError();
   }
 
  private:
@@ -201,6 +201,7 @@ class MergeSink : public plan::DocumentSink {
   Status WriteOne(OpContext& op, bson::View document) {
     Operation operation{engine_, op};
     operation.durability = durability_;
+    operation.began = context_.now;
     bson::Document with_id;
     if (!document.Has("_id") && on_.front() == "_id") {
       bson::Builder made;
@@ -213,8 +214,8 @@ class MergeSink : public plan::DocumentSink {
       request::InsertRequest insert;
       insert.bypass_validation = bypass_validation_;
       insert.documents.push_back(document);
-      ASSIGN_OR_RETURN(WriteResult result, Insert(operation, target_, insert));
-      return result.errors.empty() ? Status::Ok() : result.errors.front().status;
+      ASSIGN_OR_RETURN(request::WriteReply result, Insert(operation, target_, insert));
+      return result.FirstError();
     }
     return Update(operation, document, query);
   }
@@ -333,8 +334,8 @@ class MergeSink : public plan::DocumentSink {
       request::InsertRequest request;
       request.bypass_validation = bypass_validation_;
       request.documents.push_back(document);
-      ASSIGN_OR_RETURN(WriteResult inserted, Insert(operation, target_, request));
-      return inserted.errors.empty() ? Status::Ok() : inserted.errors.front().status;
+      ASSIGN_OR_RETURN(request::WriteReply inserted, Insert(operation, target_, request));
+      return inserted.FirstError();
     }
     return Unmatched();
   }

@@ -23,7 +23,7 @@ bson::Document StatementAnswer(const ModifyResult& result) {
 }
 
 // Adds what the statement answered when it was first run; false when it was not.
-bool AddRemembered(const Operation& operation, int32_t i, WriteResult* result) {
+bool AddRemembered(const Operation& operation, int32_t i, request::WriteReply* result) {
   if (!operation.retryable) {
     return false;
   }
@@ -81,10 +81,10 @@ Status CheckRetryable(const Operation& operation, const ModifySpec& spec) {
                                                  : "Cannot use retryable writes with multi=true"};
 }
 
-Result<WriteResult> RunStatements(const Operation& operation, const std::string& ns,
-                                  const std::vector<ModifySpec>& statements, bool ordered,
-                                  request::OpSummary* summary) {
-  WriteResult result;
+Result<request::WriteReply> RunStatements(const Operation& operation, const std::string& ns,
+                                          const std::vector<ModifySpec>& statements, bool ordered,
+                                          request::OpSummary* summary) {
+  request::WriteReply result;
   for (size_t at = 0; at < statements.size(); ++at) {
     auto i = static_cast<int32_t>(at);
     if (AddRemembered(operation, i, &result)) {
@@ -117,8 +117,9 @@ Result<WriteResult> RunStatements(const Operation& operation, const std::string&
 
 }  // namespace
 
-Result<WriteResult> Update(const Operation& operation, const std::string& ns,
-                           const request::UpdateRequest& request, request::OpSummary* summary) {
+Result<request::WriteReply> Update(const Operation& operation, const std::string& ns,
+                                   const request::UpdateRequest& request,
+                                   request::OpSummary* summary) {
   std::vector<ModifySpec> statements;
   for (const request::UpdateStatement& s : request.updates) {
     ModifySpec spec;
@@ -134,8 +135,9 @@ Result<WriteResult> Update(const Operation& operation, const std::string& ns,
   return RunStatements(operation, ns, statements, request.ordered, summary);
 }
 
-Result<WriteResult> Delete(const Operation& operation, const std::string& ns,
-                           const request::DeleteRequest& request, request::OpSummary* summary) {
+Result<request::WriteReply> Delete(const Operation& operation, const std::string& ns,
+                                   const request::DeleteRequest& request,
+                                   request::OpSummary* summary) {
   std::vector<ModifySpec> statements;
   for (const request::DeleteStatement& s : request.deletes) {
     ModifySpec spec;

@@ -121,6 +121,11 @@ bool IsDocumentError(const Status& status) {
     case kLockTimeout:
     case kSnapshotUnavailable:
     case kDataCorruptionDetected:
+    // What drivers act on, of the whole command: this is no primary any more.
+    case kNotWritablePrimary:
+    case kPrimarySteppedDown:
+    case kInterruptedDueToReplStateChange:
+    case kShutdownInProgress:
       return false;
     default:
       return true;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/memory_charge.h"
+#include "exec/combine/row_spool.h"
 #include "exec/unary.h"
 
 namespace quire::exec {
@@ -29,8 +31,16 @@ class Facet final : public Unary {
   Result<bool> Produce(OpContext& op, Row* row) override;
 
  private:
+  Status ReadInput(OpContext& op, Row* row);
+  Status RunBranch(OpContext& op, const FacetBranch& branch);
+
   std::vector<FacetBranch> branches_;
   bool allow_disk_;
+  std::shared_ptr<RowSpool> spool_;  // the input's rows
+  bool read_ = false;                // the whole input
+  size_t branch_ = 0;                // the one that is run
+  std::unique_ptr<Operator> top_;    // of it; null: not begun
+  bson::Builder builder_;            // of the document
   bool done_ = false;
   bson::Document document_;
   MemoryCharge charge_;  // for it

@@ -3,11 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "bson/testing/json.h"
 #include "exec/documents.h"
 #include "exec/limit.h"
 #include "exec/sample.h"
 #include "exec/sort/sort.h"
+#include "exec/testing/waits_at_random.h"
 
 namespace quire::exec {
 namespace {
@@ -49,6 +56,9 @@ std::string TextsOf(Operator& top, std::string_view name) {
   Row row;
   for (;;) {
     auto more = top.Next(op, &row);
+    if (!more.ok() && IsNotYet(more.status())) {
+      continue;
+    }
     EXPECT_TRUE(more.ok());
     if (!more.ok() || !*more) {
       return all;
@@ -114,6 +124,38 @@ TEST(SortMerge, KeepsMetadata) {
   }
 }
 
+// Inputs that are not there yet at random points.
+TEST(Merging, WaitsForItsInputs) {
+  expr::Context context;
+  bson::Document spec = bson::TestDocument("{k: -1}");
+  auto pattern = expr::SortPattern::Parse(spec);
+  ASSERT_TRUE(pattern.ok());
+  for (uint32_t seed = 1; seed <= 50; ++seed) {
+    std::mt19937 random(seed);
+    auto input = [&](std::string_view array) {
+      return std::make_unique<WaitsAtRandom>(std::make_unique<Records>(array), &random);
+    };
+    auto make = [&](std::vector<std::unique_ptr<Operator>>* inputs) {
+      inputs->push_back(
+          input("[{r: 1, k: 1, t: 'e'}, {r: 2, k: 3, t: 'a'}, {r: 3, k: 3, t: 'b'}]"));
+      inputs->push_back(input("[{r: 1, k: 3, t: 'c'}, {r: 5, k: 2, t: 'd'}]"));
+    };
+    std::vector<std::unique_ptr<Operator>> inputs;
+    make(&inputs);
+    Or either({inputs[0].get(), inputs[1].get()}, Repeated::kDrop);
+    EXPECT_EQ(TextsOf(either, "t"), "eabd");
+
+    inputs.clear();
+    make(&inputs);
+    Sort first(inputs[0].get(), &*pattern, &context, {});
+    Sort second(inputs[1].get(), &*pattern, &context, {});
+    SortMerge merged({&first, &second});
+    Skip skip(&merged, 1);
+    Limit limit(&skip, 3);
+    EXPECT_EQ(TextsOf(limit, "t"), "bcd");
+  }
+}
+
 Documents::List Numbers(int from, int to) {
   Documents::List list;
   for (int i = from; i < to; ++i) {
@@ -128,12 +170,23 @@ std::unique_ptr<Operator> SampleOf(int from, int to, int64_t size) {
 }
 
 TEST(Sample, GivesAllWhenThereAreFew) {
-  auto sample = SampleOf(0, 5, 100);
+  std::mt19937 random(1);
+  Sample sample(
+      std::make_unique<WaitsAtRandom>(std::make_unique<Documents>(Numbers(0, 5)), &random), 100,
+      SorterOptions());
   OpContext op;
   std::set<int32_t> seen;
   Row row;
   std::string last;
-  while (*sample->Next(op, &row)) {
+  for (;;) {
+    Result<bool> more = sample.Next(op, &row);
+    if (!more.ok() && IsNotYet(more.status())) {
+      continue;
+    }
+    ASSERT_TRUE(more.ok());
+    if (!*more) {
+      break;
+    }
     EXPECT_TRUE(seen.insert(row.document["n"].AsInt32()).second);
     EXPECT_LE(last, row.sort_key) << "rows come in the order of their keys";
     last = row.sort_key;

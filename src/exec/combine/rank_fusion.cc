@@ -26,13 +26,11 @@ void AppendKey(const bson::Value& value, bson::Direction direction, std::string*
 RankFusion::RankFusion(std::unique_ptr<Operator> input, RankFusionOptions options)
     : Unary(std::move(input)), options_(std::move(options)) {}
 
-Status RankFusion::ReadSource(OpContext& op, size_t index, Operator& rows) {
-  const expr::SortPattern* order = options_.sources[index].order;
+Status RankFusion::ReadSource(OpContext& op, Operator& rows) {
+  const expr::SortPattern* order = options_.sources[source_].order;
   Row row;
-  std::string last;
   std::string key;
-  int64_t rank = 0;
-  for (int64_t position = 1;; ++position) {
+  for (;; ++position_) {
     RETURN_IF_ERROR(op.CheckInterrupt());
     ASSIGN_OR_RETURN(bool more, rows.Next(op, &row));
     if (!more) {
@@ -44,12 +42,12 @@ Status RankFusion::ReadSource(OpContext& op, size_t index, Operator& rows) {
     } else {
       AppendKey(bson::Value(row.meta.geo_distance), bson::Direction::kAscending, &key);
     }
-    if (position == 1 || key != last) {
-      rank = position;
-      last = key;
+    if (position_ == 1 || key != last_key_) {
+      rank_ = position_;
+      last_key_ = key;
     }
     bson::Builder ranked;
-    ranked.Append("d", row.document).Append("i", static_cast<int32_t>(index)).Append("r", rank);
+    ranked.Append("d", row.document).Append("i", static_cast<int32_t>(source_)).Append("r", rank_);
     bson::Document document = ranked.Finish();
     Row kept;
     kept.document = document;
@@ -110,18 +108,21 @@ Status RankFusion::Merge(OpContext& op) {
 }
 
 Status RankFusion::ReadAll(OpContext& op) {
-  SorterOptions sorting;
-  sorting.memory_limit = op.memory_limit;
-  sorting.allow_disk = options_.allow_disk;
-  by_id_ = std::make_unique<Sorter>(sorting);
-  by_score_ = std::make_unique<Sorter>(sorting);
-  for (size_t i = 0; i < options_.sources.size(); ++i) {
-    if (options_.sources[i].open == nullptr) {
-      RETURN_IF_ERROR(ReadSource(op, i, *input_));
-    } else {
-      ASSIGN_OR_RETURN(auto rows, options_.sources[i].open(op));
-      RETURN_IF_ERROR(ReadSource(op, i, *rows));
+  if (by_id_ == nullptr) {
+    SorterOptions sorting;
+    sorting.memory_limit = op.memory_limit;
+    sorting.allow_disk = options_.allow_disk;
+    by_id_ = std::make_unique<Sorter>(sorting);
+    by_score_ = std::make_unique<Sorter>(sorting);
+  }
+  for (; source_ < options_.sources.size(); ++source_) {
+    const SourceFactory& open = options_.sources[source_].open;
+    if (open != nullptr && rows_ == nullptr) {
+      ASSIGN_OR_RETURN(rows_, open(op));
     }
+    RETURN_IF_ERROR(ReadSource(op, open == nullptr ? *input_ : *rows_));
+    rows_.reset();
+    position_ = 1;
   }
   RETURN_IF_ERROR(by_id_->Finish());
   RETURN_IF_ERROR(Merge(op));
@@ -158,8 +159,8 @@ bson::Document RankFusion::DetailsOf(double score, bson::View ranks) const {
 
 Result<bool> RankFusion::Produce(OpContext& op, Row* row) {
   if (!read_) {
-    read_ = true;
     RETURN_IF_ERROR(ReadAll(op));
+    read_ = true;
   }
   Row scored;
   ASSIGN_OR_RETURN(bool more, by_score_->Next(&scored));

@@ -48,7 +48,7 @@ class RankFusion final : public Unary {
   };
 
   Status ReadAll(OpContext& op);
-  Status ReadSource(OpContext& op, size_t index, Operator& rows);
+  Status ReadSource(OpContext& op, Operator& rows);
   // Takes the rows of one _id together.
   Status Merge(OpContext& op);
   Status AddScored(const Found& found);
@@ -56,6 +56,11 @@ class RankFusion final : public Unary {
   bson::Document DetailsOf(double score, bson::View ranks) const;
 
   RankFusionOptions options_;
+  size_t source_ = 0;               // the one that is read
+  std::unique_ptr<Operator> rows_;  // of it, unless it is the input; null: not opened
+  int64_t position_ = 1;            // of its next row
+  int64_t rank_ = 0;                // of its last row
+  std::string last_key_;
   std::unique_ptr<Sorter> by_id_;
   std::unique_ptr<Sorter> by_score_;
   bool read_ = false;

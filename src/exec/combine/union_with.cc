@@ -6,11 +6,14 @@
 namespace quire::exec {
 
 Result<bool> UnionWith::Produce(OpContext& op, Row* row) {
-  if (!other_) {
+  if (!input_ended_) {
     ASSIGN_OR_RETURN(bool more, input_->Next(op, row));
     if (more) {
       return true;
     }
+    input_ended_ = true;
+  }
+  if (other_ == nullptr) {
     ASSIGN_OR_RETURN(other_, open_(op));
   }
   return other_->Next(op, row);

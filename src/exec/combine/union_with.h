@@ -22,6 +22,7 @@ class UnionWith final : public Unary {
 
  private:
   SourceFactory open_;
+  bool input_ended_ = false;
   std::unique_ptr<Operator> other_;
 };
 

@@ -20,10 +20,12 @@ int BucketAuto::Compare(const bson::Value& a, const bson::Value& b) const {
 }
 
 Status BucketAuto::ReadInput(OpContext& op) {
-  SorterOptions options;
-  options.memory_limit = op.memory_limit;
-  options.allow_disk = options_.base.allow_disk;
-  sorter_ = std::make_unique<Sorter>(options);
+  if (sorter_ == nullptr) {
+    SorterOptions options;
+    options.memory_limit = op.memory_limit;
+    options.allow_disk = options_.base.allow_disk;
+    sorter_ = std::make_unique<Sorter>(options);
+  }
   Row row;
   std::string key;
   for (;;) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/join/graph_lookup.h"
 
-#include <algorithm>
 #include <deque>
 
 #include "base/memory_charge.h"
@@ -21,8 +20,11 @@ struct GraphLookup::Search {
   ValueSet ids;   // of the documents found
   std::deque<bson::Document> found;
   std::vector<int64_t> depths;
-  std::deque<bson::OwnedValue> start;
+  bson::OwnedValue start;
   std::vector<bson::Value> frontier;
+  int64_t depth = 0;
+  bson::Document filter;            // for the frontier that is being read
+  std::unique_ptr<Operator> inner;  // null: the frontier is not read yet
   size_t memory = 0;
   MemoryCharge charge;
 
@@ -33,99 +35,86 @@ struct GraphLookup::Search {
   }
 };
 
+GraphLookup::~GraphLookup() = default;
+
 GraphLookup::GraphLookup(std::unique_ptr<Operator> input, GraphLookupOptions options, Inner inner,
                          const expr::Context* context)
     : Unary(std::move(input)),
       options_(std::move(options)),
-      connect_to_path_(SplitFieldPath(options_.connect_to)),
       inner_(std::move(inner)),
       strings_(context->collator),
       evaluation_(context) {}
 
 bson::Document GraphLookup::FrontierFilter(const std::vector<bson::Value>& frontier) const {
   bson::Builder filter;
-  bool only_nulls = false;
+  bool null_asked = false;
   filter.BeginDocument(options_.connect_to).BeginArray("$in");
   for (const bson::Value& value : frontier) {
-    if (value.nullish() && null_known_) {
-      only_nulls = true;
-    } else {
-      filter.Push(value.nullish() ? bson::Value::Null() : value);
-    }
+    null_asked = null_asked || value.nullish();
+    filter.Push(value.nullish() ? bson::Value::Null() : value);
   }
-  filter.End().End();
-  bson::Document in = filter.Finish();
-  if (!only_nulls) {
-    return in;
+  filter.End();
+  if (null_asked) {
+    filter.Append("$exists", true);  // a null leads to nulls, not to documents without the field
   }
-  bson::Builder either;
-  either.BeginArray("$or").Push(in.view()).PushDocument().BeginDocument(options_.connect_to);
-  either.Append("$type", "null").End().End().End();
-  return either.Finish();
+  filter.End();
+  return filter.Finish();
 }
 
-bool GraphLookup::HoldsNull(bson::View document) const {
-  bool holds = false;
-  VisitPath(bson::Value(document), connect_to_path_, 0,
-            [&](const bson::Value& value) { holds |= value.type() == bson::Type::kNull; });
-  return holds;
-}
-
-Status GraphLookup::Explore(OpContext& op, Search* search) {
-  for (int64_t depth = 0;
-       !search->frontier.empty() && (!options_.max_depth || depth <= *options_.max_depth);
-       ++depth) {
-    bson::Document filter = FrontierFilter(search->frontier);
-    const bool null_asked = std::any_of(search->frontier.begin(), search->frontier.end(),
-                                        [](const bson::Value& value) { return value.nullish(); });
+// Reads what the frontier leads to, which is the next frontier.
+Status GraphLookup::ReadFrontier(OpContext& op, Search* search) {
+  if (search->inner == nullptr) {
+    search->filter = FrontierFilter(search->frontier);
+    ASSIGN_OR_RETURN(search->inner, inner_(op, search->filter));
     search->frontier.clear();
-    ASSIGN_OR_RETURN(auto inner, inner_(op, filter));
-    Row row;
-    for (;;) {
-      RETURN_IF_ERROR(op.CheckInterrupt());
-      ASSIGN_OR_RETURN(bool more, inner->Next(op, &row));
-      if (!more) {
-        break;
-      }
-      if (search->ids.count(row.document["_id"]) > 0) {
-        continue;
-      }
-      bson::View kept = search->found.emplace_back(row.document).view();
-      search->ids.insert(kept["_id"]);
-      search->depths.push_back(depth);
-      search->memory += kept.size();
-      search->charge.Set(search->memory);
-      if (search->memory > op.memory_limit) {
-        return Status(40099, "$graphLookup reached maximum memory consumption");
-      }
-      null_known_ = null_known_ || (null_asked && HoldsNull(kept));
-      VisitPath(bson::Value(kept), options_.connect_from, 0, [&](const bson::Value& value) {
-        if (!value.missing() && !value.is_array()) {
-          search->Follow(value);
-        }
-      });
-    }
   }
+  Row row;
+  for (;;) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bool more, search->inner->Next(op, &row));
+    if (!more) {
+      break;
+    }
+    if (search->ids.count(row.document["_id"]) > 0) {
+      continue;
+    }
+    bson::View kept = search->found.emplace_back(row.document).view();
+    search->ids.insert(kept["_id"]);
+    search->depths.push_back(search->depth);
+    search->memory += kept.size();
+    search->charge.Set(search->memory);
+    if (search->memory > op.memory_limit) {
+      return {40099, "$graphLookup reached maximum memory consumption"};
+    }
+    VisitPath(bson::Value(kept), options_.connect_from, 0, [&](const bson::Value& value) {
+      if (!value.missing() && !value.is_array()) {
+        search->Follow(value);
+      }
+    });
+  }
+  search->inner.reset();
+  ++search->depth;
   return Status::Ok();
 }
 
-Result<bool> GraphLookup::Produce(OpContext& op, Row* row) {
-  ASSIGN_OR_RETURN(bool more, input_->Next(op, row));
-  if (!more) {
-    return false;
-  }
-  Search search(strings_);
-  ASSIGN_OR_RETURN(bson::Value start, options_.start_with->Evaluate(evaluation_.Start(*row)));
-  const bson::OwnedValue& kept = search.start.emplace_back(start);
-  bson::Value value = kept.value();
+// Begins the search of the outer row.
+Status GraphLookup::Start() {
+  auto search = std::make_unique<Search>(strings_);
+  ASSIGN_OR_RETURN(bson::Value start, options_.start_with->Evaluate(evaluation_.Start(outer_)));
+  search->start = bson::OwnedValue(start);
+  bson::Value value = search->start.value();
   if (value.is_array()) {
     for (const bson::Element& element : value.AsArray()) {
-      search.Follow(element.value());
+      search->Follow(element.value());
     }
   } else if (!value.missing()) {
-    search.Follow(value);
+    search->Follow(value);
   }
-  RETURN_IF_ERROR(Explore(op, &search));
+  search_ = std::move(search);
+  return Status::Ok();
+}
+
+void GraphLookup::Show(const Search& search, Row* row) {
   bson::Builder array;
   std::string with_depth;
   for (size_t i = 0; i < search.found.size(); ++i) {
@@ -138,9 +127,27 @@ Result<bool> GraphLookup::Produce(OpContext& op, Row* row) {
     array.Push(document);
   }
   bson::Document all = array.Finish();
+  *row = outer_;
   document_.clear();
-  SetNested(row->document, options_.as, bson::Value::Array(all.view()), &document_);
+  SetNested(outer_.document, options_.as, bson::Value::Array(all.view()), &document_);
   row->document = bson::View(document_.data());
+}
+
+Result<bool> GraphLookup::Produce(OpContext& op, Row* row) {
+  if (search_ == nullptr) {
+    ASSIGN_OR_RETURN(bool more, input_->Next(op, &outer_));
+    if (!more) {
+      return false;
+    }
+    RETURN_IF_ERROR(Start());
+  }
+  while (search_->inner != nullptr ||
+         (!search_->frontier.empty() &&
+          (!options_.max_depth || search_->depth <= *options_.max_depth))) {
+    RETURN_IF_ERROR(ReadFrontier(op, search_.get()));
+  }
+  Show(*search_, row);
+  search_.reset();
   return true;
 }
 

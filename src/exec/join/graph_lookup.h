@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -34,6 +35,7 @@ class GraphLookup final : public Unary {
   // `context` outlives it. Error 40099 when more than op.memory_limit bytes are reached.
   GraphLookup(std::unique_ptr<Operator> input, GraphLookupOptions options, Inner inner,
               const expr::Context* context);
+  ~GraphLookup() override;
 
  protected:
   Result<bool> Produce(OpContext& op, Row* row) override;
@@ -42,20 +44,17 @@ class GraphLookup final : public Unary {
   using ValueSet = std::unordered_set<bson::Value, bson::ValueHash, bson::ValueEqual>;
   struct Search;
 
-  Status Explore(OpContext& op, Search* search);
+  Status Start();
+  Status ReadFrontier(OpContext& op, Search* search);
+  void Show(const Search& search, Row* row);
   bson::Document FrontierFilter(const std::vector<bson::Value>& frontier) const;
-  // Whether a value that is searched for, the one of connectToField, is null.
-  bool HoldsNull(bson::View document) const;
 
   GraphLookupOptions options_;
-  FieldPath connect_to_path_;
   Inner inner_;
   const bson::StringCompare* strings_;
   Evaluation evaluation_;
-  // Documents that hold null were found for a null: later searches for null give those alone, and
-  // not those without the field, as MongoDB's do, which remember what values were found for a
-  // value.
-  bool null_known_ = false;
+  Row outer_;
+  std::unique_ptr<Search> search_;  // of the outer row; null when it is done
   std::string document_;
 };
 

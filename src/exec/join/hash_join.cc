@@ -6,16 +6,15 @@
 namespace quire::exec {
 
 Result<bool> HashJoinTable::Fill(OpContext& op, Operator& input, const FieldPath& path) {
-  size_t memory = 0;
   Row row;
   for (;;) {
     ASSIGN_OR_RETURN(bool more, input.Next(op, &row));
     if (!more) {
       break;
     }
-    memory += row.document.size() + sizeof(bson::Document);
-    charge_.Set(memory);
-    if (memory > op.memory_limit) {
+    memory_ += row.document.size() + sizeof(bson::Document);
+    charge_.Set(memory_);
+    if (memory_ > op.memory_limit) {
       charge_.Set(0);
       documents_.clear();
       return false;

@@ -63,7 +63,8 @@ class HashJoinTable {
   explicit HashJoinTable(const bson::StringCompare* strings)
       : by_value_(16, bson::ValueHash{strings}, bson::ValueEqual{strings}) {}
 
-  // Takes every row of `input`; false when they need more memory than there is.
+  // Takes every row of `input`; false when they need more memory than there is. After NotYet it is
+  // called again with the same input.
   Result<bool> Fill(OpContext& op, Operator& input, const FieldPath& path);
   // Positions of the documents that match `value`, in order. Null and missing are the same.
   const std::vector<size_t>& Find(const bson::Value& value) const;
@@ -74,6 +75,7 @@ class HashJoinTable {
     return value.missing() ? bson::Value::Null() : value;
   }
   Documents::List documents_;
+  size_t memory_ = 0;  // of them
   MemoryCharge charge_;
   std::unordered_map<bson::Value, std::vector<size_t>, bson::ValueHash, bson::ValueEqual> by_value_;
 };

@@ -7,31 +7,42 @@ namespace quire::exec {
 
 Result<bool> Lookup::Produce(OpContext& op, Row* row) {
   RETURN_IF_ERROR(op.CheckInterrupt());
-  ASSIGN_OR_RETURN(bool more, input_->Next(op, row));
-  if (!more) {
-    return false;
+  if (!has_outer_) {
+    ASSIGN_OR_RETURN(has_outer_, input_->Next(op, &outer_));
+    if (!has_outer_) {
+      return false;
+    }
   }
+  if (joined_ == nullptr) {
+    ASSIGN_OR_RETURN(joined_, inner_(op, outer_));
+    array_.clear();
+    builder_.emplace(&array_);
+  }
+  RETURN_IF_ERROR(Join(op));
+  *row = outer_;
+  document_.clear();
+  SetNested(outer_.document, as_, bson::Value::Array(bson::View(array_.data())), &document_);
+  row->document = bson::View(document_.data());
+  has_outer_ = false;
+  joined_.reset();
+  return true;
+}
+
+Status Lookup::Join(OpContext& op) {
   constexpr size_t kMaxJoined = size_t{100} << 20;
-  ASSIGN_OR_RETURN(auto inner, inner_(op, *row));
-  array_.clear();
-  bson::Builder array(&array_);
   Row found;
   for (;;) {
-    ASSIGN_OR_RETURN(bool another, inner->Next(op, &found));
+    ASSIGN_OR_RETURN(bool another, joined_->Next(op, &found));
     if (!another) {
-      break;
+      builder_->Close();
+      return Status::Ok();
     }
-    array.Push(found.document);
-    if (array.size() > kMaxJoined) {
-      return Status(4568, "Total size of documents matching the pipeline's $lookup stage exceeds " +
-                              std::to_string(kMaxJoined) + " bytes");
+    builder_->Push(found.document);
+    if (builder_->size() > kMaxJoined) {
+      return {4568, "Total size of documents matching the pipeline's $lookup stage exceeds " +
+                        std::to_string(kMaxJoined) + " bytes"};
     }
   }
-  array.Close();
-  document_.clear();
-  SetNested(row->document, as_, bson::Value::Array(bson::View(array_.data())), &document_);
-  row->document = bson::View(document_.data());
-  return true;
 }
 
 }  // namespace quire::exec

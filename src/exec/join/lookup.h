@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "exec/nested_field.h"
@@ -23,9 +25,16 @@ class Lookup final : public Unary {
   Result<bool> Produce(OpContext& op, Row* row) override;
 
  private:
+  // Takes what belongs to the outer row into the array.
+  Status Join(OpContext& op);
+
   FieldPath as_;
   Inner inner_;
+  Row outer_;
+  bool has_outer_ = false;            // a row that is not joined yet
+  std::unique_ptr<Operator> joined_;  // what belongs to it; null: not opened
   std::string array_;
+  std::optional<bson::Builder> builder_;  // of the array
   std::string document_;
 };
 

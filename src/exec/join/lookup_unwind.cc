@@ -8,13 +8,15 @@ namespace quire::exec {
 Result<bool> LookupUnwind::Produce(OpContext& op, Row* row) {
   for (;;) {
     RETURN_IF_ERROR(op.CheckInterrupt());
-    if (joined_ == nullptr) {
-      ASSIGN_OR_RETURN(bool more, input_->Next(op, &outer_));
-      if (!more) {
+    if (!has_outer_) {
+      ASSIGN_OR_RETURN(has_outer_, input_->Next(op, &outer_));
+      if (!has_outer_) {
         return false;
       }
-      ASSIGN_OR_RETURN(joined_, inner_(op, outer_));
       index_ = 0;
+    }
+    if (joined_ == nullptr) {
+      ASSIGN_OR_RETURN(joined_, inner_(op, outer_));
     }
     Row found;
     ASSIGN_OR_RETURN(bool another, joined_->Next(op, &found));
@@ -23,6 +25,7 @@ Result<bool> LookupUnwind::Produce(OpContext& op, Row* row) {
       return true;
     }
     joined_.reset();
+    has_outer_ = false;
     if (index_ == 0 && unwind_.preserve) {
       Show(bson::Value(), bson::Value::Null(), row);
       return true;

@@ -26,7 +26,8 @@ class LookupUnwind final : public Unary {
   UnwindOptions unwind_;
   Lookup::Inner inner_;
   Row outer_;
-  std::unique_ptr<Operator> joined_;  // of the outer row; null when it is done
+  bool has_outer_ = false;            // whose rows are not all given yet
+  std::unique_ptr<Operator> joined_;  // what belongs to it; null: not opened
   int64_t index_ = 0;
   std::string document_;
   std::string indexed_;

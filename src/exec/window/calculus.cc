@@ -22,21 +22,22 @@ std::optional<int64_t> UnitMillis(std::string_view name) {
   return std::nullopt;
 }
 
-class Calculus final : public WindowFunction {
+class Calculus final : public WholePartitionFunction {
  public:
   Calculus(bool integral, std::unique_ptr<expr::agg::Expression> input, std::optional<int64_t> unit,
            WindowBounds bounds)
       : integral_(integral), input_(std::move(input)), unit_(unit), bounds_(std::move(bounds)) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+  Status Compute(Partition& partition, CountedValues* results) const override {
     const std::vector<bson::Value>& keys = partition.keys();
     ASSIGN_OR_RETURN(auto frames, ComputeFrames(bounds_, partition.size(), keys));
-    ASSIGN_OR_RETURN(auto inputs, partition.EvaluateAll(*input_));
+    CountedValues inputs;
+    RETURN_IF_ERROR(partition.EvaluateAll(*input_, &inputs));
     for (const Frame& frame : frames) {
       RETURN_IF_ERROR(CheckCurrentOp());
       ASSIGN_OR_RETURN(bson::Value value,
                        integral_ ? Integral(frame, keys, inputs) : Derivative(frame, keys, inputs));
-      results->emplace_back(value);
+      RETURN_IF_ERROR(results->Add(value));
     }
     return Status::Ok();
   }
@@ -61,14 +62,14 @@ class Calculus final : public WindowFunction {
   }
 
   Result<bson::Value> Derivative(const Frame& frame, const std::vector<bson::Value>& keys,
-                                 const std::vector<bson::OwnedValue>& inputs) const {
+                                 const CountedValues& inputs) const {
     if (frame.second - frame.first < 2) {
       return bson::Value::Null();
     }
     size_t last = frame.second - 1;
     ASSIGN_OR_RETURN(bson::Value run, Distance(keys[frame.first], keys[last]));
-    bson::Value from = inputs[frame.first].value();
-    bson::Value to = inputs[last].value();
+    bson::Value from = inputs[frame.first];
+    bson::Value to = inputs[last];
     if (from.nullish() || to.nullish() || bson::IsZero(run)) {
       return bson::Value::Null();
     }
@@ -79,13 +80,13 @@ class Calculus final : public WindowFunction {
   }
 
   Result<bson::Value> Integral(const Frame& frame, const std::vector<bson::Value>& keys,
-                               const std::vector<bson::OwnedValue>& inputs) const {
+                               const CountedValues& inputs) const {
     if (frame.first == frame.second) {
       return bson::Value::Null();
     }
     bson::Value sum(0.0);
     for (size_t i = frame.first; i < frame.second; ++i) {
-      bson::Value here = inputs[i].value();
+      bson::Value here = inputs[i];
       if (!here.is_number()) {
         if (here.nullish()) {
           return bson::Value::Null();
@@ -96,8 +97,8 @@ class Calculus final : public WindowFunction {
         continue;
       }
       ASSIGN_OR_RETURN(bson::Value run, Distance(keys[i - 1], keys[i]));
-      bson::Value area = bson::Divide(bson::Multiply(bson::Add(inputs[i - 1].value(), here), run),
-                                      bson::Value(2.0));
+      bson::Value area =
+          bson::Divide(bson::Multiply(bson::Add(inputs[i - 1], here), run), bson::Value(2.0));
       sum = bson::Add(sum, area);
     }
     return sum;

@@ -10,19 +10,20 @@ namespace quire::exec {
 
 namespace {
 
-class Covariance final : public WindowFunction {
+class Covariance final : public WholePartitionFunction {
  public:
   Covariance(std::unique_ptr<expr::agg::Expression> pair, bool sample, WindowBounds bounds)
       : pair_(std::move(pair)), sample_(sample), bounds_(std::move(bounds)) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+  Status Compute(Partition& partition, CountedValues* results) const override {
     static const std::vector<bson::Value> kNoKeys;
     ASSIGN_OR_RETURN(auto frames, ComputeFrames(bounds_, partition.size(),
                                                 bounds_.range ? partition.keys() : kNoKeys));
-    ASSIGN_OR_RETURN(auto pairs, partition.EvaluateAll(*pair_));
+    CountedValues pairs;
+    RETURN_IF_ERROR(partition.EvaluateAll(*pair_, &pairs));
     for (const Frame& frame : frames) {
       RETURN_IF_ERROR(CheckCurrentOp());
-      results->emplace_back(Over(frame, pairs));
+      RETURN_IF_ERROR(results->Add(Over(frame, pairs)));
     }
     return Status::Ok();
   }
@@ -59,12 +60,12 @@ class Covariance final : public WindowFunction {
     }
   };
 
-  bson::Value Over(const Frame& frame, const std::vector<bson::OwnedValue>& pairs) const {
+  bson::Value Over(const Frame& frame, const CountedValues& pairs) const {
     State state;
     bson::Value x;
     bson::Value y;
     for (size_t i = frame.first; i < frame.second; ++i) {
-      if (!Numbers(pairs[i].value(), &x, &y)) {
+      if (!Numbers(pairs[i], &x, &y)) {
         continue;
       }
       if (bson::IsFinite(x) && bson::IsFinite(y)) {

@@ -12,30 +12,31 @@ namespace quire::exec {
 
 namespace {
 
-class SlidingDeviation final : public WindowFunction {
+class SlidingDeviation final : public WholePartitionFunction {
  public:
   SlidingDeviation(std::unique_ptr<expr::agg::Expression> input, bool sample, WindowBounds bounds)
       : input_(std::move(input)), sample_(sample), bounds_(std::move(bounds)) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+  Status Compute(Partition& partition, CountedValues* results) const override {
     static const std::vector<bson::Value> kNoKeys;
     ASSIGN_OR_RETURN(auto frames, ComputeFrames(bounds_, partition.size(),
                                                 bounds_.range ? partition.keys() : kNoKeys));
-    ASSIGN_OR_RETURN(auto inputs, partition.EvaluateAll(*input_));
+    CountedValues inputs;
+    RETURN_IF_ERROR(partition.EvaluateAll(*input_, &inputs));
     for (const Frame& frame : frames) {
       RETURN_IF_ERROR(CheckCurrentOp());
-      results->emplace_back(Over(frame, inputs));
+      RETURN_IF_ERROR(results->Add(Over(frame, inputs)));
     }
     return Status::Ok();
   }
 
  private:
-  bson::Value Over(const Frame& frame, const std::vector<bson::OwnedValue>& inputs) const {
+  bson::Value Over(const Frame& frame, const CountedValues& inputs) const {
     int64_t count = 0;
     double mean = 0;
     double squares = 0;
     for (size_t i = frame.first; i < frame.second; ++i) {
-      bson::Value input = inputs[i].value();
+      bson::Value input = inputs[i];
       if (!input.is_number()) {
         continue;
       }

@@ -30,15 +30,13 @@ expr::agg::EvalContext& Partition::At(size_t i) {
   return evaluation_.Start(row_);
 }
 
-Result<std::vector<bson::OwnedValue>> Partition::EvaluateAll(
-    const expr::agg::Expression& expression) {
-  std::vector<bson::OwnedValue> values;
-  values.reserve(size());
+Status Partition::EvaluateAll(const expr::agg::Expression& expression, CountedValues* values) {
   for (size_t i = 0; i < size(); ++i) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     ASSIGN_OR_RETURN(bson::Value value, expression.Evaluate(At(i)));
-    values.emplace_back(value);
+    RETURN_IF_ERROR(values->Add(value));
   }
-  return values;
+  return Status::Ok();
 }
 
 Result<std::unique_ptr<expr::agg::Expression>> ParseWindowExpression(const bson::Value& spec,
@@ -50,7 +48,59 @@ Result<std::unique_ptr<expr::agg::Expression>> ParseWindowExpression(const bson:
 
 namespace {
 
-// An accumulator over each row's frame. Rows enter one by one while frames only grow at their end.
+// Values that were computed before.
+class ComputedValues final : public WindowValues {
+ public:
+  CountedValues* values() { return &values_; }
+  Result<bson::Value> Next() override { return values_[next_++]; }
+
+ private:
+  CountedValues values_;
+  size_t next_ = 0;
+};
+
+// What an accumulator holds of the frame of one row after the other. Rows enter one by one while
+// frames only grow at their end. A result is made when its row is shown, as all of them may be many
+// times what the partition is.
+class AccumulatedValues final : public WindowValues {
+ public:
+  AccumulatedValues(const expr::Accumulator& accumulator, std::vector<Frame> frames,
+                    Partition* partition)
+      : accumulator_(accumulator), frames_(std::move(frames)), partition_(partition) {}
+
+  Result<bson::Value> Next() override {
+    const Frame& frame = frames_[next_++];
+    if (state_ && frame == held_) {
+      return result_;
+    }
+    if (!state_ || frame.first != held_.first || frame.second < held_.second) {
+      ASSIGN_OR_RETURN(state_, accumulator_.Start(partition_->At(0), bson::Value::Null()));
+      held_ = Frame(frame.first, frame.first);
+    }
+    for (size_t i = held_.second; i < frame.second; ++i) {
+      RETURN_IF_ERROR(CheckCurrentOp());
+      RETURN_IF_ERROR(state_->Add(partition_->At(i)));
+      charge_.Set(state_->memory());
+      RETURN_IF_ERROR(CheckWindowMemory(state_->memory()));
+    }
+    held_ = frame;
+    arena_.Reset();
+    ASSIGN_OR_RETURN(result_, state_->Finish(&arena_));
+    return result_;
+  }
+
+ private:
+  const expr::Accumulator& accumulator_;
+  std::vector<Frame> frames_;
+  Partition* partition_;
+  size_t next_ = 0;
+  std::unique_ptr<expr::Accumulation> state_;
+  Frame held_{0, 0};
+  Arena arena_;
+  bson::Value result_;
+  MemoryCharge charge_;
+};
+
 class AccumulatorWindow final : public WindowFunction {
  public:
   // `spec` is what the accumulator was parsed from.
@@ -58,32 +108,11 @@ class AccumulatorWindow final : public WindowFunction {
                     bson::Document spec)
       : spec_(std::move(spec)), accumulator_(std::move(accumulator)), bounds_(std::move(bounds)) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+  Result<std::unique_ptr<WindowValues>> Start(Partition& partition) const override {
     ASSIGN_OR_RETURN(auto frames, ComputeFrames(bounds_, partition.size(),
                                                 bounds_.range ? partition.keys() : kNoKeys));
-    std::unique_ptr<expr::Accumulation> state;
-    Frame held(0, 0);
-    bson::OwnedValue result;
-    for (const Frame& frame : frames) {
-      RETURN_IF_ERROR(CheckCurrentOp());
-      bool same = state && frame == held;
-      if (!state || frame.first != held.first || frame.second < held.second) {
-        ASSIGN_OR_RETURN(state, accumulator_->Start(partition.At(0), bson::Value::Null()));
-        held = Frame(frame.first, frame.first);
-      }
-      for (size_t i = held.second; i < frame.second; ++i) {
-        RETURN_IF_ERROR(CheckCurrentOp());
-        RETURN_IF_ERROR(state->Add(partition.At(i)));
-      }
-      held = frame;
-      if (!same) {
-        Arena arena;
-        ASSIGN_OR_RETURN(bson::Value value, state->Finish(&arena));
-        result = bson::OwnedValue(value);
-      }
-      results->push_back(result);
-    }
-    return Status::Ok();
+    return std::unique_ptr<WindowValues>(
+        std::make_unique<AccumulatedValues>(*accumulator_, std::move(frames), &partition));
   }
 
  private:
@@ -125,6 +154,12 @@ constexpr WindowRow kFunctions[] = {
 };
 
 }  // namespace
+
+Result<std::unique_ptr<WindowValues>> WholePartitionFunction::Start(Partition& partition) const {
+  auto computed = std::make_unique<ComputedValues>();
+  RETURN_IF_ERROR(Compute(partition, computed->values()));
+  return std::unique_ptr<WindowValues>(std::move(computed));
+}
 
 Result<std::unique_ptr<WindowFunction>> ParseWindowFunction(const bson::Element& function,
                                                             const WindowBounds* bounds,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/evaluation.h"
+#include "exec/window/counted_values.h"
 #include "exec/window/frame.h"
 #include "exec/window/partition_rows.h"
 #include "expr/accumulate/accumulator.h"
@@ -32,8 +33,8 @@ class Partition {
   Result<bool> SameAsPrevious(size_t i);
   // Makes row i the document expressions read.
   expr::agg::EvalContext& At(size_t i);
-  // The expression's value at every row.
-  Result<std::vector<bson::OwnedValue>> EvaluateAll(const expr::agg::Expression& expression);
+  // Adds the expression's value at every row.
+  Status EvaluateAll(const expr::agg::Expression& expression, CountedValues* values);
 
  private:
   const PartitionRows& rows_;
@@ -44,12 +45,21 @@ class Partition {
   Row row_;
 };
 
-// Immutable; run state is local to Compute.
+// The values of a function for the rows of a partition, one after the other.
+class WindowValues {
+ public:
+  virtual ~WindowValues() = default;
+  // The next row's, valid until the next call; missing leaves the field out. REQUIRES: there is
+  // one.
+  virtual Result<bson::Value> Next() = 0;
+};
+
+// Immutable.
 class WindowFunction {
  public:
   virtual ~WindowFunction() = default;
-  // Appends one value per row; missing leaves the field out.
-  virtual Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const = 0;
+  // The partition is the result's alone and outlives it.
+  virtual Result<std::unique_ptr<WindowValues>> Start(Partition& partition) const = 0;
 };
 
 // How the sort of the stage looks to its functions.

@@ -29,6 +29,16 @@ ParseWindow ParseSliding;  // sliding.cc
 // $stdDevPop and $stdDevSamp over windows whose beginning moves.
 ParseWindow ParseSlidingDeviation;  // deviation.cc
 
+// A function that computes all its values before the first is asked for.
+class WholePartitionFunction : public WindowFunction {
+ public:
+  Result<std::unique_ptr<WindowValues>> Start(Partition& partition) const final;
+
+ protected:
+  // Adds one value per row.
+  virtual Status Compute(Partition& partition, CountedValues* results) const = 0;
+};
+
 Result<std::unique_ptr<expr::agg::Expression>> ParseWindowExpression(const bson::Value& spec,
                                                                      const expr::Context* context);
 

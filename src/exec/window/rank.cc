@@ -10,11 +10,11 @@ namespace {
 
 enum class RankKind { kRank, kDense, kNumber };
 
-class RankWindow final : public WindowFunction {
+class RankWindow final : public WholePartitionFunction {
  public:
   explicit RankWindow(RankKind kind) : kind_(kind) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+  Status Compute(Partition& partition, CountedValues* results) const override {
     int64_t rank = 0;
     for (size_t i = 0; i < partition.size(); ++i) {
       bool same = false;
@@ -24,7 +24,7 @@ class RankWindow final : public WindowFunction {
       if (!same) {
         rank = kind_ == RankKind::kDense ? rank + 1 : static_cast<int64_t>(i) + 1;
       }
-      results->emplace_back(bson::NarrowInt(rank));
+      RETURN_IF_ERROR(results->Add(bson::NarrowInt(rank)));
     }
     return Status::Ok();
   }
@@ -51,21 +51,21 @@ Result<WindowFunctionPtr> ParseRankKind(const WindowSpec& spec, RankKind kind) {
   return WindowFunctionPtr(std::make_unique<RankWindow>(kind));
 }
 
-class ShiftWindow final : public WindowFunction {
+class ShiftWindow final : public WholePartitionFunction {
  public:
   ShiftWindow(std::unique_ptr<expr::agg::Expression> output, int64_t by, bson::OwnedValue fallback)
       : output_(std::move(output)), by_(by), fallback_(std::move(fallback)) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+  Status Compute(Partition& partition, CountedValues* results) const override {
     auto size = static_cast<int64_t>(partition.size());
     for (int64_t i = 0; i < size; ++i) {
       int64_t at = 0;
       if (__builtin_add_overflow(i, by_, &at) || at < 0 || at >= size) {
-        results->push_back(fallback_);
+        RETURN_IF_ERROR(results->Add(fallback_.value()));
         continue;
       }
       ASSIGN_OR_RETURN(bson::Value value, output_->Evaluate(partition.At(static_cast<size_t>(at))));
-      results->emplace_back(value.missing() ? bson::Value::Null() : value);
+      RETURN_IF_ERROR(results->Add(value.missing() ? bson::Value::Null() : value));
     }
     return Status::Ok();
   }

@@ -12,12 +12,12 @@ bson::Value AsReal(const bson::Value& number) {
   return number.type() == bson::Type::kDecimal128 ? number : bson::Value(bson::ToDouble(number));
 }
 
-class ExpMovingAvg final : public WindowFunction {
+class ExpMovingAvg final : public WholePartitionFunction {
  public:
   ExpMovingAvg(std::unique_ptr<expr::agg::Expression> input, bson::OwnedValue alpha)
       : input_(std::move(input)), alpha_(std::move(alpha)) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+  Status Compute(Partition& partition, CountedValues* results) const override {
     bson::Value alpha = alpha_.value();
     bson::Value rest = bson::Subtract(bson::Value(int32_t{1}), alpha);
     bson::OwnedValue average(bson::Value::Null());
@@ -29,7 +29,7 @@ class ExpMovingAvg final : public WindowFunction {
             first ? AsReal(value)
                   : bson::Add(bson::Multiply(value, alpha), bson::Multiply(average.value(), rest)));
       }
-      results->push_back(average);
+      RETURN_IF_ERROR(results->Add(average.value()));
     }
     return Status::Ok();
   }
@@ -39,18 +39,18 @@ class ExpMovingAvg final : public WindowFunction {
   bson::OwnedValue alpha_;
 };
 
-class Locf final : public WindowFunction {
+class Locf final : public WholePartitionFunction {
  public:
   explicit Locf(std::unique_ptr<expr::agg::Expression> input) : input_(std::move(input)) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+  Status Compute(Partition& partition, CountedValues* results) const override {
     bson::OwnedValue last(bson::Value::Null());
     for (size_t i = 0; i < partition.size(); ++i) {
       ASSIGN_OR_RETURN(bson::Value value, input_->Evaluate(partition.At(i)));
       if (!value.nullish()) {
         last = bson::OwnedValue(value);
       }
-      results->push_back(last);
+      RETURN_IF_ERROR(results->Add(last.value()));
     }
     return Status::Ok();
   }
@@ -59,23 +59,23 @@ class Locf final : public WindowFunction {
   std::unique_ptr<expr::agg::Expression> input_;
 };
 
-class LinearFill final : public WindowFunction {
+class LinearFill final : public WholePartitionFunction {
  public:
   explicit LinearFill(std::unique_ptr<expr::agg::Expression> input) : input_(std::move(input)) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
-    ASSIGN_OR_RETURN(*results, partition.EvaluateAll(*input_));
+  Status Compute(Partition& partition, CountedValues* results) const override {
+    RETURN_IF_ERROR(partition.EvaluateAll(*input_, results));
     const std::vector<bson::Value>& keys = partition.keys();
     RETURN_IF_ERROR(Check(keys, *results));
     std::optional<size_t> left;
     for (size_t i = 0; i < results->size(); ++i) {
-      if ((*results)[i].value().nullish()) {
-        (*results)[i] = bson::OwnedValue(bson::Value::Null());
+      if ((*results)[i].nullish()) {
+        results->Replace(i, bson::Value::Null());
         continue;
       }
       if (left && i - *left > 1) {
         for (size_t at = *left + 1; at < i; ++at) {
-          (*results)[at] = bson::OwnedValue(Between(keys, *results, *left, i, at));
+          results->Replace(at, Between(keys, *results, *left, i, at));
         }
       }
       left = i;
@@ -84,8 +84,7 @@ class LinearFill final : public WindowFunction {
   }
 
  private:
-  static Status Check(const std::vector<bson::Value>& keys,
-                      const std::vector<bson::OwnedValue>& values) {
+  static Status Check(const std::vector<bson::Value>& keys, const CountedValues& values) {
     for (size_t i = 0; i < keys.size(); ++i) {
       if (!keys[i].is_number() && keys[i].type() != bson::Type::kDate) {
         return Status(605001, "$linearFill: the sortBy field must be numeric or a date");
@@ -94,7 +93,7 @@ class LinearFill final : public WindowFunction {
           (keys[i].type() == bson::Type::kDate || keys[i - 1].type() == bson::Type::kDate)) {
         return Status(605001, "$linearFill: numbers and dates cannot be mixed");
       }
-      bson::Value value = values[i].value();
+      bson::Value value = values[i];
       if (!value.nullish() && !value.is_number()) {
         return Status(605002, "$linearFill: values must be numeric or null");
       }
@@ -106,11 +105,10 @@ class LinearFill final : public WindowFunction {
     return key.type() == bson::Type::kDate ? bson::Value(key.AsDate().millis) : key;
   }
 
-  static bson::Value Between(const std::vector<bson::Value>& keys,
-                             const std::vector<bson::OwnedValue>& values, size_t left, size_t right,
-                             size_t at) {
-    bson::Value from = values[left].value();
-    bson::Value rise = bson::Subtract(values[right].value(), from);
+  static bson::Value Between(const std::vector<bson::Value>& keys, const CountedValues& values,
+                             size_t left, size_t right, size_t at) {
+    bson::Value from = values[left];
+    bson::Value rise = bson::Subtract(values[right], from);
     bson::Value start = Position(keys[left]);
     bson::Value run = bson::Subtract(Position(keys[right]), start);
     if (bson::IsZero(run)) {

@@ -39,10 +39,12 @@ Result<bson::OwnedValue> SetWindowFields::PartitionOf(const Row& row) {
 }
 
 Status SetWindowFields::ReadInput(OpContext& op) {
-  SorterOptions options;
-  options.memory_limit = op.memory_limit;
-  options.allow_disk = options_.allow_disk;
-  sorter_ = std::make_unique<Sorter>(options);
+  if (sorter_ == nullptr) {
+    SorterOptions options;
+    options.memory_limit = op.memory_limit;
+    options.allow_disk = options_.allow_disk;
+    sorter_ = std::make_unique<Sorter>(options);
+  }
   Row row;
   std::string key;
   for (;;) {
@@ -69,6 +71,7 @@ Status SetWindowFields::ReadInput(OpContext& op) {
 }
 
 Status SetWindowFields::NextPartition(OpContext& op) {
+  running_.clear();
   rows_ = std::make_unique<PartitionRows>(op.memory_limit, options_.allow_disk);
   next_ = 0;
   const size_t beside = options_.outputs.size() * sizeof(bson::OwnedValue);
@@ -83,32 +86,36 @@ Status SetWindowFields::NextPartition(OpContext& op) {
     }
   }
   RETURN_IF_ERROR(rows_->Seal());
-  return ComputeOutputs();
+  return StartFunctions();
 }
 
-Status SetWindowFields::ComputeOutputs() {
-  results_.clear();
+Status SetWindowFields::StartFunctions() {
   for (const WindowOptions::Output& output : options_.outputs) {
-    Partition partition(*rows_, *options_.sort, options_.context);
-    RETURN_IF_ERROR(output.function->Compute(partition, &results_.emplace_back()));
+    Running& running = running_.emplace_back();
+    running.partition = std::make_unique<Partition>(*rows_, *options_.sort, options_.context);
+    ASSIGN_OR_RETURN(running.values, output.function->Start(*running.partition));
   }
   return Status::Ok();
 }
 
-void SetWindowFields::Show(size_t at, Row* row) {
+Status SetWindowFields::Show(OpContext& op, size_t at, Row* row) {
   *row = Row();
   row->document = rows_->At(at);
   for (size_t i = 0; i < options_.outputs.size(); ++i) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    ASSIGN_OR_RETURN(bson::Value value, running_[i].values->Next());
     previous_.clear();
-    SetNested(row->document, options_.outputs[i].path, results_[i][at].value(), &previous_);
+    SetNested(row->document, options_.outputs[i].path, value, &previous_);
     document_.swap(previous_);
     row->document = bson::View(document_.data());
   }
+  return Status::Ok();
 }
 
 Result<bool> SetWindowFields::Produce(OpContext& op, Row* row) {
-  if (!sorter_) {
+  if (!read_) {
     RETURN_IF_ERROR(ReadInput(op));
+    read_ = true;
   }
   if (rows_ == nullptr || next_ == rows_->size()) {
     if (!more_) {
@@ -116,7 +123,7 @@ Result<bool> SetWindowFields::Produce(OpContext& op, Row* row) {
     }
     RETURN_IF_ERROR(NextPartition(op));
   }
-  Show(next_++, row);
+  RETURN_IF_ERROR(Show(op, next_++, row));
   return true;
 }
 

@@ -27,9 +27,8 @@ struct WindowOptions {
   bool allow_disk = false;
 };
 
-// Sorts through disk and keeps a large partition there when allowed; error 5643011 when that is not
-// allowed, or when what is computed for the rows of one partition alone takes more than
-// op.memory_limit.
+// Sorts through disk and keeps a large partition there when allowed. Errors: 5643011 when that is
+// not allowed, and 5414201 when what a function holds takes more than op.memory_limit.
 class SetWindowFields final : public Unary {
  public:
   SetWindowFields(std::unique_ptr<Operator> input, WindowOptions options);
@@ -40,19 +39,25 @@ class SetWindowFields final : public Unary {
  private:
   Status ReadInput(OpContext& op);
   Status NextPartition(OpContext& op);
-  Status ComputeOutputs();
+  Status StartFunctions();
   Result<bson::OwnedValue> PartitionOf(const Row& row);
-  void Show(size_t at, Row* row);
+  Status Show(OpContext& op, size_t at, Row* row);
 
   WindowOptions options_;
   Evaluation evaluation_;
   std::unique_ptr<Sorter> sorter_;
+  bool read_ = false;  // the whole input
   bool more_ = false;
   Row pending_;
   bson::OwnedValue pending_partition_;
 
   std::unique_ptr<PartitionRows> rows_;
-  std::vector<std::vector<bson::OwnedValue>> results_;  // by output, then row
+  // What is shown of an output; the partition is declared first, as it has to live longer.
+  struct Running {
+    std::unique_ptr<Partition> partition;
+    std::unique_ptr<WindowValues> values;
+  };
+  std::vector<Running> running_;  // by output
   size_t next_ = 0;
   std::string document_;
   std::string previous_;

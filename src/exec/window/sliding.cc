@@ -65,17 +65,18 @@ class BestState {
 // rows leave it by stepping to the next piece; rows enter the second. When the first is used up,
 // the second becomes the first. REQUIRES: neither end of the frames moves back.
 template <typename State>
-class SlidingWindow final : public WindowFunction {
+class SlidingWindow final : public WholePartitionFunction {
  public:
   SlidingWindow(std::unique_ptr<expr::agg::Expression> input, WindowBounds bounds)
       : input_(std::move(input)), bounds_(std::move(bounds)) {}
 
-  Status Compute(Partition& partition, std::vector<bson::OwnedValue>* results) const override {
+  Status Compute(Partition& partition, CountedValues* results) const override {
     static const std::vector<bson::Value> kNoKeys;
     const expr::Collator* collator = partition.context()->collator;
     ASSIGN_OR_RETURN(auto frames, ComputeFrames(bounds_, partition.size(),
                                                 bounds_.range ? partition.keys() : kNoKeys));
-    ASSIGN_OR_RETURN(auto inputs, partition.EvaluateAll(*input_));
+    CountedValues inputs;
+    RETURN_IF_ERROR(partition.EvaluateAll(*input_, &inputs));
     std::vector<State> pieces;  // of the first part; the last is the longest
     size_t middle = 0;          // where the second part begins
     size_t end = 0;
@@ -87,7 +88,7 @@ class SlidingWindow final : public WindowFunction {
         second = State();
         for (size_t i = frame.second; i > frame.first; --i) {
           State piece;
-          piece.Add(inputs[i - 1].value(), collator);
+          piece.Add(inputs[i - 1], collator);
           if (!pieces.empty()) {
             piece.Append(pieces.back(), collator);
           }
@@ -97,13 +98,13 @@ class SlidingWindow final : public WindowFunction {
       } else {
         pieces.erase(pieces.begin() + static_cast<long>(middle - frame.first), pieces.end());
         for (size_t i = std::max(end, middle); i < frame.second; ++i) {
-          second.Add(inputs[i].value(), collator);
+          second.Add(inputs[i], collator);
         }
       }
       end = frame.second;
       State whole = pieces.empty() ? State() : pieces.back();
       whole.Append(second, collator);
-      results->emplace_back(whole.Finish());
+      RETURN_IF_ERROR(results->Add(whole.Finish()));
     }
     return Status::Ok();
   }

@@ -188,6 +188,15 @@ Result<Value> StringToBinary(std::string_view text, const ConvertTarget& target,
   return Value::Binary(eval.arena->Adopt(std::move(out)), target.subtype);
 }
 
+Status TooLong() { return Failure("the string would be longer than 16 MB"); }
+
+Result<Value> ConvertedString(std::string text, EvalContext& eval) {
+  if (!CheckStringSize(text.size()).ok()) {
+    return TooLong();
+  }
+  return MakeString(eval, std::move(text));
+}
+
 Result<Value> BinaryToString(const Value& value, const ConvertTarget& target, EvalContext& eval) {
   std::string_view bytes = value.AsBinary();
   bool is_uuid = value.binary_subtype() == kUuidSubtype;
@@ -201,16 +210,13 @@ Result<Value> BinaryToString(const Value& value, const ConvertTarget& target, Ev
     format = is_uuid && bytes.size() == 16 ? "uuid" : "base64";
   }
   if (format == "base64") {
-    std::string text = EncodeBase64(bytes, kBase64, true);
-    RETURN_IF_ERROR(CheckStringSize(text.size()));
-    return MakeString(eval, std::move(text));
+    return ConvertedString(EncodeBase64(bytes, kBase64, true), eval);
   }
   if (format == "base64url") {
-    return MakeString(eval, EncodeBase64(bytes, kBase64Url, false));
+    return ConvertedString(EncodeBase64(bytes, kBase64Url, false), eval);
   }
   if (format == "hex") {
-    RETURN_IF_ERROR(CheckStringSize(bytes.size() * 2));
-    return MakeString(eval, EncodeHex(bytes, "0123456789ABCDEF"));
+    return ConvertedString(EncodeHex(bytes, "0123456789ABCDEF"), eval);
   }
   if (format == "uuid") {
     if (!is_uuid || bytes.size() != 16) {
@@ -221,7 +227,7 @@ Result<Value> BinaryToString(const Value& value, const ConvertTarget& target, Ev
   if (!ValidUtf8(bytes)) {
     return Failure("Invalid UTF-8");
   }
-  return Value(bytes);
+  return CheckStringSize(bytes.size()).ok() ? Result<Value>(Value(bytes)) : TooLong();
 }
 
 Value NumberToBinary(const Value& value, const ConvertTarget& target, EvalContext& eval) {

@@ -184,5 +184,36 @@ TEST(Expression, DeepNestingIsRefused) {
   EXPECT_FALSE(ParseExpression(bson::Value(nested.view()), scope).ok());
 }
 
+TEST(Expression, BinaryThatIsTooLongForAStringIsNotConverted) {
+  constexpr size_t kMost = 16 << 20;
+  const struct {
+    const char* format;
+    size_t bytes;
+  } kCases[] = {{"hex", kMost / 2}, {"base64", kMost / 4 * 3}, {"utf8", kMost}};
+  for (const auto& c : kCases) {
+    for (const size_t less : {0, 1024}) {
+      const std::string bytes(c.bytes - less, 'x');
+      bson::Builder b;
+      b.Append("b", bson::Value::Binary(bytes, 0));
+      const bson::Document document = b.Finish();
+      const bson::Document spec =
+          *bson::Document::FromJson(R"({"e": {"$convert": {"input": "$b", "to": "string",
+              "format": ")" + std::string(c.format) +
+                                    "\"}}}");
+      Context context;
+      ParseScope scope;
+      scope.context = &context;
+      auto parsed = ParseExpression(spec["e"], scope);
+      ASSERT_TRUE(parsed.ok());
+      Arena arena;
+      EvalContext eval;
+      eval.context = &context;
+      eval.root = bson::Value(document.view());
+      eval.arena = &arena;
+      EXPECT_EQ((*parsed)->Evaluate(eval).status().code(), less == 0 ? 241 : 0) << c.format;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quire::expr::agg

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // "$a.b", "$$name.a" and the system variables.
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/field_walk.h"
@@ -147,6 +148,7 @@ Result<ExpressionPtr> ParseVariable(std::string_view text, ParseScope& scope) {
   size_t dot = text.find('.');
   std::string_view name = text.substr(0, dot);
   RETURN_IF_ERROR(CheckReadableName(name));
+  RETURN_IF_ERROR(CheckCurrentOp());  // it is looked for among all of the command's
   std::vector<std::string> path;
   if (text.ends_with('.')) {
     return Status(40353, "FieldPath must not end with a '.'.");

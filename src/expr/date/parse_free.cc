@@ -175,11 +175,18 @@ class FreeParser {
     });
   }
 
-  // "-2017" after "04-Jul".
+  // "-2017" after "04-Jul", "-04-2017" after "Jul", "-04" after "2017-Jul".
   bool AfterMonth() {
-    if (Peek() == '-' && IsDigit(Peek(1))) {
-      ++at_;
+    if (Peek() != '-' || !IsDigit(Peek(1))) {
+      return true;
     }
+    ++at_;
+    if (parts_.day || !IsDigit(Peek(1)) || IsDigit(Peek(2))) {
+      return true;
+    }
+    size_t length = 0;
+    parts_.day = Digits(2, &length);
+    at_ += Peek() == '-' && IsDigit(Peek(1)) ? 1 : 0;
     return true;
   }
 
@@ -224,6 +231,17 @@ class FreeParser {
     if (length == 4 && (next == '-' || next == '/')) {
       return YearFirst(value, next);
     }
+    if (length == 4 && (next == 'W' || next == 'w')) {
+      return IsoWeekAfterYear(value);
+    }
+    if (length == 4 && next == '.') {
+      ++at_;
+      const int64_t day = Digits(3, &length);
+      return length == 3 && DayOfYear(value, day);
+    }
+    if (length == 7) {
+      return DayOfYear(value / 1000, value % 1000);
+    }
     if (length == 8) {
       return SetDate(value / 10000, value / 100 % 100, value % 100) && AfterDate();
     }
@@ -247,14 +265,24 @@ class FreeParser {
     return true;
   }
 
-  // "2017-02-08", "2017-02", "2017/02/08", "2017-W06-3".
+  // "2017020", "2017.020", "2017-020": a day of January. Later ones are no date: day 32 of January
+  // is none.
+  bool DayOfYear(int64_t year, int64_t day) { return SetDate(year, 1, day) && AfterDate(); }
+
+  // "2017-02-08", "2017-02", "2017/02/08", "2017-W06-3", "2017-Feb-08", "2017-020".
   bool YearFirst(int64_t year, char separator) {
     ++at_;
     size_t length = 0;
     if (Peek() == 'W' || Peek() == 'w') {
       return IsoWeekAfterYear(year);
     }
+    if (separator == '-' && IsAlpha(Peek())) {
+      return Set(&parts_.year, year);
+    }
     int64_t month = Digits(3, &length);
+    if (length == 3 && separator == '-') {
+      return DayOfYear(year, month);
+    }
     if (length == 0 || length == 3) {
       return false;
     }
@@ -275,8 +303,8 @@ class FreeParser {
     }
     parts_.iso_year = year;
     parts_.iso_week = week;
-    if (Peek() == '-' && IsDigit(Peek(1))) {
-      ++at_;
+    at_ += Peek() == '-' && IsDigit(Peek(1)) ? 1 : 0;
+    if (IsDigit(Peek())) {
       parts_.iso_day = Digits(1, &length);
     }
     return AfterDate();

@@ -49,7 +49,7 @@ TEST(Cells, ARingCoversWhatIsThatFarAway) {
   auto cell = [](double x, double y) {
     auto document =
         bson::Document::FromJson("{\"p\": [" + std::to_string(x) + ", " + std::to_string(y) + "]}");
-    return (*Geometry::FromStored((*document)["p"]))->Cells()[0];
+    return (*(*Geometry::FromStored((*document)["p"]))->Cells())[0];
   };
   std::vector<KeyRange> ring = RingCells({0, 0}, 0.2, 0.4);  // 11 to 23 degrees
   EXPECT_TRUE(HoldsKey(ring, cell(17, 0)));

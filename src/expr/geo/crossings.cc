@@ -6,6 +6,7 @@
 #include <s2/s2wedge_relations.h>
 #include <s2/util/coding/coder.h>
 
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,7 +37,7 @@ class Holes {
 
   Status Check() {
     for (const auto& ring : rings_) {
-      RETURN_IF_ERROR(index_.Add(std::make_unique<S2Loop::Shape>(ring.get())));
+      index_.Add(std::make_unique<S2Loop::Shape>(ring.get()));
     }
     RETURN_IF_ERROR(index_.Build());
     RETURN_IF_ERROR(index_.VisitPairs(
@@ -79,10 +80,12 @@ class Holes {
 
   // Rings do not cross: one corner tells.
   Status CheckWithinFirst() const {
+    auto query = MakeS2ContainsPointQuery(&index_.shapes());
+    const S2Shape& first = *index_.shapes().shape(0);
     for (size_t i = 1; i < rings_.size(); ++i) {
       RETURN_IF_ERROR(CheckCurrentOp());
-      bool within =
-          touches_within_[i] ? *touches_within_[i] : rings_[0]->Contains(rings_[i]->vertex(0));
+      bool within = touches_within_[i] ? *touches_within_[i]
+                                       : query.ShapeContains(first, rings_[i]->vertex(0));
       if (!within) {
         return Bad(kNotAHole);
       }
@@ -120,7 +123,7 @@ Status CheckRing(const S2Loop& ring) {
     }
   }
   EdgeIndex index;
-  RETURN_IF_ERROR(index.Add(std::make_unique<S2Loop::Shape>(&ring)));
+  index.Add(std::make_unique<S2Loop::Shape>(&ring));
   RETURN_IF_ERROR(index.Build());
   return index.VisitPairs(
       /*across=*/false,
@@ -139,10 +142,14 @@ Status CheckHoles(const Loops& rings) {
 }
 
 std::unique_ptr<S2Polygon> PolygonOf(Loops rings) {
-  constexpr size_t kFew = 500;
+  constexpr size_t kFewRings = 500;
+  constexpr int kFewCorners = 10'000;
+  const int corners = std::accumulate(rings.begin(), rings.end(), 0, [](int sum, const auto& ring) {
+    return sum + ring->num_vertices();
+  });
   auto polygon = std::make_unique<S2Polygon>();
   polygon->set_s2debug_override(S2Debug::DISABLE);
-  if (rings.size() <= kFew) {
+  if (rings.size() == 1 || (rings.size() <= kFewRings && corners <= kFewCorners)) {
     polygon->InitNested(std::move(rings));
     return polygon;
   }

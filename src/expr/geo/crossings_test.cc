@@ -13,6 +13,7 @@
 #include "base/error_codes.h"
 #include "expr/geo/edge_index_internal.h"
 #include "expr/geo/geometry.h"
+#include "expr/geo/index_build.h"
 #include "expr/geo/relation.h"
 
 namespace quire::expr::geo {
@@ -129,7 +130,7 @@ TEST(Relation, InStepsIsAsS2Says) {
   auto polygon = [&] {
     while (true) {
       std::vector<Points> all{grid(random) == 0 ? Square(-1, -1, 9) : RandomPoints(&random, 4)};
-      if (grid(random) < 3) {
+      for (int holes = grid(random) - 2; holes > 0; --holes) {
         all.push_back(RandomPoints(&random, 3));
       }
       Loops rings = Rings(all);
@@ -200,6 +201,57 @@ std::string Comb(int teeth, double left) {
   add(left - 0.01, -1);
   text += "[" + std::to_string(left) + ",0.1]]]}";
   return text;
+}
+
+// Squares around a corner of a chessboard, of which some are missing: more rings than two meet
+// there.
+TEST(Relation, ManyRingsAtOneCorner) {
+  std::mt19937 random(19);
+  auto polygon = [&](int size) {
+    std::vector<Points> all{Square(0, 0, size)};
+    for (int x = 0; x < size; ++x) {
+      for (int y = 0; y < size; ++y) {
+        if ((x + y) % 2 == 0 && x + y > 0 && random() % 2 == 0) {
+          all.push_back(Square(x, y, 1));
+        }
+      }
+    }
+    Loops rings = Rings(all);
+    return CheckHoles(rings).ok() ? PolygonOf(std::move(rings)) : nullptr;
+  };
+  int compared = 0;
+  int met = 0;
+  int held = 0;
+  for (int i = 0; i < 3000; ++i) {
+    auto a = polygon(4);
+    auto b = polygon(2 + i % 3);
+    if (a == nullptr || b == nullptr) {
+      continue;
+    }
+    ++compared;
+    met += a->Intersects(*b) ? 1 : 0;
+    held += a->Contains(*b) ? 1 : 0;
+    EXPECT_EQ(in_steps::Meet(*a, *b), a->Intersects(*b)) << i;
+    EXPECT_EQ(in_steps::Holds(*a, *b), a->Contains(*b)) << i;
+  }
+  EXPECT_GT(compared, 100);
+  EXPECT_GT(met, 10);
+  EXPECT_GT(held, 5);
+  EXPECT_LT(held, compared);
+}
+
+TEST(Geo, LargeIndexesAreBuiltInSteps) {
+  Points circle;
+  for (int i = 0; i < 50'000; ++i) {
+    circle.push_back(At(10 * std::cos(M_PI * i / 25'000), 10 * std::sin(M_PI * i / 25'000)));
+  }
+  auto polygon = PolygonOf(Rings({circle}));
+  OpContext op;
+  CurrentOpScope scope(&op);
+  EXPECT_TRUE(BuildLargeIndex(polygon.get()).ok());
+  EXPECT_TRUE(polygon->index().is_fresh());
+  op.Kill();
+  EXPECT_EQ(BuildLargeIndex(PolygonOf(Rings({circle})).get()).code(), kInterrupted);
 }
 
 TEST(Geo, LargeShapesEndWithTheirOperation) {

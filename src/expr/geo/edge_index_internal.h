@@ -15,6 +15,7 @@
 
 #include "base/current_op.h"
 #include "base/try.h"
+#include "expr/geo/index_build.h"
 
 namespace quire::expr::geo {
 
@@ -34,19 +35,9 @@ class EdgeIndex {
     S2Point to;
   };
 
-  Status Add(std::unique_ptr<S2Shape> shape) {
-    constexpr int kEdgesAtOnce = 20'000;
-    waiting_ += shape->num_edges();
-    index_.Add(std::move(shape));
-    return waiting_ < kEdgesAtOnce ? Status::Ok() : Build();
-  }
-  // After the last Add.
-  Status Build() {
-    waiting_ = 0;
-    RETURN_IF_ERROR(CheckCurrentOpNow());
-    index_.ForceBuild();
-    return CheckCurrentOpNow();
-  }
+  void Add(std::unique_ptr<S2Shape> shape) { index_.Add(std::move(shape)); }
+  // After the last Add. Why the operation must stop.
+  Status Build() { return BuildIndex(&index_); }
   const MutableS2ShapeIndex& shapes() const { return index_; }
 
   // Calls visit(a, b, crosses) for all pairs of edges, of one shape or (`across`) of two, that
@@ -97,7 +88,6 @@ class EdgeIndex {
   }
 
   MutableS2ShapeIndex index_;
-  int waiting_ = 0;  // edges added since the last Build
 };
 
 }  // namespace quire::expr::geo

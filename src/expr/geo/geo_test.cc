@@ -138,7 +138,7 @@ TEST(Geo, CellsOfWhatIntersectsLieInTheRanges) {
   ASSERT_TRUE(polygon.ok() && point.ok());
   auto covered = [](const Geometry& query, const Geometry& stored) {
     auto ranges = query.CellRanges();
-    auto cells = stored.Cells();
+    std::vector<uint64_t> cells = *stored.Cells();
     return std::any_of(cells.begin(), cells.end(), [&](uint64_t cell) {
       return std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
         return cell >= range.low && cell <= range.high;
@@ -147,6 +147,23 @@ TEST(Geo, CellsOfWhatIntersectsLieInTheRanges) {
   };
   EXPECT_TRUE(covered(**polygon, **point));
   EXPECT_TRUE(covered(**point, **polygon));
+}
+
+TEST(Geo, PointsOfTwoListsMeetWhereTheyAreEqual) {
+  auto points = [](int first, int count) {
+    std::string text = R"({"type": "MultiPoint", "coordinates": [)";
+    for (int i = 0; i < count; ++i) {
+      int at = (first + i * 37 % count) * 2;  // in no order
+      text +=
+          (i == 0 ? "[" : ",[") + std::to_string(at % 180) + "," + std::to_string(at / 180) + "]";
+    }
+    return *Geometry::FromGeoJson(Json((text + "]}").c_str()));
+  };
+  auto first = points(0, 1000);
+  EXPECT_TRUE(first->Intersects(*points(999, 1000)));
+  EXPECT_TRUE(points(500, 3)->Intersects(*first));
+  EXPECT_FALSE(first->Intersects(*points(1000, 1000)));
+  EXPECT_FALSE(points(1000, 1)->Intersects(*first));
 }
 
 }  // namespace

@@ -7,10 +7,12 @@
 
 #include "base/current_op.h"
 #include "base/error_codes.h"
+#include "base/interruptible_sort.h"
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/geo/crossings.h"
 #include "expr/geo/edge_index_internal.h"
+#include "expr/geo/index_build.h"
 #include "expr/geo/shapes_internal.h"
 
 namespace quire::expr::geo {
@@ -117,6 +119,7 @@ Status AddPolygon(const bson::Value& coordinates, bool strict_winding, Shapes* s
   if (polygon == nullptr) {
     return Bad("Polygon isn't valid");
   }
+  RETURN_IF_ERROR(BuildLargeIndex(polygon.get()));
   shapes->polygons.push_back(std::move(polygon));
   shapes->strict_winding = strict_winding;
   return Status::Ok();
@@ -248,6 +251,7 @@ Result<std::shared_ptr<const Geometry>> Geometry::FromGeoJson(bson::View object)
   auto shapes = std::make_unique<Shapes>();
   std::optional<FlatPoint> point;
   RETURN_IF_ERROR(AddObject(object, /*nested=*/false, shapes.get(), &point));
+  RETURN_IF_ERROR(InterruptibleSort(shapes->points.begin(), shapes->points.end(), PointLess));
   return std::shared_ptr<const Geometry>(std::make_shared<Geometry>(
       std::move(shapes), point, /*spherical=*/true, /*is_geojson=*/true));
 }

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/current_op.h"
+#include "base/try.h"
 #include "expr/geo/cells.h"
 #include "expr/geo/relation.h"
 #include "expr/geo/shapes_internal.h"
@@ -19,31 +20,35 @@ namespace {
 
 using Shapes = Geometry::Shapes;
 
-constexpr int kMostCells = 20;
+// These say "no" once the thread's operation is to end: there may be many parts, and each is
+// compared with many others.
+template <typename Parts, typename Is>
+bool AnyOf(const Parts& parts, const Is& is) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const auto& part) { return CheckCurrentOp().ok() && is(part); });
+}
+template <typename Parts, typename Is>
+bool AllOf(const Parts& parts, const Is& is) {
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const auto& part) { return CheckCurrentOp().ok() && is(part); });
+}
 
 // ------------------------------------------------------------------ one part with one part
 bool PointMeets(const S2Point& point, const Shapes& other) {
   S2Cell cell(point);
   auto may_meet = [&](const auto& shape) { return shape->MayIntersect(cell); };
-  return std::find(other.points.begin(), other.points.end(), point) != other.points.end() ||
-         std::any_of(other.lines.begin(), other.lines.end(), may_meet) ||
-         std::any_of(other.polygons.begin(), other.polygons.end(), may_meet) ||
+  return std::binary_search(other.points.begin(), other.points.end(), point, PointLess) ||
+         AnyOf(other.lines, may_meet) || AnyOf(other.polygons, may_meet) ||
          (other.cap && other.cap->Contains(point));
 }
 
 bool LineMeets(const S2Polyline& line, const Shapes& other) {
-  for (const auto& another : other.lines) {
-    if (Meet(line, *another)) {
-      return true;
-    }
-  }
-  return std::any_of(other.polygons.begin(), other.polygons.end(),
-                     [&](const auto& polygon) { return Meet(*polygon, line); });
+  return AnyOf(other.lines, [&](const auto& another) { return Meet(line, *another); }) ||
+         AnyOf(other.polygons, [&](const auto& polygon) { return Meet(*polygon, line); });
 }
 
 bool PolygonMeets(const S2Polygon& polygon, const Shapes& other) {
-  return std::any_of(other.polygons.begin(), other.polygons.end(),
-                     [&](const auto& another) { return Meet(polygon, *another); });
+  return AnyOf(other.polygons, [&](const auto& another) { return Meet(polygon, *another); });
 }
 
 S1Angle DistanceTo(const S2Point& point, const S2Polyline& line) {
@@ -65,23 +70,25 @@ bool CapHoldsAll(const S2Cap& cap, const Shapes& other) {
     return true;
   };
   auto holds_polygon = [&](const auto& polygon) { return cap.Contains(polygon->GetCapBound()); };
-  return std::all_of(other.points.begin(), other.points.end(),
-                     [&](const S2Point& point) { return cap.MayIntersect(S2Cell(point)); }) &&
-         std::all_of(other.lines.begin(), other.lines.end(), holds_line) &&
-         std::all_of(other.polygons.begin(), other.polygons.end(), holds_polygon);
+  return AllOf(other.points,
+               [&](const S2Point& point) { return cap.MayIntersect(S2Cell(point)); }) &&
+         AllOf(other.lines, holds_line) && AllOf(other.polygons, holds_polygon);
 }
 
 template <typename Part>
 bool SomePolygonHolds(const Shapes& shapes, const Part& part) {
-  return std::any_of(shapes.polygons.begin(), shapes.polygons.end(),
-                     [&](const auto& polygon) { return Holds(*polygon, part); });
+  return AnyOf(shapes.polygons, [&](const auto& polygon) { return Holds(*polygon, part); });
 }
 
-S2CellUnion Cover(const Shapes& shapes, const CellLevels& levels) {
+Result<S2CellUnion> Cover(const Shapes& shapes, const CellLevels& levels) {
   std::vector<S2CellId> cells;
+  Status ended = Status::Ok();
   auto add = [&](const S2Region& region) {
-    S2CellUnion covering = CoverRegion(region, levels);
-    cells.insert(cells.end(), covering.begin(), covering.end());
+    ended = ended.ok() ? CheckCurrentOp() : ended;
+    if (ended.ok()) {
+      S2CellUnion covering = CoverRegion(region, levels);
+      cells.insert(cells.end(), covering.begin(), covering.end());
+    }
   };
   for (const S2Point& point : shapes.points) {
     cells.push_back(S2CellId(point).parent(levels.finest));
@@ -95,6 +102,7 @@ S2CellUnion Cover(const Shapes& shapes, const CellLevels& levels) {
   if (shapes.cap) {
     add(*shapes.cap);
   }
+  RETURN_IF_ERROR(ended);
   return S2CellUnion(std::move(cells));
 }
 
@@ -119,15 +127,11 @@ bool Geometry::only_polygons() const {
 bool Geometry::Intersects(const Geometry& other) const {
   const Shapes& a = *shapes_;
   const Shapes& b = *other.shapes_;
-  auto any = [](const auto& parts, const auto& meets) {
-    return std::any_of(parts.begin(), parts.end(),
-                       [&](const auto& part) { return CheckCurrentOp().ok() && meets(part); });
-  };
-  return any(a.points, [&](const S2Point& point) { return PointMeets(point, b); }) ||
-         any(b.points, [&](const S2Point& point) { return PointMeets(point, a); }) ||
-         any(a.lines, [&](const auto& line) { return LineMeets(*line, b); }) ||
-         any(b.lines, [&](const auto& line) { return LineMeets(*line, a); }) ||
-         any(a.polygons, [&](const auto& polygon) { return PolygonMeets(*polygon, b); });
+  return AnyOf(a.points, [&](const S2Point& point) { return PointMeets(point, b); }) ||
+         AnyOf(b.points, [&](const S2Point& point) { return PointMeets(point, a); }) ||
+         AnyOf(a.lines, [&](const auto& line) { return LineMeets(*line, b); }) ||
+         AnyOf(b.lines, [&](const auto& line) { return LineMeets(*line, a); }) ||
+         AnyOf(a.polygons, [&](const auto& polygon) { return PolygonMeets(*polygon, b); });
 }
 
 bool Geometry::Contains(const Geometry& other) const {
@@ -138,19 +142,14 @@ bool Geometry::Contains(const Geometry& other) const {
   if (shapes_->cap) {
     return CapHoldsAll(*shapes_->cap, b);
   }
-  auto all = [](const auto& parts, const auto& held) {
-    return std::all_of(parts.begin(), parts.end(),
-                       [&](const auto& part) { return CheckCurrentOp().ok() && held(part); });
-  };
   // Points on the edge are within.
   auto holds_point = [&](const S2Point& point) {
-    return SomePolygonHolds(*shapes_, point) ||
-           std::any_of(shapes_->polygons.begin(), shapes_->polygons.end(),
-                       [&](const auto& polygon) { return polygon->MayIntersect(S2Cell(point)); });
+    return SomePolygonHolds(*shapes_, point) || AnyOf(shapes_->polygons, [&](const auto& polygon) {
+             return polygon->MayIntersect(S2Cell(point));
+           });
   };
-  return all(b.points, holds_point) &&
-         all(b.lines, [&](const auto& line) { return SomePolygonHolds(*shapes_, *line); }) &&
-         all(b.polygons, [&](const auto& polygon) { return SomePolygonHolds(*shapes_, *polygon); });
+  auto holds = [&](const auto& part) { return SomePolygonHolds(*shapes_, *part); };
+  return AllOf(b.points, holds_point) && AllOf(b.lines, holds) && AllOf(b.polygons, holds);
 }
 
 double Geometry::RadiansTo(FlatPoint from) const {
@@ -163,20 +162,34 @@ double Geometry::RadiansTo(FlatPoint from) const {
     best = std::min(best, DistanceTo(center, *line));
   }
   for (const auto& polygon : shapes_->polygons) {
+    if (!CheckCurrentOp().ok()) {
+      break;
+    }
     best = std::min(best, polygon->GetDistance(center));
   }
   return best.radians();
 }
 
-std::vector<uint64_t> Geometry::Cells(const CellLevels& levels) const {
+Result<std::vector<uint64_t>> Geometry::Cells(const CellLevels& levels) const {
+  ASSIGN_OR_RETURN(S2CellUnion cells, Cover(*shapes_, levels));
   std::vector<uint64_t> ids;
-  for (S2CellId cell : Cover(*shapes_, levels)) {
+  ids.reserve(cells.size());
+  for (S2CellId cell : cells) {
     ids.push_back(cell.id());
   }
   return ids;
 }
 
-std::vector<KeyRange> Geometry::CellRanges() const { return RangesOf(Cover(*shapes_, {})); }
+std::vector<KeyRange> Geometry::CellRanges() const {
+  // Each cell is a range of an index, and so is each of those around it: a scan of thousands costs
+  // more than the documents that fewer and larger ones find in vain.
+  constexpr int kMostRanges = 500;
+  auto cells = Cover(*shapes_, {});
+  if (!cells.ok()) {
+    return {};
+  }
+  return RangesOf(cells->size() <= kMostRanges ? *cells : CoverRegion(*cells, {}, kMostRanges));
+}
 
 bool Geometry::big_polygon() const { return shapes_->strict_winding; }
 
@@ -189,11 +202,11 @@ std::optional<FlatBox> Geometry::CapBox() const {
                    shapes_->cap->GetRadius().radians());
 }
 
-S2CellUnion CoverRegion(const S2Region& region, const CellLevels& levels) {
+S2CellUnion CoverRegion(const S2Region& region, const CellLevels& levels, int most_cells) {
   S2RegionCoverer::Options options;
   options.set_max_level(levels.finest);
   options.set_min_level(levels.coarsest);
-  options.set_max_cells(kMostCells);
+  options.set_max_cells(most_cells);
   S2RegionCoverer coverer(options);
   return coverer.GetCovering(region);
 }

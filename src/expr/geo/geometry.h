@@ -43,7 +43,8 @@ class Geometry {
   bool Intersects(const Geometry& other) const;
   // Every part of `other` lies within this one's polygons or cap.
   bool Contains(const Geometry& other) const;
-  // The shortest way from a point (degrees) to any part, in radians.
+  // The shortest way from a point (degrees) to any part, in radians; more than that once the
+  // thread's operation is to end.
   double RadiansTo(FlatPoint from) const;
 
   // A polygon that is read as wound and may be larger than a half of the sphere.
@@ -51,9 +52,11 @@ class Geometry {
   // What part of the plane a cap lies in; nothing for other shapes.
   std::optional<FlatBox> CapBox() const;
 
-  // Ids of S2 cells that cover the geometry: what a 2dsphere index stores for it.
-  std::vector<uint64_t> Cells(const CellLevels& levels = {}) const;
-  // Ranges of cell ids, one of which holds some cell of every geometry that this one intersects.
+  // Ids of S2 cells that cover the geometry: what a 2dsphere index stores for it. Fails when the
+  // thread's operation is to end.
+  Result<std::vector<uint64_t>> Cells(const CellLevels& levels = {}) const;
+  // Ranges of cell ids, one of which holds some cell of every geometry that this one intersects;
+  // any once the thread's operation is to end.
   std::vector<KeyRange> CellRanges() const;
 
   struct Shapes;  // S2 objects

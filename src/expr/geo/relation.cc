@@ -2,13 +2,12 @@
 #include "expr/geo/relation.h"
 
 #include <s2/s2cell.h>
-#include <s2/s2wedge_relations.h>
 
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/error_codes.h"
+#include "expr/geo/corners.h"
 #include "expr/geo/edge_index_internal.h"
 
 namespace quire::expr::geo {
@@ -45,81 +44,53 @@ Boundaries Compare(std::unique_ptr<S2Shape> a, std::unique_ptr<S2Shape> b, const
     }
     found.touching = true;
     if (SamePoint(one.to, other.to)) {
-      one.shape == 0 ? touch(index, one, other) : touch(index, other, one);
+      one.shape == 0 ? touch(one, other) : touch(other, one);
     }
     return Status::Ok();
   };
-  bool compared = index.Add(std::move(a)).ok() && index.Add(std::move(b)).ok() &&
-                  index.Build().ok() && index.VisitPairs(/*across=*/true, visit).ok();
+  index.Add(std::move(a));
+  index.Add(std::move(b));
+  bool compared = index.Build().ok() && index.VisitPairs(/*across=*/true, visit).ok();
   found.ended = !compared && !found.crossing;
   return found;
 }
 
-// Where the edge after this one leads to.
-S2Point Next(const EdgeIndex& index, const Edge& edge) {
-  const S2Shape& shape = *index.shapes().shape(edge.shape);
-  S2Shape::ChainPosition at = shape.chain_position(edge.number);
-  int next = at.offset + 1 == shape.chain(at.chain_id).length ? 0 : at.offset + 1;
-  return shape.chain_edge(at.chain_id, next).v1;
-}
-
-// Two large polygons. Inner sides are on the left of all edges, so that wedges tell what lies
-// beside a common corner; a ring without one lies on one side of the other polygon as a whole.
+// Two large polygons. What lies beside their common corners tells of the rings that have one; a
+// ring without one lies on one side of the other polygon as a whole.
 struct Polygons {
-  Polygons(const S2Polygon& first, const S2Polygon& second)
-      : a(first), b(second), a_touches(first.num_loops()), b_touches(second.num_loops()) {
-    boundaries =
-        Compare(std::make_unique<S2Polygon::Shape>(&a), std::make_unique<S2Polygon::Shape>(&b),
-                [this](const EdgeIndex& index, const Edge& one, const Edge& other) {
-                  Touch(index, one, other);
-                });
-  }
-
-  void Touch(const EdgeIndex& index, const Edge& one, const Edge& other) {
-    S2Point one_next = Next(index, one);
-    S2Point other_next = Next(index, other);
-    overlap = overlap || S2::WedgeIntersects(one.from, one.to, one_next, other.from, other_next);
-    outside = outside || !S2::WedgeContains(one.from, one.to, one_next, other.from, other_next);
-    a_touches[index.shapes().shape(0)->chain_position(one.number).chain_id] = true;
-    b_touches[index.shapes().shape(1)->chain_position(other.number).chain_id] = true;
-  }
-
-  // Some ring of `rings` that does not touch lies within `area` (or outside of it).
-  static bool AnyWithin(const S2Polygon& area, const S2Polygon& rings,
-                        const std::vector<bool>& touches, bool within) {
-    for (int i = 0; i < rings.num_loops() && CheckCurrentOp().ok(); ++i) {
-      if (!touches[i] && area.Contains(rings.loop(i)->vertex(0)) == within) {
-        return true;
-      }
+  Polygons(const S2Polygon& first, const S2Polygon& second) : a(first), b(second) {
+    boundaries = Compare(std::make_unique<S2Polygon::Shape>(&first),
+                         std::make_unique<S2Polygon::Shape>(&second),
+                         [this](const Edge& one, const Edge& other) {
+                           a.Touch(one.number);
+                           b.Touch(other.number);
+                         });
+    if (boundaries.crossing || boundaries.ended || !boundaries.touching) {
+      return;
     }
-    return false;
+    auto seen = LookAround(a, b);
+    boundaries.ended = !seen.ok();
+    beside = seen.ok() ? *seen : BesideCorners{};
   }
 
-  // What lies beside a common corner is not told by two wedges where more rings may meet.
-  bool IsPlain() const {
-    return boundaries.crossing || boundaries.ended || !boundaries.touching ||
-           (a.num_loops() == 1 && b.num_loops() == 1);
-  }
   bool Meet() const {
     return boundaries.crossing ||
-           (!boundaries.ended &&
-            (overlap || AnyWithin(a, b, b_touches, true) || AnyWithin(b, a, a_touches, true)));
+           (!boundaries.ended && (beside.overlap || b.HasFreeRing(a.polygon(), /*within=*/true) ||
+                                  a.HasFreeRing(b.polygon(), /*within=*/true)));
   }
   bool Holds() const {
-    return !boundaries.crossing && !boundaries.ended && !outside &&
-           !AnyWithin(a, b, b_touches, false) && !AnyWithin(b, a, a_touches, true);
+    return !boundaries.crossing && !boundaries.ended && !beside.outside &&
+           !b.HasFreeRing(a.polygon(), /*within=*/false) &&
+           !a.HasFreeRing(b.polygon(), /*within=*/true);
   }
 
-  const S2Polygon& a;
-  const S2Polygon& b;
-  std::vector<bool> a_touches;  // by ring: has a corner of the other
-  std::vector<bool> b_touches;
-  bool overlap = false;  // beside some common corner
-  bool outside = false;  // beside some common corner is a part of b outside of a
+  TouchedPolygon a;
+  TouchedPolygon b;
   Boundaries boundaries;
+  BesideCorners beside;
 };
 
-constexpr auto kIgnore = [](const EdgeIndex&, const Edge&, const Edge&) {};
+constexpr auto kIgnore = [](const Edge&, const Edge&) {};
 
 Boundaries Compare(const S2Polygon& a, const S2Polyline& b) {
   return Compare(std::make_unique<S2Polygon::Shape>(&a), std::make_unique<S2Polyline::Shape>(&b),
@@ -155,10 +126,7 @@ bool Meet(const S2Polygon& a, const S2Polyline& b) {
          }));
 }
 
-bool Meet(const S2Polygon& a, const S2Polygon& b) {
-  Polygons both(a, b);
-  return both.IsPlain() ? both.Meet() : a.Intersects(b);
-}
+bool Meet(const S2Polygon& a, const S2Polygon& b) { return Polygons(a, b).Meet(); }
 
 bool Holds(const S2Polygon& a, const S2Polyline& b) {
   Boundaries found = Compare(a, b);
@@ -167,10 +135,7 @@ bool Holds(const S2Polygon& a, const S2Polyline& b) {
   });
 }
 
-bool Holds(const S2Polygon& a, const S2Polygon& b) {
-  Polygons both(a, b);
-  return both.IsPlain() ? both.Holds() : a.Contains(b);
-}
+bool Holds(const S2Polygon& a, const S2Polygon& b) { return Polygons(a, b).Holds(); }
 
 }  // namespace in_steps
 

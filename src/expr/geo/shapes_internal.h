@@ -10,6 +10,7 @@
 #include <s2/s2polyline.h>
 #include <s2/s2region.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,7 +20,7 @@
 namespace quire::expr::geo {
 
 struct Geometry::Shapes {
-  std::vector<S2Point> points;
+  std::vector<S2Point> points;  // in the order of PointLess
   std::vector<std::unique_ptr<S2Polyline>> lines;
   std::vector<std::unique_ptr<S2Polygon>> polygons;
   std::optional<S2Cap> cap;
@@ -28,7 +29,12 @@ struct Geometry::Shapes {
 
 S2Point ToS2(FlatPoint degrees);
 
-S2CellUnion CoverRegion(const S2Region& region, const CellLevels& levels = {});
+// Some order of points, by which they are found again.
+inline bool PointLess(const S2Point& a, const S2Point& b) {
+  return std::array{a.x(), a.y(), a.z()} < std::array{b.x(), b.y(), b.z()};
+}
+
+S2CellUnion CoverRegion(const S2Region& region, const CellLevels& levels = {}, int most_cells = 20);
 // The ids of the cells, of all within them and of all around them; united.
 std::vector<KeyRange> RangesOf(const S2CellUnion& cells);
 

@@ -2,8 +2,10 @@
 #include "expr/projection/add_fields.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 #include "base/try.h"
 
 namespace quire::expr {
@@ -71,14 +73,32 @@ struct AddFields::Node {
   std::string name;
   std::unique_ptr<agg::Expression> expression;  // null: a document with children
   std::vector<std::unique_ptr<Node>> children;
+  std::unordered_map<std::string_view, size_t, KeyedStringHash> index;  // only when there are many
 
-  Node* Find(std::string_view child) const {
-    for (const auto& node : children) {
-      if (node->name == child) {
-        return node.get();
-      }
+  // The child's place; that behind the last when there is none.
+  size_t PlaceOf(std::string_view child) const {
+    if (!index.empty()) {
+      auto it = index.find(child);
+      return it == index.end() ? children.size() : it->second;
     }
-    return nullptr;
+    size_t at = 0;
+    while (at < children.size() && children[at]->name != child) {
+      ++at;
+    }
+    return at;
+  }
+  Node* Find(std::string_view child) const {
+    const size_t at = PlaceOf(child);
+    return at == children.size() ? nullptr : children[at].get();
+  }
+  Node* Add(std::string_view child) {
+    constexpr size_t kMany = 16;
+    children.push_back(std::make_unique<Node>());
+    children.back()->name = child;
+    for (size_t at = index.size(); children.size() > kMany && at < children.size(); ++at) {
+      index.emplace(children[at]->name, at);
+    }
+    return children.back().get();
   }
 };
 
@@ -120,12 +140,7 @@ Status AddFields::ParseField(const bson::Element& field, bool nested, Node* at,
       return Status(40176, "specification contains two conflicting paths. Cannot specify both '" +
                                std::string(field.name()) + "' and '" + child->name + "'");
     }
-    if (!child) {
-      at->children.push_back(std::make_unique<Node>());
-      child = at->children.back().get();
-      child->name = name;
-    }
-    at = child;
+    at = child ? child : at->Add(name);
     if (last) {
       break;
     }
@@ -168,10 +183,7 @@ Status AddFields::WriteObject(const Node& node, bson::View object, agg::EvalCont
   std::vector<bool> done(node.children.size());
   const char* copied = object.data() + 4;
   for (const bson::Element& element : object) {
-    size_t at = 0;
-    while (at < node.children.size() && node.children[at]->name != element.name()) {
-      ++at;
-    }
+    const size_t at = node.PlaceOf(element.name());
     if (at == node.children.size() || done[at]) {
       continue;
     }

@@ -4,6 +4,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/field_table.h"
 #include "expr/regex.h"
 #include "expr/schema/rule_internal.h"
 
@@ -19,15 +20,19 @@ class RequiredRule final : public Rule {
   RequiredRule(const bson::Element& keyword, std::vector<std::string> names)
       : keyword_(keyword), names_(std::move(names)) {}
   bool Holds(const Value& value) const override {
-    return !value.is_document() ||
-           std::all_of(names_.begin(), names_.end(),
-                       [&](const std::string& name) { return value.AsDocument().Has(name); });
+    if (!value.is_document()) {
+      return true;
+    }
+    const bson::FieldTable fields(value.AsDocument(), names_.size());
+    return std::all_of(names_.begin(), names_.end(),
+                       [&](const std::string& name) { return !fields[name].missing(); });
   }
   void Explain(const Value& value, bson::Builder* out) const override {
     ExplainSpecifiedAs(keyword_, out);
     out->BeginArray("missingProperties");
+    const bson::FieldTable fields(value.AsDocument(), names_.size());
     for (const std::string& name : names_) {
-      if (!value.AsDocument().Has(name)) {
+      if (fields[name].missing()) {
         out->Push(name);
       }
     }
@@ -45,16 +50,20 @@ class PropertiesRule final : public Rule {
   explicit PropertiesRule(std::vector<std::pair<std::string, SchemaPtr>> properties)
       : properties_(std::move(properties)) {}
   bool Holds(const Value& value) const override {
-    return !value.is_document() ||
-           std::all_of(properties_.begin(), properties_.end(), [&](const auto& property) {
-             return Fits(property, value.AsDocument()[property.first]);
-           });
+    if (!value.is_document()) {
+      return true;
+    }
+    const bson::FieldTable fields(value.AsDocument(), properties_.size());
+    return std::all_of(properties_.begin(), properties_.end(), [&](const auto& property) {
+      return Fits(property, fields[property.first]);
+    });
   }
   void Explain(const Value& value, bson::Builder* out) const override {
     out->Append("operatorName", "properties");
     out->BeginArray("propertiesNotSatisfied");
+    const bson::FieldTable fields(value.AsDocument(), properties_.size());
     for (const auto& property : properties_) {
-      Value field = value.AsDocument()[property.first];
+      Value field = fields[property.first];
       if (!Fits(property, field)) {
         out->PushDocument();
         out->Append("propertyName", property.first);

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "bson/field_table.h"
+
 namespace quire::expr::update {
 
 namespace {
@@ -148,9 +150,11 @@ class PathDiff {
  public:
   static Document Documents(View before, View after, const Paths& paths) {
     DocumentDiff out;
+    const bson::FieldTable old_fields(before, paths.below.size());
+    const bson::FieldTable new_fields(after, paths.below.size());
     for (const auto& [name, below] : paths.below) {
-      Value old_value = before[name];
-      Value new_value = after[name];
+      Value old_value = old_fields[name];
+      Value new_value = new_fields[name];
       if (new_value.missing()) {
         if (!old_value.missing()) {
           out.Removed(name);
@@ -190,10 +194,12 @@ class PathDiff {
     for (const auto& [name, below] : paths.below) {
       by_index[std::strtoul(name.c_str(), nullptr, 10)] = below.get();
     }
+    const bson::FieldTable old_elements(before, by_index.size());
+    const bson::FieldTable new_elements(after, by_index.size());
     for (const auto& [position, below] : by_index) {
       std::string index = std::to_string(position);
-      Value old_value = before[index];
-      Value new_value = after[index];
+      Value old_value = old_elements[index];
+      Value new_value = new_elements[index];
       if (new_value.missing() || Same(old_value, new_value)) {
         continue;
       }

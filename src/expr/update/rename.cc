@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/update/apply_internal.h"
@@ -36,6 +37,7 @@ Status ThroughArray(std::string_view role, const std::string& path, std::string_
 Status Applier::ResolveRenames() {
   renamed_.reserve(changes_.renames.size());
   for (const Rename& rename : changes_.renames) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     ASSIGN_OR_RETURN(bson::Value value, RenamedValue(rename));
     if (!value.missing()) {
       RETURN_IF_ERROR(CheckRenameTarget(rename));

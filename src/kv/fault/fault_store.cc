@@ -133,6 +133,14 @@ class FaultStore final : public Store {
     ASSIGN_OR_RETURN(auto loader, base_->Load());
     return std::unique_ptr<SortedLoader>(new FaultLoader(std::move(loader), plan_));
   }
+  Status SyncBehind() override {
+    RETURN_IF_ERROR(plan_.Check(FaultPoint::kAdmin));
+    return base_->SyncBehind();
+  }
+  Status Checkpoint(const std::string& folder) override {
+    RETURN_IF_ERROR(plan_.Check(FaultPoint::kAdmin));
+    return base_->Checkpoint(folder);
+  }
   Status Sync() override {
     RETURN_IF_ERROR(plan_.Check(FaultPoint::kAdmin));
     return base_->Sync();

@@ -24,7 +24,7 @@ enum class FaultPoint {
   kClaim,   // Claim
   kCommit,  // Commit of a transaction that may write; the transaction is rolled back
   kLoad,    // each call of a SortedLoader
-  kAdmin,   // DeleteRange, Sync, Compact
+  kAdmin,   // DeleteRange, Sync, SyncBehind, Checkpoint, Compact
   kHealth,  // Health
 };
 constexpr size_t kFaultPoints = 8;

@@ -118,6 +118,8 @@ class RecordStore final : public Store {
     return std::unique_ptr<SortedLoader>(new RecordLoader(std::move(loader), record_));
   }
   Status Sync() override { return base_->Sync(); }
+  Status SyncBehind() override { return base_->SyncBehind(); }
+  Status Checkpoint(const std::string& folder) override { return base_->Checkpoint(folder); }
   Status Compact(const Range& range) override {
     record_.NoteRead(range.begin);
     return base_->Compact(range);

@@ -77,7 +77,8 @@ std::string ReadQuireFile(const std::string& path) {
   return text.str();
 }
 
-Status CheckVersion(const std::string& path) {
+// The number of the folder's format, if it is one that can be opened.
+Result<int> CheckVersion(const std::string& path) {
   std::string content = ReadQuireFile(path);
   int version = 0;
   if (content.starts_with(kHeader)) {
@@ -91,17 +92,17 @@ Status CheckVersion(const std::string& path) {
   if (version > kFormatVersion) {
     return Status(kUnsupportedFormat, "The data folder " + path + " has format " +
                                           std::to_string(version) +
-                                          ", made by a newer Quire; this one reads format " +
+                                          ", made by a newer Quire; this one reads formats up to " +
                                           std::to_string(kFormatVersion));
   }
-  if (version < kFormatVersion) {
+  if (version < kFormerVersion) {
     return Status(kUnsupportedFormat,
                   "The data folder " + path + " has format " + std::to_string(version) +
-                      ", made by an older Quire; this one reads format " +
-                      std::to_string(kFormatVersion) +
+                      ", made by an older Quire; this one reads formats " +
+                      std::to_string(kFormerVersion) + " and " + std::to_string(kFormatVersion) +
                       ". Copy the data from the older one with mongodump or a driver");
   }
-  return Status::Ok();
+  return version;
 }
 
 Status Lost(const std::string& path, const std::string& what) {
@@ -244,7 +245,12 @@ Result<DataFolder> DataFolder::Open(const std::string& path) {
   RETURN_IF_ERROR(MakeFolder(path));
   std::error_code error;
   const bool ours = fs::exists(path + "/QUIRE", error);
-  RETURN_IF_ERROR(ours ? CheckVersion(path) : CheckUnclaimed(path));
+  int version = kFormatVersion;
+  if (ours) {
+    ASSIGN_OR_RETURN(version, CheckVersion(path));
+  } else {
+    RETURN_IF_ERROR(CheckUnclaimed(path));
+  }
   DataFolder folder;
   folder.path_ = path;
   folder.filled_ = ours && ReadQuireFile(path).ends_with(kFilled);
@@ -254,11 +260,18 @@ Result<DataFolder> DataFolder::Open(const std::string& path) {
   RETURN_IF_ERROR(MakeFolder(folder.data()));
   if (!fs::exists(path + "/QUIRE", error)) {
     RETURN_IF_ERROR(WriteQuireFile(path, false));
+  } else if (version != kFormatVersion) {  // before anything is written that it does not know
+    RETURN_IF_ERROR(WriteQuireFile(path, folder.filled_));
   }
   fs::remove_all(folder.load(), error);
   RETURN_IF_ERROR(MakeFolder(folder.load()));
   CloseToOthers(path);
   return folder;
+}
+
+Status DataFolder::Prepare(const std::string& path) {
+  RETURN_IF_ERROR(MakeFolder(path));
+  return WriteQuireFile(path, true);
 }
 
 Status DataFolder::MarkFilled() {

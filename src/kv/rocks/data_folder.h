@@ -14,15 +14,18 @@
 
 namespace quire::kv {
 
-// The number in the QUIRE file: raised with every change of what is stored. Folders of another
-// number are refused.
-constexpr int kFormatVersion = 3;
+// The number in the QUIRE file: raised with every change of what is stored. Folders of the number
+// before it become folders of this one when they are opened; all others are refused.
+constexpr int kFormatVersion = 4;
+constexpr int kFormerVersion = 3;
 
 // An opened folder, locked until destroyed.
 class DataFolder {
  public:
   // Checks, creates what is missing, and locks. Errors as OpenRocks.
   static Result<DataFolder> Open(const std::string& path);
+  // Makes a folder for the copy of a database: all but its files.
+  static Status Prepare(const std::string& path);
   // The database is there.
   Status MarkFilled();
 
@@ -31,7 +34,8 @@ class DataFolder {
   DataFolder& operator=(DataFolder&& other) noexcept;
   ~DataFolder();
 
-  std::string data() const { return path_ + "/data"; }
+  static std::string DataIn(const std::string& path) { return path + "/data"; }
+  std::string data() const { return DataIn(path_); }
   std::string load() const { return path_ + "/load"; }
 
  private:

@@ -38,8 +38,8 @@ Status DiskBudget::Admit(uint64_t bytes, Purpose purpose) {
   }
   // Files that are being merged or flushed take their space twice until that has ended: who frees
   // space waits for it.
-  constexpr int64_t kPatienceMillis = 5000;
-  const int64_t deadline = NowMillis() + kPatienceMillis;
+  constexpr int64_t kTimeoutMillis = 5000;
+  const int64_t deadline = NowMillis() + kTimeoutMillis;
   while (!Fits(cost, purpose)) {
     if (purpose == Purpose::kKeep || !FilesAreWritten() || NowMillis() >= deadline) {
       return Status(kOutOfDiskSpace, "The disk of the data folder is full");

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "kv/rocks/memtable.h"
+#include "kv/rocks/versioned/memtable.h"
 
 namespace quire::kv {
 namespace {

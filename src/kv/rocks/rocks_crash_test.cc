@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "kv/conformance.h"
 #include "kv/rocks/rocks_store.h"
+#include "kv/testing/conformance.h"
 
 namespace quire::kv {
 namespace {

@@ -2,6 +2,7 @@
 #include "kv/rocks/rocks_database.h"
 
 #include <rocksdb/transaction_log.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/version.h>
 
 #include <algorithm>
@@ -12,12 +13,12 @@
 #include "base/error_codes.h"
 #include "base/log.h"
 #include "base/try.h"
-#include "kv/rocks/crc32c.h"
-#include "kv/rocks/log_file_system.h"
 #include "kv/rocks/passing_errors.h"
 #include "kv/rocks/rocks_config.h"
 #include "kv/rocks/rocks_status.h"
-#include "kv/rocks/rocks_version.h"
+#include "kv/rocks/versioned/crc32c.h"
+#include "kv/rocks/versioned/log_file_system.h"
+#include "kv/rocks/versioned/rocks_version.h"
 
 #if defined(__SANITIZE_THREAD__)
 extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
@@ -75,8 +76,9 @@ Status RocksDatabase::Start(const RocksOptions& options) {
   if (!ephemeral_) {
     rocksdb::Env* disk = options.env != nullptr ? options.env : rocksdb::Env::Default();
     if (!plain_) {
-      log_env_ = rocksdb::NewCompositeEnv(
-          std::make_shared<LogFileSystem>(std::make_shared<PassingErrors>(disk->GetFileSystem())));
+      log_files_ =
+          std::make_shared<LogFileSystem>(std::make_shared<PassingErrors>(disk->GetFileSystem()));
+      log_env_ = rocksdb::NewCompositeEnv(log_files_);
     }
     options_.env = plain_ ? disk : log_env_.get();
   }
@@ -282,6 +284,27 @@ Status RocksDatabase::Sync() {
   rocksdb::WriteOptions how;
   how.sync = true;
   return FromRocks(Guarded([&] { return db_->Write(how, &nothing); }));
+}
+
+// RocksDB's own way, SyncWAL, notes the logs' sizes in a way that may keep the folder from being
+// opened again before version 7.10.
+Status RocksDatabase::SyncBehind() {
+  if (ephemeral_ || log_files_ == nullptr) {
+    return Sync();
+  }
+  return FromRocks(Guarded([&]() -> rocksdb::Status { return log_files_->SyncLogs(); }));
+}
+
+Status RocksDatabase::Checkpoint(const std::string& folder) {
+  if (ephemeral_) {
+    return {kIllegalOperation, "A store in memory has no files to copy"};
+  }
+  RETURN_IF_ERROR(DataFolder::Prepare(folder));
+  rocksdb::Checkpoint* made = nullptr;
+  const rocksdb::Status status = rocksdb::Checkpoint::Create(db_.get(), &made);
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  // A copy that fails says nothing of the log.
+  return FromRocks(status.ok() ? checkpoint->CreateCheckpoint(DataFolder::DataIn(folder)) : status);
 }
 
 std::string RocksDatabase::NewLoadFile() {

@@ -22,12 +22,14 @@
 #include "kv/rocks/counter_stripes.h"
 #include "kv/rocks/data_folder.h"
 #include "kv/rocks/disk_budget.h"
-#include "kv/rocks/rocks_store.h"
+#include "kv/rocks/rocks_options.h"
 #include "kv/rocks/sections.h"
 #include "kv/rocks/value_cache.h"
 #include "quire/status.h"
 
 namespace quire::kv {
+
+class LogFileSystem;
 
 // Safe for concurrent use.
 class RocksDatabase {
@@ -55,6 +57,8 @@ class RocksDatabase {
   // the log is broken; a broken log is replaced once there is space.
   Status Write(rocksdb::WriteBatch* batch, Durability durability, Purpose purpose);
   Status Sync();
+  Status SyncBehind();
+  Status Checkpoint(const std::string& folder);
   // Whether the disk has room for `bytes` written past the log.
   Status Admit(uint64_t bytes) { return budget_.Admit(bytes, Purpose::kKeep); }
   // Takes finished files of loaders in, all at once.
@@ -93,7 +97,8 @@ class RocksDatabase {
   std::string data_folder_;
   std::string load_folder_;
   std::unique_ptr<rocksdb::Env> memory_env_;  // when ephemeral
-  std::unique_ptr<rocksdb::Env> log_env_;     // else, unless plain
+  std::shared_ptr<LogFileSystem> log_files_;  // else, unless plain
+  std::unique_ptr<rocksdb::Env> log_env_;     // of those
   rocksdb::Options options_;
   std::shared_ptr<rocksdb::Cache> cache_;
   std::unique_ptr<rocksdb::DB> db_;

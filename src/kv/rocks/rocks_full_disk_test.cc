@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/error_codes.h"
-#include "kv/conformance.h"
 #include "kv/rocks/disk_budget.h"
 #include "kv/rocks/rocks_store.h"
+#include "kv/testing/conformance.h"
 
 namespace quire::kv {
 namespace {

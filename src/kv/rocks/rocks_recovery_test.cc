@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "base/error_codes.h"
-#include "kv/conformance.h"
 #include "kv/rocks/rocks_store.h"
+#include "kv/testing/conformance.h"
 
 namespace quire::kv {
 namespace {

@@ -28,6 +28,8 @@ class RocksStore final : public Store {
   Status DeleteRange(const Range& range) override;
   Result<std::unique_ptr<SortedLoader>> Load() override { return NewRocksLoader(*database_); }
   Status Sync() override { return database_->Sync(); }
+  Status SyncBehind() override { return database_->SyncBehind(); }
+  Status Checkpoint(const std::string& folder) override { return database_->Checkpoint(folder); }
   Status Compact(const Range& range) override;
   uint64_t ApproximateSize(const Range& range) override;
   StoreStats Stats() override;

@@ -12,10 +12,10 @@
 #include <string>
 
 #include "base/error_codes.h"
-#include "kv/conformance.h"
 #include "kv/rocks/data_folder.h"
 #include "kv/rocks/rocks_config.h"
 #include "kv/rocks/rocks_status.h"
+#include "kv/testing/conformance.h"
 
 namespace quire::kv {
 namespace {
@@ -67,7 +67,7 @@ TEST(RocksStore, MakesTheFolderAndItsVersionFile) {
   const std::string path = parent.path() + "/new";
   auto store = OpenAt(path);
   ASSERT_TRUE(store.ok()) << store.status().ToString();
-  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 3\nfilled\n");
+  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 4\nfilled\n");
   EXPECT_EQ(ReadFile(path + "/quire.lock"), std::to_string(getpid()) + "\n");
 }
 
@@ -120,7 +120,7 @@ TEST(RocksStore, AFolderWhoseMakingWasCutOffIsMade) {
     TempFolder folder;
     fs::create_directory(folder.path() + "/data");
     if (named) {
-      WriteFile(folder.path() + "/QUIRE", "quire data folder\nformat 3\n");
+      WriteFile(folder.path() + "/QUIRE", "quire data folder\nformat 4\n");
     }
     EXPECT_TRUE(OpenAt(folder.path()).ok());
   }
@@ -195,7 +195,7 @@ TEST(RocksStore, LogsAndHiddenFilesDoNotMakeAFolderForeign) {
 }
 
 TEST(RocksStore, AnotherFormatIsRefusedAndLeftAlone) {
-  for (const char* format : {"format 2", "format 4"}) {
+  for (const char* format : {"format 2", "format 5"}) {
     TempFolder folder;
     WriteFile(folder.path() + "/QUIRE", "quire data folder\n" + std::string(format) + "\n");
     auto before = Content(folder.path());

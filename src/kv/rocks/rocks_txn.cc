@@ -108,6 +108,9 @@ class View {
       if (statuses[i].ok()) {
         (*values)[places[i]].Set(pins[i].ToStringView(), pins);
         (*found)[places[i]] = true;
+        if (reads == Reads::kByKey) {
+          cache_.Offer(keys[places[i]], sequence(), (*values)[places[i]].view());
+        }
       } else if (!statuses[i].IsNotFound()) {
         return FromRocks(statuses[i]);
       }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Zones and the choice of ads.
-#include "quire/patterns/ads.h"
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -10,6 +8,7 @@
 
 #include "base/try.h"
 #include "patterns/ads/documents.h"
+#include "patterns/ads/work.h"
 #include "patterns/doc.h"
 #include "patterns/line_id.h"
 #include "quire/patterns/names.h"
@@ -95,12 +94,12 @@ ServedAd ServedOf(bson::View document) {
 
 }  // namespace
 
-AdNetwork::AdNetwork(const Client& client, std::string_view database, AdNetworkOptions options)
+AdNetwork::Work::Work(const Client& client, std::string_view database, AdNetworkOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
       calls_(store_, "ads") {}
 
-const std::vector<IndexSpec>& AdNetwork::Indexes() {
+const std::vector<IndexSpec>& AdNetwork::Work::Indexes() {
   static const std::vector<IndexSpec> kIndexes = {
       {kAdZones, R"({"site_id": 1, "zone_id": 1})", true},
       {kAdZones, R"({"ads.campaign_id": 1})"},
@@ -112,7 +111,7 @@ const std::vector<IndexSpec>& AdNetwork::Indexes() {
   return kIndexes;
 }
 
-const std::vector<ShardKeySpec>& AdNetwork::ShardKeys() {
+const std::vector<ShardKeySpec>& AdNetwork::Work::ShardKeys() {
   static const std::vector<ShardKeySpec> kKeys = {{kAdZones, R"({"site_id": 1, "zone_id": 1})"},
                                                   {kAdUsers, R"({"_id": "hashed"})"},
                                                   {kAdCampaigns, R"({"_id": "hashed"})"},
@@ -121,7 +120,7 @@ const std::vector<ShardKeySpec>& AdNetwork::ShardKeys() {
   return kKeys;
 }
 
-Status AdNetwork::CheckAd(const Ad& ad) const {
+Status AdNetwork::Work::CheckAd(const Ad& ad) const {
   if (AdvertiserOf(ad.campaign).empty() || ad.unit.empty()) {
     return MakeError(Error::kInvalidName, ad.campaign + " " + ad.unit);
   }
@@ -136,8 +135,8 @@ Status AdNetwork::CheckAd(const Ad& ad) const {
 }
 
 // The zone exists though the upsert found none: it has the ad, or another upsert made it.
-Result<bool> AdNetwork::PutAd(std::string_view site, std::string_view zone, const Ad& ad,
-                              const ObjectId& id) const {
+Result<bool> AdNetwork::Work::PutAd(std::string_view site, std::string_view zone, const Ad& ad,
+                                    const ObjectId& id) const {
   const Document where = Doc("site_id", site, "zone_id", zone);
   const Document same = ByUnit(ad.campaign, ad.unit);
   const Document without =
@@ -161,8 +160,8 @@ Result<bool> AdNetwork::PutAd(std::string_view site, std::string_view zone, cons
   return MakeError(Error::kContention, zone);
 }
 
-Status AdNetwork::AddAd(std::string_view site, std::string_view zone, const Ad& ad,
-                        const CallKey& key) const {
+Status AdNetwork::Work::AddAd(std::string_view site, std::string_view zone, const Ad& ad,
+                              const CallKey& key) const {
   RETURN_IF_ERROR(CheckAd(ad));
   const Document arguments = Doc("site", site, "zone", zone, "ad", AdDocument(ad, ObjectId()));
   auto add = [&](const Claim& claim) -> Result<Document> {
@@ -175,9 +174,9 @@ Status AdNetwork::AddAd(std::string_view site, std::string_view zone, const Ad& 
 
 // Two paths of one array cannot change in one update: the array is rearranged here, and stored
 // while it is as it was read.
-Status AdNetwork::UpdateEcpm(std::string_view site, std::string_view zone,
-                             std::string_view campaign, std::string_view unit, int64_t ecpm,
-                             const CallKey& key) const {
+Status AdNetwork::Work::UpdateEcpm(std::string_view site, std::string_view zone,
+                                   std::string_view campaign, std::string_view unit, int64_t ecpm,
+                                   const CallKey& key) const {
   if (ecpm < 0) {
     return MakeError(Error::kInvalidPrice, std::to_string(ecpm));
   }
@@ -205,7 +204,7 @@ Status AdNetwork::UpdateEcpm(std::string_view site, std::string_view zone,
                        change);
 }
 
-Result<std::vector<Ad>> AdNetwork::Ads(std::string_view site, std::string_view zone) const {
+Result<std::vector<Ad>> AdNetwork::Work::Ads(std::string_view site, std::string_view zone) const {
   std::vector<Ad> ads;
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kAdZones, Doc("site_id", site, "zone_id", zone)));
   for (const bson::Element& element : found ? (*found)["ads"].AsArray() : bson::View()) {
@@ -216,9 +215,9 @@ Result<std::vector<Ad>> AdNetwork::Ads(std::string_view site, std::string_view z
 
 // By score, those with the same in random order. A campaign that is not active is left out whether
 // or not its ads are still in the zone.
-Result<std::vector<ServedAd>> AdNetwork::Ranked(std::string_view site, std::string_view zone,
-                                                const std::vector<std::string>* keywords,
-                                                bool require_match) const {
+Result<std::vector<ServedAd>> AdNetwork::Work::Ranked(std::string_view site, std::string_view zone,
+                                                      const std::vector<std::string>* keywords,
+                                                      bool require_match) const {
   ASSIGN_OR_RETURN(std::vector<Ad> ads, Ads(site, zone));
   std::set<std::string> campaigns;
   for (const Ad& ad : ads) {
@@ -258,10 +257,10 @@ Result<std::vector<ServedAd>> AdNetwork::Ranked(std::string_view site, std::stri
 
 // One after the other, each with the id of its place in the answer. A place that another holder of
 // the claim has filled stays as it is.
-Result<std::vector<ServedAd>> AdNetwork::TakeAllowed(std::vector<ServedAd> ranked,
-                                                     const Document& arguments,
-                                                     std::string_view user, size_t limit,
-                                                     const Claim& claim) const {
+Result<std::vector<ServedAd>> AdNetwork::Work::TakeAllowed(std::vector<ServedAd> ranked,
+                                                           const Document& arguments,
+                                                           std::string_view user, size_t limit,
+                                                           const Claim& claim) const {
   std::vector<ServedAd> taken;
   auto is_taken = [&](const ServedAd& one) {
     return std::any_of(taken.begin(), taken.end(), [&](const ServedAd& other) {
@@ -297,8 +296,8 @@ Result<std::vector<ServedAd>> AdNetwork::TakeAllowed(std::vector<ServedAd> ranke
 }
 
 // What the profile knows of a show, with what the zone knows of the ad.
-Result<ServedAd> AdNetwork::ShownBefore(std::string_view user, const ObjectId& impression,
-                                        const std::vector<ServedAd>& ranked) const {
+Result<ServedAd> AdNetwork::Work::ShownBefore(std::string_view user, const ObjectId& impression,
+                                              const std::vector<ServedAd>& ranked) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kAdUsers, Doc("_id", user)));
   const bson::Value advertisers = found ? (*found)["advertisers"] : bson::Value();
   ServedAd served;
@@ -324,9 +323,9 @@ Result<ServedAd> AdNetwork::ShownBefore(std::string_view user, const ObjectId& i
 
 // caps holds the latest shows, so the first of them says whether all lie inside the window. It is
 // longer after a cap was made smaller: then it is cut first.
-Result<AdNetwork::Show> AdNetwork::Reserve(std::string_view user, std::string_view site,
-                                           std::string_view zone, const Ad& ad,
-                                           const Claim& impression) const {
+Result<AdNetwork::Work::Show> AdNetwork::Work::Reserve(std::string_view user, std::string_view site,
+                                                       std::string_view zone, const Ad& ad,
+                                                       const Claim& impression) const {
   const std::string advertiser(AdvertiserOf(ad.campaign));
   ASSIGN_OR_RETURN(std::string name, EncodeName(advertiser));
   ASSIGN_OR_RETURN(std::string unit, EncodeName(advertiser + ":" + ad.unit));
@@ -371,9 +370,9 @@ Result<AdNetwork::Show> AdNetwork::Reserve(std::string_view user, std::string_vi
   return MakeError(Error::kContention, user);
 }
 
-Result<std::vector<ServedAd>> AdNetwork::Choose(const Document& arguments, std::string_view user,
-                                                size_t limit, const CallKey& key,
-                                                const Rank& rank) const {
+Result<std::vector<ServedAd>> AdNetwork::Work::Choose(const Document& arguments,
+                                                      std::string_view user, size_t limit,
+                                                      const CallKey& key, const Rank& rank) const {
   auto choose = [&](const Claim& claim) -> Result<Document> {
     ASSIGN_OR_RETURN(auto ranked, rank());
     ASSIGN_OR_RETURN(auto taken, TakeAllowed(std::move(ranked), arguments, user, limit, claim));
@@ -391,28 +390,31 @@ Result<std::vector<ServedAd>> AdNetwork::Choose(const Document& arguments, std::
   return served;
 }
 
-Result<std::vector<ServedAd>> AdNetwork::ChooseAd(std::string_view site,
-                                                  std::string_view zone) const {
+Result<std::vector<ServedAd>> AdNetwork::Work::ChooseAd(std::string_view site,
+                                                        std::string_view zone) const {
   return ChooseAd(site, zone, "");
 }
 
-Result<std::vector<ServedAd>> AdNetwork::ChooseAd(std::string_view site, std::string_view zone,
-                                                  std::string_view user, const CallKey& key) const {
+Result<std::vector<ServedAd>> AdNetwork::Work::ChooseAd(std::string_view site,
+                                                        std::string_view zone,
+                                                        std::string_view user,
+                                                        const CallKey& key) const {
   return Choose(Doc("site", site, "zone", zone, "user", user), user, 1, key,
                 [&] { return Ranked(site, zone, nullptr, false); });
 }
 
-Result<std::vector<ServedAd>> AdNetwork::ChooseAds(std::string_view site, std::string_view zone,
-                                                   std::string_view user,
-                                                   const std::vector<std::string>& keywords,
-                                                   size_t limit, bool require_match,
-                                                   const CallKey& key) const {
+Result<std::vector<ServedAd>> AdNetwork::Work::ChooseAds(std::string_view site,
+                                                         std::string_view zone,
+                                                         std::string_view user,
+                                                         const std::vector<std::string>& keywords,
+                                                         size_t limit, bool require_match,
+                                                         const CallKey& key) const {
   return Choose(Doc("site", site, "zone", zone, "user", user, "keywords", ListOf(keywords), "limit",
                     static_cast<int64_t>(limit), "require", require_match),
                 user, limit, key, [&] { return Ranked(site, zone, &keywords, require_match); });
 }
 
-Status AdNetwork::Click(std::string_view user, const ObjectId& impression) const {
+Status AdNetwork::Work::Click(std::string_view user, const ObjectId& impression) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kAdUsers, Doc("_id", user)));
   bson::Value advertisers = found ? (*found)["advertisers"] : bson::Value();
   if (!advertisers.is_document()) {
@@ -439,7 +441,8 @@ Status AdNetwork::Click(std::string_view user, const ObjectId& impression) const
   return MakeError(Error::kNotFound, impression.ToHex());
 }
 
-Result<AdProfile> AdNetwork::Profile(std::string_view user, std::string_view advertiser) const {
+Result<AdProfile> AdNetwork::Work::Profile(std::string_view user,
+                                           std::string_view advertiser) const {
   ASSIGN_OR_RETURN(std::string name, EncodeName(advertiser));
   const std::string path = "advertisers." + name;
   ASSIGN_OR_RETURN(auto found,

@@ -7,10 +7,10 @@
 
 #include "base/try.h"
 #include "patterns/ads/documents.h"
+#include "patterns/ads/work.h"
 #include "patterns/doc.h"
 #include "patterns/keyset.h"
 #include "patterns/walk.h"
-#include "quire/patterns/ads.h"
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/lease.h"
 #include "quire/patterns/names.h"
@@ -78,7 +78,7 @@ bool IsEmptyArray(const bson::Value& value) { return value.is_array() && value.A
 
 }  // namespace
 
-Status AdNetwork::CreateCampaign(const Campaign& campaign, const CallKey& key) const {
+Status AdNetwork::Work::CreateCampaign(const Campaign& campaign, const CallKey& key) const {
   if (campaign.daily_budget < 0 || campaign.end <= campaign.begin) {
     return MakeError(Error::kInvalidAmount, campaign.id);
   }
@@ -110,8 +110,8 @@ Status AdNetwork::CreateCampaign(const Campaign& campaign, const CallKey& key) c
 
 // Whether the filter's guard let the change be made (by this call, now or before): then zones
 // follow.
-Result<bool> AdNetwork::SetState(const Document& filter, const Document& state, bool upsert,
-                                 const Claim& claim) const {
+Result<bool> AdNetwork::Work::SetState(const Document& filter, const Document& state, bool upsert,
+                                       const Claim& claim) const {
   bson::Builder set;
   set.AppendFields(state).Append("changed", store_.Now());
   const Document update = Marking(Doc("$set", set.Finish()), claim);
@@ -138,7 +138,7 @@ Result<bool> AdNetwork::SetState(const Document& filter, const Document& state, 
 }
 
 // How many ads (of an active campaign) or zones changed.
-Result<int64_t> AdNetwork::Spread(const Document& campaign) const {
+Result<int64_t> AdNetwork::Work::Spread(const Document& campaign) const {
   if (TextAt(campaign, "state") != "active") {
     const Document mine = Doc("campaign_id", campaign["_id"]);
     ASSIGN_OR_RETURN(int64_t zones,
@@ -158,7 +158,7 @@ Result<int64_t> AdNetwork::Spread(const Document& campaign) const {
   return ads;
 }
 
-Status AdNetwork::DeactivateCampaign(std::string_view campaign, const CallKey& key) const {
+Status AdNetwork::Work::DeactivateCampaign(std::string_view campaign, const CallKey& key) const {
   auto stop = [&](const Claim& claim) {
     return SetState(Doc("_id", campaign), Doc("state", "inactive", "reason", "manual"), true, claim)
         .status();
@@ -166,7 +166,7 @@ Status AdNetwork::DeactivateCampaign(std::string_view campaign, const CallKey& k
   return calls_.DoOnce("ads.deactivate", key, Doc("campaign", campaign), stop);
 }
 
-Status AdNetwork::ActivateCampaign(std::string_view campaign, const CallKey& key) const {
+Status AdNetwork::Work::ActivateCampaign(std::string_view campaign, const CallKey& key) const {
   auto start = [&](const Claim& claim) -> Status {
     ASSIGN_OR_RETURN(bool active,
                      SetState(Doc("_id", campaign, "end", Doc("$not", Doc("$lte", store_.Now()))),
@@ -178,8 +178,8 @@ Status AdNetwork::ActivateCampaign(std::string_view campaign, const CallKey& key
 
 // What is spent exists though the upsert found it not: charged with this key, not enough left, or
 // made by another charge.
-Status AdNetwork::Charge(std::string_view campaign, bson::Date time, int64_t cost,
-                         const CallKey& key) const {
+Status AdNetwork::Work::Charge(std::string_view campaign, bson::Date time, int64_t cost,
+                               const CallKey& key) const {
   if (cost <= 0) {
     return MakeError(Error::kInvalidAmount, std::to_string(cost));
   }
@@ -224,8 +224,9 @@ Status AdNetwork::Charge(std::string_view campaign, bson::Date time, int64_t cos
   return status;
 }
 
-Status AdNetwork::Count(std::string_view campaign, std::string_view zone, std::string_view unit,
-                        bson::Date time, const AdCounts& counts, const CallKey& key) const {
+Status AdNetwork::Work::Count(std::string_view campaign, std::string_view zone,
+                              std::string_view unit, bson::Date time, const AdCounts& counts,
+                              const CallKey& key) const {
   ASSIGN_OR_RETURN(std::string zone_name, EncodeName(zone));
   ASSIGN_OR_RETURN(std::string unit_name, EncodeName(unit));
   if (unit_name == kTotal) {
@@ -247,9 +248,9 @@ Status AdNetwork::Count(std::string_view campaign, std::string_view zone, std::s
   return calls_.DoOnce("ads.count", key, Doc("campaign", campaign, "sums", sums), count);
 }
 
-Result<std::map<std::string, AdCounts>> AdNetwork::Counts(std::string_view campaign,
-                                                          std::string_view zone,
-                                                          bson::Date time) const {
+Result<std::map<std::string, AdCounts>> AdNetwork::Work::Counts(std::string_view campaign,
+                                                                std::string_view zone,
+                                                                bson::Date time) const {
   ASSIGN_OR_RETURN(std::string zone_name, EncodeName(zone));
   const std::string path = StatsPath(zone_name, time);
   ASSIGN_OR_RETURN(auto stats,
@@ -265,7 +266,7 @@ Result<std::map<std::string, AdCounts>> AdNetwork::Counts(std::string_view campa
 }
 
 // Each change repeats in its filter why it is made: what a client set meanwhile stays.
-Result<JobReport> AdNetwork::EndAndStart() const {
+Result<JobReport> AdNetwork::Work::EndAndStart() const {
   const bson::Date now = store_.Now();
   const std::string today = DayKey(now);
   JobReport report;
@@ -300,7 +301,7 @@ Result<JobReport> AdNetwork::EndAndStart() const {
 }
 
 // A write may come as late as the retention, and this job as long after it.
-Result<JobReport> AdNetwork::EndCampaigns() const {
+Result<JobReport> AdNetwork::Work::EndCampaigns() const {
   return RunLeased(Lease(store_, "ads.end_campaigns", options_.worker, options_.lease),
                    [&]() -> Result<JobReport> {
                      ASSIGN_OR_RETURN(JobReport report, EndAndStart());
@@ -312,7 +313,8 @@ Result<JobReport> AdNetwork::EndCampaigns() const {
                    });
 }
 
-Status AdNetwork::TrimProfile(const Document& user, bson::Date before, JobReport* report) const {
+Status AdNetwork::Work::TrimProfile(const Document& user, bson::Date before,
+                                    JobReport* report) const {
   bson::Builder pulls;
   const Document old = Doc("$lte", before);
   bson::Value caps = user["caps"];
@@ -354,7 +356,7 @@ Status AdNetwork::TrimProfile(const Document& user, bson::Date before, JobReport
   return Status::Ok();
 }
 
-Result<JobReport> AdNetwork::DropUnseen(int64_t batch) const {
+Result<JobReport> AdNetwork::Work::DropUnseen(int64_t batch) const {
   ASSIGN_OR_RETURN(JobReport report,
                    calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease}));
   const bson::Date unseen =
@@ -370,7 +372,7 @@ Result<JobReport> AdNetwork::DropUnseen(int64_t batch) const {
   return report;
 }
 
-Result<JobReport> AdNetwork::TrimProfiles(int64_t batch) const {
+Result<JobReport> AdNetwork::Work::TrimProfiles(int64_t batch) const {
   const Lease lease(store_, "ads.trim_profiles", options_.worker, options_.lease);
   ASSIGN_OR_RETURN(JobReport report, RunLeased(lease, [&] { return DropUnseen(batch); }));
   ASSIGN_OR_RETURN(
@@ -381,7 +383,7 @@ Result<JobReport> AdNetwork::TrimProfiles(int64_t batch) const {
   return report += trimmed;
 }
 
-Result<std::vector<std::string>> AdNetwork::CheckInvariants() const {
+Result<std::vector<std::string>> AdNetwork::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
   std::map<std::string, FrequencyCap> caps;
   RETURN_IF_ERROR(Walk(store_, kAdZones, [&](const Document& zone) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quire/patterns/catalog.h"
-
 #include <set>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/catalog/product.h"
+#include "patterns/catalog/work.h"
 #include "patterns/doc.h"
 #include "patterns/walk.h"
 #include "quire/patterns/lease.h"
@@ -24,12 +23,12 @@ Document BySku(std::string_view sku) { return Doc("sku", sku); }
 
 }  // namespace
 
-Catalog::Catalog(const Client& client, std::string_view database, CatalogOptions options)
+Catalog::Work::Work(const Client& client, std::string_view database, CatalogOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
       calls_(store_, "catalog") {}
 
-std::vector<IndexSpec> Catalog::Indexes() const {
+std::vector<IndexSpec> Catalog::Work::Indexes() const {
   std::vector<IndexSpec> indexes = {
       {kProducts, R"({"sku": 1})", !options_.sku_registry},
       {kProducts, R"({"pricing.pct_savings": -1, "_id": 1})"},
@@ -56,7 +55,7 @@ std::vector<IndexSpec> Catalog::Indexes() const {
   return indexes;
 }
 
-std::vector<ShardKeySpec> Catalog::ShardKeys() const {
+std::vector<ShardKeySpec> Catalog::Work::ShardKeys() const {
   if (!options_.sku_registry) {
     return {{kProducts, R"({"sku": "hashed"})"}, Idempotency::ShardKey()};
   }
@@ -65,8 +64,8 @@ std::vector<ShardKeySpec> Catalog::ShardKeys() const {
           Idempotency::ShardKey()};
 }
 
-Result<int64_t> Catalog::Put(const Product& product, std::optional<int64_t> expected_rev,
-                             const CallKey& key) const {
+Result<int64_t> Catalog::Work::Put(const Product& product, std::optional<int64_t> expected_rev,
+                                   const CallKey& key) const {
   RETURN_IF_ERROR(CheckProduct(product));
   bson::Builder arguments;
   arguments.Append("product", ProductFields(product));
@@ -81,7 +80,7 @@ Result<int64_t> Catalog::Put(const Product& product, std::optional<int64_t> expe
 }
 
 // The claim's id is the product's: a repeat finds its own.
-Result<Document> Catalog::Insert(const Product& product, const Claim& claim) const {
+Result<Document> Catalog::Work::Insert(const Product& product, const Claim& claim) const {
   if (options_.sku_registry) {
     RETURN_IF_ERROR(Reserve(product.sku, claim));
     RETURN_IF_ERROR(store_.seams().After("catalog.put.c1"));
@@ -107,7 +106,7 @@ Result<Document> Catalog::Insert(const Product& product, const Claim& claim) con
   return Doc("rev", int64_t{1});
 }
 
-Status Catalog::Reserve(const std::string& sku, const Claim& claim) const {
+Status Catalog::Work::Reserve(const std::string& sku, const Claim& claim) const {
   Status reserved =
       store_.Insert(kSkus, Doc("_id", sku, "product", claim.id, "at", store_.Now(), "used", false));
   if (!IsDuplicateKey(reserved)) {
@@ -118,14 +117,14 @@ Status Catalog::Reserve(const std::string& sku, const Claim& claim) const {
 }
 
 // A product that was refused leaves its sku to others.
-Status Catalog::Release(const std::string& sku, const Claim& claim) const {
+Status Catalog::Work::Release(const std::string& sku, const Claim& claim) const {
   RETURN_IF_ERROR(
       store_.DeleteOne(kSkus, Doc("_id", sku, "product", claim.id, "used", false)).status());
   return store_.seams().After("catalog.put.c5");
 }
 
 // A put that was paused until its sku was freed takes its product back.
-Status Catalog::Confirm(const std::string& sku, const Claim& claim) const {
+Status Catalog::Work::Confirm(const std::string& sku, const Claim& claim) const {
   ASSIGN_OR_RETURN(int64_t kept, store_.UpdateOne(kSkus, Doc("_id", sku, "product", claim.id),
                                                   Doc("$set", Doc("used", true))));
   if (kept == 1) {
@@ -136,8 +135,8 @@ Status Catalog::Confirm(const std::string& sku, const Claim& claim) const {
   return MakeError(Error::kContention, sku + " was freed meanwhile");
 }
 
-Result<Document> Catalog::Change(const Product& product, int64_t expected,
-                                 const Claim& claim) const {
+Result<Document> Catalog::Work::Change(const Product& product, int64_t expected,
+                                       const Claim& claim) const {
   Document seen = Doc("sku", product.sku, "rev", expected);
   if (options_.sku_registry) {  // an update of one document names the whole shard key
     ASSIGN_OR_RETURN(auto now, store_.FindOne(kProducts, BySku(product.sku)));
@@ -164,12 +163,12 @@ Result<Document> Catalog::Change(const Product& product, int64_t expected,
   return Doc("rev", expected + 1);
 }
 
-Result<Product> Catalog::Get(std::string_view sku) const {
+Result<Product> Catalog::Work::Get(std::string_view sku) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kProducts, BySku(sku)));
   return found ? Result<Product>(ProductOf(*found)) : MakeError(Error::kNotFound, sku);
 }
 
-Result<JobReport> Catalog::SweepSkus() const {
+Result<JobReport> Catalog::Work::SweepSkus() const {
   if (!options_.sku_registry) {
     return JobReport{};
   }
@@ -188,7 +187,7 @@ Result<JobReport> Catalog::SweepSkus() const {
 }
 
 // Between the look and the deletion the product may have come: then the sku is kept for it again.
-Result<int64_t> Catalog::SweepSku(const Document& row) const {
+Result<int64_t> Catalog::Work::SweepSku(const Document& row) const {
   const Document same = Doc("_id", row["_id"], "product", row["product"], "used", false);
   const Document product = Doc("_id", row["product"]);
   ASSIGN_OR_RETURN(auto carried, store_.FindOne(kProducts, product));
@@ -210,7 +209,7 @@ Result<int64_t> Catalog::SweepSku(const Document& row) const {
   return freed;
 }
 
-Result<std::vector<std::string>> Catalog::CheckInvariants() const {
+Result<std::vector<std::string>> Catalog::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
   std::set<std::string> skus;
   auto check = [&](const Document& stored) -> Status {

@@ -3,9 +3,9 @@
 
 #include "base/try.h"
 #include "patterns/catalog/product.h"
+#include "patterns/catalog/work.h"
 #include "patterns/doc.h"
 #include "patterns/keyset.h"
-#include "quire/patterns/catalog.h"
 
 namespace quire::patterns {
 
@@ -90,56 +90,59 @@ std::string SearchText(std::string_view text, Words words) {
 
 }  // namespace
 
-Result<ProductPage> Catalog::Search(const Document& filter, const Document& sort,
-                                    const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::Search(const Document& filter, const Document& sort,
+                                          const SearchOptions& options) const {
   ASSIGN_OR_RETURN(Page page, FindPage(store_, kProducts, filter, sort, options.page,
                                        {.extra = ToFields(options.read)}));
   return PageOf(page);
 }
 
-Result<ProductPage> Catalog::Discounted(int32_t percent, const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::Discounted(int32_t percent, const SearchOptions& options) const {
   return Search(Doc("pricing.pct_savings", Doc("$gt", percent)),
                 Doc("pricing.pct_savings", -1, "_id", 1), options);
 }
 
-Result<ProductPage> Catalog::NewestBy(std::string_view type, std::string_view field,
-                                      std::string_view value, const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::NewestBy(std::string_view type, std::string_view field,
+                                            std::string_view value,
+                                            const SearchOptions& options) const {
   return Search(Doc("type", type, field, value), Doc("details.issue_date", -1, "_id", 1), options);
 }
 
-Result<ProductPage> Catalog::AlbumsByGenre(std::string_view genre,
-                                           const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::AlbumsByGenre(std::string_view genre,
+                                                 const SearchOptions& options) const {
   return NewestBy(kAlbum, "details.genre", NormalGenre(genre), options);
 }
 
-Result<ProductPage> Catalog::AlbumsByArtist(std::string_view artist,
-                                            const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::AlbumsByArtist(std::string_view artist,
+                                                  const SearchOptions& options) const {
   return NewestBy(kAlbum, "details.artist", artist, options);
 }
 
-Result<ProductPage> Catalog::FilmsByActor(std::string_view actor,
-                                          const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::FilmsByActor(std::string_view actor,
+                                                const SearchOptions& options) const {
   return NewestBy(kFilm, "details.actor", actor, options);
 }
 
-Result<ProductPage> Catalog::FilmsByDirector(std::string_view director,
-                                             const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::FilmsByDirector(std::string_view director,
+                                                   const SearchOptions& options) const {
   return NewestBy(kFilm, "details.director", director, options);
 }
 
-Result<ProductPage> Catalog::Newest(std::string_view type, const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::Newest(std::string_view type,
+                                          const SearchOptions& options) const {
   return Search(Doc("type", type), Doc("details.issue_date", -1, "title", 1, "_id", 1), options);
 }
 
-Result<ProductPage> Catalog::ByPrice(std::string_view type, int64_t from, int64_t to,
-                                     PriceOrder order, const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::ByPrice(std::string_view type, int64_t from, int64_t to,
+                                           PriceOrder order, const SearchOptions& options) const {
   const int32_t direction = order == PriceOrder::kCheapest ? 1 : -1;
   return Search(Doc("type", type, "pricing.retail", Doc("$gte", from, "$lt", to)),
                 Doc("pricing.retail", direction, "_id", direction), options);
 }
 
-Result<ProductPage> Catalog::Prefix(std::string_view type, std::string_view field,
-                                    std::string_view prefix, const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::Prefix(std::string_view type, std::string_view field,
+                                          std::string_view prefix,
+                                          const SearchOptions& options) const {
   const std::string end = PrefixEnd(prefix);
   bson::Builder range;
   range.Append("$gte", prefix);
@@ -149,25 +152,25 @@ Result<ProductPage> Catalog::Prefix(std::string_view type, std::string_view fiel
   return Search(Doc("type", type, field, range.Finish()), Doc(field, 1, "_id", 1), options);
 }
 
-Result<ProductPage> Catalog::TitlePrefix(std::string_view type, std::string_view prefix,
-                                         const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::TitlePrefix(std::string_view type, std::string_view prefix,
+                                               const SearchOptions& options) const {
   return Prefix(type, "title", prefix, options);
 }
 
-Result<ProductPage> Catalog::TitlePrefixNoCase(std::string_view type, std::string_view prefix,
-                                               const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::TitlePrefixNoCase(std::string_view type, std::string_view prefix,
+                                                     const SearchOptions& options) const {
   return Prefix(type, "title_lc", FoldCase(prefix), options);
 }
 
-Result<ProductPage> Catalog::TitleContains(std::string_view type, std::string_view text,
-                                           const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::TitleContains(std::string_view type, std::string_view text,
+                                                 const SearchOptions& options) const {
   return Search(Doc("type", type, "title", Doc("$regex", EscapeRegex(text))),
                 Doc("title", 1, "_id", 1), options);
 }
 
 // The score is not a field that a find could begin after: a pipeline makes it one.
-Result<ProductPage> Catalog::Text(std::string_view text, Words words,
-                                  const SearchOptions& options) const {
+Result<ProductPage> Catalog::Work::Text(std::string_view text, Words words,
+                                        const SearchOptions& options) const {
   const Document sort = Doc("score", -1, "_id", 1);
   Pipeline stages = {
       Doc("$match", Doc("$text", Doc("$search", SearchText(text, words)))),
@@ -188,7 +191,7 @@ Result<ProductPage> Catalog::Text(std::string_view text, Words words,
   return PageOf(page);
 }
 
-Result<Facets> Catalog::CountFacets(const FacetFilter& filter) const {
+Result<Facets> Catalog::Work::CountFacets(const FacetFilter& filter) const {
   bson::Builder match;
   match.Append("type", filter.type);
   if (!filter.genre.empty()) {

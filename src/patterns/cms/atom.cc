@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
+#include "patterns/cms/work.h"
 #include "quire/patterns/buckets.h"
-#include "quire/patterns/cms.h"
 
 namespace quire::patterns {
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quire/patterns/cms.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/cms/documents.h"
+#include "patterns/cms/work.h"
 #include "patterns/keyset.h"
 
 namespace quire::patterns {
@@ -106,14 +105,14 @@ Status EditRefusal(const std::optional<Document>& stored, std::string_view slug)
   return MakeError(Error::kEditConflict, slug).WithExtra(current.bytes());
 }
 
-Cms::Cms(const Client& client, std::string_view database, CmsOptions options)
+Cms::Work::Work(const Client& client, std::string_view database, CmsOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
       assets_(client, database,
               {.bucket = "cms.assets", .chunk_size = options_.chunk_size, .seams = options_.seams}),
       calls_(store_, "cms") {}
 
-std::vector<IndexSpec> Cms::Indexes() {
+std::vector<IndexSpec> Cms::Work::Indexes() {
   return {
       {kCmsNodes, R"({"metadata.section": 1, "metadata.slug": 1})", true},
       {kCmsNodes, R"({"metadata.tags": 1, "metadata.published": -1, "_id": 1})"},
@@ -129,13 +128,13 @@ std::vector<IndexSpec> Cms::Indexes() {
   };
 }
 
-std::vector<ShardKeySpec> Cms::ShardKeys() {
+std::vector<ShardKeySpec> Cms::Work::ShardKeys() {
   return {{kCmsNodes, R"({"metadata.section": 1, "metadata.slug": 1})"},
           {kCmsChunks, R"({"files_id": 1, "n": 1})"},
           Idempotency::ShardKey()};
 }
 
-Result<bson::ObjectId> Cms::CreateNode(const Node& node, const CallKey& key) const {
+Result<bson::ObjectId> Cms::Work::CreateNode(const Node& node, const CallKey& key) const {
   RETURN_IF_ERROR(CheckDetail(node));
   RETURN_IF_ERROR(CheckPlace(node));
   auto create = [&](const Claim& claim) -> Result<Document> {
@@ -147,7 +146,7 @@ Result<bson::ObjectId> Cms::CreateNode(const Node& node, const CallKey& key) con
 }
 
 // The claim's id is both the node's and its first nonce.
-Result<bson::ObjectId> Cms::Insert(const Node& node, const Claim& claim) const {
+Result<bson::ObjectId> Cms::Work::Insert(const Node& node, const Claim& claim) const {
   const bson::Date now = store_.Now();
   const Document metadata =
       Doc("nonce", claim.id, "section", node.section, "slug", node.slug, "type", node.type, "title",
@@ -166,9 +165,9 @@ Result<bson::ObjectId> Cms::Insert(const Node& node, const Claim& claim) const {
   return claim.id;
 }
 
-Result<bson::ObjectId> Cms::UpdateText(std::string_view section, std::string_view slug,
-                                       const bson::ObjectId& nonce, std::string_view text,
-                                       const CallKey& key) const {
+Result<bson::ObjectId> Cms::Work::UpdateText(std::string_view section, std::string_view slug,
+                                             const bson::ObjectId& nonce, std::string_view text,
+                                             const CallKey& key) const {
   auto save = [&](const Claim& claim) -> Result<Document> {
     const Document version = NodeVersion(section, slug, nonce);
     bson::Builder text_version;
@@ -198,8 +197,8 @@ Result<bson::ObjectId> Cms::UpdateText(std::string_view section, std::string_vie
 }
 
 // A call that was repeated, and whose first try comes late, changes nothing the second time.
-Status Cms::Edit(std::string_view operation, std::string_view section, std::string_view slug,
-                 const Document& update, const CallKey& key) const {
+Status Cms::Work::Edit(std::string_view operation, std::string_view section, std::string_view slug,
+                       const Document& update, const CallKey& key) const {
   const Document where = NodeAt(section, slug);
   auto edit = [&](const Claim& claim) -> Status {
     ASSIGN_OR_RETURN(int64_t matched,
@@ -214,34 +213,35 @@ Status Cms::Edit(std::string_view operation, std::string_view section, std::stri
   return calls_.DoOnce(operation, key, Doc("node", where, "update", update), edit);
 }
 
-Status Cms::AddTags(std::string_view section, std::string_view slug,
-                    const std::vector<std::string>& tags, const CallKey& key) const {
+Status Cms::Work::AddTags(std::string_view section, std::string_view slug,
+                          const std::vector<std::string>& tags, const CallKey& key) const {
   return Edit("cms.add_tags", section, slug,
               Doc("$addToSet", Doc("metadata.tags", Doc("$each", ListOf(tags)))), key);
 }
 
-Status Cms::RemoveTags(std::string_view section, std::string_view slug,
-                       const std::vector<std::string>& tags, const CallKey& key) const {
+Status Cms::Work::RemoveTags(std::string_view section, std::string_view slug,
+                             const std::vector<std::string>& tags, const CallKey& key) const {
   return Edit("cms.remove_tags", section, slug,
               Doc("$pull", Doc("metadata.tags", Doc("$in", ListOf(tags)))), key);
 }
 
-Status Cms::Publish(std::string_view section, std::string_view slug, bson::Date when,
-                    const CallKey& key) const {
+Status Cms::Work::Publish(std::string_view section, std::string_view slug, bson::Date when,
+                          const CallKey& key) const {
   return Edit("cms.publish", section, slug, Doc("$set", Doc("metadata.published", when)), key);
 }
 
-Status Cms::Unpublish(std::string_view section, std::string_view slug, const CallKey& key) const {
+Status Cms::Work::Unpublish(std::string_view section, std::string_view slug,
+                            const CallKey& key) const {
   return Edit("cms.unpublish", section, slug,
               Doc("$set", Doc("metadata.published", bson::Value::Null())), key);
 }
 
-Result<Node> Cms::GetNode(std::string_view section, std::string_view slug) const {
+Result<Node> Cms::Work::GetNode(std::string_view section, std::string_view slug) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kCmsNodes, NodeAt(section, slug)));
   return found ? Result<Node>(NodeOf(*found)) : MakeError(Error::kNotFound, slug);
 }
 
-Result<NodePage> Cms::Published(const Document& filter, const PageRequest& page) const {
+Result<NodePage> Cms::Work::Published(const Document& filter, const PageRequest& page) const {
   bson::Builder published;
   published.AppendFields(filter).Append("metadata.published", Doc("$lte", store_.Now()));
   ASSIGN_OR_RETURN(Page found, FindPage(store_, kCmsNodes, published.Finish(),
@@ -254,11 +254,11 @@ Result<NodePage> Cms::Published(const Document& filter, const PageRequest& page)
   return result;
 }
 
-Result<NodePage> Cms::ByTag(std::string_view tag, const PageRequest& page) const {
+Result<NodePage> Cms::Work::ByTag(std::string_view tag, const PageRequest& page) const {
   return Published(Doc("metadata.tags", tag), page);
 }
 
-Result<NodePage> Cms::Feed(std::string_view section, const PageRequest& page) const {
+Result<NodePage> Cms::Work::Feed(std::string_view section, const PageRequest& page) const {
   return Published(Doc("metadata.section", section, "metadata.type", "blog-entry"), page);
 }
 

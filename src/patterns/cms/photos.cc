@@ -7,9 +7,9 @@
 
 #include "base/try.h"
 #include "patterns/cms/documents.h"
+#include "patterns/cms/work.h"
 #include "patterns/keyset.h"
 #include "patterns/walk.h"
-#include "quire/patterns/cms.h"
 #include "quire/patterns/lease.h"
 
 namespace quire::patterns {
@@ -78,8 +78,8 @@ bool HasTwice(const bson::Value& tags) {
 
 }  // namespace
 
-Result<GridFsFile> Cms::Stage(std::string_view operation, std::string_view section,
-                              std::string_view slug, const Photo& photo) const {
+Result<GridFsFile> Cms::Work::Stage(std::string_view operation, std::string_view section,
+                                    std::string_view slug, const Photo& photo) const {
   const Document metadata = Doc("node_key", Doc("section", section, "slug", slug), "state",
                                 "staged", "at", store_.Now(), "uploaded_by", photo.uploaded_by);
   ASSIGN_OR_RETURN(GridFsUpload upload, assets_.OpenUpload(photo.filename, {.metadata = metadata}));
@@ -99,15 +99,16 @@ Result<GridFsFile> Cms::Stage(std::string_view operation, std::string_view secti
   return file;
 }
 
-Status Cms::SetState(const bson::Value& file, std::string_view from, std::string_view to) const {
+Status Cms::Work::SetState(const bson::Value& file, std::string_view from,
+                           std::string_view to) const {
   return store_
       .UpdateOne(kCmsFiles, Doc("_id", file, "metadata.state", from),
                  Doc("$set", Doc("metadata.state", to, "metadata.at", store_.Now())))
       .status();
 }
 
-Result<bson::ObjectId> Cms::UploadPhoto(const Node& node, const Photo& photo,
-                                        const CallKey& key) const {
+Result<bson::ObjectId> Cms::Work::UploadPhoto(const Node& node, const Photo& photo,
+                                              const CallKey& key) const {
   const Document arguments = Doc("node", NodeArguments(node), "photo", PhotoArguments(photo));
   ASSIGN_OR_RETURN(Document shown,
                    calls_.Once("cms.upload_photo", key, arguments,
@@ -116,7 +117,8 @@ Result<bson::ObjectId> Cms::UploadPhoto(const Node& node, const Photo& photo,
 }
 
 // Every try uploads a file of its own; the node, whose _id is the claim's, shows one of them.
-Result<Document> Cms::UploadOnce(const Node& node, const Photo& photo, const Claim& claim) const {
+Result<Document> Cms::Work::UploadOnce(const Node& node, const Photo& photo,
+                                       const Claim& claim) const {
   if (claim.repeated) {
     ASSIGN_OR_RETURN(auto made, store_.FindOne(kCmsNodes, NodeAt(node.section, node.slug)));
     if (IsOf(made, claim)) {
@@ -141,9 +143,9 @@ Result<Document> Cms::UploadOnce(const Node& node, const Photo& photo, const Cla
   return Doc("nonce", claim.id);
 }
 
-Result<bson::ObjectId> Cms::ReplacePhoto(std::string_view section, std::string_view slug,
-                                         const bson::ObjectId& nonce, const Photo& photo,
-                                         const CallKey& key) const {
+Result<bson::ObjectId> Cms::Work::ReplacePhoto(std::string_view section, std::string_view slug,
+                                               const bson::ObjectId& nonce, const Photo& photo,
+                                               const CallKey& key) const {
   const Document arguments =
       Doc("section", section, "slug", slug, "nonce", nonce, "photo", PhotoArguments(photo));
   ASSIGN_OR_RETURN(Document shown,
@@ -153,9 +155,9 @@ Result<bson::ObjectId> Cms::ReplacePhoto(std::string_view section, std::string_v
   return shown["nonce"].AsObjectId();
 }
 
-Result<Document> Cms::ReplaceOnce(std::string_view section, std::string_view slug,
-                                  const bson::ObjectId& nonce, const Photo& photo,
-                                  const Claim& claim) const {
+Result<Document> Cms::Work::ReplaceOnce(std::string_view section, std::string_view slug,
+                                        const bson::ObjectId& nonce, const Photo& photo,
+                                        const Claim& claim) const {
   ASSIGN_OR_RETURN(auto before, store_.FindOne(kCmsNodes, NodeAt(section, slug)));
   if (before && Marked(*before, claim)) {
     return Doc("nonce", claim.id);
@@ -186,8 +188,8 @@ Result<Document> Cms::ReplaceOnce(std::string_view section, std::string_view slu
   return Doc("nonce", claim.id);
 }
 
-Result<GridFsDownload> Cms::OpenPhoto(std::string_view section, std::string_view slug,
-                                      const ByteRange& range) const {
+Result<GridFsDownload> Cms::Work::OpenPhoto(std::string_view section, std::string_view slug,
+                                            const ByteRange& range) const {
   ASSIGN_OR_RETURN(Node node, GetNode(section, slug));
   if (node.type != kPhotoType) {
     return MakeError(Error::kWrongType, slug);
@@ -195,7 +197,7 @@ Result<GridFsDownload> Cms::OpenPhoto(std::string_view section, std::string_view
   return assets_.OpenDownload(node.detail["file_id"], range);
 }
 
-Result<bool> Cms::Shown(const bson::Value& file) const {
+Result<bool> Cms::Work::Shown(const bson::Value& file) const {
   ASSIGN_OR_RETURN(auto node, store_.FindOne(kCmsNodes, Doc("metadata.detail.file_id", file),
                                              {.projection = Doc("_id", 1)}));
   return node.has_value();
@@ -203,12 +205,12 @@ Result<bool> Cms::Shown(const bson::Value& file) const {
 
 // A file is dead for the whole retention before it goes: a node that a late upload makes it part
 // of brings it back.
-Result<JobReport> Cms::GcFiles() const {
+Result<JobReport> Cms::Work::GcFiles() const {
   return RunLeased(Lease(store_, "cms.gc_files", options_.worker, options_.lease),
                    [&] { return CollectFiles(); });
 }
 
-Result<JobReport> Cms::CollectFiles() const {
+Result<JobReport> Cms::Work::CollectFiles() const {
   JobReport report;
   const bson::Date before = store_.Ago(options_.tombstone_retention);
   for (const char* state : {"staged", "live", "dead"}) {
@@ -243,13 +245,13 @@ Result<JobReport> Cms::CollectFiles() const {
   return report;
 }
 
-Result<JobReport> Cms::GcChunks() const {
+Result<JobReport> Cms::Work::GcChunks() const {
   return RunLeased(Lease(store_, "cms.gc_chunks", options_.worker, options_.lease),
                    [&] { return assets_.SweepChunks(store_.Ago(options_.tombstone_retention)); });
 }
 
 // Nodes are read before files, for the same reason as above.
-Result<std::vector<std::string>> Cms::CheckInvariants() const {
+Result<std::vector<std::string>> Cms::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
   std::map<std::string, std::string> photos;  // by name, the file's id
   RETURN_IF_ERROR(Walk(store_, kCmsNodes, [&](const Document& node) {

@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "patterns/game/documents.h"
+#include "patterns/game/work.h"
 #include "patterns/walk.h"
 
 namespace quire::patterns {
@@ -170,7 +171,7 @@ void CheckCharacter(const Document& character, int64_t carried, Census* census) 
 
 }  // namespace
 
-Result<std::vector<std::string>> Game::AuditWorld() const {
+Result<std::vector<std::string>> Game::Work::AuditWorld() const {
   Census census;
   RETURN_IF_ERROR(store_.Transact([&](const Store& inside) { return ReadAll(inside, &census); }));
   IndexAll(&census);
@@ -203,7 +204,7 @@ Result<std::vector<std::string>> Game::AuditWorld() const {
   return census.wrong;
 }
 
-Result<std::vector<std::string>> Game::CheckSettled() const {
+Result<std::vector<std::string>> Game::Work::CheckSettled() const {
   std::vector<std::string> wrong;
   auto check = [&](const Document& holder) {
     if (!holder["txns"].AsArray().empty() || !holder["transit"].AsArray().empty()) {

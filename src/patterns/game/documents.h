@@ -9,6 +9,7 @@
 
 #include "patterns/doc.h"
 #include "quire/patterns/game.h"
+#include "quire/patterns/saga.h"
 
 namespace quire::patterns {
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Characters and rooms, and the way from one to another.
-#include "quire/patterns/game.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/game/documents.h"
+#include "patterns/game/work.h"
 #include "patterns/walk.h"
 #include "quire/patterns/lease.h"
 #include "quire/patterns/names.h"
@@ -50,7 +49,7 @@ std::map<std::string, const GameItem*> ItemIndex(const std::vector<GameItem>& in
   return index;
 }
 
-Game::Game(const Client& client, std::string_view database, GameOptions options)
+Game::Work::Work(const Client& client, std::string_view database, GameOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams),
       saga_(store_, {.system = kSystem,
@@ -63,7 +62,7 @@ Game::Game(const Client& client, std::string_view database, GameOptions options)
                      .lease = options_.lease}),
       calls_(store_, kSystem) {}
 
-const std::vector<IndexSpec>& Game::Indexes() {
+const std::vector<IndexSpec>& Game::Work::Indexes() {
   static const std::vector<IndexSpec> kIndexes = {
       {kCharacters, R"({"location.id": 1})"},
       {kCharacters, R"({"moving.ts": 1})", false, -1, R"({"sparse": true})"},
@@ -77,7 +76,7 @@ const std::vector<IndexSpec>& Game::Indexes() {
   return kIndexes;
 }
 
-const std::vector<ShardKeySpec>& Game::ShardKeys() {
+const std::vector<ShardKeySpec>& Game::Work::ShardKeys() {
   static constexpr char kHashed[] = R"({"_id": "hashed"})";
   static const std::vector<ShardKeySpec> kKeys = {{kCharacters, kHashed},
                                                   {kLocations, kHashed},
@@ -88,7 +87,7 @@ const std::vector<ShardKeySpec>& Game::ShardKeys() {
 }
 
 // The ledger's account first: no template is without one.
-Status Game::CreateTemplate(const ItemTemplate& item, const CallKey& key) const {
+Status Game::Work::CreateTemplate(const ItemTemplate& item, const CallKey& key) const {
   if (item.id.empty()) {
     return MakeError(Error::kInvalidName, "a template has an id");
   }
@@ -114,7 +113,7 @@ Status Game::CreateTemplate(const ItemTemplate& item, const CallKey& key) const 
   });
 }
 
-Status Game::CreateLocation(const NewLocation& location, const CallKey& key) const {
+Status Game::Work::CreateLocation(const NewLocation& location, const CallKey& key) const {
   bson::Builder exits;
   for (const auto& [direction, to] : location.exits) {
     ASSIGN_OR_RETURN(std::string name, EncodeName(direction));
@@ -133,7 +132,7 @@ Status Game::CreateLocation(const NewLocation& location, const CallKey& key) con
   });
 }
 
-Status Game::CreateCharacter(const NewCharacter& character, const CallKey& key) const {
+Status Game::Work::CreateCharacter(const NewCharacter& character, const CallKey& key) const {
   if (character.id.empty()) {
     return MakeError(Error::kInvalidName, "a character has an id");
   }
@@ -148,7 +147,8 @@ Status Game::CreateCharacter(const NewCharacter& character, const CallKey& key) 
                        [&](const Claim& claim) { return Enter(character, self, claim); });
 }
 
-Status Game::Enter(const NewCharacter& character, const Document& self, const Claim& claim) const {
+Status Game::Work::Enter(const NewCharacter& character, const Document& self,
+                         const Claim& claim) const {
   ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, character.location}));
   RETURN_IF_ERROR(OpenAccount(store_, kGoldAccount));
   RETURN_IF_ERROR(store_.seams().After("game.create_character.c1"));
@@ -171,7 +171,7 @@ Status Game::Enter(const NewCharacter& character, const Document& self, const Cl
   return store_.seams().After("game.create_character.c3");
 }
 
-Result<CharacterView> Game::Load(std::string_view character) const {
+Result<CharacterView> Game::Work::Load(std::string_view character) const {
   ASSIGN_OR_RETURN(Document found, Get({Holder::kCharacter, std::string(character)}));
   CharacterView view{std::string(character),
                      std::string(TextAt(found, "name")),
@@ -197,13 +197,13 @@ Result<CharacterView> Game::Load(std::string_view character) const {
   return view;
 }
 
-Result<RoomView> Game::ViewRoom(std::string_view location) const {
+Result<RoomView> Game::Work::ViewRoom(std::string_view location) const {
   ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, std::string(location)}));
   const Document cache = RoomCache(room);
   return RoomViewOf(cache);
 }
 
-Result<std::vector<std::string>> Game::PlayersIn(std::string_view location) const {
+Result<std::vector<std::string>> Game::Work::PlayersIn(std::string_view location) const {
   ASSIGN_OR_RETURN(auto found, store_.Find(kCharacters, Doc("location.id", location),
                                            {.projection = Doc("_id", 1)}));
   std::vector<std::string> players;
@@ -214,8 +214,8 @@ Result<std::vector<std::string>> Game::PlayersIn(std::string_view location) cons
   return players;
 }
 
-Status Game::Move(std::string_view character, std::string_view direction,
-                  const CallKey& key) const {
+Status Game::Work::Move(std::string_view character, std::string_view direction,
+                        const CallKey& key) const {
   auto move = [&](const Claim& claim) -> Result<Document> {
     RETURN_IF_ERROR(Leave(character, direction, claim));
     return Document();
@@ -226,8 +226,8 @@ Status Game::Move(std::string_view character, std::string_view direction,
 
 // The character's document says where it is: from the first write on it is in the new room. A
 // repeat that finds its mark there goes on with the move if nobody has.
-Status Game::Leave(std::string_view character, std::string_view direction,
-                   const Claim& claim) const {
+Status Game::Work::Leave(std::string_view character, std::string_view direction,
+                         const Claim& claim) const {
   ASSIGN_OR_RETURN(Document who, Get({Holder::kCharacter, std::string(character)}));
   const bson::Value under_way = who["moving"];
   if (Marked(who, claim)) {
@@ -263,7 +263,7 @@ Status Game::Leave(std::string_view character, std::string_view direction,
   return FinishMove(character, moving);
 }
 
-Status Game::FinishMove(std::string_view character, bson::View moving) const {
+Status Game::Work::FinishMove(std::string_view character, bson::View moving) const {
   ASSIGN_OR_RETURN(
       auto who, store_.FindOne(kCharacters, Doc("_id", character), {.projection = Doc("name", 1)}));
   const Document player = Doc("id", character, "name", who ? TextAt(*who, "name") : "");
@@ -289,7 +289,7 @@ Status Game::FinishMove(std::string_view character, bson::View moving) const {
   return store_.seams().After("game.move.c5");
 }
 
-Result<JobReport> Game::ResumeMoves() const {
+Result<JobReport> Game::Work::ResumeMoves() const {
   constexpr int64_t kBatch = 1000;
   const Document late = Doc("moving.ts", Doc("$lt", store_.Ago(options_.grace)));
   OldestFirst movers(store_, kCharacters, late, "moving.ts");
@@ -309,7 +309,7 @@ Result<JobReport> Game::ResumeMoves() const {
 
 // The list is read before the characters, and written only while it is as it was: who leaves in
 // between changes it, and the next run sees to it.
-Result<bool> Game::RepairPlayers(std::string_view location) const {
+Result<bool> Game::Work::RepairPlayers(std::string_view location) const {
   ASSIGN_OR_RETURN(Document room, Get({Holder::kLocation, std::string(location)}));
   ASSIGN_OR_RETURN(auto there, store_.Find(kCharacters, Doc("location.id", location),
                                            {.projection = Doc("name", 1)}));
@@ -339,7 +339,7 @@ Result<bool> Game::RepairPlayers(std::string_view location) const {
   return changed == 1;
 }
 
-Result<JobReport> Game::RepairRooms(int64_t batch) const {
+Result<JobReport> Game::Work::RepairRooms(int64_t batch) const {
   return SweepLeased(
       store_, Lease(store_, "game.repair_rooms", options_.worker, options_.lease),
       {kLocations, batch, Doc("_id", 1)}, [&](const Document& one, JobReport* report) -> Status {

@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "patterns/game/documents.h"
+#include "patterns/game/work.h"
 
 namespace quire::patterns {
 
@@ -31,12 +32,12 @@ std::optional<Document> Held(const Document& holder, const ObjectId& item) {
 
 }  // namespace
 
-Result<Document> Game::Get(const Holder& holder) const {
+Result<Document> Game::Work::Get(const Holder& holder) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(CollectionOf(holder), Doc("_id", holder.id)));
   return found ? Result<Document>(*std::move(found)) : MakeError(Error::kNotFound, holder.id);
 }
 
-Result<int64_t> Game::WeightOf(const GameItem& item) const {
+Result<int64_t> Game::Work::WeightOf(const GameItem& item) const {
   ASSIGN_OR_RETURN(auto tmpl, store_.FindOne(kTemplates, Doc("_id", item.tmpl)));
   int64_t weight = tmpl ? IntegerAt(*tmpl, "weight") * item.quantity : 0;
   for (const GameItem& inside : item.inventory) {
@@ -47,7 +48,8 @@ Result<int64_t> Game::WeightOf(const GameItem& item) const {
 }
 
 // A key that was used goes on with the plan of then: the world has changed since.
-Result<Document> Game::Act(const Document& arguments, const CallKey& key, const Plan& plan) const {
+Result<Document> Game::Work::Act(const Document& arguments, const CallKey& key,
+                                 const Plan& plan) const {
   const ObjectId made = store_.seams().ids->Next();
   const bson::OwnedValue id(key ? bson::Value(std::string_view(*key)) : bson::Value(made));
   std::optional<Document> before;
@@ -66,8 +68,8 @@ Result<Document> Game::Act(const Document& arguments, const CallKey& key, const 
 }
 
 // `place`: where both must be; missing when it does not matter.
-Result<Document> Game::Transfer(const Holder& from, const Holder& to, const ObjectId& item,
-                                const bson::Value& place) const {
+Result<Document> Game::Work::Transfer(const Holder& from, const Holder& to, const ObjectId& item,
+                                      const bson::Value& place) const {
   ASSIGN_OR_RETURN(Document giver, Get(from));
   ASSIGN_OR_RETURN(Document receiver, Get(to));
   for (const Document* one : {&giver, &receiver}) {
@@ -93,7 +95,8 @@ Result<Document> Game::Transfer(const Holder& from, const Holder& to, const Obje
              Role(from));
 }
 
-Status Game::PickUp(std::string_view character, const ObjectId& item, const CallKey& key) const {
+Status Game::Work::PickUp(std::string_view character, const ObjectId& item,
+                          const CallKey& key) const {
   return Act(Doc("op", "pick_up", "who", character, "item", item), key,
              [&](const bson::OwnedValue&) -> Result<Document> {
                const Holder to{Holder::kCharacter, std::string(character)};
@@ -104,7 +107,8 @@ Status Game::PickUp(std::string_view character, const ObjectId& item, const Call
       .status();
 }
 
-Status Game::Drop(std::string_view character, const ObjectId& item, const CallKey& key) const {
+Status Game::Work::Drop(std::string_view character, const ObjectId& item,
+                        const CallKey& key) const {
   return Act(Doc("op", "drop", "who", character, "item", item), key,
              [&](const bson::OwnedValue&) -> Result<Document> {
                const Holder from{Holder::kCharacter, std::string(character)};
@@ -116,8 +120,8 @@ Status Game::Drop(std::string_view character, const ObjectId& item, const CallKe
       .status();
 }
 
-Status Game::Give(std::string_view from, std::string_view to, const ObjectId& item,
-                  const CallKey& key) const {
+Status Game::Work::Give(std::string_view from, std::string_view to, const ObjectId& item,
+                        const CallKey& key) const {
   if (from == to) {
     return MakeError(Error::kConflict, "to oneself");
   }
@@ -132,7 +136,8 @@ Status Game::Give(std::string_view from, std::string_view to, const ObjectId& it
 }
 
 // The plan of a transfer with the keeper and the price in it.
-Result<Document> Game::Trade(std::string_view character, const ObjectId& item, bool buys) const {
+Result<Document> Game::Work::Trade(std::string_view character, const ObjectId& item,
+                                   bool buys) const {
   const Holder customer{Holder::kCharacter, std::string(character)};
   ASSIGN_OR_RETURN(Document who, Get(customer));
   const bson::Value place = At(who, "location.id");
@@ -161,20 +166,21 @@ Result<Document> Game::Trade(std::string_view character, const ObjectId& item, b
   return out.Finish();
 }
 
-Status Game::Buy(std::string_view character, const ObjectId& item, const CallKey& key) const {
+Status Game::Work::Buy(std::string_view character, const ObjectId& item, const CallKey& key) const {
   return Act(Doc("op", "buy", "who", character, "item", item), key,
              [&](const bson::OwnedValue&) { return Trade(character, item, true); })
       .status();
 }
 
-Status Game::Sell(std::string_view character, const ObjectId& item, const CallKey& key) const {
+Status Game::Work::Sell(std::string_view character, const ObjectId& item,
+                        const CallKey& key) const {
   return Act(Doc("op", "sell", "who", character, "item", item), key,
              [&](const bson::OwnedValue&) { return Trade(character, item, false); })
       .status();
 }
 
-Result<ObjectId> Game::SpawnItem(const Holder& holder, std::string_view tmpl, int32_t quantity,
-                                 const CallKey& key) const {
+Result<ObjectId> Game::Work::SpawnItem(const Holder& holder, std::string_view tmpl,
+                                       int32_t quantity, const CallKey& key) const {
   auto plan = [&](const bson::OwnedValue&) -> Result<Document> {
     if (quantity < 1) {
       return MakeError(Error::kInvalidAmount, std::to_string(quantity));
@@ -204,7 +210,8 @@ Result<ObjectId> Game::SpawnItem(const Holder& holder, std::string_view tmpl, in
   return At(record, "plan.item.id").AsObjectId();
 }
 
-Status Game::DestroyItem(const Holder& holder, const ObjectId& item, const CallKey& key) const {
+Status Game::Work::DestroyItem(const Holder& holder, const ObjectId& item,
+                               const CallKey& key) const {
   auto plan = [&](const bson::OwnedValue&) -> Result<Document> {
     ASSIGN_OR_RETURN(Document from, Get(holder));
     std::optional<Document> held = Held(from, item);
@@ -222,7 +229,7 @@ Status Game::DestroyItem(const Holder& holder, const ObjectId& item, const CallK
   return Act(Doc("op", "destroy", "who", Role(holder), "item", item), key, plan).status();
 }
 
-Status Game::SpawnGold(std::string_view character, int64_t amount, const CallKey& key) const {
+Status Game::Work::SpawnGold(std::string_view character, int64_t amount, const CallKey& key) const {
   auto plan = [&](const bson::OwnedValue&) -> Result<Document> {
     if (amount <= 0) {
       return MakeError(Error::kInvalidAmount, std::to_string(amount));

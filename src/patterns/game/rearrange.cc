@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "patterns/game/documents.h"
+#include "patterns/game/work.h"
 
 namespace quire::patterns {
 
@@ -93,14 +94,14 @@ Status Missing(const ObjectId& item) { return MakeError(Error::kNoSuchItem, item
 
 }  // namespace
 
-struct Game::Things {
+struct Game::Work::Things {
   std::vector<GameItem> inventory;
   std::vector<Worn> armor;
   std::vector<Worn> weapons;
 };
 
-Result<Claim> Game::Rearrange(const Holder& holder, const Document& arguments, const CallKey& key,
-                              const Change& change) const {
+Result<Claim> Game::Work::Rearrange(const Holder& holder, const Document& arguments,
+                                    const CallKey& key, const Change& change) const {
   const std::string operation(TextAt(arguments, "op"));
   auto body = [&](const Claim& claim) -> Result<Document> {
     RETURN_IF_ERROR(RearrangeOnce(holder, operation, claim, change));
@@ -111,8 +112,8 @@ Result<Claim> Game::Rearrange(const Holder& holder, const Document& arguments, c
   return Claim{done["id"].AsObjectId(), key.has_value(), false};
 }
 
-Status Game::RearrangeOnce(const Holder& holder, std::string_view operation, const Claim& claim,
-                           const Change& change) const {
+Status Game::Work::RearrangeOnce(const Holder& holder, std::string_view operation,
+                                 const Claim& claim, const Change& change) const {
   for (int i = 0; i < kAttempts; ++i) {
     ASSIGN_OR_RETURN(Document before, Get(holder));
     if (Marked(before, claim)) {
@@ -142,8 +143,8 @@ Status Game::RearrangeOnce(const Holder& holder, std::string_view operation, con
   return MakeError(Error::kContention, holder.id);
 }
 
-Status Game::TakeFromContainer(const Holder& holder, const ObjectId& container,
-                               const ObjectId& item, const CallKey& key) const {
+Status Game::Work::TakeFromContainer(const Holder& holder, const ObjectId& container,
+                                     const ObjectId& item, const CallKey& key) const {
   return Rearrange(holder, Doc("op", "game.take", "item", item, "from", container), key,
                    [&](Things* things, const Claim&) {
                      GameItem* from = Find(&things->inventory, container);
@@ -157,8 +158,8 @@ Status Game::TakeFromContainer(const Holder& holder, const ObjectId& container,
       .status();
 }
 
-Status Game::PutInContainer(const Holder& holder, const ObjectId& item, const ObjectId& container,
-                            const CallKey& key) const {
+Status Game::Work::PutInContainer(const Holder& holder, const ObjectId& item,
+                                  const ObjectId& container, const CallKey& key) const {
   auto put = [&](Things* things, const Claim&) -> Status {
     GameItem* into = Find(&things->inventory, container);
     std::vector<GameItem>* list = ListWith(&things->inventory, item);
@@ -183,8 +184,8 @@ Status Game::PutInContainer(const Holder& holder, const ObjectId& item, const Ob
       .status();
 }
 
-Status Game::Equip(std::string_view character, const ObjectId& item, std::string_view hand,
-                   const CallKey& key) const {
+Status Game::Work::Equip(std::string_view character, const ObjectId& item, std::string_view hand,
+                         const CallKey& key) const {
   auto equip = [&](Things* things, const Claim&) -> Status {
     const GameItem* held = ItemIn(&things->inventory, item);
     if (held == nullptr) {
@@ -222,7 +223,8 @@ Status Game::Equip(std::string_view character, const ObjectId& item, std::string
       .status();
 }
 
-Status Game::Unequip(std::string_view character, const ObjectId& item, const CallKey& key) const {
+Status Game::Work::Unequip(std::string_view character, const ObjectId& item,
+                           const CallKey& key) const {
   auto unequip = [&](Things* things, const Claim&) {
     const size_t before = things->armor.size() + things->weapons.size();
     TakeOff(&things->armor, item);
@@ -234,8 +236,8 @@ Status Game::Unequip(std::string_view character, const ObjectId& item, const Cal
       .status();
 }
 
-Result<ObjectId> Game::SplitStack(const Holder& holder, const ObjectId& item, int32_t quantity,
-                                  const CallKey& key) const {
+Result<ObjectId> Game::Work::SplitStack(const Holder& holder, const ObjectId& item,
+                                        int32_t quantity, const CallKey& key) const {
   auto split = [&](Things* things, const Claim& claim) {
     std::vector<GameItem>* list = ListWith(&things->inventory, item);
     if (list == nullptr) {
@@ -258,8 +260,8 @@ Result<ObjectId> Game::SplitStack(const Holder& holder, const ObjectId& item, in
   return made.id;
 }
 
-Status Game::MergeStacks(const Holder& holder, const ObjectId& from, const ObjectId& into,
-                         const CallKey& key) const {
+Status Game::Work::MergeStacks(const Holder& holder, const ObjectId& from, const ObjectId& into,
+                               const CallKey& key) const {
   auto merge = [&](Things* things, const Claim&) {
     std::vector<GameItem>* list = ListWith(&things->inventory, from);
     GameItem* target = Find(&things->inventory, into);

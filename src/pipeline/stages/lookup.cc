@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "expr/projection/add_fields.h"
 #include "pipeline/parse.h"
@@ -26,14 +27,21 @@ bool IsVariableName(std::string_view name) {
 
 }  // namespace
 
-void BindVariable(const std::string& name, const bson::Value& value, expr::Context* context) {
-  for (auto& [known, bound] : context->let) {
-    if (known == name) {
-      bound = bson::OwnedValue(value);
-      return;
+void BindVariables(const std::vector<LookupStage::Variable>& variables,
+                   const std::vector<bson::OwnedValue>& values, expr::Context* context) {
+  auto& let = context->let;
+  std::map<std::string, size_t, std::less<>> places;
+  for (size_t i = 0; i < let.size(); ++i) {
+    places.emplace(let[i].first, i);
+  }
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const auto [place, is_new] = places.emplace(variables[i].name, let.size());
+    if (is_new) {
+      let.emplace_back(variables[i].name, values[i]);
+    } else {
+      let[place->second].second = values[i];
     }
   }
-  context->let.emplace_back(name, bson::OwnedValue(value));
 }
 
 Status LookupStage::ParseField(const bson::Element& field) {
@@ -150,9 +158,10 @@ Status LookupStage::ParseLet(bson::View let) {
 
 expr::Context LookupStage::WithStandIns() const {
   expr::Context stand_in = *context();
-  for (const Variable& variable : variables_) {
-    BindVariable(variable.name, bson::Value::Null(), &stand_in);
-  }
+  BindVariables(
+      variables_,
+      std::vector<bson::OwnedValue>(variables_.size(), bson::OwnedValue(bson::Value::Null())),
+      &stand_in);
   return stand_in;
 }
 

@@ -84,7 +84,8 @@ class LookupStage : public StageOf<StageKind::kLookup> {
   bson::Document inner_filter_;
 };
 
-// Binds the variable, in place of an outer one of the same name.
-void BindVariable(const std::string& name, const bson::Value& value, expr::Context* context);
+// Binds the variables to the values of their places, instead of outer ones of the same names.
+void BindVariables(const std::vector<LookupStage::Variable>& variables,
+                   const std::vector<bson::OwnedValue>& values, expr::Context* context);
 
 }  // namespace quire::pipeline

@@ -47,7 +47,8 @@ using StageNeedsFunction = Status(const bson::Element& spec, const PipelineOptio
 StageNeedsFunction FacetNeeds, LookupNeeds, GraphLookupNeeds, UnionWithNeeds, RankFusionNeeds;
 StageNeedsFunction OutNeeds, MergeNeeds;  // sink.cc
 StageNeedsFunction ReadNeeds, CollStatsNeeds, IndexStatsNeeds, PlanCacheNeeds, StreamNeeds,
-    CurrentOpNeeds, SessionsNeeds, CatalogNeeds, QuerySettingsNeeds, UnsupportedNeeds;  // source.cc
+    CurrentOpNeeds, SessionsNeeds, CatalogNeeds, QuerySettingsNeeds, QueryStatsNeeds,
+    SampledQueriesNeeds, UnsupportedNeeds;  // source.cc
 
 // 40413 when a field stands twice in `fields`, the argument of `where`.
 Status CheckNotRepeated(bson::View fields, std::string_view where);

@@ -151,6 +151,17 @@ Status QuerySettingsNeeds(const bson::Element&, const PipelineOptions&, auth::Ne
   needs->Add(Action::querySettings, auth::Cluster());
   return Status::Ok();
 }
+Status SampledQueriesNeeds(const bson::Element&, const PipelineOptions&, auth::Needs* needs) {
+  needs->Add(Action::listSampledQueries, auth::Cluster());
+  return Status::Ok();
+}
+Status QueryStatsNeeds(const bson::Element& spec, const PipelineOptions&, auth::Needs* needs) {
+  const bool transformed =
+      spec.value().is_document() && spec.value().AsDocument().Has("transformIdentifiers");
+  needs->Add(transformed ? Action::queryStatsReadTransformed : Action::queryStatsRead,
+             auth::Cluster());
+  return Status::Ok();
+}
 // The stage is refused by whoever parses it.
 Status UnsupportedNeeds(const bson::Element& spec, const PipelineOptions& options,
                         auth::Needs* needs) {

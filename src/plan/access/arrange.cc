@@ -279,7 +279,8 @@ bool Provides(const PlanNode& node, const std::string& path) {
         numeric = numeric || bson::IsNumericPart(spec.paths[part][step]);
       }
       bool one_path = !spec.IsWildcard(part) || node.bounds.parts[spec.path_part].IsPoint();
-      return !numeric && one_path && spec.parts[part].kind == store::IndexKeySpec::Kind::kOrdered &&
+      return !numeric && one_path &&
+             store::RowOf(spec.parts[part].kind).holds == store::PartHolds::kValue &&
              !store::IsMultikey(spec, node.multikey, part);
     }
   }

@@ -49,16 +49,17 @@ class ArrayClaims {
 // An index that leaves out documents without a location is of use only to those who ask for one.
 bool Locates(const store::IndexKeySpec& spec,
              const std::vector<std::vector<const Predicate*>>& assigned) {
-  bool sphere = false;
+  bool needed = false;
   for (size_t part = 0; part < spec.parts.size(); ++part) {
-    if (spec.parts[part].kind == store::IndexKeySpec::Kind::kSphere) {
-      sphere = true;
+    const store::IndexKindRow& row = store::RowOf(spec.parts[part].kind);
+    if (row.leaves_out && row.values_beside) {
+      needed = true;
       if (!assigned[part].empty()) {
         return true;
       }
     }
   }
-  return !sphere;
+  return !needed;
 }
 
 std::vector<Predicate> AsOutside(std::vector<Predicate> predicates) {

@@ -24,7 +24,28 @@ namespace {
 using expr::match::GeoNearNode;
 using expr::match::Kind;
 using expr::match::NodePtr;
-using PartKind = store::IndexKeySpec::Kind;
+// The kinds of indexes that answer $near, those that $geoNear without a key looks at first before
+// the others.
+struct NearRow {
+  store::IndexKeySpec::Kind kind;
+  NodeKind node;
+  // Whether a part of that kind measures what the query asks for.
+  bool (*serves)(const expr::geo::Near& near);
+};
+constexpr NearRow kNearRows[] = {
+    {store::IndexKeySpec::Kind::kFlat, NodeKind::kGeoNear2d,
+     [](const expr::geo::Near& near) { return !near.geojson; }},
+    {store::IndexKeySpec::Kind::kSphere, NodeKind::kGeoNear2dsphere,
+     [](const expr::geo::Near& near) { return near.sphere; }},
+};
+
+// The row of the part's kind, if it serves; null else.
+const NearRow* Serving(store::IndexKeySpec::Kind kind, const expr::geo::Near& near) {
+  const auto* found =
+      std::find_if(std::begin(kNearRows), std::end(kNearRows),
+                   [&](const NearRow& row) { return row.kind == kind && row.serves(near); });
+  return found == std::end(kNearRows) ? nullptr : found;
+}
 
 // The $near when it is the filter or a member of its $and; *rest receives the other members.
 const GeoNearNode* TakeNear(const NodePtr& root, std::vector<NodePtr>* rest) {
@@ -44,27 +65,22 @@ const GeoNearNode* TakeNear(const NodePtr& root, std::vector<NodePtr>* rest) {
   return near;
 }
 
-// Whether an index part of that kind measures what the query asks for.
-bool Serves(PartKind kind, const expr::geo::Near& near) {
-  return kind == PartKind::kSphere ? near.sphere : kind == PartKind::kFlat && !near.geojson;
-}
-
 // The field that $geoNear without a key means: that of the only 2d index, or else of the only
 // 2dsphere index.
 Result<std::string> GuessPath(const QuerySpec& query) {
-  for (PartKind kind : {PartKind::kFlat, PartKind::kSphere}) {
+  for (const NearRow& row : kNearRows) {
     std::vector<std::string> paths;
     for (const auto& index : query.collection->indexes) {
       for (const auto& part : index->keys.parts) {
-        if (part.kind == kind && !index->hidden) {
+        if (part.kind == row.kind && !index->hidden) {
           paths.push_back(part.path);
         }
       }
     }
     if (paths.size() > 1) {
       return Status(kIndexNotFound, std::string("There is more than one ") +
-                                        (kind == PartKind::kFlat ? "2d" : "2dsphere") +
-                                        " index on " + query.collection->ns() +
+                                        std::string(store::RowOf(row.kind).name) + " index on " +
+                                        query.collection->ns() +
                                         "; unsure which to use for $geoNear");
     }
     if (!paths.empty()) {
@@ -101,13 +117,12 @@ PlanNodePtr AccessBy(const QuerySpec& query, const IndexChoice& choice, const Ge
   }
   const auto& parts = index.keys.parts;
   auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& part) {
-    return part.path == path && Serves(part.kind, near.near());
+    return part.path == path && Serving(part.kind, near.near()) != nullptr;
   });
   if (found == parts.end()) {
     return nullptr;
   }
-  auto plan = std::make_unique<PlanNode>(
-      found->kind == PartKind::kFlat ? NodeKind::kGeoNear2d : NodeKind::kGeoNear2dsphere);
+  auto plan = std::make_unique<PlanNode>(Serving(found->kind, near.near())->node);
   plan->index = &index;
   plan->multikey = choice.multikey;
   plan->near = &near;

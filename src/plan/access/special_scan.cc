@@ -44,7 +44,8 @@ std::optional<size_t> DistinctPart(const PlanNode& scan, const std::string& path
   for (size_t part = 0; part < spec.parts.size(); ++part) {
     if (spec.parts[part].path == path) {
       bool one_path = !spec.IsWildcard(part) || scan.bounds.parts[spec.path_part].IsPoint();
-      bool usable = one_path && spec.parts[part].kind == store::IndexKeySpec::Kind::kOrdered &&
+      bool usable = one_path &&
+                    store::RowOf(spec.parts[part].kind).holds == store::PartHolds::kValue &&
                     !store::IsMultikey(spec, scan.multikey, part) &&
                     scan.index->collator == nullptr && spec.special == nullptr;
       return usable ? std::optional<size_t>(part) : std::nullopt;

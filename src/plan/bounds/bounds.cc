@@ -9,8 +9,8 @@
 #include "bson/number.h"
 #include "expr/match/geo.h"
 #include "expr/match/leaf.h"
+#include "plan/bounds/cell_kind.h"
 #include "plan/bounds/type_range.h"
-#include "store/keys/special_keys.h"
 
 namespace quire::plan {
 
@@ -72,7 +72,7 @@ class Translator {
   explicit Translator(const IndexPart& part)
       : part_(part),
         collator_(part.index->collator.get()),
-        hashed_(part.spec().kind == store::IndexKeySpec::Kind::kHashed) {}
+        hashed_(part.holds() == store::PartHolds::kHash) {}
 
   FieldBounds Translate(const Node& node) {
     switch (node.kind()) {
@@ -260,13 +260,11 @@ class Translator {
   }
 
   void Cells(const expr::geo::Area& area) {
-    store::IndexKeySpec::Kind kind = part_.spec().kind;
-    bool sphere = kind == store::IndexKeySpec::Kind::kSphere;
-    auto ranges = sphere ? area.sphere()->CellRanges()
-                         : part_.index->keys.special->grid.Cover(*area.Bounds());
-    for (const expr::geo::KeyRange& range : ranges) {
-      bson::OwnedValue low = store::CellValue(kind, range.low);
-      bson::OwnedValue high = store::CellValue(kind, range.high);
+    const store::IndexKeySpec::Kind kind = part_.spec().kind;
+    const store::IndexKindRow& row = store::RowOf(kind);
+    for (const expr::geo::KeyRange& range : FindCellKind(kind)->cover(area, part_.index->keys)) {
+      bson::OwnedValue low = row.cell(range.low);
+      bson::OwnedValue high = row.cell(range.high);
       Add(Interval::Range(low.value(), true, high.value(), true));
     }
     Loosen(Tightness::kFetch);

@@ -7,6 +7,7 @@
 #include "expr/match/node.h"
 #include "plan/bounds/interval.h"
 #include "store/catalog.h"
+#include "store/keys/index_kind.h"
 
 namespace quire::plan {
 
@@ -29,6 +30,7 @@ struct IndexPart {
   bool multikey = false;  // some value of the path came from an array
 
   const store::IndexKeySpec::Part& spec() const { return index->keys.parts[part]; }
+  store::PartHolds holds() const { return store::RowOf(spec().kind).holds; }
 };
 
 // Whether bounds can be made of the predicate: a leaf, $not of one, or $elemMatch's value form.

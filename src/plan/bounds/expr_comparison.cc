@@ -104,8 +104,8 @@ bool CanUseIndex(const ExprComparison& comparison, const IndexPart& part,
   if (part.index->keys.IsWildcard(part.part)) {
     return equality && !value.nullish() && !value.is_document();
   }
-  if (part.spec().kind != store::IndexKeySpec::Kind::kOrdered) {
-    return equality && part.spec().kind == store::IndexKeySpec::Kind::kHashed && !value.nullish();
+  if (part.holds() != store::PartHolds::kValue) {
+    return equality && part.holds() == store::PartHolds::kHash && !value.nullish();
   }
   // A missing field is less than anything.
   bool takes_missing = comparison.op == Kind::kLt || comparison.op == Kind::kLte || value.nullish();
@@ -113,7 +113,7 @@ bool CanUseIndex(const ExprComparison& comparison, const IndexPart& part,
 }
 
 FieldBounds BoundsOf(const ExprComparison& comparison, const IndexPart& part) {
-  bool hashed = part.spec().kind == store::IndexKeySpec::Kind::kHashed;
+  bool hashed = part.holds() == store::PartHolds::kHash;
   bson::OwnedValue stored =
       AsStored(comparison.value.value(), hashed ? nullptr : part.index->collator.get());
   Value value = stored.value();

@@ -4,6 +4,7 @@
 #include "expr/match/geo.h"
 #include "expr/match/leaf.h"
 #include "plan/bounds/bounds.h"
+#include "plan/bounds/cell_kind.h"
 #include "plan/bounds/wildcard.h"
 
 namespace quire::plan {
@@ -15,6 +16,7 @@ using expr::match::ComparisonNode;
 using expr::match::InNode;
 using expr::match::Kind;
 using expr::match::Node;
+using store::PartHolds;
 
 bool HasStrings(const Value& value) {
   return value.is_string() || value.is_document() || value.is_array() ||
@@ -53,15 +55,9 @@ bool SpecialCanUse(const Node& node, const IndexPart& part) {
   if (node.kind() != Kind::kGeo) {
     return false;
   }
-  const expr::geo::Area& area = static_cast<const expr::match::GeoNode&>(node).area();
-  switch (part.spec().kind) {
-    case store::IndexKeySpec::Kind::kSphere:
-      return area.sphere() != nullptr;
-    case store::IndexKeySpec::Kind::kFlat:
-      return area.Bounds().has_value();
-    default:
-      return false;
-  }
+  const CellKindRow* cells = FindCellKind(part.spec().kind);
+  return cells != nullptr &&
+         cells->can_cover(static_cast<const expr::match::GeoNode&>(node).area());
 }
 
 // The index has no entry for a document without the part's field.
@@ -79,7 +75,7 @@ bool LeafCanUse(const Node& node, const IndexPart& part, const expr::Context& co
   if (!CollationFits(node, part, context)) {
     return false;
   }
-  if (part.spec().kind == store::IndexKeySpec::Kind::kHashed) {
+  if (part.holds() == PartHolds::kHash) {
     return node.kind() == Kind::kEq ||
            (node.kind() == Kind::kIn && static_cast<const InNode&>(node).regexes().empty());
   }
@@ -116,7 +112,7 @@ bool HoldsArray(const Node& node) {
 // What the bounds of a negation are made of must be exact.
 bool NegationCanUse(const Node& child, const IndexPart& part, bool in_elem_match,
                     const expr::Context& context) {
-  if (part.spec().kind == store::IndexKeySpec::Kind::kHashed || HoldsArray(child)) {
+  if (part.holds() == PartHolds::kHash || HoldsArray(child)) {
     return false;
   }
   if (part.multikey && AsksForNull(child) && !in_elem_match) {
@@ -151,11 +147,9 @@ bool NegationCanUse(const Node& child, const IndexPart& part, bool in_elem_match
 bool CanUseIndex(const Node& predicate, const IndexPart& part, bool in_elem_match,
                  const expr::Context& context) {
   if (part.index->keys.special != nullptr) {
-    const auto& parts = part.index->keys.parts;
-    bool beside_sphere = std::any_of(parts.begin(), parts.end(), [](const auto& other) {
-      return other.kind == store::IndexKeySpec::Kind::kSphere;
-    });
-    if (part.spec().kind != store::IndexKeySpec::Kind::kOrdered || !beside_sphere) {
+    const store::IndexKindRow* maker = store::MakerOf(part.index->keys);
+    const bool value = part.holds() == PartHolds::kValue && maker != nullptr;
+    if (!value || !maker->values_beside) {
       return SpecialCanUse(predicate, part);
     }
   }

@@ -120,13 +120,16 @@ class LookupRun {
       return OpenSubPipeline(op, env_, stage_.ns(), filter, bson::View(), stage_.pipeline_options(),
                              *stage_.context());
     }
-    if (!table_) {
-      table_.emplace(stage_.context()->collator);
-      ASSIGN_OR_RETURN(auto all, OpenSubPipeline(op, env_, stage_.ns(), inner, bson::View(),
-                                                 stage_.pipeline_options(), *stage_.context()));
-      ASSIGN_OR_RETURN(bool fits,
-                       table_->Fill(op, *all, exec::SplitFieldPath(stage_.foreign_field())));
-      if (!fits) {
+    if (!filled_) {
+      if (once_ == nullptr) {
+        ASSIGN_OR_RETURN(once_, OpenSubPipeline(op, env_, stage_.ns(), inner, bson::View(),
+                                                stage_.pipeline_options(), *stage_.context()));
+        table_.emplace(stage_.context()->collator);
+      }
+      ASSIGN_OR_RETURN(filled_,
+                       table_->Fill(op, *once_, exec::SplitFieldPath(stage_.foreign_field())));
+      once_.reset();
+      if (!filled_) {
         indexed_ = true;
         return OpenJoin(op, row);
       }
@@ -148,10 +151,12 @@ class LookupRun {
                                         const bson::Document& filter) {
     auto context = std::make_unique<expr::Context>(*stage_.context());
     expr::agg::EvalContext& eval = evaluation_.Start(row);
+    std::vector<bson::OwnedValue> values;
     for (const auto& variable : stage_.variables()) {
       ASSIGN_OR_RETURN(bson::Value value, variable.value->Evaluate(eval));
-      pipeline::BindVariable(variable.name, value, context.get());
+      values.emplace_back(value);
     }
+    pipeline::BindVariables(stage_.variables(), values, context.get());
     ASSIGN_OR_RETURN(auto top, OpenSubPipeline(op, env_, stage_.ns(), filter, stage_.pipeline(),
                                                stage_.pipeline_options(), *context));
     return OperatorPtr(std::make_unique<WithContext>(std::move(context), std::move(top)));
@@ -159,20 +164,23 @@ class LookupRun {
 
   // The pipeline gives the same for every document: it runs once.
   Result<OperatorPtr> OpenUncorrelated(OpContext& op) {
-    if (!cached_) {
-      ASSIGN_OR_RETURN(auto top,
-                       OpenSubPipeline(op, env_, stage_.ns(), bson::View(), stage_.pipeline(),
-                                       stage_.pipeline_options(), *stage_.context()));
-      auto spool = std::make_shared<exec::RowSpool>(op.memory_limit, env_.allow_disk_use());
+    if (!filled_) {
+      if (once_ == nullptr) {
+        ASSIGN_OR_RETURN(once_,
+                         OpenSubPipeline(op, env_, stage_.ns(), bson::View(), stage_.pipeline(),
+                                         stage_.pipeline_options(), *stage_.context()));
+        cached_ = std::make_shared<exec::RowSpool>(op.memory_limit, env_.allow_disk_use());
+      }
       exec::Row found;
       for (;;) {
-        ASSIGN_OR_RETURN(bool more, top->Next(op, &found));
+        ASSIGN_OR_RETURN(bool more, once_->Next(op, &found));
         if (!more) {
           break;
         }
-        RETURN_IF_ERROR(spool->Add(found.document));
+        RETURN_IF_ERROR(cached_->Add(found.document));
       }
-      cached_ = std::move(spool);
+      once_.reset();
+      filled_ = true;
     }
     return exec::RowSpool::Read(cached_);
   }
@@ -181,8 +189,10 @@ class LookupRun {
   PipelineEnvironment& env_;
   exec::Evaluation evaluation_;
   std::optional<bool> indexed_;  // by an index, or because the table would be too large
+  OperatorPtr once_;             // what is read once for all rows, while it is
+  bool filled_ = false;          // with it: the table or the spool
   std::optional<exec::HashJoinTable> table_;
-  std::shared_ptr<const exec::RowSpool> cached_;
+  std::shared_ptr<exec::RowSpool> cached_;
 };
 
 }  // namespace

@@ -5,10 +5,12 @@
 
 #include <deque>
 #include <map>
+#include <random>
 
 #include "base/try.h"
 #include "bson/testing/json.h"
 #include "exec/documents.h"
+#include "exec/testing/waits_at_random.h"
 #include "pipeline/parse.h"
 #include "pipeline/rewrite.h"
 #include "plan/stages/lower_stages.h"
@@ -44,12 +46,12 @@ class MemoryEnvironment : public PipelineEnvironment {
 
   Result<OperatorPtr> OpenPipeline(OpContext& op, const Namespace& ns, Stages stages,
                                    const expr::Context&) override {
-    const Stages& kept = kept_.emplace_back(std::move(stages));
-    OperatorPtr input;
-    if (!pipeline::StartsWithSource(kept)) {
-      input = std::make_unique<Documents>(collections_[ns.collection]);
-    }
-    return LowerStages(op, kept, std::move(input), *this);
+    return waits != nullptr && (*waits)() % 2 == 0 ? exec::NotYet()
+                                                   : Open(op, ns, std::move(stages));
+  }
+  // The whole pipeline.
+  Result<OperatorPtr> OpenAll(OpContext& op, Stages stages) {
+    return Open(op, ns_, std::move(stages));
   }
   bool HasIndexOn(const Namespace&, std::string_view) override { return indexed; }
   Result<OperatorPtr> OpenSource(OpContext&, std::string_view, const bson::Value&) override {
@@ -63,8 +65,21 @@ class MemoryEnvironment : public PipelineEnvironment {
   bool indexed = false;
   bool disk = false;
   std::set<std::string> off;
+  std::mt19937* waits = nullptr;  // at whose random points nothing is there yet
 
  private:
+  Result<OperatorPtr> Open(OpContext& op, const Namespace& ns, Stages stages) {
+    const Stages& kept = kept_.emplace_back(std::move(stages));
+    OperatorPtr input;
+    if (!pipeline::StartsWithSource(kept)) {
+      input = std::make_unique<Documents>(collections_[ns.collection]);
+      if (waits != nullptr) {
+        input = std::make_unique<exec::WaitsAtRandom>(std::move(input), waits);
+      }
+    }
+    return LowerStages(op, kept, std::move(input), *this);
+  }
+
   expr::Context context_;
   Namespace ns_{"test", "c"};
   std::map<std::string, Documents::List> collections_;
@@ -76,7 +91,18 @@ struct RunOptions {
   bool indexed = false;
   bool disk = false;
   size_t memory_limit = size_t{100} << 20;
+  std::mt19937* waits = nullptr;
 };
+
+// What `call` gives once it is there.
+template <typename F>
+auto AskAgain(F call) {
+  auto result = call();
+  while (!result.ok() && exec::IsNotYet(result.status())) {
+    result = call();
+  }
+  return result;
+}
 
 // The pipeline's results as {r: [...]}.
 Result<bson::Document> RunPipeline(const char* collections, const char* pipeline,
@@ -93,12 +119,13 @@ Result<bson::Document> RunPipeline(const char* collections, const char* pipeline
   ASSIGN_OR_RETURN(Stages stages,
                    pipeline::ParsePipeline(spec["p"].AsArray(), parse_options, &env.context()));
   RETURN_IF_ERROR(pipeline::RewriteStages(&stages, &env.context(), options.off));
-  ASSIGN_OR_RETURN(auto top, env.OpenPipeline(op, env.ns(), std::move(stages), env.context()));
+  env.waits = options.waits;
+  ASSIGN_OR_RETURN(auto top, env.OpenAll(op, std::move(stages)));
   bson::Builder out;
   out.BeginArray("r");
   exec::Row row;
   for (;;) {
-    ASSIGN_OR_RETURN(bool more, top->Next(op, &row));
+    ASSIGN_OR_RETURN(bool more, AskAgain([&] { return top->Next(op, &row); }));
     if (!more) {
       break;
     }
@@ -114,7 +141,7 @@ struct Case {
   int error = 0;
 };
 
-void Check(const char* collections, const Case& test, const RunOptions& options = {}) {
+void CheckOnce(const char* collections, const Case& test, const RunOptions& options) {
   SCOPED_TRACE(test.pipeline);
   auto got = RunPipeline(collections, test.pipeline, options);
   if (test.error != 0) {
@@ -124,6 +151,17 @@ void Check(const char* collections, const Case& test, const RunOptions& options 
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   bson::Document want = bson::TestDocument(std::string("{r: ") + test.want + "}");
   EXPECT_EQ(bson::ToCanonicalJson(got->view()), bson::ToCanonicalJson(want.view()));
+}
+
+// Also over inputs that are not there yet at random points, which changes nothing.
+void Check(const char* collections, const Case& test, RunOptions options = {}) {
+  CheckOnce(collections, test, options);
+  for (uint32_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE("waits by seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    options.waits = &random;
+    CheckOnce(collections, test, options);
+  }
 }
 
 constexpr char kSales[] =

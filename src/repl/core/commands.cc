@@ -17,13 +17,15 @@ void Core::On(const StepDownCommand& command) {
     FinishCommand(command.id, kNotWritablePrimary);
     return;
   }
-  handing_ = Handing{command.id, now_ + command.catch_up, command.stay_down, command.force};
-  Do(PauseWrites{true});
+  handing_ = Handing{command.id, now_, now_ + command.catch_up, command.stay_down, command.force};
+  PauseOrResume();
 }
 
 void Core::HandOver() {
   if (!handing_) return;
-  if (const Peer* successor = Successor()) {
+  // Whoever waits for its write is answered first.
+  bool settled = now_ - handing_->begun >= settings_.settle && commit_ >= log_.last().time;
+  if (const Peer* successor = settled ? Successor() : nullptr) {
     HandTo(successor->id);
   } else if (now_ >= handing_->until && handing_->force) {
     frozen_until_ = now_ + handing_->stay_down;
@@ -31,7 +33,7 @@ void Core::HandOver() {
   } else if (now_ >= handing_->until) {
     FinishCommand(handing_->command, kExceededTimeLimit);
     handing_.reset();
-    Do(PauseWrites{false});
+    PauseOrResume();
   }
 }
 
@@ -68,8 +70,8 @@ void Core::ConsiderTakeover() {
                   now_ - peer.in_sync_since >= settings_.takeover_in_sync &&
                   peer.uptime >= settings_.takeover_uptime;
     if (!caretaker && !higher) continue;
-    handing_ = Handing{0, now_ + settings_.courtesy, 0, false};
-    Do(PauseWrites{true});
+    handing_ = Handing{0, now_, now_ + settings_.courtesy, 0, false};
+    PauseOrResume();
     return;
   }
 }
@@ -139,8 +141,9 @@ void Core::On(const RecoverCommand& command) {
   }
   Epoch highest = std::max(view_.leader.leader.epoch, local_.accepted.epoch);
   highest = std::max({highest, local_.fence, store_hint_.leader.leader.epoch});
-  recovery_ = Recovery{command.id,  command.accept_loss,       ++round_,
-                       highest + 1, now_ + settings_.courtesy, {}};
+  recovery_ = Recovery{command.id, command.accept_loss, command.config,
+                       ++round_,   highest + 1,         now_ + settings_.courtesy,
+                       {}};
   if (rules_.recover_fences) {
     local_.fence = recovery_->epoch;
     PersistLocal();
@@ -210,6 +213,7 @@ void Core::FinishSurvey() {
   recovery_->until = now_ + settings_.election;
   View wanted = store_hint_;
   wanted.config = view_.config;
+  if (recovery.config) wanted.config.config = recovery.config;
   wanted.leader.leader = {recovery.epoch, self_, boot_};
   wanted.isr.members = InSyncSet();
   wanted.isr.members.Add({self_, local_.data});

@@ -20,6 +20,12 @@ void Core::On(const Await& await) {
     waiters_.Add(await, now_);
 }
 
+void Core::On(const Abandon& abandon) {
+  waiters_.Remove(abandon.id);
+  std::erase(linearize_, abandon.id);
+  std::erase(linearize_asked_, abandon.id);
+}
+
 void Core::On(const Linearize& linearize) {
   if (!writable()) {
     Do(Answer{linearize.id, kNotWritablePrimary});

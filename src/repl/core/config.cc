@@ -40,7 +40,7 @@ const WriteMode* SetConfig::FindMode(const std::string& name) const {
 }
 
 SetConfig NextConfig(const SetConfig& now, SetConfig wanted) {
-  wanted.version = now.version + 1;
+  wanted.version = std::max(wanted.version, now.version + 1);
   for (MemberConfig& member : wanted.members)
     member.newly_added = member.votes && !now.Votes(member.id);
   return wanted;

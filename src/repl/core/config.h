@@ -35,7 +35,8 @@ struct SetConfig {
   uint64_t version = 0;
   std::vector<MemberConfig> members;
   std::vector<WriteMode> modes;
-  int min_in_sync = 0;  // 0: a majority of the voters
+  int min_in_sync = 0;   // 0: a majority of the voters
+  std::string document;  // the caller's own form of the whole, carried along unread
 
   const MemberConfig* Find(MemberId id) const;
   bool Votes(MemberId id) const;
@@ -48,7 +49,8 @@ struct SetConfig {
   const WriteMode* FindMode(const std::string& name) const;
 };
 
-// The configuration that `wanted` becomes: who votes in it and did not in `now` is newly added.
+// The configuration that `wanted` becomes: newer than `now`; who votes in it and did not in `now`
+// is newly added.
 SetConfig NextConfig(const SetConfig& now, SetConfig wanted);
 
 }  // namespace quire::repl

@@ -22,13 +22,6 @@ void Core::Step(const Input& input, std::vector<Action>* out) {
 
 bool Core::writable() const { return log_open() && view().set().Electable(self_) && !handing_; }
 
-Time Core::LowestApplied() const {
-  Time lowest = applied_;
-  for (const InSyncMember& member : proposals_.Largest())
-    if (const Peer* peer = peers_.Find(member.member)) lowest = std::min(lowest, peer->applied);
-  return lowest;
-}
-
 Core::MajorityReads Core::majority_reads() const {
   if (role_ == Role::kCopying) return MajorityReads::kNone;
   if (applied_ <= commit_ || !rules_.former_leader_reads) return MajorityReads::kApplied;

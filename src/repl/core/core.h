@@ -54,8 +54,6 @@ class Core {
   // Leader: the set that all have to acknowledge (M), and what it knows of the others.
   const Proposals& proposals() const { return proposals_; }
   const Peers& peers() const { return peers_; }
-  // The lowest position applied within that set: writers are slowed down by its distance.
-  Time LowestApplied() const;
   // What a majority read may show: everything applied, a kept snapshot, or (recovering) nothing.
   enum class MajorityReads { kApplied, kSnapshot, kNone };
   MajorityReads majority_reads() const;
@@ -124,6 +122,7 @@ class Core {
   void Take(MemberId from, const Ack& ack);
   void Take(MemberId from, const Refused& refused);
   void On(const Grown& grown);
+  void On(const LogBroken& broken);
   void BecomeLeader(const View& view);
   void AdvancePhase();
   void AdvanceCommit();
@@ -131,6 +130,9 @@ class Core {
   void SendSlots(Peer* peer);
   void TickLeader();
   bool Proven() const;
+  Time LowestApplied() const;  // of those in sync that answer
+  void Throttle();
+  void PauseOrResume();
   void StepDown();
   bool Silent(const Peer& peer) const;
   bool Lags(const Peer& peer) const;
@@ -148,6 +150,7 @@ class Core {
 
   // concerns.cc: those who wait
   void On(const Await& await);
+  void On(const Abandon& abandon);
   void On(const Linearize& linearize);
   void On(const NoopWritten& noop);
   void CheckWaiters();
@@ -243,8 +246,13 @@ class Core {
   Millis floor_written_ = 0;
   Millis proven_ = 0;  // a write sent then was confirmed
   bool muted_ = false;
+  Time lag_target_ = 0;  // when all had applied the one before
+  Millis lag_since_ = 0;
+  bool throttled_ = false;
+  bool paused_ = false;  // clients' writes
   struct Handing {
     CommandId command = 0;
+    Millis begun = 0;
     Millis until = 0;
     Millis stay_down = 0;
     bool force = false;
@@ -262,6 +270,7 @@ class Core {
   struct Recovery {
     CommandId command = 0;
     bool accept_loss = false;
+    std::shared_ptr<const SetConfig> config;
     uint64_t round = 0;
     Epoch epoch = 0;
     Millis until = 0;

@@ -120,6 +120,19 @@ TEST_F(CoreTest, OpensItsLogWhenAMajorityHasAcceptedIt) {
   EXPECT_EQ(core_.state(), MemberState::kPrimary);
 }
 
+TEST_F(CoreTest, ResignsWhenASlotCouldNotBeWritten) {
+  BecomePrimary();
+  Step(LogBroken{});
+  EXPECT_FALSE(core_.writable());
+  Step(LogBroken{});  // one told twice
+  Advance(100);
+  EXPECT_FALSE(core_.leading());
+  EXPECT_EQ(All<CloseLog>().size(), 1u);
+  EXPECT_EQ(Sent<TakeOver>().size(), 1u);
+  Step(LogBroken{});
+  EXPECT_TRUE(All<CloseLog>().empty());
+}
+
 TEST_F(CoreTest, CommitsWhatAllInSyncHold) {
   BecomePrimary();
   EXPECT_EQ(core_.commit(), 5u);
@@ -181,6 +194,32 @@ TEST_F(CoreTest, WithoutAProofItStepsDown) {
   EXPECT_FALSE(core_.leading());
 }
 
+TEST_F(CoreTest, WritersWaitForAMemberThatLagsInApplying) {
+  BecomePrimary();
+  Step(Grown{9});
+  Step(Synced{All<SyncLog>().at(0).generation, 9});
+  auto acknowledge = [&](Time applied) {
+    for (MemberId from : {1, 2}) {
+      Ack ack = AckOf(from, 9);
+      ack.applied = from == 1 ? applied : 9;
+      Step(Received{from, ack});
+    }
+  };
+  std::vector<PauseWrites> pauses;
+  for (int i = 0; i < 12 && pauses.empty(); ++i) {
+    Advance(500);
+    pauses = All<PauseWrites>();
+    acknowledge(5);
+  }
+  ASSERT_EQ(pauses.size(), 1u);
+  EXPECT_TRUE(pauses[0].paused);
+  EXPECT_TRUE(core_.leading());
+  acknowledge(9);
+  Advance(500);
+  ASSERT_EQ(All<PauseWrites>().size(), 1u);
+  EXPECT_FALSE(All<PauseWrites>()[0].paused);
+}
+
 TEST_F(CoreTest, FreezeIsForThoseWhoDoNotLead) {
   Step(FreezeCommand{1, 60000});
   EXPECT_EQ(All<CommandDone>().at(0).code, 0);
@@ -205,6 +244,23 @@ TEST_F(CoreTest, StepDownWithoutASuccessorIsRefusedUnlessForced) {
   Advance(1000);
   EXPECT_EQ(All<CommandDone>().at(0).code, 0);
   EXPECT_FALSE(core_.leading());
+}
+
+TEST_F(CoreTest, AStepDownAnswersThoseWhoWaitFirst) {
+  BecomePrimary();
+  Step(Grown{9});
+  const uint64_t generation = All<SyncLog>().at(0).generation;
+  Step(Await{1, {core_.epoch(), 9}, {}});
+  Step(StepDownCommand{1, 60000, 1000, false});
+  Step(Received{1, AckOf(1, 9)});
+  Advance(100);
+  EXPECT_TRUE(core_.leading());  // 1 could follow, but 9 is not committed
+  Step(Synced{generation, 9});
+  Step(Received{2, AckOf(2, 9)});
+  ASSERT_EQ(All<Answer>().size(), 1u);
+  EXPECT_EQ(All<Answer>()[0].code, 0);
+  EXPECT_FALSE(core_.leading());
+  EXPECT_EQ(Sent<TakeOver>().size(), 1u);
 }
 
 TEST_F(CoreTest, AReconfigAddsNewMembersWithoutAVote) {

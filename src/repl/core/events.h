@@ -44,6 +44,10 @@ struct Grown {
   Time visible = 0;
 };
 
+// Leader: a slot was handed out and could not be written, so nothing behind it can be committed; or
+// the disk has no room.
+struct LogBroken {};
+
 // The SyncLog of that generation has ended.
 struct Synced {
   uint64_t generation = 0;
@@ -102,6 +106,11 @@ struct Await {
   WriteConcern concern;
 };
 
+// Nobody is interested in the answer of that wait any more; it may be on its way.
+struct Abandon {
+  WaiterId id = 0;
+};
+
 // A read was made and waits for a slot written after it.
 struct Linearize {
   WaiterId id = 0;
@@ -136,12 +145,13 @@ struct ReconfigCommand {
 struct RecoverCommand {
   CommandId id = 0;
   bool accept_loss = false;
+  std::shared_ptr<const SetConfig> config = nullptr;  // the new one; null: as it is
 };
 
 using Input =
-    std::variant<Tick, Started, Grown, Synced, Applied, Trimmed, Received, StoreAnswer, Hint,
-                 PeerDown, LogClosed, Copied, Await, Linearize, NoopWritten, StepDownCommand,
-                 StepUpCommand, FreezeCommand, ReconfigCommand, RecoverCommand>;
+    std::variant<Tick, Started, Grown, LogBroken, Synced, Applied, Trimmed, Received, StoreAnswer,
+                 Hint, PeerDown, LogClosed, Copied, Await, Abandon, Linearize, NoopWritten,
+                 StepDownCommand, StepUpCommand, FreezeCommand, ReconfigCommand, RecoverCommand>;
 
 // --- Actions, carried out in order
 

@@ -49,7 +49,7 @@ void Core::BeginHandshake() {
   ++attempt_;
   ++generation_;
   next_handshake_ = now_ + settings_.beacon;
-  patience_ = settings_.election + Jitter(settings_.election / 4);
+  patience_ = settings_.election + Jitter(settings_.election / 10);
 }
 
 void Core::SendHello() {

@@ -56,8 +56,8 @@ void Core::MaintainInSync() {
     return;
   }
   View wanted = keys;
-  if (now_ >= next_change_ &&
-      (RemoveLaggard(&wanted.isr.members) || AddMember(&wanted.isr.members))) {
+  bool removes = now_ >= next_change_ && RemoveLaggard(&wanted.isr.members);
+  if (removes || (now_ >= next_change_ && AddMember(&wanted.isr.members))) {
     bool config_too = false;
     auto config = std::make_shared<SetConfig>(keys.set());
     for (MemberConfig& member : config->members) {
@@ -67,6 +67,8 @@ void Core::MaintainInSync() {
     }
     if (config_too) wanted.config.config = std::move(config);
     Propose(std::move(wanted), config_too, false, 0);
+    // Whoever has caught up need not wait for others who did.
+    next_change_ = now_ + (removes ? settings_.between_changes : 0);
     return;
   }
   bool stuck = std::any_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {

@@ -54,6 +54,8 @@ void Core::AdvancePhase() {
   }
   if (phase_ == Phase::kApplying && applied_ >= start_) {
     phase_ = Phase::kOpen;
+    lag_target_ = start_;
+    lag_since_ = now_;
     Do(OpenLog{epoch(), set.Electable(self_)});
     Do(WriteNoop{epoch(), ++noop_token_});
   }
@@ -63,6 +65,15 @@ void Core::On(const Grown& grown) {
   if (!log_open() || grown.visible <= log_.last().time) return;
   log_.Extend({epoch(), grown.visible});
   applied_ = applying_ = grown.visible;
+}
+
+// Somebody who can write takes over, and this one stays away for a while.
+void Core::On(const LogBroken&) {
+  if (!leading()) return;
+  if (!handing_) handing_ = Handing{0, now_, now_ + settings_.courtesy, 0, true};
+  handing_->force = true;
+  handing_->stay_down = std::max(handing_->stay_down, settings_.election);
+  PauseOrResume();
 }
 
 void Core::Take(MemberId from, const Hello& hello) {
@@ -163,11 +174,39 @@ void Core::TickLeader() {
   }
   muted_ = hung;
   if (now_ >= next_beacon_) SendBeacons();
+  if (log_open()) Throttle();
   ConsiderTakeover();
+}
+
+Time Core::LowestApplied() const {
+  Time lowest = applied_;
+  for (const InSyncMember& member : proposals_.Largest()) {
+    const Peer* peer = peers_.Find(member.member);
+    if (peer != nullptr && !Silent(*peer)) lowest = std::min(lowest, peer->applied);
+  }
+  return lowest;
+}
+
+// A failover takes as long as a member in sync lags in applying: writers wait for one that lags.
+void Core::Throttle() {
+  if (LowestApplied() >= lag_target_) {
+    lag_target_ = log_.last().time;
+    lag_since_ = now_;
+  }
+  throttled_ = now_ - lag_since_ > settings_.apply_lag / 2;
+  PauseOrResume();
+}
+
+void Core::PauseOrResume() {
+  bool pause = handing_ || throttled_;
+  if (pause == paused_) return;
+  paused_ = pause;
+  Do(PauseWrites{pause});
 }
 
 void Core::StepDown() {
   role_ = Role::kClosing;
+  throttled_ = paused_ = false;
   EndWaiters();
   if (proposals_.open() && proposals_.open()->command != 0)
     FinishCommand(proposals_.open()->command, kPrimarySteppedDown);

@@ -12,6 +12,9 @@ namespace quire::repl {
 class Waiters {
  public:
   void Add(const Await& await, Millis now);
+  void Remove(WaiterId id) {
+    std::erase_if(waiting_, [&](const Waiting& one) { return one.await.id == id; });
+  }
   bool empty() const { return waiting_.empty(); }
 
   // Answers those whose concern holds and those whose time is over.

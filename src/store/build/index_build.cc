@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "store/collection.h"
 #include "store/keys/index_keys.h"
+#include "store/records/record_cursor.h"
 
 namespace quire::store {
 
@@ -237,7 +238,7 @@ Status LoadKeys(OpContext& op, kv::Store& store, kv::Txn& snapshot, const Collec
   }
   int64_t total = info.state->documents;
   ASSIGN_OR_RETURN(auto records,
-                   snapshot.Scan(TableRange(info.table->id), kv::Direction::kForward));
+                   RecordCursor::Open(snapshot, *info.state, kv::Direction::kForward));
   for (int64_t done = 0;; ++done) {
     RETURN_IF_ERROR(op.CheckInterrupt());
     if (done % kReport == 0) {
@@ -248,9 +249,8 @@ Status LoadKeys(OpContext& op, kv::Store& store, kv::Txn& snapshot, const Collec
     if (!more) {
       break;
     }
-    RecordId id = ReadRecordId(records->key().substr(4));
     for (Runs& runs : all) {
-      RETURN_IF_ERROR(runs.Add(id, bson::View(records->value().data())));
+      RETURN_IF_ERROR(runs.Add(records->id(), bson::View(records->document().data())));
     }
   }
   progress->Set(op, {"inserting keys from external sorter into index", total, total});

@@ -11,10 +11,11 @@
 #include "base/error_codes.h"
 #include "bson/testing/json.h"
 #include "kv/fault/fault_store.h"
-#include "kv/test_store.h"
+#include "kv/testing/test_store.h"
 #include "store/collection.h"
 #include "store/keys/index_keys.h"
 #include "store/layout.h"
+#include "store/records/record_cursor.h"
 
 namespace quire::store {
 namespace {
@@ -78,15 +79,14 @@ class IndexBuildTest : public testing::Test {
     CollectionPtr info = catalog_->Find("db.c");
     auto txn = *store_->Begin({.read_only = true});
     std::map<std::string, std::string> wanted;
-    auto records = *txn->Scan(TableRange(info->table->id), kv::Direction::kForward);
+    auto records = *RecordCursor::Open(*txn, *info->state, kv::Direction::kForward);
     IndexKeySet keys;
     while (*records->Next()) {
-      RecordId id = ReadRecordId(records->key().substr(4));
-      ASSERT_TRUE(IndexKeys(index.keys, bson::View(records->value().data()), &keys).ok());
+      ASSERT_TRUE(IndexKeys(index.keys, bson::View(records->document().data()), &keys).ok());
       for (const IndexKey& key : keys.keys) {
         std::string entry;
         std::string value;
-        IndexEntry(index, key, id, &entry, &value);
+        IndexEntry(index, key, records->id(), &entry, &value);
         wanted[entry] = value;
       }
     }

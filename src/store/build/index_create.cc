@@ -7,8 +7,9 @@
 #include "base/error_codes.h"
 #include "base/log.h"
 #include "base/try.h"
-#include "store/collection.h"
 #include "store/build/index_build.h"
+#include "store/collection.h"
+#include "store/log/change_meta.h"
 #include "store/log/log_commands.h"
 #include "store/schema_change.h"
 
@@ -164,17 +165,17 @@ Status Catalog::PublishBuilt(const CollectionInfo& current, const Build& build,
   auto changed = CopyOf(current);
   changed->building.clear();
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
+  ChangeBuffer changes = log_.NewBuffer();
   for (const auto& made : build.made) {
     ASSIGN_OR_RETURN(auto index, MakeIndex(made->spec, made->table->id, current));
     index->table = made->table;
     index->state = made->state;
-    RETURN_IF_ERROR(txn->Delete(MetaKey('D', made->table->id)));
+    RETURN_IF_ERROR(DeleteMeta(*txn, MetaKey('D', made->table->id), &changes));
     RETURN_IF_ERROR(
         PutMultikeyMarks(*txn, *made, made->state->multikey_steps, made->state->array_paths.All()));
     changed->indexes.push_back(std::move(index));
   }
-  RETURN_IF_ERROR(PutEntry(*txn, *changed));
-  ChangeBuffer changes;
+  RETURN_IF_ERROR(PutEntry(*txn, *changed, &changes));
   LogCreateIndexes(current, build.made, &changes);
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   for (const auto& made : build.made) {
@@ -243,13 +244,13 @@ Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>&
   }
   auto changed = CopyOf(*info);
   std::vector<std::shared_ptr<const IndexInfo>> gone;
-  ChangeBuffer changes;
+  ChangeBuffer changes = log_.NewBuffer();
   ASSIGN_OR_RETURN(auto txn, store_->Begin({}));
   for (const std::string& name : built) {
     auto named = [&](const auto& index) { return index->name == name; };
     auto it = std::find_if(changed->indexes.begin(), changed->indexes.end(), named);
     if (it != changed->indexes.end()) {
-      RETURN_IF_ERROR(txn->Put(MetaKey('D', (*it)->table->id), ""));
+      RETURN_IF_ERROR(PutMeta(*txn, MetaKey('D', (*it)->table->id), "", &changes));
       gone.push_back(*it);
       changed->indexes.erase(it);
       LogDropIndex(*info, *gone.back(), &changes);
@@ -260,7 +261,7 @@ Status Catalog::DropIndexes(std::string_view ns, const std::vector<std::string>&
       return {kIndexNotFound, "index not found with name [" + name + "]"};
     }
   }
-  RETURN_IF_ERROR(PutEntry(*txn, *changed));
+  RETURN_IF_ERROR(PutEntry(*txn, *changed, &changes));
   RETURN_IF_ERROR(log_.Commit(*txn, changes, durability));
   Publish({}, {changed});
   for (const auto& index : gone) {

@@ -5,9 +5,7 @@
 #include <span>
 
 #include "bson/hash/index_hash.h"
-#include "bson/number.h"
 #include "bson/ordered.h"
-#include "store/keys/wildcard.h"
 
 namespace quire::store {
 
@@ -17,23 +15,6 @@ using Kind = IndexKeySpec::Kind;
 
 bson::Direction DirectionOf(const IndexKeySpec::Part& part) {
   return part.descending ? bson::Direction::kDescending : bson::Direction::kAscending;
-}
-
-Kind KindOf(std::string_view plugin) {
-  struct Row {
-    std::string_view name;
-    Kind kind;
-  };
-  constexpr Row kRows[] = {{"hashed", Kind::kHashed},
-                           {"text", Kind::kText},
-                           {"2dsphere", Kind::kSphere},
-                           {"2d", Kind::kFlat}};
-  for (const Row& row : kRows) {
-    if (row.name == plugin) {
-      return row.kind;
-    }
-  }
-  return Kind::kOrdered;
 }
 
 bson::Value HashOf(const bson::Value& value, const expr::Collator* collator) {
@@ -70,29 +51,6 @@ void SortKeys(std::vector<IndexKey>* keys) {
   std::sort(keys->begin(), keys->end());
   auto same = [](const IndexKey& a, const IndexKey& b) { return a.bytes == b.bytes; };
   keys->erase(std::unique(keys->begin(), keys->end(), same), keys->end());
-}
-
-IndexKeySpec IndexKeySpec::FromPattern(bson::View key_pattern, bson::View projection) {
-  IndexKeySpec spec;
-  for (const bson::Element& e : key_pattern) {
-    bson::Value value = e.value();
-    if (IsWildcardField(e.name()) && value.is_number()) {
-      spec.wildcard = WildcardPaths::Of(e.name(), projection);
-      spec.path_part = spec.parts.size();
-      spec.parts.push_back({"$_path"});
-      spec.paths.emplace_back("$_path");
-    }
-    Part part;
-    part.path = e.name();
-    part.descending = value.is_number() && bson::IsNegative(value);
-    part.kind = value.is_string() ? KindOf(value.AsString()) : Kind::kOrdered;
-    if (part.kind == Kind::kText && part.path != "_fts") {
-      part.kind = Kind::kOrdered;  // not as createIndexes stores it: such an index holds nothing
-    }
-    spec.parts.push_back(std::move(part));
-    spec.paths.emplace_back(e.name());
-  }
-  return spec;
 }
 
 void AppendKeyPart(const IndexKeySpec& spec, size_t part, const bson::Value& value,

@@ -5,8 +5,8 @@
 
 #include "base/try.h"
 #include "bson/key_tuples.h"
+#include "store/keys/index_kind.h"
 #include "store/keys/multikey.h"
-#include "store/keys/special_keys.h"
 #include "store/keys/wildcard_keys.h"
 
 namespace quire::store {
@@ -14,8 +14,8 @@ namespace quire::store {
 namespace {
 
 Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
-  for (size_t i = 0; i < spec.parts.size(); ++i) {
-    if (spec.parts[i].kind == IndexKeySpec::Kind::kHashed && IsMultikey(spec, steps, i)) {
+  for (size_t i = 0; steps != 0 && i < spec.parts.size(); ++i) {
+    if (RowOf(spec.parts[i].kind).holds == PartHolds::kHash && IsMultikey(spec, steps, i)) {
       return Status(16766,
                     "hashed indexes do not currently support array values. Found array at path: " +
                         spec.parts[i].path);
@@ -29,7 +29,12 @@ Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
 Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out) {
   out->Clear();
   if (spec.special != nullptr) {
-    return SpecialKeys(spec, document, out);
+    const IndexKindRow* maker = MakerOf(spec);
+    if (maker != nullptr) {
+      RETURN_IF_ERROR(maker->keys(spec, document, out));
+      SortKeys(&out->keys);
+    }
+    return Status::Ok();
   }
   if (spec.wildcard != nullptr) {
     return WildcardKeys(spec, document, out);

@@ -33,10 +33,12 @@ struct SpecialSpec {
 // Null for an index whose keys are values of the document. `spec` is as listIndexes shows it.
 std::shared_ptr<const SpecialSpec> SpecialSpecOf(bson::View spec);
 
-// As IndexKeys. REQUIRES: spec.special. Errors besides those of IndexKeys: 16755 for what is no
-// geometry, 13026, 13027, 13068 and 16804 for what is no location of a 2d index, 16675 for an array
-// beside the text, 17261 and 17262 for a bad language.
-Status SpecialKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out);
+// As IndexKeys. REQUIRES: spec.special, and a part of the kind. Errors besides those of IndexKeys:
+// 16755 for what is no geometry, 13026, 13027, 13068 and 16804 for what is no location of a 2d
+// index, 16675 for an array beside the text, 17261 and 17262 for a bad language.
+Status TextKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out);
+Status SphereKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out);
+Status FlatKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out);
 
 // Whether a change at the dotted path may change the entries. REQUIRES: a text index.
 bool TextDependsOn(const SpecialSpec& spec, std::string_view path);
@@ -44,7 +46,8 @@ bool TextDependsOn(const SpecialSpec& spec, std::string_view path);
 // The term as the index holds it: long ones are cut and told apart by a hash.
 std::string IndexedTerm(const std::string& term);
 
-// What a part of that kind (kSphere or kFlat) holds for a cell.
-bson::OwnedValue CellValue(IndexKeySpec::Kind kind, uint64_t cell);
+// What a part of a 2dsphere or 2d index holds for a cell.
+bson::OwnedValue SphereCellValue(uint64_t cell);
+bson::OwnedValue FlatCellValue(uint64_t cell);
 
 }  // namespace quire::store

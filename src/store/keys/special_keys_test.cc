@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "store/keys/index_keys.h"
+#include "store/keys/index_kind.h"
 
 namespace quire::store {
 namespace {
@@ -98,6 +99,17 @@ TEST(SpecialKeys, TermsAndScoresCanBeReadBack) {
   ASSERT_EQ(keys.keys.size(), 2u);
   bson::Document key = DecodeKey(spec, keys.keys[1].bytes, keys.keys[1].type_bits);
   EXPECT_EQ(bson::ToJson(key.view()), R"({"a":7,"_fts":"run","_ftsx":0.75})");
+}
+
+TEST(IndexKinds, FactsFitTogether) {
+  using Kind = IndexKeySpec::Kind;
+  for (Kind kind : {Kind::kOrdered, Kind::kHashed, Kind::kText, Kind::kSphere, Kind::kFlat}) {
+    const IndexKindRow& row = RowOf(kind);
+    EXPECT_EQ(row.kind, kind);
+    EXPECT_EQ(row.keys != nullptr, row.holds == PartHolds::kMade) << row.name;
+    EXPECT_EQ(FindIndexKind(row.name), row.name.empty() ? nullptr : &row);
+  }
+  EXPECT_EQ(FindIndexKind("wildcard"), nullptr);
 }
 
 TEST(SpecialKeys, LongTermsStayApart) {

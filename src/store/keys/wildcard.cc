@@ -2,8 +2,11 @@
 #include "store/keys/wildcard.h"
 
 #include <algorithm>
+#include <unordered_set>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/context.h"
@@ -47,16 +50,35 @@ Status Flatten(bson::View spec, const std::string& prefix, std::vector<Flag>* ou
   return Status::Ok();
 }
 
-Status CheckCollisions(const std::vector<Flag>& flags) {
-  for (size_t i = 0; i < flags.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (IsAtOrBelow(flags[i].path, flags[j].path)) {
-        return {31249, "Path collision at " + flags[i].path};
-      }
-      if (IsAtOrBelow(flags[j].path, flags[i].path)) {
-        return {31250, "Path collision at " + flags[i].path};
-      }
+// Calls `visit` with every path above `path`; true when one of the calls gave true.
+template <typename F>
+bool AnyAbove(std::string_view path, F visit) {
+  for (size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.', dot + 1)) {
+    if (visit(path.substr(0, dot))) {
+      return true;
     }
+  }
+  return false;
+}
+
+Status CheckCollisions(const std::vector<Flag>& flags) {
+  using Paths = std::unordered_set<std::string_view, KeyedStringHash>;
+  Paths seen;
+  Paths above_seen;
+  for (const Flag& flag : flags) {
+    RETURN_IF_ERROR(CheckCurrentOp());
+    if (seen.contains(flag.path) ||
+        AnyAbove(flag.path, [&](std::string_view above) { return seen.contains(above); })) {
+      return {31249, "Path collision at " + flag.path};
+    }
+    if (above_seen.contains(flag.path)) {
+      return {31250, "Path collision at " + flag.path};
+    }
+    seen.insert(flag.path);
+    AnyAbove(flag.path, [&](std::string_view above) {
+      above_seen.insert(above);
+      return false;
+    });
   }
   return Status::Ok();
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/log/change_buffer.h"
 
-#include <cstring>
-
 #include "expr/update/diff.h"
 #include "store/collection_info.h"
+#include "store/log/bytes.h"
 #include "store/touched.h"
 
 namespace quire::store {
@@ -12,15 +11,8 @@ namespace quire::store {
 namespace {
 
 constexpr size_t kGroupBytes = size_t{1} << 20;
-constexpr size_t kLargestHeader =
-    ChangeBuffer::kHeaderSize + ChangeBuffer::kSessionIdSize + sizeof(int64_t);
-
-template <typename T>
-void AppendNumber(T value, std::string* out) {
-  char bytes[sizeof value];
-  memcpy(bytes, &value, sizeof value);
-  out->append(bytes, sizeof value);
-}
+constexpr size_t kLargestHeader = ChangeBuffer::kHeaderSize + ChangeBuffer::kLinkSize +
+                                  ChangeBuffer::kSessionIdSize + sizeof(int64_t);
 
 std::string_view UuidOf(const CollectionInfo& info) {
   return {reinterpret_cast<const char*>(info.uuid.data()), info.uuid.size()};
@@ -30,6 +22,20 @@ void AppendKey(bson::View document, std::string* out) {
   bson::Builder key(out);
   key.Append("_id", document["_id"]);
   key.Close();
+}
+
+// What all groups begin with.
+std::string Header(uint8_t flags, uint32_t operations, int64_t wall_millis, const SlotLink& link) {
+  std::string header;
+  header.push_back(link.epoch == 0 ? ChangeBuffer::kVersion : ChangeBuffer::kLinkedVersion);
+  header.push_back(static_cast<char>(flags));
+  AppendNumber(operations, &header);
+  AppendNumber(wall_millis, &header);
+  if (link.epoch != 0) {
+    AppendNumber(link.epoch, &header);
+    AppendNumber(link.previous, &header);
+  }
+  return header;
 }
 
 }  // namespace
@@ -65,13 +71,25 @@ void ChangeBuffer::BeginOn(char kind, const CollectionInfo& info) {
   ops_.push_back(kind);
 }
 
-void ChangeBuffer::Insert(const CollectionInfo& info, bson::View document) {
+void ChangeBuffer::Insert(const CollectionInfo& info, bson::View document, RecordId id) {
+  if (notes_undo_ && id != kNoRecord) {
+    undo_.Record(UuidOf(info), id, nullptr);
+  }
+  if (!notes_changes_) {
+    return;
+  }
   BeginOn('i', info);
   Bytes(document);
 }
 
 void ChangeBuffer::Update(const CollectionInfo& info, bson::View before, bson::View after,
-                          const Touched& touched) {
+                          const Touched& touched, RecordId id) {
+  if (notes_undo_ && id != kNoRecord) {
+    undo_.Record(UuidOf(info), id, &before);
+  }
+  if (!notes_changes_) {
+    return;
+  }
   bson::Document diff;
   bool whole = touched.replacement;
   if (!whole) {
@@ -98,7 +116,13 @@ void ChangeBuffer::Update(const CollectionInfo& info, bson::View before, bson::V
   }
 }
 
-void ChangeBuffer::Delete(const CollectionInfo& info, bson::View document) {
+void ChangeBuffer::Delete(const CollectionInfo& info, bson::View document, RecordId id) {
+  if (notes_undo_ && id != kNoRecord) {
+    undo_.Record(UuidOf(info), id, &document);
+  }
+  if (!notes_changes_) {
+    return;
+  }
   BeginOn('d', info);
   ops_.push_back(static_cast<char>(info.keep_images ? kBefore : 0));
   AppendKey(document, &ops_);
@@ -107,8 +131,35 @@ void ChangeBuffer::Delete(const CollectionInfo& info, bson::View document) {
   }
 }
 
+void ChangeBuffer::Trim(const CollectionInfo& info, bson::View document, RecordId id) {
+  if (!notes_undo_) {
+    return;
+  }
+  undo_.Record(UuidOf(info), id, &document);
+  if (notes_changes_) {
+    BeginOn('d', info);
+    ops_.push_back(static_cast<char>(kNoEvent));
+    AppendKey(document, &ops_);
+  }
+}
+
+void ChangeBuffer::Session(std::string_view key, std::string_view value) {
+  if (!notes_changes_) {
+    return;
+  }
+  Begin();
+  ops_.push_back('S');
+  AppendNumber(static_cast<uint32_t>(key.size()), &ops_);
+  ops_.append(key);
+  AppendNumber(static_cast<uint32_t>(value.size()), &ops_);
+  ops_.append(value);
+}
+
 void ChangeBuffer::Command(std::string_view ns, std::string_view uuid, bson::View o,
                            bson::View o2) {
+  if (!notes_changes_) {
+    return;
+  }
   Begin();
   Collection(ns, uuid);
   uuid_.clear();  // a command may change what the name stands for
@@ -122,6 +173,9 @@ void ChangeBuffer::Command(std::string_view ns, std::string_view uuid, bson::Vie
 }
 
 void ChangeBuffer::Noop(bson::View o) {
+  if (!notes_changes_) {
+    return;
+  }
   Begin();
   ops_.push_back('n');
   bson::Builder object(&ops_);
@@ -140,18 +194,20 @@ void ChangeBuffer::RollBack(const Mark& mark) {
   ops_.resize(mark.bytes);
   count_ = mark.count;
   groups_.resize(mark.groups);
+  undo_.RollBack(mark.undo);
   uuid_.clear();
 }
 
-std::string_view ChangeBuffer::GroupBytes(size_t i, int64_t wall_millis) {
+std::string ChangeBuffer::VoidGroup(int64_t wall_millis, const SlotLink& link) {
+  return Header(0, 1, wall_millis, link) + 'v';
+}
+
+std::string_view ChangeBuffer::GroupBytes(size_t i, int64_t wall_millis, const SlotLink& link) {
   const bool last = i + 1 == groups_.size();
   const size_t end = last ? ops_.size() : groups_[i + 1].start - kLargestHeader;
   const uint32_t after = last ? count_ : groups_[i + 1].first;
-  std::string header;
-  header.push_back(kVersion);
-  header.push_back(static_cast<char>(in_transaction_ ? kInTransaction : 0));
-  AppendNumber(after - groups_[i].first, &header);
-  AppendNumber(wall_millis, &header);
+  std::string header =
+      Header(in_transaction_ ? kInTransaction : 0, after - groups_[i].first, wall_millis, link);
   if (in_transaction_) {
     header.append(lsid_);
     AppendNumber(txn_number_, &header);

@@ -6,22 +6,25 @@
 // A commit takes its times, then writes. Commits may finish in another order than that of their
 // times, so readers look no further than the time up to which every commit has finished: nothing
 // ever appears behind a reader.
+//
+// In a replica set the log is the one its members agree on. The times of one commit are a slot, and
+// every slot names the one handed out before it. Slots are handed out while the log is open, for
+// the epoch it was opened for; a follower appends slots to its log and replays them later.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
 #include "base/bell.h"
 #include "base/mutex.h"
-#include "base/op_context.h"
 #include "kv/kv.h"
 #include "quire/bson.h"
 #include "store/log/change_buffer.h"
@@ -31,6 +34,14 @@ namespace quire::store {
 
 // Which collections the log covers: not those of the database local, nor system.profile.
 bool IsLogged(std::string_view database, std::string_view name);
+
+// The last slot of a log: its epoch (0: of a single server) and time.
+struct LogEnd {
+  uint64_t epoch = 0;
+  uint64_t time = 0;
+
+  bool operator==(const LogEnd&) const = default;
+};
 
 // Safe for concurrent use.
 class ChangeLog {
@@ -43,113 +54,157 @@ class ChangeLog {
 
   LogicalClock& clock() { return clock_; }
 
-  // Commits `txn` with the changes in `buffer`.
+  // Makes the buffer, which is empty, note what a commit here needs.
+  void SetNotes(ChangeBuffer* buffer) const {
+    if (in_set()) [[unlikely]] {
+      SetNotesInSet(buffer);
+    }
+  }
+  ChangeBuffer NewBuffer() const {
+    ChangeBuffer buffer;
+    SetNotes(&buffer);
+    return buffer;
+  }
+  // Commits `txn` with the changes in `buffer`. NotWritablePrimary when there are any and the log
+  // is closed. Within a ReplayScope of this thread it does as that one says.
   Status Commit(kv::Txn& txn, ChangeBuffer& buffer, kv::Durability durability);
 
   // Runs `look` while no commit is under way: the store holds what has a time up to Visible() and
   // nothing else, and later changes get later times than clock().Now().
   Status WhileStill(const std::function<Status()>& look);
 
-  // The time up to which the log is complete.
+  // The time up to which the log is complete and the store holds what it says.
   bson::Timestamp Visible() const { return UnpackTime(visible_.load(std::memory_order_acquire)); }
+  // The time up to which the log may be shown: in a replica set no further than it is committed.
+  bson::Timestamp Readable() const {
+    return UnpackTime(std::min(visible_.load(std::memory_order_acquire),
+                               commit_.load(std::memory_order_acquire)));
+  }
   // Changes before this time may be gone; zero while none is.
   bson::Timestamp Oldest() const { return UnpackTime(oldest_.load(std::memory_order_acquire)); }
   // The time of the first entry there is.
   bson::Timestamp First() const { return UnpackTime(first_.load(std::memory_order_acquire)); }
-  // Waits until something after `seen` is visible, `op` is killed or `deadline` passes.
-  void Await(OpContext& op, bson::Timestamp seen, std::chrono::steady_clock::time_point deadline);
-  // Rings whenever Visible() has grown.
+  // Rings whenever Visible() or Readable() has grown.
   Bell grown;
 
   // Removes the oldest entries while the log is larger than `max_bytes` (0: no bound), and all
-  // from before `before`; never the newest.
+  // from before `before`; never the newest, nor what is not committed or pinned.
   Status Trim(uint64_t max_bytes, bson::Timestamp before);
   // Rings whenever so many bytes (0: never) have been written since the last Trim.
   Bell swollen;
   void SetTrimStep(uint64_t bytes) { trim_step_ = bytes; }
   uint64_t ApproximateSize();
 
+  // --- In a replica set
+  // From here on the log is that of a member: closed, ending with `end`, with the store as of
+  // `applied`. Set before the first operation. `grown` is called whenever Visible() moves, `broken`
+  // when a slot could not be filled or the disk is full, both by whoever commits.
+  void JoinSet(LogEnd end, uint64_t applied, uint64_t commit);
+  struct Watch {
+    std::function<void()> grown;
+    std::function<void(Status)> broken;
+  };
+  void SetWatch(Watch watch);
+  bool in_set() const { return in_set_.load(std::memory_order_relaxed); }
+  // Whether commits get slots. A single server's log is always open.
+  bool is_open() const { return open_.load(std::memory_order_acquire); }
+  // REQUIRES: the log is closed and replayed to its end.
+  void OpenFor(uint64_t epoch);
+  // How often it was opened: what was read of the store by a writer is old after the next time.
+  uint64_t openings() const { return openings_.load(std::memory_order_acquire); }
+  // Hands out no slot any more and waits for those handed out. False: not all of them were filled.
+  bool Close();
+  // The last slot that was handed out or appended.
+  LogEnd last() const;
+  // After slots were appended or cut.
+  void SetLast(LogEnd last);
+  void SetCommit(uint64_t commit);
+  // A single server commits what it writes.
+  uint64_t commit() const { return commit_.load(std::memory_order_acquire); }
+  // The latest time at which the store is known to be as it is: later changes get later times.
+  bson::Timestamp Still() const;
+  // Trim leaves what comes after `time` while the pin, which the log outlives, is there.
+  std::shared_ptr<void> Pin(uint64_t time);
+
   // The keys of entries from `from` on.
   static std::string KeyOf(uint64_t time, uint32_t index);
   static kv::Range RangeFrom(uint64_t time);
 
  private:
+  friend class ReplayScope;
+  struct Slot {
+    uint64_t first;
+    uint64_t last;
+    SlotLink link;
+  };
   struct InFlight {
     uint64_t first;
     uint64_t last;
     bool done = false;
+    bool filled = true;
   };
-  uint64_t Enter(uint64_t count);
-  void Leave(uint64_t first);
-  Status Write(kv::Txn& txn, ChangeBuffer& buffer, uint64_t first);
+  Result<Slot> Enter(uint64_t count);
+  // Around a commit that replays: what is visible is `time` after it.
+  void EnterReplay(uint64_t time);
+  void LeaveReplay(uint64_t time, bool committed);
+  // Whether no commit is under way.
+  bool Settled() const QUIRE_REQUIRES(mutex_);
+  void TellGrown();
+  void Leave(uint64_t first, const Status& committed, bool filled);
+  Status Write(kv::Txn& txn, ChangeBuffer& buffer, const Slot& slot);
+  // Fills the slot of a commit that failed.
+  bool WriteVoid(const Slot& slot, const Status& why);
   Status WriteFirstEntry();
+  uint64_t TrimLimit();
+  void SetNotesInSet(ChangeBuffer* buffer) const;
 
   kv::Store* const store_;
   LogicalClock clock_;
   std::atomic<uint64_t> visible_{0};
+  std::atomic<uint64_t> commit_{UINT64_MAX};
   std::atomic<uint64_t> oldest_{0};
   std::atomic<uint64_t> first_{0};
   std::atomic<uint64_t> written_{0};  // bytes since the last Trim
   std::atomic<uint64_t> trim_step_{0};
-  Mutex mutex_;
+  std::atomic<bool> in_set_{false};
+  mutable Mutex mutex_;
   std::deque<InFlight> in_flight_ QUIRE_GUARDED_BY(mutex_);  // by time
-  std::condition_variable told_;
-  int waiting_ QUIRE_GUARDED_BY(mutex_) = 0;
+  std::atomic<bool> open_{true};                             // changed under mutex_
+  std::atomic<uint64_t> openings_{0};
+  uint64_t epoch_ QUIRE_GUARDED_BY(mutex_) = 0;  // of the slots handed out
+  LogEnd last_ QUIRE_GUARDED_BY(mutex_);
+  std::shared_ptr<const Watch> watch_ QUIRE_GUARDED_BY(mutex_) = std::make_shared<Watch>();
+  std::multiset<uint64_t> pins_ QUIRE_GUARDED_BY(mutex_);
   std::condition_variable calm_;
   int still_ QUIRE_GUARDED_BY(mutex_) = 0;  // who wants or has stillness
 };
 
-// One change as read from the log.
-struct Change {
-  bson::Timestamp time;
-  uint32_t index = 0;  // within its multi-document transaction
-  uint32_t later = 0;  // operations of the group after this one
-  char kind = 'n';     // see change_buffer.h
-  int64_t wall_millis = 0;
-  bool in_transaction = false;
-  std::string_view lsid;
-  int64_t txn_number = 0;
-  std::string_view ns;
-  std::string_view uuid;
-  bson::View key;       // u, d: {_id}
-  bson::View document;  // i, r: the document; u: the diff; c, n: {o, o2}
-  std::optional<bson::View> before;
-  std::optional<bson::View> after;
-};
-
-// Reads the log forwards from a time, up to what is visible when it is opened. Not safe for
-// concurrent use.
-class ChangeReader {
+// While it lives, commits through the log on this thread take no slots: they replay those the log
+// has, or undo them.
+class ReplayScope {
  public:
-  // Begins with the first change at or after `from`.
-  static Result<std::unique_ptr<ChangeReader>> Open(kv::Store& store, ChangeLog& log,
-                                                    bson::Timestamp from);
-  // Begins with the first change of the last group whose key is below `end`.
-  static Result<std::unique_ptr<ChangeReader>> OpenGroupBefore(kv::Store& store, std::string end);
+  // Writes into the transaction what goes with a commit; the time the store is as of after it.
+  using Prepare = std::function<Result<uint64_t>(kv::Txn& txn, ChangeBuffer& buffer)>;
 
-  // False at the end. The change's views are valid until the next call.
-  Result<bool> Next(Change* change);
-  // Every change up to this time has been or will be given.
-  bson::Timestamp upto() const { return UnpackTime(upto_); }
-  // The time of the first group it reads (may lie before `from`).
-  uint64_t first_group() const { return first_group_; }
-  // The key of the group of the change last given.
-  std::string_view group_key() const { return cursor_->key(); }
+  ReplayScope(ChangeLog& log, Prepare prepare);
+  ~ReplayScope();
+  ReplayScope(const ReplayScope&) = delete;
+  ReplayScope& operator=(const ReplayScope&) = delete;
+
+  // That of this thread on the log, or null.
+  static ReplayScope* Current(const ChangeLog& log);
+  // Whether what undoes the changes is to be noted.
+  bool notes_undo = false;
+  // How many commits it has seen.
+  int commits = 0;
 
  private:
-  ChangeReader() = default;
-  Status Start(std::string end, bool exact);
-  Status ReadHeader(std::string_view key, std::string_view value);
-  Status ReadOperation(Change* change);
+  friend class ChangeLog;
+  Status Commit(kv::Txn& txn, ChangeBuffer& buffer, kv::Durability durability);
 
-  std::unique_ptr<kv::Txn> txn_;
-  std::unique_ptr<kv::Cursor> cursor_;
-  uint64_t from_ = 0;
-  uint64_t first_group_ = 0;
-  uint64_t upto_ = 0;
-  uint64_t time_ = 0;  // of the next operation
-  Change group_;       // what the operations of the group share
-  std::string_view rest_;
+  ChangeLog& log_;
+  const Prepare prepare_;
+  ReplayScope* const outer_;
 };
 
 }  // namespace quire::store

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "bson/testing/json.h"
-#include "kv/test_store.h"
+#include "kv/testing/test_store.h"
 #include "store/catalog.h"
 #include "store/collection.h"
 #include "store/layout.h"
+#include "store/log/change_reader.h"
 
 namespace quire::store {
 namespace {
@@ -154,16 +155,12 @@ TEST_F(ChangeLogTest, NothingAppearsBehindAReader) {
   EXPECT_EQ(seen, kWriters * kWrites * 2);
 }
 
-TEST_F(ChangeLogTest, AwaitEndsWithTheNextCommit) {
-  bson::Timestamp seen = catalog_->log().Visible();
-  std::thread writer([&] { EXPECT_TRUE(InsertDocuments(1, 1).ok()); });
-  OpContext op;
-  catalog_->log().Await(op, seen, std::chrono::steady_clock::now() + std::chrono::hours(1));
-  EXPECT_LT(seen, catalog_->log().Visible());
-  writer.join();
-  op.Kill();
-  catalog_->log().Await(op, catalog_->log().Visible(),
-                        std::chrono::steady_clock::now() + std::chrono::hours(1));
+TEST_F(ChangeLogTest, TellsOfTheNextCommit) {
+  const bson::Timestamp seen = catalog_->log().Visible();
+  bson::Timestamp told;
+  const auto listener = catalog_->log().grown.Listen([&] { told = catalog_->log().Visible(); });
+  EXPECT_TRUE(InsertDocuments(1, 1).ok());
+  EXPECT_LT(seen, told);
 }
 
 TEST_F(ChangeLogTest, TrimsByAgeAndKeepsTheNewest) {

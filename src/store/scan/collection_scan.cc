@@ -37,7 +37,7 @@ Status CollectionScan::Open() {
   if (collection_->clustered) {
     return OpenClustered();
   }
-  kv::Range range = TableRange(collection_->table->id);
+  RecordId from = 0;
   if (options_.after.has_value()) {
     kv::ReadValue value;
     bool found = true;
@@ -50,53 +50,54 @@ Status CollectionScan::Open() {
               "record id: RecordId(" +
                   std::to_string(*options_.after) + ")"};
     }
-    range.begin = RecordKey(collection_->table->id, *options_.after + 1);
+    from = *options_.after + 1;
   }
-  ASSIGN_OR_RETURN(cursor_, txn_->kv().Scan(std::move(range), options_.direction));
+  RETURN_IF_ERROR(txn_->WriteGroups());
+  ASSIGN_OR_RETURN(records_,
+                   RecordCursor::Open(txn_->kv(), *collection_->state, options_.direction, from));
   return Status::Ok();
 }
 
-Result<bool> CollectionScan::Advance() {
+Result<bool> CollectionScan::AdvanceClustered(exec::Row* row) {
+  bool more = false;
   if (cursor_ != nullptr) {
-    return cursor_->Next();
+    ASSIGN_OR_RETURN(more, cursor_->Next());
+  } else if (!point_.empty()) {
+    ASSIGN_OR_RETURN(more, txn_->kv().Get(std::exchange(point_, {}), &entry_));
   }
-  if (point_.empty()) {
+  if (!more) {
     return false;
-  }
-  return txn_->kv().Get(std::exchange(point_, {}), &entry_);
-}
-
-Status CollectionScan::Load(exec::Row* row) {
-  if (!collection_->clustered) {
-    row->document = bson::View(cursor_->value().data());
-    row->meta.record_id = ReadRecordId(cursor_->key().substr(4));
-    return Status::Ok();
   }
   row->meta.record_id = ReadRecordId(cursor_ != nullptr ? cursor_->value() : entry_.view());
   ASSIGN_OR_RETURN(bool found, Fetch(*txn_, *collection_, row->meta.record_id, &document_));
   if (!found) {
-    return {kDataCorruptionDetected, "An _id of " + collection_->ns() + " leads to no document"};
+    return Status(kDataCorruptionDetected,
+                  "An _id of " + collection_->ns() + " leads to no document");
   }
   row->document = bson::View(document_.view().data());
-  return Status::Ok();
+  return true;
 }
 
-Result<Step> CollectionScan::DoWork(OpContext& op, exec::Row* row) {
+Result<Step> CollectionScan::Advance(OpContext& op, exec::Row* row) {
   RETURN_IF_ERROR(op.CheckInterrupt());
-  if (!opened_) {
+  if (records_ != nullptr) {
+    ASSIGN_OR_RETURN(bool more, records_->Next());
+    if (!more) {
+      return Step::kEnd;
+    }
+    row->document = bson::View(records_->document().data());
+    row->meta.record_id = records_->id();
+  } else if (opened_) {
+    ASSIGN_OR_RETURN(bool more, AdvanceClustered(row));
+    if (!more) {
+      return Step::kEnd;
+    }
+  } else {
     opened_ = true;
     RETURN_IF_ERROR(Open());
     return Step::kAgain;
   }
-  ASSIGN_OR_RETURN(bool more, Advance());
-  if (!more) {
-    return Step::kEnd;
-  }
   ++counters_.docs_examined;
-  row->meta = expr::Metadata();
-  RETURN_IF_ERROR(Load(row));
-  row->fetched = true;
-  row->meta.has_record_id = true;
   if (options_.filter != nullptr) {
     ASSIGN_OR_RETURN(bool matches, options_.filter->Matches(row->document, &row->meta));
     if (!matches) {
@@ -104,6 +105,43 @@ Result<Step> CollectionScan::DoWork(OpContext& op, exec::Row* row) {
     }
   }
   return Step::kRow;
+}
+
+void CollectionScan::Count(Step step) {
+  ++counters_.works;
+  switch (step) {
+    case Step::kRow:
+      ++counters_.returned;
+      break;
+    case Step::kAgain:
+      ++counters_.waits;
+      break;
+    case Step::kEnd:
+      counters_.ended = true;
+      break;
+  }
+}
+
+Result<bool> CollectionScan::Next(OpContext& op, exec::Row* row) {
+  row->meta = expr::Metadata();
+  row->meta.has_record_id = true;
+  row->fetched = true;
+  while (true) {
+    ASSIGN_OR_RETURN(const Step step, Advance(op, row));
+    Count(step);
+    if (step != Step::kAgain) {
+      return step == Step::kRow;
+    }
+  }
+}
+
+Result<Step> CollectionScan::Work(OpContext& op, exec::Row* row) {
+  row->meta = expr::Metadata();
+  row->meta.has_record_id = true;
+  row->fetched = true;
+  ASSIGN_OR_RETURN(const Step step, Advance(op, row));
+  Count(step);
+  return step;
 }
 
 }  // namespace quire::store

@@ -11,6 +11,7 @@
 #include "exec/operator.h"
 #include "expr/match/match.h"
 #include "store/catalog.h"
+#include "store/records/record_cursor.h"
 #include "store/transaction.h"
 
 namespace quire::store {
@@ -27,28 +28,30 @@ struct CollectionScanOptions {
   bool max_inclusive = true;
 };
 
-class CollectionScan final : public exec::SteppedOperator {
+class CollectionScan final : public exec::Operator {
  public:
   // `txn` outlives the scan.
   CollectionScan(CollectionPtr collection, Transaction* txn, CollectionScanOptions options)
       : collection_(std::move(collection)), txn_(txn), options_(std::move(options)) {}
 
- protected:
-  Result<exec::Step> DoWork(OpContext& op, exec::Row* row) override;
+  Result<bool> Next(OpContext& op, exec::Row* row) override;
+  Result<exec::Step> Work(OpContext& op, exec::Row* row) override;
 
  private:
   Status Open();
   Status OpenClustered();
-  // To the next record; false at the end.
-  Result<bool> Advance();
-  // The record the cursor stands on, into the row.
-  Status Load(exec::Row* row);
+  // One step; a row's metadata are those of a new row.
+  Result<exec::Step> Advance(OpContext& op, exec::Row* row);
+  // To the next record of a clustered collection; false at the end.
+  Result<bool> AdvanceClustered(exec::Row* row);
+  void Count(exec::Step step);
 
   CollectionPtr collection_;
   Transaction* txn_;
   CollectionScanOptions options_;
   bool opened_ = false;
-  std::unique_ptr<kv::Cursor> cursor_;  // of a clustered collection: over its _id index
+  std::unique_ptr<RecordCursor> records_;  // not of a clustered collection
+  std::unique_ptr<kv::Cursor> cursor_;     // of a clustered collection: over its _id index
   // Of a clustered collection: the one key in place of a cursor, until it is read; its entry; the
   // document an entry leads to.
   std::string point_;

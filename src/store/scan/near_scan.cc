@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "bson/ordered.h"
 #include "store/collection.h"
+#include "store/keys/index_kind.h"
 #include "store/keys/special_keys.h"
 
 namespace quire::store {
@@ -53,8 +54,8 @@ std::vector<KeyInterval> IntervalsOf(const IndexKeySpec& spec, size_t part,
   std::vector<KeyInterval> intervals;
   for (const KeyRange& range : ranges) {
     KeyInterval interval;
-    bson::OwnedValue low = CellValue(spec.parts[part].kind, range.low);
-    bson::OwnedValue high = CellValue(spec.parts[part].kind, range.high);
+    bson::OwnedValue low = RowOf(spec.parts[part].kind).cell(range.low);
+    bson::OwnedValue high = RowOf(spec.parts[part].kind).cell(range.high);
     AppendKeyPart(spec, part, low.value(), &interval.low);
     AppendKeyPart(spec, part, high.value(), &interval.high);
     intervals.push_back(std::move(interval));

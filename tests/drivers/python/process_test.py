@@ -35,7 +35,7 @@ class Process(unittest.TestCase):
         with tempfile.TemporaryDirectory() as path, Server(path) as server:
             print(f"ready in {server.start_seconds * 1000:.0f} ms, "
                   f"idle at {server.memory_kb() / 1024:.1f} MB", flush=True)
-            self.assertLess(server.memory_kb(), 40_000)
+            self.assertLess(server.memory_kb(), 48_000)
 
     def test_sigterm_and_sigint_exit_with_0_and_keep_data(self):
         with tempfile.TemporaryDirectory() as path:

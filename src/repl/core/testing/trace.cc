@@ -78,6 +78,7 @@ struct InputWords {
     out << "started data " << i.local.data << " accepted " << i.local.accepted.epoch << " " << i.log
         << " applied " << i.applied << " commit " << i.commit << " acked " << i.local.acked;
   }
+  void operator()(const LogBroken&) const { out << "a slot of its log has no entry"; }
   void operator()(const Grown& i) const { out << "grown to " << i.visible; }
   void operator()(const Synced& i) const {
     out << "synced generation " << i.generation << " to " << i.up_to;
@@ -99,6 +100,7 @@ struct InputWords {
         << i.commit;
   }
   void operator()(const Await& i) const { out << "awaits " << i.slot << " as " << i.id; }
+  void operator()(const Abandon& i) const { out << "wait " << i.id << " is abandoned"; }
   void operator()(const Linearize& i) const { out << "linearizable read " << i.id; }
   void operator()(const NoopWritten& i) const { out << "no-op at " << i.slot; }
   void operator()(const StepDownCommand&) const { out << "command: step down"; }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/auth/member_login.h"
+
+#include <gtest/gtest.h>
+
+#include "auth/testing/scram_client.h"
+#include "base/error_codes.h"
+#include "command/testing/guarded.h"
+
+namespace quire::command {
+namespace {
+
+class MemberLoginTest : public testing::Test {
+ protected:
+  int LogIn(std::string_view key) {
+    const std::string first = "n=__system,r=nonce";
+    bson::Document reply = node_.RunAs(
+        client_,
+        R"({"saslStart": 1, "mechanism": "SCRAM-SHA-256", "options": {"skipEmptyExchange": true},
+            "payload": ")" +
+            auth::Base64("n,," + first) + R"("})",
+        "local");
+    if (GuardedNode::CodeOf(reply) != 0) {
+      return GuardedNode::CodeOf(reply);
+    }
+    const std::string challenge = *auth::FromBase64(reply["payload"].AsString());
+    const std::string last =
+        "c=" + auth::Base64("n,,") + ",r=" + challenge.substr(2, challenge.find(',') - 2);
+    return node_.CodeAs(
+        client_,
+        R"({"saslContinue": 1, "conversationId": 1, "payload": ")" +
+            auth::Base64(last +
+                         ",p=" + auth::Base64(auth::ScramProof(first, challenge, last, key))) +
+            R"("})",
+        "local");
+  }
+  int Message() {
+    return node_.CodeAs(client_, R"({"replSetMessage": 1, "message": {}})", "admin");
+  }
+
+  GuardedNode node_;
+  request::Client client_{"10.0.0.1:5", "10.0.0.9:27017", "10.0.0.1"};
+};
+
+TEST_F(MemberLoginTest, WhoeverKnowsTheKeyIsAMember) {
+  ASSERT_TRUE(node_.commands().members.SetKey("a0+/shared").ok());
+  EXPECT_EQ(Message(), kUnauthorized);
+  EXPECT_EQ(LogIn("a0+/other"), kAuthenticationFailed);
+  EXPECT_EQ(Message(), kUnauthorized);
+  EXPECT_EQ(LogIn("a0+/shared"), 0);
+  EXPECT_EQ(Message(), kCommandNotFound);  // no set to hear it
+  EXPECT_EQ(node_.CodeAs(client_, R"({"find": "c"})", "secret"), 0);
+  node_.commands().accounts_version.fetch_add(1);
+  EXPECT_EQ(Message(), kCommandNotFound);
+}
+
+TEST_F(MemberLoginTest, WithoutAKeyThereIsNoSuchUser) {
+  EXPECT_EQ(LogIn(""), kAuthenticationFailed);
+  EXPECT_EQ(LogIn("a0+/shared"), kAuthenticationFailed);
+}
+
+TEST_F(MemberLoginTest, OnlyMembersSpeakAsSuch) {
+  node_.AddUser("boss", {{"root", "admin"}});
+  node_.LogIn(client_, "boss");
+  EXPECT_EQ(Message(), kUnauthorized);
+}
+
+// A router says whose session it is; whoever else says so has sessions of its own alone.
+TEST_F(MemberLoginTest, OnlyMembersNameTheOwnersOfSessions) {
+  ASSERT_TRUE(node_.commands().members.SetKey("a0+/shared").ok());
+  node_.AddUser("boss", {{"root", "admin"}});
+  request::Client boss("10.0.0.1:6", "10.0.0.9:27017", "10.0.0.1");
+  node_.LogIn(boss, "boss");
+  ASSERT_EQ(LogIn("a0+/shared"), 0);
+  // Whether the statement had been run before in the session of that owner.
+  auto retried = [&](request::Client& client, char owner, int document) {
+    bson::Builder insert;
+    insert.Append("insert", "c").BeginArray("documents").PushDocument();
+    insert.Append("_id", document).End().End().BeginDocument("lsid");
+    insert.Append("id", bson::Value::Binary("0123456789abcdef", 4));
+    const std::string digest(32, owner);
+    insert.Append("uid", bson::Value::Binary(std::string_view(digest), 0)).End();
+    insert.Append("txnNumber", int64_t{1});
+    const bson::Document command = insert.Finish();
+    const bson::Document reply = node_.RunAs(client, bson::ToCanonicalJson(command), "secret");
+    EXPECT_EQ(GuardedNode::CodeOf(reply), 0) << bson::ToJson(reply);
+    return reply.view().Has("retriedStmtIds");
+  };
+  EXPECT_FALSE(retried(client_, 'a', 1));
+  EXPECT_TRUE(retried(client_, 'a', 2));
+  EXPECT_FALSE(retried(client_, 'b', 3)) << "another owner's session of the same id";
+  EXPECT_FALSE(retried(boss, 'a', 4)) << "boss' own session";
+  EXPECT_TRUE(retried(boss, 'b', 5)) << "the same";
+}
+
+TEST_F(MemberLoginTest, CertificatesOfTheOwnOrganisation) {
+  constexpr std::string_view kLogin = R"({"authenticate": 1, "mechanism": "MONGODB-X509"})";
+  client_.encrypted = true;
+  client_.certificate_subject = "CN=n2,O=Acme";
+  client_.member_certificate = true;
+  EXPECT_EQ(node_.CodeAs(client_, kLogin, "$external"), kAuthenticationFailed);
+  node_.commands().members.AcceptCertificates();
+  EXPECT_EQ(node_.CodeAs(client_, kLogin, "$external"), 0);
+  EXPECT_EQ(Message(), kCommandNotFound);
+  request::Client other("10.0.0.1:6", "10.0.0.9:27017", "10.0.0.1");
+  other.encrypted = true;
+  other.certificate_subject = "CN=ann,O=Other";
+  EXPECT_EQ(node_.CodeAs(other, kLogin, "$external"), kAuthenticationFailed);
+}
+
+}  // namespace
+}  // namespace quire::command

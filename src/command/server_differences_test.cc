@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands and stages about the server whose answers were once unlike MongoDB's.
+#include "base/error_codes.h"
+#include "command/testing/harness.h"
+
+namespace quire::command {
+namespace {
+
+TEST(ServerDifferences, CommitQuorumsAreOfBuilds) {
+  Node node;
+  node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"x": 1}, "name": "x_1"}]})");
+  const bson::Document done = node.Run(
+      R"({"setIndexCommitQuorum": "c", "indexNames": ["x_1"], "commitQuorum": "majority"})");
+  EXPECT_EQ(done["code"].AsInt32(), kIndexNotFound);
+  EXPECT_EQ(done["errmsg"].AsString(),
+            "Cannot find an index build on collection 'test.c' with the provided index names");
+  const struct {
+    const char* command;
+    int code;
+  } kCases[] = {
+      {R"({"setIndexCommitQuorum": "c", "indexNames": [], "commitQuorum": 1})", kIndexNotFound},
+      {R"({"setIndexCommitQuorum": "c", "indexNames": ["x_1"]})", 40414},
+      {R"({"setIndexCommitQuorum": "c", "commitQuorum": 1})", 40414},
+      {R"({"setIndexCommitQuorum": "c", "indexNames": [1], "commitQuorum": 1})", kTypeMismatch},
+      {R"({"setIndexCommitQuorum": "c", "indexNames": ["x_1"], "commitQuorum": -1})",
+       kFailedToParse},
+      {R"({"setIndexCommitQuorum": "none", "indexNames": ["x_1"], "commitQuorum": 1})",
+       kNamespaceNotFound},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(node.Code(c.command), c.code) << c.command;
+  }
+}
+
+TEST(ServerDifferences, TheHashOfADatabaseHasItsViews) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  node.Run(R"({"insert": "z", "documents": [{"_id": 1}]})");
+  const auto keys = [&](const char* field) {
+    std::string names;
+    const bson::Document reply = node.Run(R"({"dbHash": 1})");
+    for (const bson::Element& e : reply[field].AsDocument()) {
+      names += std::string(e.name()) + " ";
+    }
+    return names;
+  };
+  const auto hash = [&] {
+    const bson::Document reply = node.Run(R"({"dbHash": 1})");
+    return bson::ToJson(reply["md5"]);
+  };
+  EXPECT_EQ(keys("collections"), "c z ");
+  const std::string before = hash();
+  node.Run(R"({"create": "v", "viewOn": "c", "pipeline": []})");
+  EXPECT_EQ(keys("collections"), "c system.views z ");
+  EXPECT_EQ(keys("uuids"), "c system.views z ");
+  const std::string with_view = hash();
+  EXPECT_NE(with_view, before);
+  node.Run(R"({"collMod": "v", "viewOn": "c", "pipeline": [{"$match": {"_id": 2}}]})");
+  EXPECT_NE(hash(), with_view);
+  const bson::Document hashed = node.Run(R"({"dbHash": 1})");
+  const bson::Document listed =
+      node.Run(R"({"listCollections": 1, "filter": {"name": "system.views"}})");
+  const bson::View first = listed["cursor"].AsDocument()["firstBatch"].AsArray()["0"].AsDocument();
+  EXPECT_EQ(bson::ToJson(hashed["uuids"].AsDocument()["system.views"]),
+            bson::ToJson(first["info"].AsDocument()["uuid"]));
+}
+
+TEST(ServerDifferences, StatisticsOfQueriesAreEmpty) {
+  Node node;
+  const struct {
+    const char* stage;
+    int code;
+  } kCases[] = {
+      {R"({"$queryStats": {}})", 0},
+      {R"({"$queryStats": {"transformIdentifiers": {"algorithm": "hmac-sha-256",
+          "hmacKey": {"$binary": {"base64": "MTIz", "subType": "08"}}}}})",
+       0},
+      {R"({"$queryStats": 1})", kFailedToParse},
+      {R"({"$queryStats": {"x": 1}})", 40415},
+      {R"({"$queryStats": {"transformIdentifiers": {"algorithm": "md5"}}})", kBadValue},
+      {R"({"$queryStats": {"transformIdentifiers": {"algorithm": "hmac-sha-256"}}})", 40414},
+      {R"({"$listSampledQueries": {}})", 0},
+      {R"({"$listSampledQueries": {"namespace": "test.c"}})", 0},
+      {R"({"$listSampledQueries": {"namespace": "test"}})", kInvalidNamespace},
+      {R"({"$listSampledQueries": {"namespace": 1}})", kTypeMismatch},
+      {R"({"$listSampledQueries": {"x": 1}})", 40415},
+  };
+  for (const auto& c : kCases) {
+    const std::string command =
+        R"({"aggregate": 1, "cursor": {}, "pipeline": [)" + std::string(c.stage) + "]}";
+    EXPECT_EQ(node.Code(command, "admin"), c.code) << c.stage;
+    if (c.code == 0) {
+      EXPECT_EQ(node.Code(command), kInvalidNamespace) << c.stage;
+    }
+  }
+}
+
+TEST(ServerDifferences, OptionsOfStagesAboutTheServer) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  const struct {
+    const char* stage;
+    int code;
+  } kCases[] = {
+      {R"({"$collStats": {"count": null, "count": {}}})", 0},
+      {R"({"$collStats": {"count": {}, "count": null}})", 0},
+      {R"({"$collStats": {"count": {}, "count": {}}})", 40413},
+      {R"({"$planCacheStats": {"allHosts": false, "allHosts": false}})", kFailedToParse},
+      {R"({"$facet": {"a": [{"$listLocalSessions": {}}]}})", kInvalidNamespace},
+      {R"({"$facet": {"a": [{"$collStats": {}}]}})", 40600},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(node.Code(R"({"aggregate": "c", "cursor": {}, "pipeline": [)" + std::string(c.stage) +
+                        "]}"),
+              c.code)
+        << c.stage;
+  }
+}
+
+TEST(ServerDifferences, NotesAreInTheOplogAlone) {
+  Node node;
+  EXPECT_EQ(node.Code(R"({"appendOplogNote": 1, "data": {"msg": "a note"}})", "admin"), 0);
+  EXPECT_EQ(node.Code(R"({"appendOplogNote": 1})", "admin"), kNoSuchKey);
+  EXPECT_EQ(node.Code(R"({"appendOplogNote": 1, "data": 1})", "admin"), kTypeMismatch);
+  const bson::Document found = node.Run(
+      R"({"find": "oplog.rs", "filter": {"op": "n", "o.msg": "a note"},
+          "projection": {"_id": 0, "op": 1, "ns": 1, "o": 1}})",
+      "local");
+  EXPECT_EQ(bson::ToJson(found["cursor"].AsDocument()["firstBatch"]),
+            R"([{"op":"n","ns":"","o":{"msg":"a note"}}])");
+}
+
+}  // namespace
+}  // namespace quire::command

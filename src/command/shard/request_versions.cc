@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command/shard/request_versions.h"
+
+#include <string>
+#include <utility>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "placement/version_fields.h"
+
+namespace quire::command {
+
+namespace {
+
+// Reads shardVersion and databaseVersion beside a namespace.
+Status ReadPair(bson::View fields, engine::NamespaceVersion* out, bool* given) {
+  if (const bson::Value shard = fields["shardVersion"]; !shard.missing()) {
+    out->shard = placement::ReadShardVersion(shard);
+    if (!out->shard) {
+      return {kBadValue, "shardVersion is no version"};
+    }
+    *given = true;
+  }
+  if (const bson::Value database = fields["databaseVersion"]; !database.missing()) {
+    out->database = placement::ReadDatabaseVersion(database);
+    if (!out->database) {
+      return {kBadValue, "databaseVersion is no version"};
+    }
+    *given = true;
+  }
+  return Status::Ok();
+}
+
+Status ReadNamed(const bson::Value& list, RequestVersions* out) {
+  if (!list.is_array()) {
+    return {kBadValue, "shardVersions is a list of namespaces with their versions"};
+  }
+  for (const bson::Element& e : list.AsArray()) {
+    if (!e.value().is_document() || !e.value().AsDocument()["ns"].is_string()) {
+      return {kBadValue, "shardVersions is a list of namespaces with their versions"};
+    }
+    const bson::View fields = e.value().AsDocument();
+    engine::NamespaceVersion name{.ns = std::string(fields["ns"].AsString())};
+    RETURN_IF_ERROR(ReadPair(fields, &name, &out->given));
+    out->names.push_back(std::move(name));
+  }
+  return Status::Ok();
+}
+
+// The namespaces of a bulkWrite, each with its versions.
+Status ReadBulk(const request::Call& call, RequestVersions* out) {
+  auto add = [&](bson::View fields) -> Status {
+    if (!fields["ns"].is_string()) {
+      return Status::Ok();  // refused when it is read
+    }
+    engine::NamespaceVersion name{.ns = std::string(fields["ns"].AsString())};
+    RETURN_IF_ERROR(ReadPair(fields, &name, &out->given));
+    out->names.push_back(std::move(name));
+    return Status::Ok();
+  };
+  if (const bson::Value list = call.body["nsInfo"]; list.is_array()) {
+    for (const bson::Element& e : list.AsArray()) {
+      if (e.value().is_document()) {
+        RETURN_IF_ERROR(add(e.value().AsDocument()));
+      }
+    }
+  }
+  for (const request::Sequence& sequence : call.request->sequences) {
+    for (const bson::View& fields : sequence.documents) {
+      if (sequence.name == "nsInfo") {
+        RETURN_IF_ERROR(add(fields));
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+// The collection that the first field names, of the command that explain explains; empty: none.
+std::string_view FirstCollection(const request::Call& call) {
+  bson::Value first = call.body.front().value();
+  if (call.command.name == "explain" && first.is_document() && !first.AsDocument().empty()) {
+    first = first.AsDocument().front().value();
+  }
+  return first.is_string() ? first.AsString() : std::string_view();
+}
+
+// What every member keeps for itself, or a shard does.
+bool IsOwn(std::string_view database) { return database == "local" || database == "config"; }
+
+}  // namespace
+
+Result<RequestVersions> ReadVersions(const request::Call& call) {
+  RequestVersions out;
+  if (IsOwn(call.database) || call.command.name.starts_with("_shardsvr")) {
+    return out;
+  }
+  if (call.command.name == "bulkWrite") {
+    RETURN_IF_ERROR(ReadBulk(call, &out));
+    return out;
+  }
+  engine::NamespaceVersion name;
+  RETURN_IF_ERROR(ReadPair(call.body, &name, &out.given));
+  const std::string_view collection = FirstCollection(call);
+  const bool whole = call.command.name == "renameCollection";
+  name.ns =
+      whole ? std::string(collection) : std::string(call.database) + "." + std::string(collection);
+  const bool writes = call.command.Is(request::kWrite);
+  if (out.given || (writes && !collection.empty())) {
+    out.names.push_back(std::move(name));
+  }
+  if (const bson::Value to = call.body["to"]; whole && to.is_string()) {
+    out.names.push_back({.ns = std::string(to.AsString())});
+  }
+  if (const bson::Value list = call.body["shardVersions"]; !list.missing()) {
+    RETURN_IF_ERROR(ReadNamed(list, &out));
+  }
+  return out;
+}
+
+}  // namespace quire::command

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/replica/apply.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "engine/replica/log_slots.h"
+#include "engine/schema/schema.h"
+#include "expr/update/patch.h"
+#include "store/collection.h"
+#include "store/log/change_meta.h"
+
+namespace quire::engine {
+
+namespace {
+
+using store::Change;
+
+constexpr size_t kMostOperations = 2000;
+constexpr size_t kMostBytes = size_t{8} << 20;
+constexpr uint64_t kRecordsPerOperation = 16;  // a place for undo records; those are large
+
+Status Diverged(const Change& change, const std::string& what) {
+  return {kInternalError, "The log does not fit the data of " + std::string(change.ns) + ": " +
+                              what + " at " + std::to_string(store::PackTime(change.time))};
+}
+
+bool OfViews(const Change& change) {
+  return change.ns.ends_with(".system.views") &&
+         change.ns.find('.') == change.ns.size() - std::string_view(".system.views").size();
+}
+
+bool IsSchema(const Change& change) {
+  return change.kind == 'c' ||
+         (OfViews(change) && (change.kind == 'i' || change.kind == 'r' || change.kind == 'd'));
+}
+
+std::string_view BytesOf(const store::Uuid& uuid) {
+  return {reinterpret_cast<const char*>(uuid.data()), uuid.size()};
+}
+
+std::pair<std::string_view, std::string_view> Split(std::string_view ns) {
+  const size_t dot = ns.find('.');
+  return {ns.substr(0, dot), ns.substr(dot + 1)};
+}
+
+}  // namespace
+
+ApplyBatch::ApplyBatch(Engine& engine, uint64_t commit, store::AppliedMark* mark)
+    : engine_(engine),
+      commit_(commit),
+      mark_(mark),
+      scope_(engine.log(),
+             [this](kv::Txn& txn, store::ChangeBuffer& buffer) { return WriteMark(txn, buffer); }),
+      next_(*mark) {}
+
+bool ApplyBatch::full() const { return operations_ >= kMostOperations || bytes_ >= kMostBytes; }
+
+Status ApplyBatch::Run(uint64_t up_to) {
+  ASSIGN_OR_RETURN(auto slots, SlotCursor::Open(engine_.store(), mark_->applied));
+  LogSlot slot;
+  while (!full()) {
+    ASSIGN_OR_RETURN(const bool more, slots->Next(&slot));
+    if (!more || slot.at.time > up_to) {
+      break;
+    }
+    const bool undo = slot.at.time > commit_;
+    if (undo != scope_.notes_undo) {
+      RETURN_IF_ERROR(Commit());
+      scope_.notes_undo = undo;
+    }
+    RETURN_IF_ERROR(ApplySlot(slot));
+  }
+  return Commit();
+}
+
+Status ApplyBatch::ApplySlot(const LogSlot& slot) {
+  slot_time_ = slot.at.time;
+  const uint64_t done = next_.operations;  // of this slot, before
+  part_begin_ = done;
+  uint64_t number = 0;
+  const std::string prefix = store::MetaKey(store::kLogKind, "");
+  for (const LogSlot::Group& group : slot.groups) {
+    store::GroupReader reader;
+    const std::string key = prefix + group.key;
+    RETURN_IF_ERROR(reader.Open(key, group.value));
+    bytes_ += group.value.size();
+    Change change;
+    while (!reader.done()) {
+      RETURN_IF_ERROR(reader.Next(&change));
+      if (number++ < done) {
+        continue;
+      }
+      ++operations_;
+      if (!IsSchema(change)) {
+        RETURN_IF_ERROR(ApplyData(change, reader.header().count >= store::kManyInserts));
+        next_.operations = number;
+        continue;
+      }
+      RETURN_IF_ERROR(Commit());
+      next_.operations = number;
+      RETURN_IF_ERROR(ApplySchema(change));
+      part_begin_ = number;
+    }
+  }
+  RETURN_IF_ERROR(BeginTransaction());  // at least the mark moves
+  RETURN_IF_ERROR(WriteUndo(txn_->kv(), txn_->changes(engine_.log())));
+  next_.applied = slot.at.time;
+  next_.operations = 0;
+  if (!scope_.notes_undo) {
+    next_.undo_begin = slot.at.time;
+  }
+  return Status::Ok();
+}
+
+Status ApplyBatch::BeginTransaction() {
+  if (txn_ != nullptr) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(txn_, store::Transaction::Begin(engine_.store(), false));
+  (void)txn_->changes(engine_.log());  // so that it commits through the log
+  return Status::Ok();
+}
+
+Status ApplyBatch::WriteUndo(kv::Txn& txn, store::ChangeBuffer& buffer) {
+  RETURN_IF_ERROR(buffer.undo().ForEachRecord([&](uint32_t record, std::string_view bytes) {
+    const auto place = static_cast<uint32_t>(part_begin_ * kRecordsPerOperation + record);
+    return txn.Put(store::UndoKey(slot_time_, place), bytes);
+  }));
+  buffer.Clear();
+  return Status::Ok();
+}
+
+Result<uint64_t> ApplyBatch::WriteMark(kv::Txn& txn, store::ChangeBuffer& buffer) {
+  RETURN_IF_ERROR(WriteUndo(txn, buffer));
+  RETURN_IF_ERROR(store::WriteApplied(txn, next_));
+  return next_.applied;
+}
+
+Status ApplyBatch::Commit() {
+  if (txn_ == nullptr) {
+    return Status::Ok();
+  }
+  RETURN_IF_ERROR(txn_->Commit(kv::Durability::kProcess));
+  txn_.reset();
+  *mark_ = next_;
+  part_begin_ = next_.operations;
+  if (engine_.on_replicated) {
+    for (const std::string& ns : touched_) {
+      engine_.on_replicated(ns);
+    }
+  }
+  touched_.clear();
+  return Status::Ok();
+}
+
+Result<store::CollectionPtr> ApplyBatch::CollectionOf(const Change& change) {
+  store::CollectionPtr info = engine_.catalog().Find(change.ns);
+  if (info == nullptr || info->is_view() || BytesOf(info->uuid) != change.uuid) {
+    return Diverged(change, "there is no such collection");
+  }
+  RETURN_IF_ERROR(txn_->Hold(info->state));
+  return info;
+}
+
+Status ApplyBatch::ApplyData(const Change& change, bool one_of_many) {
+  if (change.kind == 'n' || change.kind == 'v') {
+    return Status::Ok();
+  }
+  RETURN_IF_ERROR(BeginTransaction());
+  txn_->MarkWrote();
+  if (change.kind == 'S') {
+    store::ChangeBuffer& changes = txn_->changes(engine_.log());
+    return change.session_value.empty()
+               ? store::DeleteMeta(txn_->kv(), change.session_key, &changes)
+               : store::PutMeta(txn_->kv(), change.session_key, change.session_value, &changes);
+  }
+  ASSIGN_OR_RETURN(const store::CollectionPtr info, CollectionOf(change));
+  if (touched_.find(change.ns) == touched_.end()) {
+    touched_.emplace(change.ns);
+  }
+  if (change.kind == 'i') {
+    Status inserted =
+        store::Insert(*txn_, *info, change.document, {.one_of_many = one_of_many}).status();
+    if (inserted.code() == kDuplicateKey) {
+      return Diverged(change, inserted.message());
+    }
+    if (info->capped) {
+      txn_->OnCommit([state = info->state] { state->NotifyInsert(); });
+    }
+    return inserted;
+  }
+  const bson::View key = change.kind == 'r' ? change.document : change.key;
+  ASSIGN_OR_RETURN(const auto id, store::FindById(*txn_, *info, key["_id"]));
+  if (!id) {
+    return Diverged(change, "there is no document with _id " + bson::ToJson(key["_id"]));
+  }
+  RETURN_IF_ERROR(store::ClaimRecord(*txn_, *info, *id));
+  kv::ReadValue before;
+  ASSIGN_OR_RETURN(const bool found, store::Fetch(*txn_, *info, *id, &before));
+  if (!found) {
+    return Diverged(change, "an index names a document that is not there");
+  }
+  const bson::Document present{bson::View(before.view().data())};
+  if (change.kind == 'd') {
+    return store::Remove(*txn_, *info, *id, present);
+  }
+  if (change.kind == 'r') {
+    return store::Replace(*txn_, *info, *id, present, change.document, {.replacement = true});
+  }
+  ASSIGN_OR_RETURN(const bson::Document after, expr::update::Patch(present, change.document));
+  return store::Replace(*txn_, *info, *id, present, after, {});
+}
+
+Status ApplyBatch::ApplySchema(const Change& change) {
+  const int before = scope_.commits;
+  RETURN_IF_ERROR(OfViews(change) ? ApplyView(change) : ApplyCommand(change));
+  if (scope_.commits == before) {  // there was nothing to do
+    RETURN_IF_ERROR(BeginTransaction());
+    return Commit();
+  }
+  *mark_ = next_;
+  if (engine_.on_replicated) {
+    engine_.on_replicated(change.ns);
+  }
+  return Status::Ok();
+}
+
+Status ApplyBatch::ApplyView(const Change& change) {
+  constexpr auto kDurability = kv::Durability::kProcess;
+  if (change.kind == 'c') {
+    return engine_.catalog().DropViews(Split(change.ns).first, kDurability);
+  }
+  const bson::View definition = change.kind == 'd' ? change.key : change.document;
+  const std::string_view view = definition["_id"].AsString();
+  if (change.kind == 'd') {
+    return engine_.catalog().Drop(view, kDurability);
+  }
+  bson::Builder fields;
+  for (const bson::Element& e : definition) {
+    if (e.name() != "_id") {
+      fields.Append(e);
+    }
+  }
+  const bson::Document options = fields.Finish();
+  if (change.kind == 'r') {
+    return engine_.catalog().SetOptions(view, options, bson::View(), kDurability);
+  }
+  const auto [database, name] = Split(view);
+  return engine_.catalog().Create(database, name, options, bson::View(), kDurability).status();
+}
+
+namespace {
+
+// {create: name, idIndex: spec, option...}
+Status ApplyCreate(Engine& engine, const Change& change, bson::View o) {
+  bson::View id_index;
+  bson::Builder fields;
+  for (const bson::Element& e : o) {
+    if (e.name() == "idIndex") {
+      id_index = e.value().AsDocument();
+    } else if (e.name() != "create") {
+      fields.Append(e);
+    }
+  }
+  fields.Append(store::kUuidOption, bson::Value::Binary(change.uuid, 4));
+  const bson::Document options = fields.Finish();
+  const auto [database, name] = Split(change.ns);
+  return engine.catalog()
+      .Create(database, name, options, id_index, kv::Durability::kProcess)
+      .status();
+}
+
+}  // namespace
+
+Status ApplyBatch::ApplyCommand(const Change& change) {
+  constexpr auto kDurability = kv::Durability::kProcess;
+  store::Catalog& catalog = engine_.catalog();
+  const bson::View o = change.document["o"].AsDocument();
+  const std::string_view name = o.empty() ? "" : o.front().name();
+  if (name == "create") {
+    return ApplyCreate(engine_, change, o);
+  }
+  if (name == "drop") {
+    return catalog.Drop(change.ns, kDurability);
+  }
+  if (name == "dropDatabase") {
+    return catalog.DropDatabase(Split(change.ns).first, kDurability);
+  }
+  if (name == "renameCollection") {
+    return catalog.Rename(o.front().value().AsString(), o["to"].AsString(), o.Has("dropTarget"),
+                          kDurability);
+  }
+  if (name == "commitIndexBuild") {
+    std::vector<store::NewIndex> indexes;
+    for (const bson::Element& e : o["indexes"].AsArray()) {
+      indexes.push_back({bson::Document(e.value().AsDocument())});
+    }
+    return catalog.CreateIndexes(op_, change.ns, indexes, kDurability);
+  }
+  if (name == "dropIndexes") {
+    return catalog.DropIndexes(change.ns, {std::string(o["index"].AsString())}, kDurability);
+  }
+  if (name == "collMod") {
+    bson::Builder reply;
+    return CollMod({engine_, op_}, std::string(change.ns), o, &reply);
+  }
+  return Diverged(change, "a command that is not known: " + std::string(name));
+}
+
+}  // namespace quire::engine

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "peer/pool.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/error_codes.h"
+#include "base/mutex.h"
+#include "base/thread.h"
+#include "base/try.h"
+#include "peer/connection_internal.h"
+
+namespace quire::peer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr uint64_t kWakeUp = 0;  // stands for the eventfd where connections have their ids
+
+struct Request {
+  std::string host;
+  std::string lane;
+  bson::Document command;
+  Deadline deadline;
+  Done done;
+  uint64_t connection = 0;
+  Clock::time_point sent;  // the epoch: not yet
+};
+
+}  // namespace
+
+class Pool::Impl final : public ConnectionOwner {
+ public:
+  explicit Impl(PoolOptions options) : options_(std::move(options)) {}
+  ~Impl() override;
+
+  Status Start();
+  RequestId Send(Request request);
+  void Cancel(RequestId id, bool close);
+  bool OnOwnThread() const { return std::this_thread::get_id() == thread_.get_id(); }
+
+  const bson::Document* CommandOf(RequestId id) override;
+  void Sent(RequestId id) override;
+  void Replied(RequestId id, bson::Document reply) override;
+
+ private:
+  // What other threads ask of the pool's.
+  struct Wishes {
+    std::vector<std::pair<RequestId, Request>> requests;
+    std::vector<std::pair<RequestId, bool>> cancels;  // and whether its connection is closed
+    std::vector<std::function<void()>> calls;
+    bool stop = false;
+  };
+
+  void Run();
+  bool TakeWishes();
+  void Take(RequestId id, Request request);
+  Connection* ConnectionFor(const Request& request);
+  void Finish(RequestId id, Result<bson::Document> reply);
+  void ExpireRequests(Clock::time_point now);
+  void ExpireConnections(Clock::time_point now);
+  void Reap();
+  int PollTimeout() const;
+  void Post(std::function<void()> call);
+  void WakeUp();
+
+  const PoolOptions options_;
+  std::shared_ptr<SSL_CTX> tls_;
+  auth::SaltedPasswords passwords_;
+  int epoll_ = -1;
+  int wake_ = -1;
+  std::unique_ptr<Shared> shared_;
+  Resolver resolver_;
+  std::thread thread_;
+
+  Mutex mutex_;
+  Wishes wishes_ QUIRE_GUARDED_BY(mutex_);
+  RequestId last_id_ QUIRE_GUARDED_BY(mutex_) = 0;
+
+  // Of the pool's thread alone.
+  bool stopping_ = false;
+  uint64_t last_connection_ = kWakeUp;
+  std::unordered_map<RequestId, Request> requests_;
+  std::set<std::pair<Deadline, RequestId>> deadlines_;
+  std::map<std::pair<std::string, std::string>, uint64_t> by_lane_;
+  std::unordered_map<uint64_t, std::unique_ptr<Connection>> connections_;
+};
+
+Status Pool::Impl::Start() {
+  ASSIGN_OR_RETURN(tls_, MakeClientContext(options_.tls));
+  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kWakeUp;
+  if (epoll_ < 0 || wake_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event) != 0) {
+    return {kInternalError, "the system refuses an epoll descriptor"};
+  }
+  shared_ = std::make_unique<Shared>(Shared{options_, tls_.get(), &passwords_, epoll_});
+  RETURN_IF_ERROR(resolver_.Start());
+  ASSIGN_OR_RETURN(thread_, StartThread([this] { Run(); }));
+  return Status::Ok();
+}
+
+Pool::Impl::~Impl() {
+  if (thread_.joinable()) {
+    {
+      MutexLock lock(mutex_);
+      wishes_.stop = true;
+    }
+    WakeUp();
+    thread_.join();
+  }
+  if (epoll_ >= 0) {
+    close(epoll_);
+  }
+  if (wake_ >= 0) {
+    close(wake_);
+  }
+}
+
+RequestId Pool::Impl::Send(Request request) {
+  RequestId id;
+  {
+    MutexLock lock(mutex_);
+    id = ++last_id_;
+    wishes_.requests.emplace_back(id, std::move(request));
+  }
+  WakeUp();
+  return id;
+}
+
+void Pool::Impl::Cancel(RequestId id, bool close) {
+  {
+    MutexLock lock(mutex_);
+    wishes_.cancels.emplace_back(id, close);
+  }
+  WakeUp();
+}
+
+void Pool::Impl::Post(std::function<void()> call) {
+  {
+    MutexLock lock(mutex_);
+    wishes_.calls.push_back(std::move(call));
+  }
+  WakeUp();
+}
+
+void Pool::Impl::WakeUp() {
+  const uint64_t one = 1;
+  (void)!write(wake_, &one, sizeof one);
+}
+
+void Pool::Impl::Run() {
+  std::array<epoll_event, 64> events;
+  while (TakeWishes() || !stopping_) {
+    const int count = epoll_wait(epoll_, events.data(), events.size(), PollTimeout());
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events[static_cast<size_t>(i)];
+      if (event.data.u64 == kWakeUp) {
+        uint64_t rings;
+        (void)!read(wake_, &rings, sizeof rings);
+      } else if (auto found = connections_.find(event.data.u64); found != connections_.end()) {
+        found->second->OnEvents(event.events);
+      }
+    }
+    const auto now = Clock::now();
+    ExpireRequests(now);
+    ExpireConnections(now);
+    Reap();
+  }
+}
+
+// Whether there was anything.
+bool Pool::Impl::TakeWishes() {
+  Wishes wishes;
+  {
+    MutexLock lock(mutex_);
+    std::swap(wishes, wishes_);
+  }
+  for (auto& [id, request] : wishes.requests) {
+    Take(id, std::move(request));
+  }
+  for (const auto& [id, close] : wishes.cancels) {
+    auto found = requests_.find(id);
+    const uint64_t connection = found == requests_.end() ? kWakeUp : found->second.connection;
+    Finish(id, Status(kCallbackCanceled, "The request was cancelled"));
+    if (auto used = connections_.find(connection); close && used != connections_.end()) {
+      used->second->Close({kHostUnreachable, "The connection was closed with a request on it"});
+    }
+  }
+  for (auto& call : wishes.calls) {
+    call();
+  }
+  if (wishes.stop) {
+    stopping_ = true;
+    while (!requests_.empty()) {
+      Finish(requests_.begin()->first, Status(kShutdownInProgress, "The pool is shutting down"));
+    }
+  }
+  Reap();
+  return !wishes.requests.empty() || !wishes.cancels.empty() || !wishes.calls.empty();
+}
+
+void Pool::Impl::Take(RequestId id, Request request) {
+  if (stopping_) {
+    request.done(Status(kShutdownInProgress, "The pool is shutting down"));
+    return;
+  }
+  deadlines_.emplace(request.deadline, id);
+  Connection* connection = ConnectionFor(request);
+  request.connection = connection->id();
+  requests_.emplace(id, std::move(request));
+  connection->Add(id);
+}
+
+Connection* Pool::Impl::ConnectionFor(const Request& request) {
+  uint64_t& id = by_lane_[{request.host, request.lane}];
+  auto known = connections_.find(id);
+  if (known != connections_.end() && known->second->state() != Connection::State::kClosed) {
+    return known->second.get();
+  }
+  id = ++last_connection_;
+  auto made = std::make_unique<Connection>(id, request.host, *shared_, this);
+  Connection* connection = made.get();
+  connections_.emplace(id, std::move(made));
+  auto split = SplitHost(request.host);
+  if (!split.ok()) {
+    connection->Close(split.status());
+    return connection;
+  }
+  resolver_.Resolve(*split, [this, serial = id, name = split->host](auto addresses) {
+    Post([this, serial, name, addresses = std::move(addresses)]() mutable {
+      if (auto found = connections_.find(serial); found != connections_.end()) {
+        found->second->Connect(std::move(addresses), name);
+      }
+    });
+  });
+  return connection;
+}
+
+const bson::Document* Pool::Impl::CommandOf(RequestId id) {
+  auto found = requests_.find(id);
+  return found == requests_.end() ? nullptr : &found->second.command;
+}
+
+void Pool::Impl::Sent(RequestId id) {
+  Request& request = requests_.at(id);
+  request.sent = Clock::now();
+  request.command = bson::Document();
+}
+
+void Pool::Impl::Replied(RequestId id, bson::Document reply) { Finish(id, std::move(reply)); }
+
+void Pool::Impl::Finish(RequestId id, Result<bson::Document> reply) {
+  auto found = requests_.find(id);
+  if (found == requests_.end()) {
+    return;
+  }
+  Done done = std::move(found->second.done);
+  deadlines_.erase({found->second.deadline, id});
+  requests_.erase(found);
+  done(std::move(reply));
+}
+
+void Pool::Impl::ExpireRequests(Clock::time_point now) {
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const RequestId id = deadlines_.begin()->second;
+    const Request& request = requests_.at(id);
+    auto found = connections_.find(request.connection);
+    // Nothing came since it was sent: the other side hangs or is cut off, and what is sent there
+    // next would wait for TCP to find out.
+    const bool hangs = found != connections_.end() && request.sent != Clock::time_point() &&
+                       found->second->last_received() <= request.sent;
+    const std::string host = request.host;
+    Finish(id, Status(kNetworkTimeout, "No reply from " + host + " in time"));
+    if (hangs) {
+      found->second->Close(
+          {kHostUnreachable, "Connection to " + host + " was closed: it did not reply in time"});
+    }
+  }
+}
+
+void Pool::Impl::ExpireConnections(Clock::time_point now) {
+  for (auto& [id, connection] : connections_) {
+    if (connection->state() < Connection::State::kOpen && connection->setup_until() <= now) {
+      connection->Close({kNetworkTimeout, "Timed out connecting to " + connection->host()});
+    }
+  }
+}
+
+void Pool::Impl::Reap() {
+  std::vector<std::unique_ptr<Connection>> closed;
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    if (it->second->state() == Connection::State::kClosed) {
+      closed.push_back(std::move(it->second));
+      it = connections_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  for (const auto& connection : closed) {
+    for (RequestId id : connection->Unanswered()) {
+      Finish(id, connection->problem());
+    }
+    if (!options_.on_link) {
+      continue;
+    }
+    if (connection->refused()) {
+      options_.on_link(connection->host(), LinkEvent::kRefused);
+    } else if (connection->ended_by_other()) {
+      options_.on_link(connection->host(), LinkEvent::kClosed);
+    }
+  }
+}
+
+int Pool::Impl::PollTimeout() const {
+  if (stopping_) {
+    return 0;
+  }
+  auto until = Clock::now() + std::chrono::hours(1);
+  if (!deadlines_.empty()) {
+    until = std::min(until, deadlines_.begin()->first);
+  }
+  for (const auto& [id, connection] : connections_) {
+    if (connection->state() < Connection::State::kOpen) {
+      until = std::min(until, connection->setup_until());
+    }
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  return static_cast<int>(std::max<int64_t>(left, 0));
+}
+
+Result<std::unique_ptr<Pool>> Pool::Start(PoolOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  RETURN_IF_ERROR(impl->Start());
+  return std::unique_ptr<Pool>(new Pool(std::move(impl)));
+}
+
+Pool::Pool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Pool::~Pool() = default;
+
+RequestId Pool::Send(const std::string& host, const std::string& lane,
+                     const bson::Argument& command, Deadline deadline, Done done) {
+  return impl_->Send(
+      {host, lane, bson::Document(command.view()), deadline, std::move(done), 0, {}});
+}
+
+void Pool::Cancel(RequestId id) { impl_->Cancel(id, false); }
+void Pool::Drop(RequestId id) { impl_->Cancel(id, true); }
+bool Pool::OnOwnThread() const { return impl_->OnOwnThread(); }
+
+}  // namespace quire::peer

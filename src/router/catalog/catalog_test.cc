@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "router/catalog/catalog.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/error_codes.h"
+#include "coord/memory/memory_store.h"
+#include "placement/layout.h"
+#include "quire/doc.h"
+
+namespace quire::router {
+namespace {
+
+template <typename T>
+Result<T> Await(const std::shared_ptr<Lookup<T>>& lookup) {
+  while (!lookup->ready()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return lookup->Get();
+}
+
+class CatalogTest : public ::testing::Test {
+ protected:
+  CatalogTest() {
+    CatalogOptions options;
+    options.store = &store_;
+    options.cluster = "test";
+    options.self = "r:1";
+    options.now = [] { return bson::Timestamp{100, 1}; };
+    auto started = Catalog::Start(std::move(options));
+    EXPECT_TRUE(started.ok());
+    catalog_ = *std::move(started);
+    for (const char* name : {"s0", "s1"}) {
+      placement::ShardRecord shard;
+      shard.name = name;
+      shard.host = std::string(name) + "/h:1";
+      Put(placement::KeyOfShard(name), Encode(shard));
+    }
+    Put(ClusterRecord::kKey, ClusterRecord{bson::ObjectId::Generate(), "s0"}.Encode());
+  }
+
+  void Put(std::string_view key, std::string value) {
+    coord::Transaction transaction;
+    transaction.writes = {coord::Put(catalog_->Key(key), std::move(value))};
+    auto done = store_.Transact(transaction, coord::Deadline::max());
+    ASSERT_TRUE(done.ok() && done->done);
+  }
+
+  // A collection of one chunk on the shard.
+  void Shard(const std::string& ns, const placement::ShardName& shard, uint32_t seconds) {
+    const bson::Document key = Doc("x", 1);
+    auto pattern = placement::ShardKeyPattern::Parse(key);
+    placement::CollectionRecord record;
+    record.ns = ns;
+    record.key = key;
+    record.generation = {bson::ObjectId::Generate(), {seconds, 1}};
+    record.majors[shard] = 1;
+    auto chunk = std::make_shared<placement::Chunk>();
+    chunk->range = pattern->Everything();
+    chunk->shard = shard;
+    chunk->version = {1, 0};
+    const placement::ChunkBlock block{{chunk}};
+    Put(placement::KeyOfBlock(record.generation, block.min()), Encode(block));
+    Put(placement::KeyOfCollection(ns), Encode(record));
+  }
+
+  coord::MemoryStore store_;
+  std::unique_ptr<Catalog> catalog_;
+};
+
+TEST_F(CatalogTest, ADatabaseIsMadeOnTheShardThatHasTheFewest) {
+  EXPECT_EQ(Await(catalog_->Find("one.c")).status().code(), kNamespaceNotFound);
+  auto one = Await(catalog_->FindOrCreate("one.c"));
+  ASSERT_TRUE(one.ok()) << one.status().ToString();
+  auto two = Await(catalog_->FindOrCreate("two.c"));
+  ASSERT_TRUE(two.ok());
+  EXPECT_NE((*one)->database.primary, (*two)->database.primary);
+  EXPECT_FALSE((*one)->sharded());
+  auto again = Await(catalog_->Find("one.c"));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ((*again)->database.primary, (*one)->database.primary);
+  EXPECT_EQ(Await(catalog_->FindOrCreate("ONE.c")).status().code(), kDatabaseDifferCase);
+}
+
+TEST_F(CatalogTest, TheDatabaseAdminLiesWhereTheAccountsAre) {
+  auto admin = Await(catalog_->Find("admin.c"));
+  ASSERT_TRUE(admin.ok());
+  EXPECT_EQ((*admin)->database.primary, "s0");
+  EXPECT_FALSE((*admin)->versioned);
+}
+
+TEST_F(CatalogTest, ARefusalIsFollowedByWhatIsTrueNow) {
+  ASSERT_TRUE(Await(catalog_->FindOrCreate("db.c")).ok());
+  RoutePtr before = catalog_->Cached("db.c");
+  ASSERT_NE(before, nullptr);
+  Shard("db.c", "s1", 200);
+  auto after = Await(catalog_->Refresh(before, std::nullopt));
+  ASSERT_TRUE(after.ok()) << after.status().ToString();
+  ASSERT_TRUE((*after)->sharded());
+  EXPECT_EQ((*after)->chunks->shards(), (std::set<placement::ShardName>{"s1"}));
+  Shard("db.c", "s0", 300);
+  auto later = Await(catalog_->Refresh(*after, std::nullopt));
+  ASSERT_TRUE(later.ok());
+  EXPECT_EQ((*later)->chunks->shards(), (std::set<placement::ShardName>{"s0"}));
+}
+
+TEST_F(CatalogTest, WhatIsForgottenIsAskedForAgain) {
+  ASSERT_TRUE(Await(catalog_->FindOrCreate("db.c")).ok());
+  catalog_->Forget("db");
+  EXPECT_EQ(catalog_->Cached("db.c"), nullptr);
+}
+
+TEST_F(CatalogTest, RequestsCarryTheVersionsOfTheShard) {
+  ASSERT_TRUE(Await(catalog_->FindOrCreate("db.c")).ok());
+  bson::Builder unsharded;
+  AppendVersions(*catalog_->Cached("db.c"), "s0", &unsharded);
+  const bson::Document plain = unsharded.Finish();
+  EXPECT_EQ(plain["shardVersion"].AsDocument()["t"].AsTimestamp(), bson::Timestamp());
+  EXPECT_TRUE(plain["databaseVersion"].is_document());
+  Shard("db.c", "s1", 200);
+  auto route = Await(catalog_->Refresh(catalog_->Cached("db.c"), std::nullopt));
+  ASSERT_TRUE(route.ok());
+  bson::Builder sharded;
+  AppendVersions(**route, "s1", &sharded);
+  const bson::Document versioned = sharded.Finish();
+  EXPECT_EQ(versioned["shardVersion"].AsDocument()["t"].AsTimestamp(), (bson::Timestamp{200, 1}));
+  EXPECT_EQ(versioned["shardVersion"].AsDocument()["v"].AsTimestamp(), (bson::Timestamp{1, 0}));
+  EXPECT_TRUE(versioned["databaseVersion"].missing());
+}
+
+}  // namespace
+}  // namespace quire::router

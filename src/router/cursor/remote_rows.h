@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows of cursors on shards as one stream: as they come, or merged by the sort keys that they
+// carry. Batches are asked for when they are needed; whoever wants a row that is on its way is told
+// so and woken when it is there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/chunk_map.h"
+#include "quire/bson.h"
+#include "router/remote/lanes.h"
+#include "run/cursor.h"
+
+namespace quire::router {
+
+// A cursor that a shard has opened, with its first batch.
+struct OpenedCursor {
+  placement::ShardName shard;
+  std::string host;
+  bson::Document reply;
+};
+
+struct RemoteRowsOptions {
+  std::string database;
+  std::string collection;  // as getMore names it
+  // lsid, txnNumber...: what every getMore carries.
+  bson::Document session;
+  // Merged by the sort key in the rows' field `sort_key`, an array, which is taken out: which of
+  // its parts ascend. Of equal ones the shard that stands first comes first. Empty: as they come.
+  std::vector<bool> sort = {};
+  std::string sort_key = {};
+  // Of the whole stream.
+  int64_t skip = 0;
+  int64_t limit = 0;  // 0: none
+  bool tailable = false;
+  std::optional<int64_t> batch_size;  // of getMores; none: what fits in a reply
+};
+
+// Ends the cursors on the shards when it is destroyed.
+class RemoteRows final : public run::RowSource {
+ public:
+  // `lanes` outlives it.
+  RemoteRows(Lanes* lanes, RemoteRowsOptions options, std::vector<OpenedCursor> cursors);
+  ~RemoteRows() override;
+
+  Result<bool> Next(OpContext& op, exec::Row* row) override;
+  Status Refresh(OpContext& op) override;
+  Bell* News() override;
+  bool HasNews() const override;
+  bool Pending() const override;
+  void Rest() override;
+  Status Check() const override { return Status::Ok(); }
+  std::string PlanSummary() const override { return ""; }
+  exec::Counters Totals() const override { return {}; }
+  bson::Document ResumeToken() const override;
+  bool AtEnd() const override;
+  bool Ended() const override;
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+  int64_t to_skip_;
+  int64_t left_;  // of the limit; -1: there is none
+};
+
+}  // namespace quire::router

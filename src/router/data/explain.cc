@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// explain over shards: the plan of each, below a stage that says how they are put together.
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/number.h"
+#include "quire/doc.h"
+#include "request/crud.h"
+#include "request/reply.h"
+#include "router/core.h"
+#include "router/data/aggregate.h"
+#include "router/data/forward.h"
+#include "router/data/read.h"
+#include "router/data/target.h"
+#include "router/pipeline/split_command.h"
+#include "router/rows.h"
+
+namespace quire::router {
+
+namespace {
+
+std::string AddressOf(Routed& request, const placement::ShardName& name) {
+  for (const placement::ShardRecord& shard : request.core.catalog->Shards()) {
+    if (shard.name == name) {
+      return shard.host;
+    }
+  }
+  return "";
+}
+
+bson::View DocumentIn(bson::View fields, std::string_view name) {
+  const bson::Value value = fields[name];
+  return value.is_document() ? value.AsDocument() : bson::View();
+}
+
+// The sum of a number that every shard tells.
+int64_t Sum(const std::vector<Heard>& heard, std::string_view name) {
+  int64_t sum = 0;
+  for (const Heard& one : heard) {
+    sum += request::CountIn(DocumentIn(*one.reply, "executionStats")[name]);
+  }
+  return sum;
+}
+
+void AppendPlanner(Routed& request, const std::vector<Heard>& heard, std::string_view stage,
+                   bson::Builder* reply) {
+  reply->BeginDocument("queryPlanner")
+      .Append("mongosPlannerVersion", 1)
+      .BeginDocument("winningPlan")
+      .Append("stage", stage)
+      .BeginArray("shards");
+  for (const Heard& one : heard) {
+    const bson::View planner = DocumentIn(*one.reply, "queryPlanner");
+    reply->PushDocument()
+        .Append("explainVersion", (*one.reply)["explainVersion"])
+        .Append("shardName", one.shard)
+        .Append("connectionString", AddressOf(request, one.shard))
+        .Append("serverInfo", (*one.reply)["serverInfo"])
+        .AppendFields(planner)
+        .End();
+  }
+  reply->End().End().End();
+}
+
+void AppendExecution(const std::vector<Heard>& heard, std::string_view stage,
+                     bson::Builder* reply) {
+  auto numbers = [&] {
+    reply->Append("nReturned", static_cast<int32_t>(Sum(heard, "nReturned")));
+    int64_t longest = 0;
+    for (const Heard& one : heard) {
+      longest = std::max(longest, request::CountIn(DocumentIn(
+                                      *one.reply, "executionStats")["executionTimeMillis"]));
+    }
+    reply->Append("executionTimeMillis", static_cast<int32_t>(longest))
+        .Append("totalKeysExamined", static_cast<int32_t>(Sum(heard, "totalKeysExamined")))
+        .Append("totalDocsExamined", static_cast<int32_t>(Sum(heard, "totalDocsExamined")));
+    return longest;
+  };
+  reply->BeginDocument("executionStats");
+  numbers();
+  reply->BeginDocument("executionStages").Append("stage", stage);
+  const int64_t longest = numbers();
+  reply->Append("totalChildMillis", longest).BeginArray("shards");
+  for (const Heard& one : heard) {
+    const bson::View stats = DocumentIn(*one.reply, "executionStats");
+    reply->PushDocument().Append("shardName", one.shard).AppendFields(stats).End();
+  }
+  reply->End().End();
+  reply->BeginArray("allPlansExecution").End().End();
+}
+
+struct Explained {
+  std::set<placement::ShardName> shards;
+  bool sorted = false;
+  bool writes = false;
+};
+
+// Which shards the explained command would go to.
+Result<Explained> TargetsOf(Routed& request, const Route& route, bson::View command) {
+  Explained explained;
+  const std::string_view name = command.front().name();
+  Query query;
+  query.collation = DocumentIn(command, "collation");
+  query.let = DocumentIn(command, "let");
+  if (name == "find") {
+    query.filter = DocumentIn(command, "filter");
+    explained.sorted = !DocumentIn(command, "sort").empty();
+  } else if (name == "count" || name == "distinct" || name == "findAndModify" ||
+             name == "findandmodify") {
+    query.filter = DocumentIn(command, "query");
+    explained.writes = name.starts_with("findA") || name.starts_with("finda");
+  } else if (name == "update" || name == "delete") {
+    const bson::Value list = command[name == "update" ? "updates" : "deletes"];
+    if (list.is_array() && !list.AsArray().empty() &&
+        list.AsArray().front().type() == bson::Type::kDocument) {
+      const bson::View statement = list.AsArray().front().value().AsDocument();
+      query.filter = DocumentIn(statement, "q");
+      query.collation = DocumentIn(statement, "collation");
+    }
+    explained.writes = true;
+  } else {
+    explained.shards = {route.database.primary};
+    return explained;
+  }
+  ASSIGN_OR_RETURN(placement::Targets targets, TargetRead(request, route, query));
+  explained.shards = std::move(targets.shards);
+  return explained;
+}
+
+Task<Status> RouteExplain(Routed& request) {
+  const bson::Value explained = request.body.view().front().value();
+  if (!explained.is_document() || explained.AsDocument().empty() ||
+      !explained.AsDocument().front().value().is_string()) {
+    co_return request.RunHere();
+  }
+  const bson::Document command(explained.AsDocument());
+  const std::string_view name = command.view().front().name();
+  CO_ASSIGN_OR_RETURN(
+      std::string ns,
+      request::Namespace(request.database, command.view().front().value().AsString()));
+  Result<RoutePtr> found = co_await request.Find(ns, false);
+  if (!found.ok() && found.status().code() == kNamespaceNotFound) {
+    co_return request.RunHere();
+  }
+  CO_RETURN_IF_ERROR(found.status());
+  RoutePtr route = *found;
+  const bson::Value verbosity = request.body["verbosity"];
+  for (int i = 0; i <= kMostRefreshes; ++i) {
+    if (!route->sharded()) {
+      const ForwardOptions options;
+      Status forwarded = co_await Forward(request, ns, options);
+      co_return forwarded;
+    }
+    if (name == "aggregate") {
+      // Made before: GCC 12 destroys conditional temporaries of a co_await twice.
+      const std::string asked(verbosity.is_string() ? verbosity.AsString() : "allPlansExecution");
+      Status divided = co_await ExplainDivided(request, command, asked);
+      co_return divided;
+    }
+    CO_ASSIGN_OR_RETURN(const Explained targets, TargetsOf(request, *route, command));
+    std::vector<Part> parts;
+    for (const placement::ShardName& shard : targets.shards) {
+      parts.push_back({shard, request.body});
+    }
+    bool stale = false;
+    Result<std::vector<Heard>> heard =
+        co_await AskVersioned(request, &route, std::move(parts), &stale);
+    CO_RETURN_IF_ERROR(heard.status());
+    if (stale) {
+      continue;
+    }
+    CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
+    const std::string_view stage = targets.writes               ? "SHARD_WRITE"
+                                   : targets.shards.size() == 1 ? "SINGLE_SHARD"
+                                   : targets.sorted             ? "SHARD_MERGE_SORT"
+                                                                : "SHARD_MERGE";
+    bson::Builder& reply = request.call().reply;
+    AppendPlanner(request, *heard, stage, &reply);
+    if (heard->front().reply->view().Has("executionStats")) {
+      AppendExecution(*heard, stage, &reply);
+    }
+    const bson::View first = *heard->front().reply;
+    reply.Append("serverInfo", first["serverInfo"])
+        .Append("serverParameters", first["serverParameters"])
+        .Append("command", command);
+    co_return Status::Ok();
+  }
+  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+}
+
+void AppendStages(std::string_view name, const std::vector<bson::Document>& stages,
+                  bson::Builder* out) {
+  out->BeginArray(name);
+  for (const bson::Document& stage : stages) {
+    out->Push(stage);
+  }
+  out->End();
+}
+
+}  // namespace
+
+Task<Status> ExplainDivided(Routed& request, const bson::Document& command, std::string verbosity) {
+  CO_ASSIGN_OR_RETURN(const auto aggregate, request::AggregateRequest::Parse(command));
+  const std::string ns = request.database + "." + std::string(aggregate.collection);
+  ParsedPipeline pipeline;
+  CO_RETURN_IF_ERROR(pipeline.Parse(request, aggregate));
+  Result<RoutePtr> found = co_await request.Find(ns, false);
+  CO_RETURN_IF_ERROR(found.status());
+  RoutePtr route = *found;
+  for (int i = 0; i <= kMostRefreshes; ++i) {
+    DividedPipeline divided = Divide(pipeline.stages);
+    std::set<placement::ShardName> shards = {route->database.primary};
+    if (route->sharded()) {
+      const Query query{LeadingFilter(aggregate.pipeline.view), aggregate.collation, aggregate.let};
+      CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));
+      shards = targets.shards;
+    }
+    const bool whole = shards.size() == 1 && pipeline.others.empty() && pipeline.sink.empty();
+    bson::Document part = whole ? command : ShardsCommand(command, divided.shards);
+    bson::Builder explain;
+    explain.Append("explain", part).Append("verbosity", verbosity);
+    const bson::Document asked = explain.Finish();
+    std::vector<Part> parts;
+    for (const placement::ShardName& shard : shards) {
+      parts.push_back({shard, asked});
+    }
+    bool stale = false;
+    Result<std::vector<Heard>> heard =
+        co_await AskVersioned(request, &route, std::move(parts), &stale);
+    CO_RETURN_IF_ERROR(heard.status());
+    if (stale) {
+      continue;
+    }
+    CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
+    bson::Builder& reply = request.call().reply;
+    if (whole) {
+      reply.Append("mergeType", "mongos").AppendNull("splitPipeline");
+    } else {
+      reply.Append("mergeType", "mongos").BeginDocument("splitPipeline");
+      AppendStages("shardsPart", divided.shards, &reply);
+      AppendStages("mergerPart", divided.merger, &reply);
+      reply.End();
+    }
+    reply.BeginDocument("shards");
+    for (const Heard& one : *heard) {
+      reply.BeginDocument(one.shard).Append("host", one.host);
+      for (const bson::Element& field : one.reply->view()) {
+        if (field.name() == "queryPlanner" || field.name() == "executionStats" ||
+            field.name() == "stages" || field.name() == "explainVersion") {
+          reply.Append(field);
+        }
+      }
+      reply.End();
+    }
+    reply.End();
+    const bson::View first = *heard->front().reply;
+    reply.Append("serverInfo", first["serverInfo"])
+        .Append("serverParameters", first["serverParameters"])
+        .Append("command", command);
+    co_return Status::Ok();
+  }
+  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+}
+
+std::span<const RoutineRow> ExplainRoutines() {
+  static constexpr RoutineRow kRows[] = {
+      {"explain", RouteExplain},
+  };
+  return kRows;
+}
+
+}  // namespace quire::router

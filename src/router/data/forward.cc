@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "router/data/forward.h"
+
+#include "base/error_codes.h"
+#include "request/crud.h"
+#include "router/accounts.h"
+#include "router/core.h"
+#include "router/data/target.h"
+#include "router/remote/errors.h"
+#include "router/rows.h"
+
+namespace quire::router {
+
+namespace {
+
+// The versions of the other collections that a pipeline reads.
+void AppendOthers(const std::map<std::string, RoutePtr>* others, const placement::ShardName& shard,
+                  bson::Builder* out) {
+  if (others == nullptr || others->empty()) {
+    return;
+  }
+  out->BeginArray("shardVersions");
+  for (const auto& [ns, route] : *others) {
+    out->PushDocument().Append("ns", ns);
+    AppendVersions(*route, shard, out);
+    out->End();
+  }
+  out->End();
+}
+
+// Commands that name a collection by their first field.
+Task<Status> RouteRead(Routed& request) {
+  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
+  Status status = co_await Forward(request, std::move(ns), ForwardOptions());
+  co_return status;
+}
+
+// Commands that have no meaning yet for a collection on several shards.
+Task<Status> RouteUnsharded(Routed& request) {
+  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
+  Result<RoutePtr> found = co_await request.Find(ns, false);
+  if (found.ok() && (*found)->sharded()) {
+    co_return Status(kIllegalOperation, std::string(request.call().command.name) +
+                                            " is not supported on sharded collections");
+  }
+  Status status = co_await Forward(request, std::move(ns), ForwardOptions());
+  co_return status;
+}
+
+// Commands that every shard with a part of the collection runs: {raw: {shard: reply}}.
+Task<Status> RouteOwners(Routed& request) {
+  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
+  Result<RoutePtr> found = co_await request.Find(ns, false);
+  if (!found.ok() || !(*found)->sharded()) {
+    Status status = co_await Forward(request, std::move(ns), ForwardOptions());
+    co_return status;
+  }
+  RoutePtr route = *found;
+  for (int i = 0; i <= kMostRefreshes && route->sharded(); ++i) {
+    std::vector<Part> parts;
+    for (const placement::ShardName& shard : route->chunks->shards()) {
+      parts.push_back({shard, request.body});
+    }
+    bool stale = false;
+    Result<std::vector<Heard>> heard =
+        co_await AskVersioned(request, &route, std::move(parts), &stale);
+    CO_RETURN_IF_ERROR(heard.status());
+    if (stale) {
+      continue;
+    }
+    CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
+    bool valid = true;
+    bson::Builder& reply = request.call().reply;
+    reply.BeginDocument("raw");
+    for (const Heard& one : *heard) {
+      const bson::Value own = (*one.reply)["valid"];
+      valid = valid && (own.type() != bson::Type::kBool || own.AsBool());
+      reply.Append(one.shard, *one.reply);
+    }
+    reply.End();
+    if (request.call().command.name == "validate") {
+      reply.Append("valid", valid);
+    }
+    co_return Status::Ok();
+  }
+  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+}
+
+Task<Status> RouteDatabase(Routed& request) {
+  ForwardOptions options{.only_database = true};
+  Status status = co_await Forward(request, request.database, options);
+  co_return status;
+}
+
+// Users and roles of all databases lie on the admin shard.
+Task<Status> RouteAccounts(Routed& request) {
+  Result<RoutePtr> route = co_await request.Find("admin", false);
+  CO_RETURN_IF_ERROR(route.status());
+  std::vector<Asked> asked;
+  asked.push_back(
+      {(*route)->database.primary, {}, request.Outgoing(request.body, request.database, nullptr)});
+  Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked));
+  CO_RETURN_IF_ERROR(heard.status());
+  if (request.call().command.Is(request::kWrite)) {
+    std::shared_ptr<Wait> reading = request.core.accounts->ReadAgain();
+    Status read = co_await request.Until(reading);
+    CO_RETURN_IF_ERROR(read);
+  }
+  co_return request.Deliver(std::move(heard->front()));
+}
+
+}  // namespace
+
+bson::Document Whole(const request::Request& request) {
+  if (request.sequences.empty()) {
+    return bson::Document(request.body);
+  }
+  bson::Builder out;
+  out.AppendFields(request.body);
+  for (const request::Sequence& sequence : request.sequences) {
+    out.BeginArray(sequence.name);
+    for (const bson::View document : sequence.documents) {
+      out.Push(document);
+    }
+    out.End();
+  }
+  return out.Finish();
+}
+
+Task<Status> Forward(Routed& request, std::string ns, ForwardOptions options) {
+  const bson::Document whole = Whole(*request.call().request);
+  request.call().summary.ns = ns;
+  Result<RoutePtr> route = co_await request.Find(ns, options.create);
+  if (!route.ok() && route.status().code() == kNamespaceNotFound) {
+    co_return request.RunHere();
+  }
+  for (int i = 0;; ++i) {
+    CO_RETURN_IF_ERROR(route.status());
+    const RoutePtr& known = *route;
+    bool begins = false;
+    CO_RETURN_IF_ERROR(request.Enlist(known->database.primary, &begins));
+    std::vector<Asked> asked;
+    asked.push_back({known->database.primary,
+                     {},
+                     request.Outgoing(whole, request.database, [&](bson::Builder* out) {
+                       if (options.only_database) {
+                         AppendDatabaseVersion(*known, out);
+                       } else {
+                         AppendVersions(*known, known->database.primary, out);
+                       }
+                       AppendOthers(options.others, known->database.primary, out);
+                       request.AppendBegin(begins, out);
+                     })});
+    Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked));
+    CO_RETURN_IF_ERROR(heard.status());
+    Heard& answer = heard->front();
+    if (answer.reply.ok() || !IsStale(answer.reply.status().code()) || i == kMostRefreshes) {
+      co_return request.Deliver(std::move(answer));
+    }
+    route = co_await request.Refresh(known, answer.error);
+  }
+}
+
+std::span<const RoutineRow> ForwardRoutines() {
+  static constexpr RoutineRow kRows[] = {
+      {"mapReduce", RouteUnsharded},
+      {"filemd5", RouteUnsharded},
+      {"listIndexes", RouteRead},
+      {"listCollections", RouteDatabase},
+      {"validateDBMetadata", RouteDatabase},
+      {"dataSize", RouteDatabase},
+      {"validate", RouteOwners},
+      {"dbHash", RouteDatabase},
+      {"compact", RouteOwners},
+      {"planCacheClear", RouteOwners},
+      {"planCacheListFilters", RouteOwners},
+      {"planCacheSetFilter", RouteOwners},
+      {"planCacheClearFilters", RouteOwners},
+      {"createUser", RouteAccounts},
+      {"updateUser", RouteAccounts},
+      {"dropUser", RouteAccounts},
+      {"dropAllUsersFromDatabase", RouteAccounts},
+      {"grantRolesToUser", RouteAccounts},
+      {"revokeRolesFromUser", RouteAccounts},
+      {"usersInfo", RouteAccounts},
+      {"createRole", RouteAccounts},
+      {"updateRole", RouteAccounts},
+      {"dropRole", RouteAccounts},
+      {"dropAllRolesFromDatabase", RouteAccounts},
+      {"grantPrivilegesToRole", RouteAccounts},
+      {"revokePrivilegesFromRole", RouteAccounts},
+      {"grantRolesToRole", RouteAccounts},
+      {"revokeRolesFromRole", RouteAccounts},
+      {"rolesInfo", RouteAccounts},
+  };
+  return kRows;
+}
+
+}  // namespace quire::router

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sessions and transactions over shards.
+#include "base/error_codes.h"
+#include "router/core.h"
+#include "router/data/forward.h"
+#include "router/remote/errors.h"
+#include "router/rows.h"
+
+namespace quire::router {
+
+namespace {
+
+Status NoSuchTransaction() {
+  return {kNoSuchTransaction,
+          "Given transaction number does not match any in-progress transactions"};
+}
+
+// The shard of the transaction: as it is known here, or as the client's recoveryToken says.
+std::optional<placement::ShardName> ShardOfEnd(Routed& request) {
+  const request::Generic& generic = request.call().generic;
+  if (auto known = request.core.transactions.Find(generic.lsid, *generic.txn_number)) {
+    return known->shard;
+  }
+  const bson::Value token = request.body["recoveryToken"];
+  const bson::Value shard =
+      token.is_document() ? token.AsDocument()["recoveryShardId"] : bson::Value();
+  if (!shard.is_string()) {
+    return std::nullopt;
+  }
+  return std::string(shard.AsString());
+}
+
+Task<Status> RouteEndOfTransaction(Routed& request) {
+  const request::Generic& generic = request.call().generic;
+  if (!generic.txn_number) {
+    co_return request.RunHere();
+  }
+  const std::optional<placement::ShardName> shard = ShardOfEnd(request);
+  if (!shard) {
+    co_return NoSuchTransaction();
+  }
+  if (shard->empty()) {  // nothing was ever sent
+    co_return Status::Ok();
+  }
+  AskOptions options;
+  options.repeatable = true;  // what was committed is committed once
+  std::vector<Asked> asked;
+  bson::Builder own;
+  for (const bson::Element& field : request.body.view()) {
+    if (field.name() != "recoveryToken") {
+      own.Append(field);
+    }
+  }
+  asked.push_back({*shard, {}, request.Outgoing(own.Finish(), "admin", nullptr)});
+  Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked), options);
+  CO_RETURN_IF_ERROR(heard.status());
+  co_return request.Deliver(std::move(heard->front()));
+}
+
+// Ends them here and on every shard.
+Task<Status> RouteSessions(Routed& request) {
+  CO_RETURN_IF_ERROR(request.RunHere());
+  std::vector<Asked> asked;
+  for (const placement::ShardRecord& shard : request.core.catalog->Shards()) {
+    asked.push_back({shard.name, {}, request.Outgoing(request.body, request.database, nullptr)});
+  }
+  AskOptions options;
+  options.repeatable = true;
+  options.patience = std::chrono::milliseconds(0);  // one that cannot be reached has its time-outs
+  Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked), options);
+  co_return heard.status();
+}
+
+}  // namespace
+
+std::span<const RoutineRow> SessionRoutines() {
+  static constexpr RoutineRow kRows[] = {
+      {"commitTransaction", RouteEndOfTransaction},
+      {"abortTransaction", RouteEndOfTransaction},
+      {"endSessions", RouteSessions},
+      {"refreshSessions", RouteSessions},
+      {"killSessions", RouteSessions},
+      {"killAllSessions", RouteSessions},
+      {"killAllSessionsByPattern", RouteSessions},
+  };
+  return kRows;
+}
+
+}  // namespace quire::router

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "router/data/target.h"
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "expr/collation/collator.h"
+#include "expr/match/match.h"
+#include "router/core.h"
+#include "router/remote/errors.h"
+
+namespace quire::router {
+
+namespace {
+
+// A filter with all that it needs to mean something.
+struct Parsed {
+  std::shared_ptr<const expr::Collator> collator;
+  expr::Context context;
+  std::unique_ptr<expr::match::Filter> filter;
+};
+
+Status Parse(Routed& request, const Route& route, const Query& query, Parsed* out) {
+  const auto& default_collation = route.collection->default_collation;
+  if (!query.collation.empty()) {
+    ASSIGN_OR_RETURN(out->collator, expr::Collator::Parse(query.collation));
+  } else if (default_collation) {
+    ASSIGN_OR_RETURN(out->collator, expr::Collator::Parse(*default_collation));
+  }
+  out->context.collator = out->collator.get();
+  engine::Operation operation{request.core.engine(), request.op()};
+  RETURN_IF_ERROR(engine::FillContext(operation, query.let, &out->context));
+  ASSIGN_OR_RETURN(out->filter, expr::match::Filter::Parse(query.filter, &out->context));
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<placement::Targets> TargetRead(Routed& request, const Route& route, const Query& query) {
+  Parsed parsed;
+  RETURN_IF_ERROR(Parse(request, route, query, &parsed));
+  return placement::TargetFilter(*route.chunks, parsed.filter->root(), parsed.context);
+}
+
+Result<placement::WriteTargets> TargetChange(Routed& request, const Route& route,
+                                             const Query& query, const placement::WriteWish& wish) {
+  Parsed parsed;
+  RETURN_IF_ERROR(Parse(request, route, query, &parsed));
+  return placement::TargetWrite(*route.chunks, parsed.filter->root(), parsed.context, wish);
+}
+
+Status FirstErrorOf(const std::vector<Heard>& heard) {
+  for (const Heard& one : heard) {
+    if (!one.reply.ok()) {
+      return ForClients(one.reply.status());
+    }
+  }
+  return Status::Ok();
+}
+
+Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
+                                              std::vector<Part> parts, bool* stale) {
+  *stale = false;
+  std::vector<Asked> asked;
+  for (Part& part : parts) {
+    bool begins = false;
+    CO_RETURN_IF_ERROR(request.Enlist(part.shard, &begins));
+    asked.push_back(
+        {part.shard,
+         {},
+         request.Outgoing(part.command, DatabaseOf((*route)->ns), [&](bson::Builder* out) {
+           AppendVersions(**route, part.shard, out);
+           request.AppendBegin(begins, out);
+         })});
+  }
+  Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked));
+  CO_RETURN_IF_ERROR(heard.status());
+  for (const Heard& one : *heard) {
+    if (one.reply.ok() || !IsStale(one.reply.status().code())) {
+      continue;
+    }
+    *stale = true;
+    Result<RoutePtr> fresh = co_await request.Refresh(*route, one.error);
+    CO_RETURN_IF_ERROR(fresh.status());
+    *route = *fresh;
+    break;
+  }
+  co_return heard;
+}
+
+}  // namespace quire::router

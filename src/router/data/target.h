@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a command's filter to the shards that have what it matches.
+#pragma once
+
+#include <memory>
+
+#include "placement/target/target.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "router/catalog/route.h"
+#include "router/routed.h"
+
+namespace quire::router {
+
+struct Query {
+  bson::View filter;
+  bson::View collation;  // empty: the collection's
+  bson::View let;
+};
+
+// Errors: those of a filter or collation that cannot be parsed.
+Result<placement::Targets> TargetRead(Routed& request, const Route& route, const Query& query);
+Result<placement::WriteTargets> TargetChange(Routed& request, const Route& route,
+                                             const Query& query, const placement::WriteWish& wish);
+
+// --- requests to several shards under one table ---
+
+// What is asked of one shard, without session, time and versions.
+struct Part {
+  placement::ShardName shard;
+  bson::Document command;
+};
+
+// Sends the parts with the versions of `route`. *stale: one of the shards knows better; what is
+// known has been refreshed into *route, and the answers mean nothing.
+Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
+                                              std::vector<Part> parts, bool* stale);
+
+// The first error, as clients see it; Ok when all have answered well.
+Status FirstErrorOf(const std::vector<Heard>& heard);
+
+// How often a request is sent again because what was known of its namespace was old.
+inline constexpr int kMostRefreshes = 10;
+
+}  // namespace quire::router

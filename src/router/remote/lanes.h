@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connections to shards with one request in flight on each: a server answers the requests of a
+// connection one after the other, and one that waits there must not stop another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "peer/pool.h"
+
+namespace quire::router {
+
+// Safe for concurrent use.
+class Lanes {
+ public:
+  // `pool` outlives it. More than `most` requests to a host wait for each other.
+  explicit Lanes(peer::Pool* pool, size_t most = 2000);
+  ~Lanes();
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  using Ticket = uint64_t;
+  // As Pool::Send; `done` comes once, on a thread of the pool or, at the end, of whoever ends this.
+  Ticket Send(const std::string& host, bson::Document command, peer::Deadline deadline,
+              peer::Done done);
+  // Nobody wants the reply any more: the host is to stop. `done` may still come.
+  void Drop(Ticket ticket);
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace quire::router

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "router/remote/preference.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error_codes.h"
+#include "quire/doc.h"
+#include "router/remote/errors.h"
+#include "router/remote/members.h"
+
+namespace quire::router {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::vector<MemberState> Set() {
+  MemberState primary;
+  primary.host = "p";
+  primary.primary = true;
+  primary.term = 2;
+  primary.last_write = bson::Date{200'000};
+  MemberState near;
+  near.host = "near";
+  near.secondary = true;
+  near.tags = Doc("dc", "east");
+  near.last_write = bson::Date{200'000};
+  MemberState far = near;
+  far.host = "far";
+  far.tags = Doc("dc", "west");
+  far.last_write = bson::Date{50'000};
+  far.round_trip = milliseconds(80);
+  return {primary, near, far};
+}
+
+std::string Hosts(const std::vector<MemberState>& members, std::string_view json) {
+  auto document = bson::Document::FromJson(json);
+  auto preference = ReadPreference::Parse(*document);
+  EXPECT_TRUE(preference.ok());
+  std::string hosts;
+  for (const MemberState* member : Eligible(members, *preference)) {
+    hosts += member->host + " ";
+  }
+  return hosts;
+}
+
+TEST(Preference, ModesChooseMembers) {
+  const auto set = Set();
+  EXPECT_EQ(Hosts(set, "{}"), "p ");
+  EXPECT_EQ(Hosts(set, R"({"$readPreference": {"mode": "primaryPreferred"}})"), "p ");
+  EXPECT_EQ(Hosts(set, R"({"$readPreference": {"mode": "secondary"}})"), "near ");
+  EXPECT_EQ(Hosts(set, R"({"$readPreference": {"mode": "nearest"}})"), "near p ");
+}
+
+TEST(Preference, TagsAndStalenessNarrow) {
+  const auto set = Set();
+  EXPECT_EQ(Hosts(set, R"({"$readPreference": {"mode": "secondary",
+                           "tags": [{"dc": "north"}, {"dc": "west"}]}})"),
+            "far ");
+  EXPECT_EQ(Hosts(set, R"({"$readPreference": {"mode": "secondary", "tags": [{"dc": "west"}],
+                           "maxStalenessSeconds": 100}})"),
+            "");
+  EXPECT_EQ(Hosts(set, R"({"$readPreference": {"mode": "secondaryPreferred",
+                           "tags": [{"dc": "north"}]}})"),
+            "p ");
+}
+
+TEST(Preference, WithoutAPrimaryOthersAnswerWhoPreferIt) {
+  auto set = Set();
+  set.erase(set.begin());
+  EXPECT_EQ(Hosts(set, "{}"), "");
+  EXPECT_EQ(Hosts(set, R"({"$readPreference": {"mode": "primaryPreferred"}})"), "near ");
+}
+
+TEST(Preference, OfTwoPrimariesTheLaterOneIs) {
+  auto set = Set();
+  MemberState old = set[0];
+  old.host = "old";
+  old.term = 1;
+  set.insert(set.begin(), old);
+  EXPECT_EQ(Hosts(set, "{}"), "p ");
+}
+
+TEST(Preference, WhatIsNoneIsRefused) {
+  EXPECT_EQ(ReadPreference::Parse(Doc("$readPreference", 1)).status().code(), kTypeMismatch);
+  EXPECT_EQ(ReadPreference::Parse(Doc("$readPreference", Doc("mode", "any"))).status().code(),
+            kFailedToParse);
+}
+
+TEST(SetAddress, NamesASetAndItsHosts) {
+  auto address = ParseSetAddress("rs0/a:1,b");
+  ASSERT_TRUE(address.ok());
+  EXPECT_EQ(address->set, "rs0");
+  EXPECT_EQ(address->hosts, (std::vector<std::string>{"a:1", "b:27017"}));
+  for (const char* text : {"", "rs0", "/a:1", "rs0/", "rs0/a,,b"}) {
+    EXPECT_EQ(ParseSetAddress(text).status().code(), kBadValue) << text;
+  }
+}
+
+TEST(Errors, StateChangesOfShardsAreNoneOfTheRouter) {
+  EXPECT_EQ(ForClients({kNotWritablePrimary, "x"}).code(), kHostUnreachable);
+  EXPECT_EQ(ForClients({kShutdownInProgress, "x"}).code(), kHostUnreachable);
+  EXPECT_EQ(ForClients({kDuplicateKey, "x"}).code(), kDuplicateKey);
+  const bson::Document reply =
+      Doc("ok", 1.0, "writeConcernError", Doc("code", int{kPrimarySteppedDown}));
+  EXPECT_TRUE(MentionsStateChange(reply));
+  EXPECT_FALSE(MentionsStateChange(Doc("ok", 1.0)));
+}
+
+}  // namespace
+}  // namespace quire::router

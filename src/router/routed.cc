@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "router/routed.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "request/crud.h"
+#include "request/cursor_reply.h"
+#include "request/route.h"
+#include "router/cursor/remote_rows.h"
+#include "router/remote/errors.h"
+#include "run/batch.h"
+
+namespace quire::router {
+
+namespace {
+
+constexpr std::chrono::milliseconds kWhileDropped{20};
+constexpr int kMostDropWaits = 1500;
+
+// What the router says itself to shards.
+bool IsReplaced(std::string_view field) {
+  static constexpr std::array<std::string_view, 9> kFields = {
+      "$db",       "$clusterTime",         "maxTimeMS",   "lsid",         "apiVersion",
+      "apiStrict", "apiDeprecationErrors", "$configTime", "$topologyTime"};
+  return std::find(kFields.begin(), kFields.end(), field) != kFields.end();
+}
+
+void AppendSession(const request::Call& call, bson::Builder* out) {
+  const std::string_view key = call.generic.lsid;
+  if (key.empty()) {
+    return;
+  }
+  out->BeginDocument("lsid").Append("id",
+                                    bson::Value::Binary(key.substr(0, request::kSessionIdSize), 4));
+  if (key.size() > request::kSessionIdSize) {
+    out->Append("uid", bson::Value::Binary(key.substr(request::kSessionIdSize), 0));
+  }
+  out->End();
+}
+
+}  // namespace
+
+Routed::Routed(Core* core_of, command::Invocation* invocation_of)
+    : Flow(&invocation_of->call),
+      core(*core_of),
+      invocation(*invocation_of),
+      body(invocation_of->call.body),
+      database(invocation_of->call.database) {}
+
+Result<std::string> Routed::Namespace() const {
+  ASSIGN_OR_RETURN(std::string_view collection,
+                   request::CollectionName(body.view().front().name(), body));
+  return request::Namespace(database, collection);
+}
+
+Task<Result<RoutePtr>> Routed::Find(std::string ns, bool create) {
+  if (RoutePtr known = core.catalog->Cached(ns)) {
+    co_return known;
+  }
+  for (int i = 0;; ++i) {
+    std::shared_ptr<Lookup<RoutePtr>> lookup =
+        create ? core.catalog->FindOrCreate(ns) : core.catalog->Find(ns);
+    Status waited = co_await Until(lookup);
+    CO_RETURN_IF_ERROR(waited);
+    Result<RoutePtr> found = lookup->Get();
+    if (found.ok() || found.status().code() != kDatabaseDropPending || i == kMostDropWaits) {
+      co_return found;
+    }
+    Status slept = co_await Sleep(kWhileDropped);
+    CO_RETURN_IF_ERROR(slept);
+  }
+}
+
+Task<Result<RoutePtr>> Routed::Refresh(RoutePtr seen, bson::View error) {
+  std::shared_ptr<Lookup<RoutePtr>> lookup = core.catalog->Refresh(seen, WantedVersion(error));
+  Status waited = co_await Until(lookup);
+  CO_RETURN_IF_ERROR(waited);
+  Result<RoutePtr> found = lookup->Get();
+  if (!found.ok() && found.status().code() == kDatabaseDropPending) {
+    core.catalog->Forget(seen->ns);
+    Result<RoutePtr> later = co_await Find(seen->ns, false);
+    co_return later;
+  }
+  co_return found;
+}
+
+bson::Document Routed::Outgoing(const bson::Argument& command, std::string_view database_of,
+                                const std::function<void(bson::Builder*)>& more) const {
+  const request::Call& own = invocation.call;
+  bson::Builder out;
+  const bool in_transaction = own.generic.in_transaction();
+  for (const bson::Element& field : command.view()) {
+    const bool begins = field.name() == "startTransaction" || field.name() == "readConcern";
+    if (!IsReplaced(field.name()) && !(in_transaction && begins)) {
+      out.Append(field);
+    }
+  }
+  AppendSession(own, &out);
+  if (own.op.has_deadline() && !own.command.Is(request::kOwnTimeLimit)) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        own.op.deadline() - OpContext::Clock::now());
+    out.Append("maxTimeMS", static_cast<int64_t>(std::max<int64_t>(left.count(), 1)));
+  }
+  if (more) {
+    more(&out);
+  }
+  core.AppendClusterTime(&out);
+  out.Append("$db", database_of);
+  return out.Finish();
+}
+
+bson::Document Routed::SessionFields() const {
+  const request::Call& own = invocation.call;
+  bson::Builder out;
+  AppendSession(own, &out);
+  if (own.generic.in_transaction()) {
+    out.Append("txnNumber", *own.generic.txn_number).Append("autocommit", false);
+  }
+  return out.Finish();
+}
+
+Status Routed::Enlist(const placement::ShardName& shard, bool* begins) {
+  *begins = false;
+  const request::Generic& generic = call().generic;
+  if (!generic.in_transaction()) {
+    return Status::Ok();
+  }
+  const int64_t number = *generic.txn_number;
+  const auto known = core.transactions.Find(generic.lsid, number);
+  if (!known) {
+    return {kNoSuchTransaction, "Given transaction number " + std::to_string(number) +
+                                    " does not match any in-progress transactions"};
+  }
+  if (known->shard == shard) {
+    return Status::Ok();
+  }
+  if (known->shard.empty()) {
+    *begins = true;
+    core.transactions.Settle(generic.lsid, number, shard);
+    return Status::Ok();
+  }
+  bson::Builder abort;
+  const bson::Document session = SessionFields();
+  abort.Append("abortTransaction", 1).AppendFields(session).Append("$db", "admin");
+  if (const auto host = core.remote->members.Pick(known->shard, ReadPreference())) {
+    constexpr std::chrono::seconds kPatience{10};
+    core.lanes().Send(*host, abort.Finish(), OpContext::Clock::now() + kPatience,
+                      [](const Result<bson::Document>&) {});
+  }
+  core.transactions.Forget(generic.lsid);
+  return {kOperationNotSupportedInTransaction,
+          "The transaction has begun on shard " + known->shard + " and needs shard " + shard +
+              ": transactions over several shards are not supported"};
+}
+
+void Routed::AppendBegin(bool begins, bson::Builder* out) {
+  if (!begins) {
+    return;
+  }
+  const request::Generic& generic = call().generic;
+  const auto known = core.transactions.Find(generic.lsid, *generic.txn_number);
+  out->Append("startTransaction", true);
+  if (known && !known->read_concern.empty()) {
+    out->Append("readConcern", known->read_concern);
+  }
+}
+
+Result<AskOptions> Routed::Options() const {
+  const request::Call& own = invocation.call;
+  AskOptions options;
+  const bool writes = own.command.Is(request::kWrite);
+  if (!writes && !own.generic.in_transaction()) {
+    ASSIGN_OR_RETURN(options.preference, ReadPreference::Parse(own.body));
+  }
+  options.repeatable = (!writes || own.generic.txn_number) && !own.generic.in_transaction();
+  return options;
+}
+
+Task<Result<std::vector<Heard>>> Routed::Ask(std::vector<Asked> asked) {
+  CO_ASSIGN_OR_RETURN(AskOptions options, Options());
+  Result<std::vector<Heard>> heard =
+      co_await AskShards(*this, (*core.remote), std::move(asked), options);
+  co_return heard;
+}
+
+Task<Result<std::vector<Heard>>> Routed::Ask(std::vector<Asked> asked, AskOptions options) {
+  Result<std::vector<Heard>> heard =
+      co_await AskShards(*this, (*core.remote), std::move(asked), options);
+  co_return heard;
+}
+
+void Routed::AppendReply(const bson::Argument& reply) {
+  for (const bson::Element& field : reply.view()) {
+    const std::string_view name = field.name();
+    if (name == "operationTime" && field.type() == bson::Type::kTimestamp) {
+      call().operation_time = std::max(call().operation_time, field.value().AsTimestamp());
+    } else if (name != "ok" && name != "$clusterTime" && name != "topologyVersion") {
+      call().reply.Append(field);
+    }
+  }
+}
+
+Status Routed::Deliver(Heard heard) {
+  if (!heard.reply.ok()) {
+    return ForClients(heard.reply.status());
+  }
+  const bson::Document& reply = *heard.reply;
+  if (call().generic.in_transaction()) {
+    call().reply.BeginDocument("recoveryToken").Append("recoveryShardId", heard.shard).End();
+  }
+  if (!reply["cursor"].is_document()) {
+    AppendReply(reply);
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(const request::CursorReply read, request::CursorReply::Read(reply));
+  auto cursor = std::make_shared<run::Cursor>();
+  cursor->ns = read.ns;
+  cursor->lsid = call().generic.lsid;
+  if (call().generic.in_transaction()) {
+    cursor->txn_number = call().generic.txn_number;
+  }
+  const bson::Value tailable = body["tailable"];
+  const bson::Value awaits = body["awaitData"];
+  const bool stream = !read.post_batch_resume_token.empty();
+  cursor->tailable = stream || (tailable.type() == bson::Type::kBool && tailable.AsBool());
+  cursor->await_data =
+      stream || (cursor->tailable && awaits.type() == bson::Type::kBool && awaits.AsBool());
+  RemoteRowsOptions options;
+  options.database = std::string(DatabaseOf(read.ns));
+  options.collection = read.ns.substr(options.database.size() + 1);
+  options.session = SessionFields();
+  options.tailable = cursor->tailable;
+  run::FirstBatch first;
+  first.size = static_cast<int64_t>(read.batch.Count());
+  first.at_cluster_time = read.at_cluster_time;
+  first.needs = invocation.needs;
+  first.single = read.id == 0;
+  bson::Builder beside;
+  for (const bson::Element& field : reply.view()) {
+    if (field.name() != "cursor") {
+      beside.Append(field);
+    }
+  }
+  AppendReply(beside.Finish());
+  std::vector<OpenedCursor> opened;
+  opened.push_back({heard.shard, heard.host, *std::move(heard.reply)});
+  cursor->exhausted = false;
+  cursor->source =
+      std::make_unique<RemoteRows>(&core.lanes(), std::move(options), std::move(opened));
+  return run::AppendFirstBatch(core.engine().cursors(), std::move(cursor), first, call());
+}
+
+Status Routed::RunHere() {
+  const command::Row& row = core.RowOf(call());
+  if (row.parse != nullptr) {  // what was parsed may refer to bytes that have moved
+    ASSIGN_OR_RETURN(parsed_, row.parse(invocation));
+    invocation.parsed = parsed_.get();
+  }
+  return row.run(invocation);
+}
+
+}  // namespace quire::router

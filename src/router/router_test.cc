@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A router over two shards in one process.
+#include "router/router.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error_codes.h"
+#include "router/testing/cluster.h"
+
+namespace quire::router {
+namespace {
+
+class RouterTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { cluster_ = new Cluster; }
+  static void TearDownTestSuite() {
+    delete cluster_;
+    cluster_ = nullptr;
+  }
+  static Cluster* cluster_;
+
+  std::string Json(std::string_view json, std::string_view database = "db") {
+    return cluster_->Json(json, database);
+  }
+  std::string Batch(std::string_view json, std::string_view database = "db") {
+    return cluster_->Batch(json, database);
+  }
+  int Code(std::string_view json, std::string_view database = "db") {
+    return cluster_->Code(json, database);
+  }
+};
+Cluster* RouterTest::cluster_ = nullptr;
+
+TEST_F(RouterTest, SaysWhatItIs) {
+  const bson::Document hello = cluster_->Run(R"({"hello": 1})", "admin");
+  EXPECT_EQ(hello["msg"].AsString(), "isdbgrid");
+  EXPECT_TRUE(hello["setName"].missing());
+  const bson::Document status = cluster_->Run(R"({"replSetGetStatus": 1})", "admin");
+  EXPECT_EQ(status["info"].AsString(), "mongos");
+  EXPECT_EQ(Code(R"({"replSetInitiate": {}})", "admin"), kCommandNotFound);
+}
+
+TEST_F(RouterTest, DatabasesLieOnOneShard) {
+  EXPECT_EQ(Json(R"({"insert": "c", "documents": [{"_id": 1, "a": 5}]})", "one"),
+            R"({"n":1,"ok":1.0})");
+  EXPECT_EQ(Batch(R"({"find": "c", "filter": {"a": 5}})", "one"), R"([{"_id":1,"a":5}])");
+  EXPECT_EQ(Code(R"({"insert": "c", "documents": [{"_id": 1}], "shardVersion": {}})", "one"),
+            40415);
+  EXPECT_EQ(Batch(R"({"find": "databases", "filter": {"_id": "one"}, "projection": {"_id": 1}})",
+                  "config"),
+            R"([{"_id":"one"}])");
+}
+
+TEST_F(RouterTest, CursorsAreReadOn) {
+  std::string documents;
+  for (int i = 0; i < 300; ++i) {
+    documents += (i == 0 ? "" : ",") + ("{\"_id\": " + std::to_string(i) + "}");
+  }
+  EXPECT_EQ(Code("{\"insert\": \"many\", \"documents\": [" + documents + "]}", "one"), 0);
+  const bson::Document first =
+      cluster_->Run(R"({"find": "many", "sort": {"_id": 1}, "batchSize": 100})", "one");
+  const int64_t id = first["cursor"].AsDocument()["id"].AsInt64();
+  EXPECT_NE(id, 0);
+  const std::string more = "{\"getMore\": {\"$numberLong\": \"" + std::to_string(id) +
+                           "\"}, \"collection\": \"many\", \"batchSize\": 150}";
+  const bson::Document second = cluster_->Run(more, "one");
+  EXPECT_EQ(second["cursor"].AsDocument()["nextBatch"].AsArray().Count(), 150U)
+      << bson::ToJson(second);
+  const bson::Document third = cluster_->Run(more, "one");
+  EXPECT_EQ(third["cursor"].AsDocument()["nextBatch"].AsArray().Count(), 50U);
+  EXPECT_EQ(third["cursor"].AsDocument()["id"].AsInt64(), 0);
+}
+
+TEST_F(RouterTest, WhatIsNotThereIsEmpty) {
+  EXPECT_EQ(Batch(R"({"find": "c"})", "nothing"), "[]");
+  EXPECT_EQ(Json(R"({"delete": "c", "deletes": [{"q": {}, "limit": 0}]})", "nothing"),
+            R"({"n":0,"ok":1.0})");
+}
+
+TEST_F(RouterTest, InsertsGoToTheOwners) {
+  cluster_->Place("i");
+  EXPECT_EQ(Json(R"({"insert": "i", "documents": [{"_id": 1, "x": -1}, {"_id": 2, "x": 1},
+                     {"_id": 3, "x": -2}]})"),
+            R"({"n":3,"ok":1.0})");
+  const auto on = [&](TestShard& shard) {
+    const bson::Document reply = cluster_->RunOnShard(shard, R"({"count": "i"})");
+    return reply["n"].AsInt32();
+  };
+  EXPECT_EQ(on(cluster_->s0), 2);
+  EXPECT_EQ(on(cluster_->s1), 1);
+  const bson::Document failed = cluster_->Run(
+      R"({"insert": "i", "documents": [{"_id": 4, "x": 1}, {"_id": 1, "x": -1}, {"_id": 5, "x": 1}]})");
+  EXPECT_EQ(failed["n"].AsInt32(), 1);
+  EXPECT_EQ(failed["writeErrors"].AsArray().front().value().AsDocument()["index"].AsInt32(), 1);
+}
+
+TEST_F(RouterTest, ReadsAreMerged) {
+  cluster_->Place("r");
+  ASSERT_EQ(Code(R"({"insert": "r", "documents": [{"_id": 1, "x": 3}, {"_id": 2, "x": -4},
+                     {"_id": 3, "x": 1}, {"_id": 4, "x": -1}, {"_id": 5, "x": 2}]})"),
+            0);
+  EXPECT_EQ(Batch(R"({"find": "r", "sort": {"x": 1}, "projection": {"_id": 0, "x": 1}})"),
+            R"([{"x":-4},{"x":-1},{"x":1},{"x":2},{"x":3}])");
+  EXPECT_EQ(Batch(R"({"find": "r", "sort": {"x": -1}, "skip": 1, "limit": 3,
+                      "projection": {"_id": 1}})"),
+            R"([{"_id":5},{"_id":3},{"_id":4}])");
+  EXPECT_EQ(Json(R"({"count": "r"})"), R"({"n":5,"ok":1.0})");
+  EXPECT_EQ(Json(R"({"count": "r", "skip": 1, "limit": 3})"), R"({"n":3,"ok":1.0})");
+  const bson::Document distinct = cluster_->Run(R"({"distinct": "r", "key": "x"})");
+  EXPECT_EQ(distinct["values"].AsArray().Count(), 5U);
+  const bson::Document plan = cluster_->Run(
+      R"({"explain": {"find": "r", "filter": {"x": 3}}, "verbosity": "queryPlanner"})");
+  EXPECT_EQ(plan["queryPlanner"].AsDocument()["winningPlan"].AsDocument()["stage"].AsString(),
+            "SINGLE_SHARD");
+}
+
+TEST_F(RouterTest, PipelinesAreDivided) {
+  cluster_->Place("p");
+  ASSERT_EQ(Code(R"({"insert": "p", "documents": [{"_id": 1, "x": 3}, {"_id": 2, "x": -4},
+                     {"_id": 3, "x": 1}, {"_id": 4, "x": -1}]})"),
+            0);
+  EXPECT_EQ(Batch(R"({"aggregate": "p", "cursor": {}, "pipeline": [
+                      {"$group": {"_id": null, "n": {"$sum": "$x"}}}]})"),
+            R"([{"_id":null,"n":-1}])");
+  EXPECT_EQ(Batch(R"({"aggregate": "p", "cursor": {}, "pipeline": [
+                      {"$sort": {"x": 1}}, {"$limit": 2}, {"$project": {"x": 1, "_id": 0}}]})"),
+            R"([{"x":-4},{"x":-1}])");
+  ASSERT_EQ(
+      Code(R"({"insert": "names", "documents": [{"_id": 1, "of": 3}, {"_id": 2, "of": -1}]})"), 0);
+  EXPECT_EQ(Batch(R"({"aggregate": "names", "cursor": {}, "pipeline": [{"$sort": {"_id": 1}},
+                      {"$lookup": {"from": "p", "localField": "of", "foreignField": "x",
+                       "as": "found"}}, {"$project": {"found._id": 1}}]})"),
+            R"([{"_id":1,"found":[{"_id":1}]},{"_id":2,"found":[{"_id":4}]}])");
+}
+
+TEST_F(RouterTest, PipelinesAreExplained) {
+  cluster_->Place("e");
+  for (const char* verbosity : {R"("queryPlanner")", R"("executionStats")"}) {
+    EXPECT_EQ(Code(R"({"explain": {"aggregate": "e", "cursor": {}, "pipeline": [
+                       {"$match": {"x": {"$gt": 0}}}, {"$group": {"_id": "$x"}}]}, "verbosity": )" +
+                   std::string(verbosity) + "}"),
+              0);
+  }
+  EXPECT_EQ(Code(R"({"aggregate": "e", "pipeline": [{"$match": {"x": 1}}], "explain": true})"), 0);
+}
+
+TEST_F(RouterTest, OneDocumentIsWrittenWithoutTheKey) {
+  cluster_->Place("w");
+  ASSERT_EQ(
+      Code(
+          R"({"insert": "w", "documents": [{"_id": 1, "x": 3, "a": 1}, {"_id": 2, "x": -4, "a": 1}]})"),
+      0);
+  EXPECT_EQ(Json(R"({"update": "w", "updates": [{"q": {"a": 1}, "u": {"$set": {"b": 1}}}]})"),
+            R"({"n":1,"nModified":1,"ok":1.0})");
+  EXPECT_EQ(Json(R"({"count": "w", "query": {"b": 1}})"), R"({"n":1,"ok":1.0})");
+  EXPECT_EQ(
+      Json(
+          R"({"update": "w", "updates": [{"q": {"a": 1}, "u": {"$set": {"c": 1}}, "multi": true}]})"),
+      R"({"n":2,"nModified":2,"ok":1.0})");
+  EXPECT_EQ(Json(R"({"delete": "w", "deletes": [{"q": {"_id": 2}, "limit": 1}]})"),
+            R"({"n":1,"ok":1.0})");
+  EXPECT_EQ(
+      Code(
+          R"({"update": "w", "updates": [{"q": {"x": 9}, "u": {"$set": {"c": 1}}, "upsert": true}]})"),
+      0);
+  EXPECT_EQ(Json(R"({"count": "w"})"), R"({"n":2,"ok":1.0})");
+}
+
+}  // namespace
+}  // namespace quire::router

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A router over two shards in one process, for tests: JSON in, JSON out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "command/command.h"
+#include "coord/memory/memory_store.h"
+#include "kv/testing/test_store.h"
+#include "quire/doc.h"
+#include "router/router.h"
+#include "server/server.h"
+#include "store/layout.h"
+
+namespace quire::router {
+
+// A node that serves on loopback, as the one member of a set.
+struct TestShard {
+  explicit TestShard(const std::string& name) {
+    auto opened = engine::Engine::Open(kv::TestStore(store::KeySections()), {});
+    EXPECT_TRUE(opened.ok());
+    engine = *std::move(opened);
+    command::ServerInfo info;
+    info.set_name = name;
+    commands = std::make_unique<command::Commands>(engine.get(), info);
+    server::Options options;
+    options.port = 0;
+    options.grace = std::chrono::milliseconds(100);
+    auto started = server::Server::Start(options, commands.get());
+    EXPECT_TRUE(started.ok()) << started.status().ToString();
+    server = *std::move(started);
+    address = name + "/127.0.0.1:" + std::to_string(server->port());
+  }
+
+  std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<command::Commands> commands;
+  std::unique_ptr<server::Server> server;
+  std::string address;
+};
+
+// What a client of any of them gets.
+inline bson::Document RunOn(request::Handler& handler, request::Client& client,
+                            std::string_view json, std::string_view database) {
+  auto parsed = bson::Document::FromJson(json);
+  EXPECT_TRUE(parsed.ok()) << parsed.status().ToString() << " in " << json;
+  request::Request request;
+  request.body = *parsed;
+  request.database = database;
+  std::string reply;
+  handler.Run(client, request, &reply);
+  return bson::Document::FromTrusted(std::move(reply));
+}
+
+// What Connect gets: the tests keep the store.
+class SharedStore final : public coord::Store {
+ public:
+  explicit SharedStore(coord::Store* store) : store_(*store) {}
+  Result<coord::Answer> Transact(const coord::Transaction& transaction,
+                                 coord::Deadline deadline) override {
+    return store_.Transact(transaction, deadline);
+  }
+  Result<coord::Listing> List(const coord::Range& range, coord::Deadline deadline) override {
+    return store_.List(range, deadline);
+  }
+  Result<std::unique_ptr<coord::Watcher>> Watch(std::string prefix,
+                                                std::function<void()> changed) override {
+    return store_.Watch(std::move(prefix), std::move(changed));
+  }
+
+ private:
+  coord::Store& store_;
+};
+
+class Cluster {
+ public:
+  Cluster() : s0("s0"), s1("s1") {
+    auto opened = engine::Engine::Open(kv::TestStore(store::KeySections()), {});
+    EXPECT_TRUE(opened.ok());
+    engine_ = *std::move(opened);
+    command::ServerInfo info;
+    info.router = true;
+    info.host = "router:1";
+    router_ = std::make_unique<Router>(engine_.get(), std::move(info));
+    RouterOptions options;
+    options.store = std::make_unique<SharedStore>(&store);
+    EXPECT_TRUE(router_->Connect(std::move(options)).ok());
+    EXPECT_EQ(Code("{\"addShard\": \"" + s0.address + "\"}", "admin"), 0);
+    EXPECT_EQ(Code("{\"addShard\": \"" + s1.address + "\"}", "admin"), 0);
+  }
+  ~Cluster() { router_.reset(); }
+
+  bson::Document Run(std::string_view json, std::string_view database = "db") {
+    return RunOn(*router_, client_, json, database);
+  }
+  bson::Document RunOnShard(TestShard& shard, std::string_view json,
+                            std::string_view database = "db") {
+    request::Client client;
+    return RunOn(*shard.commands, client, json, database);
+  }
+  // The reply without its logical time.
+  std::string Json(std::string_view json, std::string_view database = "db") {
+    const bson::Document reply = Run(json, database);
+    bson::Builder out;
+    for (const bson::Element& e : reply.view()) {
+      if (e.name() != "$clusterTime" && e.name() != "operationTime") {
+        out.Append(e);
+      }
+    }
+    return bson::ToJson(out.Finish());
+  }
+  // The first batch of a cursor; the error message when it failed.
+  std::string Batch(std::string_view json, std::string_view database = "db") {
+    const bson::Document reply = Run(json, database);
+    if (!reply["cursor"].is_document()) {
+      return bson::ToJson(reply);
+    }
+    return bson::ToJson(reply["cursor"].AsDocument()["firstBatch"]);
+  }
+  int Code(std::string_view json, std::string_view database = "db") {
+    const bson::Document reply = Run(json, database);
+    return reply["ok"].AsDouble() == 1 ? 0 : reply["code"].AsInt32();
+  }
+
+  // Shards db.<name> by {x: 1}: what is below 0 lies on s0, the rest on s1.
+  void Place(const std::string& name) {
+    EXPECT_EQ(Code(R"({"enableSharding": "db"})", "admin"), 0);
+    for (TestShard* shard : {&s0, &s1}) {
+      RunOnShard(*shard, "{\"create\": \"" + name + "\"}");
+    }
+    const bson::Document key = Doc("x", 1);
+    auto pattern = placement::ShardKeyPattern::Parse(key);
+    placement::CollectionRecord record;
+    record.ns = "db." + name;
+    record.key = key;
+    record.generation = {bson::ObjectId::Generate(), {1000, ++generation_}};
+    record.version = {1, 1};
+    record.majors = {{"s0", 1}, {"s1", 1}};
+    const bson::Document border = Doc("x", 0);
+    const placement::ShardKey middle = placement::ShardKey::Of(border);
+    auto low = std::make_shared<placement::Chunk>();
+    low->range = {pattern->Lowest(), middle};
+    low->shard = "s0";
+    low->version = {1, 0};
+    auto high = std::make_shared<placement::Chunk>();
+    high->range = {middle, pattern->Highest()};
+    high->shard = "s1";
+    high->version = {1, 1};
+    const placement::ChunkBlock block{{low, high}};
+    Put(placement::KeyOfBlock(record.generation, block.min()), Encode(block));
+    Put(placement::KeyOfCollection(record.ns), Encode(record));
+    EXPECT_EQ(Code(R"({"flushRouterConfig": 1})", "admin"), 0);
+  }
+
+  Router& router() { return *router_; }
+
+  coord::MemoryStore store;
+  TestShard s0;
+  TestShard s1;
+
+ private:
+  void Put(const std::string& key, std::string value) {
+    coord::Transaction transaction;
+    transaction.writes = {coord::Put(router_->core().catalog->Key(key), std::move(value))};
+    auto done = store.Transact(transaction, coord::Deadline::max());
+    EXPECT_TRUE(done.ok() && done->done);
+  }
+
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<Router> router_;
+  request::Client client_;
+  uint32_t generation_ = 0;
+};
+
+}  // namespace quire::router

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which shard a multi-document transaction runs on. It stays on one: what would need a second is
+// refused, and the first is told to abort.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "placement/chunk_map.h"
+#include "quire/bson.h"
+
+namespace quire::router {
+
+// Safe for concurrent use.
+class Transactions {
+ public:
+  struct Known {
+    int64_t number = 0;
+    placement::ShardName shard;  // empty before the first statement was sent
+    bson::Document read_concern;
+  };
+
+  // A transaction begins; what was known of the session's last one is forgotten.
+  void Begin(std::string_view session, int64_t number, bson::View read_concern);
+  // Nothing when it is not known here.
+  std::optional<Known> Find(std::string_view session, int64_t number);
+  // The first statement goes there.
+  void Settle(std::string_view session, int64_t number, const placement::ShardName& shard);
+  void Forget(std::string_view session);
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, Known, std::less<>> known_ QUIRE_GUARDED_BY(mutex_);
+};
+
+}  // namespace quire::router

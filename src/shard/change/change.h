@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a change of a collection means: on the shard that coordinates it (Change), and on each shard
+// that takes part (Part). core/coordinator.h says in which order; run_change.h does it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coord/coord.h"
+#include "placement/records.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "shard/change/context.h"
+#include "shard/core/ledger.h"
+
+namespace quire::shard {
+
+// What a name becomes on one shard.
+struct NameOutcome {
+  Placed placed;
+  bson::Document key = {};
+};
+
+// On the coordinator. Made of its arguments alone, so that whoever resumes it has the same.
+class Change {
+ public:
+  explicit Change(bson::Document arguments) : arguments_(std::move(arguments)) {}
+  virtual ~Change() = default;
+
+  virtual std::string_view kind() const = 0;
+  // The ids of the names that it changes.
+  virtual std::vector<std::string> names() const = 0;
+  // Goes with the lock and with every step; may grow until the decision.
+  const bson::Document& arguments() const { return arguments_; }
+  virtual bool Blocks(const std::string& shard, const std::string& id) const;
+
+  // With the lock, before any shard is asked.
+  virtual Status Check(Context& context, const std::vector<placement::ShardRecord>& shards);
+  // A shard is prepared, the primary first.
+  virtual void Prepared(const std::string& shard, bson::View reply);
+  // Adds what the decision writes for routers. An error undoes the change.
+  virtual Status Decide(Context& context, coord::Transaction* decision);
+  // It is decided, perhaps by another coordinator: reads what the last steps have to say.
+  virtual Status Decided(Context& context);
+  // Nothing: the name stays as it is.
+  virtual std::optional<NameOutcome> Outcome(const std::string& shard, const std::string& id) const;
+  virtual void Finished(const std::string& shard, bson::View reply);
+  // All shards are done: adds what goes with the end of the lock. Called again after an error.
+  virtual Status Clean(Context& context, bool committed, coord::Transaction* end);
+  virtual Result<bson::Document> Reply() const;
+
+ protected:
+  bson::View args() const { return arguments_.view(); }
+  std::string Text(std::string_view field) const;
+  // Sets a field of the arguments.
+  void Set(std::string_view field, const bson::Value& value);
+
+ private:
+  bson::Document arguments_;
+};
+
+// A step as it reaches a shard.
+struct StepRequest {
+  std::string kind;
+  Phase phase = Phase::kPrepared;
+  bson::Document arguments;
+  struct Name {
+    std::string id;
+    Step step;
+    bson::Document key;
+  };
+  std::vector<Name> names;
+
+  std::string_view Text(std::string_view field) const;
+};
+
+bson::Document Encode(const StepRequest& step);
+Result<StepRequest> DecodeStep(bson::View document);
+
+// On each shard. All functions may run again after they have run.
+class Part {
+ public:
+  virtual ~Part() = default;
+  // The names that are blocked are closed. Adds to *kept what Undo needs, and to *reply what the
+  // coordinator wants to know.
+  virtual Status Prepare(Context& context, const StepRequest& step, bson::Builder* kept,
+                         bson::Builder* reply) const;
+  // After an error it is tried again, for ever.
+  virtual Status Commit(Context& context, const StepRequest& step, bson::Builder* reply) const;
+  virtual Status Undo(Context& context, const StepRequest& step, bson::View kept) const;
+  // Whether Commit takes something away that writes may be using.
+  virtual bool TakesAway() const { return false; }
+};
+
+// By its kind; null when there is none such.
+std::unique_ptr<Change> MakeChange(std::string_view kind, bson::Document arguments);
+const Part* FindPart(std::string_view kind);
+
+// The kinds.
+std::unique_ptr<Change> MakeShardCollection(bson::Document arguments);
+std::unique_ptr<Change> MakeDropCollection(bson::Document arguments);
+std::unique_ptr<Change> MakeMoveRange(bson::Document arguments);
+std::unique_ptr<Change> MakeCreateIndexes(bson::Document arguments);
+std::unique_ptr<Change> MakeApplyToAll(bson::Document arguments);  // dropIndexes, collMod
+std::unique_ptr<Change> MakeDropDatabase(bson::Document arguments);
+std::unique_ptr<Change> MakeRenameCollection(bson::Document arguments);
+const Part& ShardCollectionPart();
+const Part& DropCollectionPart();
+const Part& MoveRangePart();
+const Part& CreateIndexesPart();
+const Part& ApplyToAllPart();
+const Part& DropDatabasePart();
+const Part& RenameCollectionPart();
+
+// --- What several of them use
+// The ranges of a shard, neighbours made one.
+Placed PlacedOn(const placement::ChunkMap& map, const std::string& shard);
+// Deletes all keys with the prefix, as many per transaction as may be; what is left over to the
+// last one is added to *end.
+Status DeleteAll(Context& context, std::string_view prefix, coord::Transaction* end);
+// Whether an index can carry a shard key: its prefix, of all documents, in simple order.
+bool SupportsKey(const store::IndexInfo& index, const placement::ShardKeyPattern& pattern);
+
+}  // namespace quire::shard

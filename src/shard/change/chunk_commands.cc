@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shard/change/chunk_commands.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "bson/number.h"
+#include "placement/chunk_changes.h"
+#include "request/fields.h"
+#include "shard/change/chunk_writes.h"
+#include "shard/change/run_change.h"
+
+namespace quire::shard {
+
+namespace {
+
+using placement::ChunkPtr;
+
+constexpr std::chrono::milliseconds kMedianPatience{60'000};
+
+// Writes the change of chunks unless another change of the collection is under way.
+Status WriteChange(Context& context, const CollectionFacts& facts,
+                   const placement::ChunkChange& change) {
+  const std::string key = LockKey(CollectionId(facts.record.ns));
+  ASSIGN_OR_RETURN(const auto lock, context.store.Fact(key));
+  if (lock) {
+    ASSIGN_OR_RETURN(const LockRecord record, DecodeLock(lock->value));
+    if (!record.lock.over) {
+      return {kConflictingOperationInProgress,
+              "another change of " + facts.record.ns + " is under way"};
+    }
+  }
+  coord::Transaction transaction;
+  transaction.compares.push_back({key, lock ? lock->modified : 0});
+  RETURN_IF_ERROR(AddChunkWrites(facts, change, &transaction));
+  ASSIGN_OR_RETURN(const coord::Answer answer, context.store.Transact(std::move(transaction)));
+  return answer.done ? Status::Ok()
+                     : Status(kConflictingOperationInProgress,
+                              "the chunks of " + facts.record.ns + " changed meanwhile");
+}
+
+struct Bounds {
+  bson::View min;
+  bson::View max;
+};
+// {bounds: [min, max]}; nothing when it is not given.
+Result<std::optional<Bounds>> ReadBounds(bson::View command) {
+  const bson::Element given = command.Find("bounds");
+  if (!given.present()) {
+    return std::optional<Bounds>();
+  }
+  Bounds bounds;
+  size_t count = 0;
+  if (given.type() == bson::Type::kArray) {
+    for (const bson::Element& e : given.value().AsArray()) {
+      if (!e.value().is_document()) {
+        return Status(kBadValue, "the bounds of a chunk are two keys");
+      }
+      (count++ == 0 ? bounds.min : bounds.max) = e.value().AsDocument();
+    }
+  }
+  if (count != 2) {
+    return Status(kBadValue, "the bounds of a chunk are two keys");
+  }
+  return std::optional(bounds);
+}
+
+// The key of {find: {...}}, which has all of its fields.
+Result<placement::ShardKey> KeyOfFind(const placement::ShardKeyPattern& pattern, bson::View find) {
+  for (const placement::ShardKeyPattern::Part& part : pattern.parts()) {
+    bson::Value value = find[part.name()];
+    if (value.missing()) {
+      bson::View at = find;
+      std::string_view rest = part.name();
+      for (size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
+        const bson::Value inner = at[rest.substr(0, dot)];
+        if (!inner.is_document()) {
+          break;
+        }
+        at = inner.AsDocument();
+        rest.remove_prefix(dot + 1);
+      }
+      value = at[rest];
+    }
+    if (value.missing()) {
+      return Status(kShardKeyNotFound, "no shard key found in chunk query");
+    }
+  }
+  return pattern.KeyOf(find);
+}
+
+Result<bson::View> ReadDocument(bson::View command, std::string_view field) {
+  const bson::Element given = command.Find(field);
+  if (given.type() != bson::Type::kDocument) {
+    return request::WrongType(command.front().name(), given, "object");
+  }
+  return given.value().AsDocument();
+}
+
+// The chunk that {find: ...} or {bounds: [...]} names; null when neither is given.
+Result<ChunkPtr> ChunkOf(const placement::ChunkMap& map, bson::View command) {
+  ASSIGN_OR_RETURN(const auto bounds, ReadBounds(command));
+  if (bounds) {
+    return placement::ChunkOfBounds(map, bounds->min, bounds->max);
+  }
+  if (command.Has("find")) {
+    ASSIGN_OR_RETURN(const bson::View find, ReadDocument(command, "find"));
+    ASSIGN_OR_RETURN(const placement::ShardKey key, KeyOfFind(map.pattern(), find));
+    return map.chunks()[map.IndexOf(key)];
+  }
+  return ChunkPtr();
+}
+
+Result<placement::ShardRecord> FindShard(Context& context, const std::string& name) {
+  ASSIGN_OR_RETURN(const auto shards, context.store.ReadShards());
+  for (const placement::ShardRecord& shard : shards) {
+    if (shard.name == name || shard.host == name) {
+      return shard;
+    }
+  }
+  return Status(kShardNotFound, "Could not find shard metadata for shard with id: " + name);
+}
+
+Result<placement::ChunkChange> SplitInTwo(Context& context, const CollectionFacts& facts,
+                                          const placement::Chunk& chunk) {
+  bson::Builder ask;
+  ask.Append("_shardsvrMedian", facts.record.ns)
+      .Append("key", facts.record.key)
+      .Append("min", chunk.range.min.values)
+      .Append("max", chunk.range.max.values)
+      .Append("$db", "admin");
+  const bson::Document command = ask.Finish();
+  bson::Document reply;
+  if (chunk.shard == context.shard) {
+    ASSIGN_OR_RETURN(reply, FindMedian(context, command));
+  } else {
+    ASSIGN_OR_RETURN(const placement::ShardRecord owner, FindShard(context, chunk.shard));
+    ASSIGN_OR_RETURN(reply, context.peers.Call(owner, command, kMedianPatience));
+  }
+  if (bson::ClampedInt64(reply["count"]) == 0) {
+    return Status(kInvalidOptions, "need to specify the desired max chunk size");
+  }
+  if (!reply["median"].is_document()) {
+    return Status(kCannotSplit, "Unable to find median in chunk because chunk is indivisible.");
+  }
+  return placement::SplitChunk(*facts.map, chunk,
+                               {placement::ShardKey::Of(reply["median"].AsDocument())});
+}
+
+}  // namespace
+
+Result<CollectionFacts> ShardedFacts(Context& context, const std::string& ns) {
+  ASSIGN_OR_RETURN(auto facts, context.store.ReadCollection(ns));
+  if (!facts || facts->map == nullptr ||
+      facts->record.state != placement::CollectionRecord::State::kLive) {
+    return Status(kNamespaceNotSharded, "Collection " + ns + " is not sharded.");
+  }
+  return *std::move(facts);
+}
+
+Result<bson::Document> SplitCommand(Context& context, const std::string& ns, bson::View command) {
+  ASSIGN_OR_RETURN(const CollectionFacts facts, ShardedFacts(context, ns));
+  const int ways = static_cast<int>(command.Has("find")) + static_cast<int>(command.Has("bounds")) +
+                   static_cast<int>(command.Has("middle"));
+  if (ways != 1) {
+    return Status(kOperationFailed, ways == 0
+                                        ? "need to specify find/bounds or middle"
+                                        : "cannot specify more than one of find, bounds, middle");
+  }
+  placement::ChunkChange change;
+  if (command.Has("middle")) {
+    ASSIGN_OR_RETURN(const bson::View middle, ReadDocument(command, "middle"));
+    ASSIGN_OR_RETURN(change, placement::SplitChunk(*facts.map, middle));
+  } else {
+    ASSIGN_OR_RETURN(const ChunkPtr chunk, ChunkOf(*facts.map, command));
+    ASSIGN_OR_RETURN(change, SplitInTwo(context, facts, *chunk));
+  }
+  for (const ChunkPtr& chunk : change.added) {
+    RETURN_IF_ERROR(placement::CheckStorable(chunk->range.min));
+  }
+  RETURN_IF_ERROR(WriteChange(context, facts, change));
+  return bson::Document();
+}
+
+Result<bson::Document> MergeCommand(Context& context, const std::string& ns, bson::View command) {
+  ASSIGN_OR_RETURN(const CollectionFacts facts, ShardedFacts(context, ns));
+  ASSIGN_OR_RETURN(const auto bounds, ReadBounds(command));
+  if (!bounds) {
+    return Status(kBadValue, "no bounds were specified");
+  }
+  ASSIGN_OR_RETURN(const auto range,
+                   placement::RangeOfBounds(*facts.map, bounds->min, bounds->max));
+  ASSIGN_OR_RETURN(const auto change, placement::MergeChunks(*facts.map, range));
+  if (!change.empty()) {
+    RETURN_IF_ERROR(WriteChange(context, facts, change));
+  }
+  return bson::Document();
+}
+
+Result<bson::Document> MergeAllCommand(Context& context, const std::string& ns,
+                                       bson::View command) {
+  ASSIGN_OR_RETURN(CollectionFacts facts, ShardedFacts(context, ns));
+  const bson::Value shard = command["shard"];
+  if (!shard.is_string()) {
+    return request::MissingField("mergeAllChunksOnShard", "shard");
+  }
+  ASSIGN_OR_RETURN(const auto record, FindShard(context, std::string(shard.AsString())));
+  ASSIGN_OR_RETURN(const ZoneFacts zones, context.store.ReadZones(ns));
+  const auto changes = placement::MergeAllOn(*facts.map, record.name, zones.zones);
+  for (const placement::ChunkChange& change : changes) {
+    RETURN_IF_ERROR(WriteChange(context, facts, change));
+    ASSIGN_OR_RETURN(facts, ShardedFacts(context, ns));
+  }
+  return bson::Document();
+}
+
+Result<bson::Document> ClearJumboCommand(Context& context, const std::string& ns,
+                                         bson::View command) {
+  ASSIGN_OR_RETURN(const CollectionFacts facts, ShardedFacts(context, ns));
+  ASSIGN_OR_RETURN(const auto bounds, ReadBounds(command));
+  ChunkPtr chunk;
+  if (bounds) {
+    const auto range = placement::RangeOfBounds(*facts.map, bounds->min, bounds->max);
+    RETURN_IF_ERROR(range.status());
+    chunk = facts.map->FindExact(*range);
+    if (chunk == nullptr) {
+      return Status(51261, "no chunk found with the shard key bounds " + range->ToString());
+    }
+  } else {
+    ASSIGN_OR_RETURN(chunk, ChunkOf(*facts.map, command));
+  }
+  if (chunk == nullptr) {
+    return Status(kInvalidOptions, "need to specify find or bounds");
+  }
+  if (chunk->jumbo) {
+    auto cleared = std::make_shared<placement::Chunk>(*chunk);
+    cleared->jumbo = false;
+    RETURN_IF_ERROR(WriteChange(context, facts, {{chunk}, {cleared}, {}}));
+  }
+  return bson::Document();
+}
+
+Result<std::unique_ptr<Change>> PlanMove(Context& context, const std::string& ns,
+                                         bson::View command) {
+  const bool by_range = command.front().name() == "moveRange";
+  const std::string_view to_field = by_range ? "toShard" : "to";
+  const bson::Value to = command[to_field];
+  if (!to.is_string()) {
+    return request::MissingField(command.front().name(), to_field);
+  }
+  ASSIGN_OR_RETURN(const CollectionFacts facts, ShardedFacts(context, ns));
+  ASSIGN_OR_RETURN(const auto target, FindShard(context, std::string(to.AsString())));
+  placement::KeyRange range;
+  if (by_range) {
+    if (!command.Has("min") && !command.Has("max")) {
+      return request::MissingField("moveRange", "min");
+    }
+    // A side that is not given is that of the chunk.
+    const bool has_min = command.Has("min");
+    ASSIGN_OR_RETURN(const bson::View given, ReadDocument(command, has_min ? "min" : "max"));
+    const auto border = facts.map->pattern().BorderOf(given);
+    if (!border) {
+      return Status(kShardKeyNotFound, "the bounds of a range are shard keys");
+    }
+    range = {*border, *border};
+    if (has_min && command.Has("max")) {
+      ASSIGN_OR_RETURN(const bson::View max, ReadDocument(command, "max"));
+      ASSIGN_OR_RETURN(range, placement::RangeOfBounds(*facts.map, given, max));
+    } else if (has_min) {
+      range.max = facts.map->Find(*border).range.max;
+    } else {
+      const auto& chunks = facts.map->chunks();
+      const auto chunk = std::find_if(chunks.begin(), chunks.end(), [&](const ChunkPtr& one) {
+        return one->range.min < *border && *border <= one->range.max;
+      });
+      if (chunk == chunks.end()) {
+        return Status(kBadValue, "there is no range below that key");
+      }
+      range.min = (*chunk)->range.min;
+    }
+  } else {
+    if (command.Has("find") == command.Has("bounds")) {
+      return Status(kInvalidOptions, "need to specify either find or bounds");
+    }
+    ASSIGN_OR_RETURN(const ChunkPtr chunk, ChunkOf(*facts.map, command));
+    range = chunk->range;
+  }
+  ASSIGN_OR_RETURN(const ZoneFacts zones, context.store.ReadZones(ns));
+  const bson::Document note = bson::Builder().Append("msg", "moveRange").Append("ns", ns).Finish();
+  ASSIGN_OR_RETURN(const bson::Timestamp now, context.log.Note(note));
+  ASSIGN_OR_RETURN(const auto change,
+                   placement::MoveRange(*facts.map, range, target.shard(), zones.zones, now));
+  if (change.empty()) {
+    return std::unique_ptr<Change>();
+  }
+  const store::CollectionPtr collection = context.engine.catalog().Find(ns);
+  if (collection == nullptr) {
+    return Status(kNamespaceNotFound, "ns does not exist: " + ns);
+  }
+  bson::Builder arguments;
+  arguments.Append("ns", ns)
+      .Append("key", facts.record.key)
+      .Append("from", facts.map->Find(range.min).shard)
+      .Append("to", target.name)
+      .Append("min", range.min.values)
+      .Append("max", range.max.values)
+      .Append("now", now)
+      .Append("description", Describe(*collection));
+  return MakeMoveRange(arguments.Finish());
+}
+
+Result<bson::Document> FindMedian(Context& context, bson::View command) {
+  const bson::Value name = command["_shardsvrMedian"];
+  if (!name.is_string() || !command["key"].is_document() || !command["min"].is_document() ||
+      !command["max"].is_document()) {
+    return Status(kBadValue, "_shardsvrMedian takes a namespace, a key and two borders");
+  }
+  const std::string ns(name.AsString());
+  ASSIGN_OR_RETURN(const auto pattern,
+                   placement::ShardKeyPattern::Parse(command["key"].AsDocument()));
+  const placement::KeyRange range = {placement::ShardKey::Of(command["min"].AsDocument()),
+                                     placement::ShardKey::Of(command["max"].AsDocument())};
+  // All keys in the range, in order. Documents are few where people split by hand.
+  bson::Builder find;
+  find.Append("find", CollectionOf(ns)).Append("batchSize", 1000);
+  bson::Builder fields;
+  for (const placement::ShardKeyPattern::Part& part : pattern.parts()) {
+    fields.Append(part.name(), 1);
+  }
+  find.Append("projection", fields.Finish());
+  std::vector<placement::ShardKey> keys;
+  ASSIGN_OR_RETURN(bson::Document reply, context.local(DatabaseOf(ns), find.Finish(), {}));
+  std::string_view batch = "firstBatch";
+  while (true) {
+    const bson::View cursor = reply["cursor"].AsDocument();
+    for (const bson::Element& e : cursor[batch].AsArray()) {
+      ASSIGN_OR_RETURN(placement::ShardKey key, pattern.KeyOf(e.value().AsDocument()));
+      if (range.min <= key && (key < range.max || range.max == pattern.Highest())) {
+        keys.push_back(std::move(key));
+      }
+    }
+    const int64_t id = bson::ClampedInt64(cursor["id"]);
+    if (id == 0) {
+      break;
+    }
+    bson::Builder more;
+    more.Append("getMore", id).Append("collection", CollectionOf(ns));
+    ASSIGN_OR_RETURN(reply, context.local(DatabaseOf(ns), more.Finish(), {}));
+    batch = "nextBatch";
+  }
+  std::sort(keys.begin(), keys.end());
+  bson::Builder out;
+  out.Append("count", static_cast<int64_t>(keys.size()));
+  if (!keys.empty()) {
+    // The first key from the middle on that is not the lowest.
+    const auto median = std::upper_bound(keys.begin() + static_cast<ptrdiff_t>(keys.size() / 2),
+                                         keys.end(), keys.front());
+    const auto middle = keys.begin() + static_cast<ptrdiff_t>(keys.size() / 2);
+    if (keys.front() < *middle) {
+      out.Append("median", middle->values);
+    } else if (median != keys.end()) {
+      out.Append("median", median->values);
+    }
+  }
+  return out.Finish();
+}
+
+}  // namespace quire::shard

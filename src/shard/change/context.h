@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What changes of collections work with on a shard.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "shard/cluster/cluster_store.h"
+#include "shard/cluster/shard_peers.h"
+#include "shard/state/name_table.h"
+#include "shard/state/state_log.h"
+
+namespace quire::shard {
+
+// Runs a command on this node as the server itself: nothing that is blocked for clients keeps it
+// out. `uuid`: of the collection that a create makes; missing: a new one. Gives the reply, or its
+// error.
+using LocalRunner = std::function<Result<bson::Document>(
+    std::string_view database, const bson::Document& command, const bson::Value& uuid)>;
+
+struct Context {
+  engine::Engine& engine;
+  StateLog& log;
+  NameTable& names;
+  ClusterStore& store;
+  ShardPeers& peers;
+  LocalRunner local;
+  std::string shard;              // its name in the cluster
+  std::string leader_key;         // of its set, in the coordination store
+  std::function<void()> changed;  // requests that wait may go on
+  const std::atomic<bool>& stopping;
+};
+
+// The local collection with that uuid under that name; null when it is not there.
+store::CollectionPtr FindLocal(Context& context, std::string_view ns, std::string_view uuid);
+// Makes the collection what it is on the database's primary shard: {uuid, options, indexes}. True
+// when it was not there. Error: NamespaceExists when another one has its name.
+Result<bool> MakeEqual(Context& context, std::string_view ns, bson::View description);
+// {uuid, options, indexes} of a local collection.
+bson::Document Describe(const store::CollectionInfo& collection);
+// Drops the collection with that uuid, if it is there.
+Status DropLocal(Context& context, std::string_view ns, std::string_view uuid);
+// Waits until no transaction that has written the collection is open. False after `patience`.
+bool DrainTransactions(Context& context, std::string_view ns, std::chrono::milliseconds patience);
+
+std::string_view CollectionOf(std::string_view ns);
+std::string_view UuidBytes(const store::Uuid& uuid);
+
+}  // namespace quire::shard

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a router leaves to the primary shard of a database: changes of collections, indexes and
+// chunks. {_shardsvrCoordinate: <the client's command>, db, databaseVersion, writeConcern?}.
+#pragma once
+
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "shard/change/context.h"
+#include "shard/change/reservations.h"
+
+namespace quire::shard {
+
+// The reply for the client. Blocks its thread.
+Result<bson::Document> Coordinate(Context& context, Reservations& reservations, bson::View request);
+
+// Goes on with the changes that another primary of this shard has left.
+void ResumeAll(Context& context, Reservations& reservations);
+
+}  // namespace quire::shard

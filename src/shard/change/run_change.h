@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Carries out a change: the coordinator of core/ with the coordination store and the shards around
+// it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coord/coord.h"
+#include "placement/records.h"
+#include "quire/bson.h"
+#include "quire/status.h"
+#include "shard/change/change.h"
+#include "shard/change/context.h"
+#include "shard/core/coordinator.h"
+
+namespace quire::shard {
+
+// The key of a name's lock: "ddl/<database>" or "ddl/<database>/<collection>".
+std::string LockKey(const std::string& id);
+
+// The value of a lock in the coordination store.
+struct LockRecord {
+  Lock lock;
+  std::string owner;               // shard
+  std::string kind;                // of the change
+  bson::Document arguments;        // of the change
+  std::vector<std::string> names;  // all ids that it changes, the first one's lock first
+};
+std::string Encode(const LockRecord& record);
+Result<LockRecord> DecodeLock(std::string_view value);
+
+class ChangeRun {
+ public:
+  // REQUIRES: nobody else in this process changes the names.
+  ChangeRun(Context& context, std::unique_ptr<Change> change)
+      : context_(context), change_(std::move(change)) {}
+
+  // From the beginning. Whatever another coordinator has left is finished or undone first.
+  Result<bson::Document> Run();
+  // Goes on with what another coordinator left under this lock.
+  static Status Resume(Context& context, const std::string& id);
+
+ private:
+  struct HeldLock {
+    std::string id;
+    std::string key;
+    coord::Revision revision = 0;
+    uint64_t number = 0;  // of the change, once it is taken
+  };
+
+  Status Drive(Coordinator& coordinator);
+  Status Prepare();
+  Result<std::optional<LockRecord>> ReadLock(HeldLock* lock);
+  void WriteLocks(Coordinator& coordinator);
+  Status AddWrites(Coordinator& coordinator, coord::Transaction* transaction);
+  void TakeSteps(Coordinator& coordinator);
+  Result<bson::Document> SendStep(const placement::ShardRecord& shard, const StepRequest& step);
+  StepRequest StepFor(const Coordinator& coordinator, const std::string& shard) const;
+  // Whether this process may go on: it still leads its set and is not about to end.
+  Status CheckOwner() const;
+  void Pause() const;
+  void GiveUp(Coordinator& coordinator, Status why);
+
+  Context& context_;
+  std::unique_ptr<Change> change_;
+  std::vector<placement::ShardRecord> shards_;
+  std::vector<HeldLock> locks_;
+  coord::Revision leader_ = 0;
+  uint64_t epoch_ = 0;
+  std::string nonce_;
+  Status problem_ = Status::Ok();  // why it is undone
+  bool checked_ = false;
+  bool told_ = false;  // Change::Decided has run
+};
+
+}  // namespace quire::shard

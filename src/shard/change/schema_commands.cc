@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shard/change/schema_commands.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error_codes.h"
+#include "base/try.h"
+#include "placement/version_fields.h"
+#include "plan/bounds/interval.h"
+#include "shard/change/change.h"
+#include "shard/change/chunk_commands.h"
+#include "shard/change/run_change.h"
+#include "shard/change/shard_collection_command.h"
+
+namespace quire::shard {
+
+namespace {
+
+// The client's command without what belongs to its request.
+bson::Document Plain(const SchemaRequest& request) {
+  bson::Builder out;
+  for (const bson::Element& e : request.body) {
+    if (!e.name().starts_with("$") && e.name() != "lsid" && e.name() != "writeConcern" &&
+        e.name() != "maxTimeMS") {
+      out.Append(e);
+    }
+  }
+  if (!request.write_concern.missing()) {
+    out.Append("writeConcern", request.write_concern);
+  }
+  return out.Finish();
+}
+
+bool HasRawReply(std::string_view command) {
+  return command == "createIndexes" || command == "dropIndexes" || command == "deleteIndexes" ||
+         command == "collMod";
+}
+
+// Nobody shards the collection meanwhile: its name is reserved.
+Result<bson::Document> RunHere(Context& context, const SchemaRequest& request) {
+  ASSIGN_OR_RETURN(const bson::Document reply, context.local(request.database, Plain(request), {}));
+  bson::Builder out;
+  if (HasRawReply(request.name)) {
+    ASSIGN_OR_RETURN(const auto shards, context.store.ReadShards());
+    out.BeginDocument("raw");
+    for (const placement::ShardRecord& shard : shards) {
+      if (shard.name == context.shard) {
+        out.Append(shard.host, reply);
+      }
+    }
+    out.End();
+    return out.Finish();
+  }
+  for (const bson::Element& e : reply.view()) {
+    if (e.name() != "ok" && e.name() != "operationTime" && e.name() != "$clusterTime") {
+      out.Append(e);
+    }
+  }
+  return out.Finish();
+}
+
+bson::Document CollectionArguments(const CollectionFacts& facts) {
+  bson::Builder out;
+  const std::string_view uuid(reinterpret_cast<const char*>(facts.record.uuid.data()),
+                              facts.record.uuid.size());
+  out.Append("ns", facts.record.ns).Append("uuid", bson::Value::Binary(uuid, 4));
+  placement::ShardVersion version;
+  version.sharded = true;
+  version.generation = facts.record.generation;
+  placement::AppendVersion("generation", version, &out);
+  return out.Finish();
+}
+
+Result<bson::Document> DropSharded(Context& context, const std::string& ns) {
+  ASSIGN_OR_RETURN(const auto facts, context.store.ReadCollection(ns));
+  if (!facts) {
+    return bson::Document();
+  }
+  return ChangeRun(context, MakeDropCollection(CollectionArguments(*facts))).Run();
+}
+
+Status CheckUniqueIndexes(const placement::ShardKeyPattern& pattern, bson::View body) {
+  const bson::Value indexes = body["indexes"];
+  if (!indexes.is_array()) {
+    return Status::Ok();  // refused when it is run
+  }
+  for (const bson::Element& e : indexes.AsArray()) {
+    if (!e.value().is_document() || !e.value().AsDocument()["key"].is_document()) {
+      continue;
+    }
+    const bson::View spec = e.value().AsDocument();
+    const bson::View key = spec["key"].AsDocument();
+    const bson::Value unique = spec["unique"];
+    if (unique.type() == bson::Type::kBool && unique.AsBool() && !pattern.AllowsUnique(key)) {
+      return {kCannotCreateIndex, "cannot create unique index over " + plan::DocumentText(key) +
+                                      " with shard key pattern " + pattern.ToString()};
+    }
+  }
+  return Status::Ok();
+}
+
+// Whether the command's `index` is about this one.
+bool Drops(const bson::Value& which, const store::IndexInfo& index) {
+  if (which.is_string()) {
+    return which.AsString() == index.name || (which.AsString() == "*" && !index.is_id);
+  }
+  if (which.is_array()) {
+    for (const bson::Element& e : which.AsArray()) {
+      if (e.value().is_string() && e.value().AsString() == index.name) {
+        return true;
+      }
+    }
+    return false;
+  }
+  return which.is_document() &&
+         plan::DocumentText(which.AsDocument()) == plan::DocumentText(index.key_pattern);
+}
+
+// Some index has to carry the shard key. "*" leaves those that do.
+Result<bson::Document> WithoutKeyIndexes(const store::CollectionInfo& collection,
+                                         const placement::ShardKeyPattern& pattern,
+                                         const SchemaRequest& request) {
+  const bson::Value which = request.body["index"];
+  const bool all = which.is_string() && which.AsString() == "*";
+  bool left = false;
+  bson::Builder names;
+  names.BeginArray("index");
+  for (const auto& index : collection.indexes) {
+    const bool supports = SupportsKey(*index, pattern);
+    const bool goes = Drops(which, *index) && !(all && supports);
+    left = left || (supports && !goes);
+    if (goes) {
+      names.Push(index->name);
+    }
+  }
+  names.End();
+  if (!left) {
+    return Status(kCannotDropShardKeyIndex,
+                  "Cannot drop the only compatible index for this collection's shard key");
+  }
+  if (!all) {
+    return Plain(request);
+  }
+  bson::Builder out;
+  const bson::Document kept = names.Finish();
+  const bson::Document plain = Plain(request);
+  for (const bson::Element& e : plain.view()) {
+    e.name() == "index" ? out.Append(kept.view().front()) : out.Append(e);
+  }
+  return out.Finish();
+}
+
+Result<bson::Document> ChangeSharded(Context& context, const SchemaRequest& request,
+                                     const engine::OwnedPlacement& placed) {
+  const store::CollectionPtr collection = context.engine.catalog().Find(request.ns);
+  if (collection == nullptr) {
+    return Status(kNamespaceNotFound, "ns does not exist: " + request.ns);
+  }
+  bson::Document command = Plain(request);
+  const bool creates = request.name == "createIndexes";
+  if (creates) {
+    RETURN_IF_ERROR(CheckUniqueIndexes(placed.pattern, request.body));
+  } else if (request.name != "collMod" && request.body.Has("index")) {
+    ASSIGN_OR_RETURN(command, WithoutKeyIndexes(*collection, placed.pattern, request));
+  }
+  bson::Builder arguments;
+  arguments.Append("ns", request.ns)
+      .Append("uuid", bson::Value::Binary(UuidBytes(collection->uuid), 4))
+      .Append("command", command);
+  if (!creates) {
+    return ChangeRun(context, MakeApplyToAll(arguments.Finish())).Run();
+  }
+  arguments.Append("description", Describe(*collection));
+  return ChangeRun(context, MakeCreateIndexes(arguments.Finish())).Run();
+}
+
+Result<bson::Document> DropDatabase(Context& context, const SchemaRequest& request) {
+  constexpr size_t kMostAtOnce = 8;
+  std::vector<bson::Document> collections;
+  for (const NameRecord& record : context.names.All()) {
+    if (!record.id.starts_with("c:") || !record.known.placed.version.sharded ||
+        DatabaseOf(NameOfId(record.id)) != request.ns) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(const auto facts,
+                     context.store.ReadCollection(std::string(NameOfId(record.id))));
+    if (facts) {
+      collections.push_back(CollectionArguments(*facts));
+    }
+  }
+  while (collections.size() > kMostAtOnce) {
+    const bson::Document one = std::move(collections.back());
+    collections.pop_back();
+    RETURN_IF_ERROR(
+        ChangeRun(context, MakeDropCollection(bson::Document(one.view()))).Run().status());
+  }
+  bson::Builder arguments;
+  arguments.Append("db", request.ns).Append("primary", context.shard).BeginArray("collections");
+  for (const bson::Document& one : collections) {
+    arguments.Push(one.view());
+  }
+  arguments.End();
+  return ChangeRun(context, MakeDropDatabase(arguments.Finish())).Run();
+}
+
+Result<bson::Document> RenameSharded(Context& context, const SchemaRequest& request,
+                                     const std::string& to) {
+  ASSIGN_OR_RETURN(const CollectionFacts facts, ShardedFacts(context, request.ns));
+  const store::CollectionPtr collection = context.engine.catalog().Find(request.ns);
+  if (collection == nullptr) {
+    return Status(kNamespaceNotFound, "Source collection " + request.ns + " does not exist");
+  }
+  const bson::Document note =
+      bson::Builder().Append("msg", "renameCollection").Append("ns", request.ns).Finish();
+  ASSIGN_OR_RETURN(const bson::Timestamp time, context.log.Note(note));
+  placement::ShardVersion before;
+  before.sharded = true;
+  before.generation = facts.record.generation;
+  placement::ShardVersion after = before;
+  after.generation = {bson::ObjectId::Generate(), time};
+  const bson::Value drop = request.body["dropTarget"];
+  bson::Builder arguments;
+  arguments.Append("from", request.ns)
+      .Append("to", to)
+      .Append("uuid", bson::Value::Binary(UuidBytes(collection->uuid), 4))
+      .Append("dropTarget", drop.type() == bson::Type::kBool && drop.AsBool())
+      .Append("description", Describe(*collection));
+  placement::AppendVersion("generation", after, &arguments);
+  placement::AppendVersion("before", before, &arguments);
+  return ChangeRun(context, MakeRenameCollection(arguments.Finish())).Run();
+}
+
+Result<bson::Document> Rename(Context& context, const SchemaRequest& request, bool sharded) {
+  const bson::Element to = request.body.Find("to");
+  if (!to.present() || to.type() != bson::Type::kString) {
+    return RunHere(context, request);  // refused there
+  }
+  const std::string target(to.value().AsString());
+  if (target == request.ns) {
+    return Status(kIllegalOperation, "Can't rename a collection to itself");
+  }
+  if (DatabaseOf(target) != DatabaseOf(request.ns)) {
+    return Status(kCommandFailed, "Source and destination collections must be on same database");
+  }
+  if (sharded) {
+    return RenameSharded(context, request, target);
+  }
+  if (context.names.PlacementOf(target) != nullptr) {
+    return Status(kIllegalOperation,
+                  "cannot rename an unsharded collection to a sharded one: " + target);
+  }
+  return RunHere(context, request);
+}
+
+}  // namespace
+
+Result<bson::Document> SchemaCommand(Context& context, const SchemaRequest& request) {
+  if (request.name == "dropDatabase") {
+    return DropDatabase(context, request);
+  }
+  const auto placed = context.names.PlacementOf(request.ns);
+  if (request.name == "renameCollection") {
+    return Rename(context, request, placed != nullptr);
+  }
+  if (placed == nullptr) {
+    return RunHere(context, request);
+  }
+  if (request.name == "drop") {
+    return DropSharded(context, request.ns);
+  }
+  if (request.name == "create") {
+    return Status(kNamespaceExists, "Collection " + request.ns + " already exists.");
+  }
+  if (request.name == "convertToCapped") {
+    return Status(kIllegalOperation, "can't convert a sharded collection to a capped collection");
+  }
+  return ChangeSharded(context, request, *placed);
+}
+
+}  // namespace quire::shard

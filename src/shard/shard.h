@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A member of a replica set as a shard of a cluster: the implementation of engine/sharding.h.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "coord/coord.h"
+#include "engine/engine.h"
+#include "engine/sharding.h"
+#include "peer/pool.h"
+#include "quire/status.h"
+#include "shard/change/context.h"
+#include "shard/change/reservations.h"
+#include "shard/cluster/cluster_store.h"
+#include "shard/cluster/shard_peers.h"
+#include "shard/crew.h"
+#include "shard/state/name_table.h"
+#include "shard/state/state_log.h"
+
+namespace quire::shard {
+
+struct ShardOptions {
+  std::string set_name;
+  std::string cluster = "quire";
+};
+
+class Shard final : public engine::Sharding {
+ public:
+  // `engine` outlives it, and its replication is set. Errors: what keeps the state from being read
+  // or threads from being started.
+  static Result<std::unique_ptr<Shard>> Start(engine::Engine& engine,
+                                              std::unique_ptr<coord::Store> store,
+                                              peer::PoolOptions peers, LocalRunner local,
+                                              ShardOptions options);
+  // Nothing is answered any more.
+  ~Shard() override;
+
+  Admission Admit(std::span<const engine::NamespaceVersion> names, bool writes,
+                  bool direct) override;
+  bool joined() const override { return joined_.load(std::memory_order_acquire); }
+  std::shared_ptr<const engine::OwnedPlacement> PlacementOf(std::string_view ns) const override;
+  void Replicated(std::string_view ns) override;
+  void RoleChanged() override;
+  void Handle(bson::Document command, Answer answer) override;
+
+ private:
+  Shard(engine::Engine& engine, std::unique_ptr<coord::Store> store,
+        std::unique_ptr<ShardPeers> peers, LocalRunner local, const ShardOptions& options);
+  Status Load();
+  void AdoptLater(std::vector<NameTable::Unknown> unknown);
+  Result<bson::Document> Run(bson::View command);
+  Result<bson::Document> Join(bson::View command);
+  Result<bson::Document> NoteShard(bson::View command);
+  Context MakeContext();
+  void Watch();
+
+  engine::Engine& engine_;
+  std::atomic<bool> stopping_{false};
+  StateLog log_;
+  NameTable names_;
+  ClusterStore store_;
+  std::unique_ptr<ShardPeers> peers_;
+  const LocalRunner local_;
+  const std::string leader_key_;
+  Reservations reservations_;
+  std::atomic<bool> joined_{false};
+  Mutex mutex_;
+  std::string shard_ QUIRE_GUARDED_BY(mutex_);  // its name
+  bson::ObjectId cluster_id_ QUIRE_GUARDED_BY(mutex_);
+  std::set<std::string> adopting_ QUIRE_GUARDED_BY(mutex_);  // ids
+  uint64_t resumed_epoch_ QUIRE_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<Bell::Listener> role_ QUIRE_GUARDED_BY(mutex_);
+  Crew coordinators_{8};
+  Crew steps_{8};
+  Crew adoptions_{2};
+};
+
+}  // namespace quire::shard
