@@ -8,6 +8,7 @@
 step_logs=$(mktemp -d)
 declare -A step_ahead=()  # the processes started ahead, by the names of their steps
 step_lines=()
+step_failures=()  # what the failed steps' logs say of their failures
 total_passed=0
 total_failed=0
 
@@ -45,7 +46,7 @@ show_progress() {
 }
 
 step() {
-  local name=$1 log="$step_logs/$1" started=$SECONDS code=0 passed failed counts verdict=ok
+  local name=$1 log="$step_logs/$1" started=$SECONDS code=0 passed failed counts verdict=ok line
   shift
   local pid=${step_ahead[$name]:-}
   if [ -z "$pid" ]; then
@@ -70,6 +71,9 @@ step() {
     echo "---- $name failed (exit code $code), the end of its output:"
     tail -n 60 "$log"
     echo "----"
+    while IFS= read -r line; do
+      step_failures+=("$name: $line")
+    done < <(grep -aE '^(FAIL|ERROR)\b|^ *(✖|not ok) |^\[  FAILED|^ *[A-Za-z]*Error\b' "$log" | head -n 20)
   fi
   total_passed=$((total_passed + passed))
   total_failed=$((total_failed + failed))
@@ -91,6 +95,7 @@ summary() {
   echo
   echo "Summary after ${SECONDS}s"
   printf '%s\n' "${step_lines[@]}"
+  [ ${#step_failures[@]} -eq 0 ] || printf '%s\n' "${step_failures[@]}"
   echo "$total_passed passed, $total_failed failed"
   [ "$total_failed" -eq 0 ]
 }
