@@ -26,6 +26,13 @@ VOLATILE = {"$clusterTime", "operationTime", "opTime", "electionId", "lastCommit
             "collectionUUID", "serverInfo", "serverParameters", "lastWrite", "date", "atClusterTime"}
 
 
+def date(v):
+    """From milliseconds, or a text without a zone."""
+    if isinstance(v, str):
+        return datetime.datetime.fromisoformat(v.rstrip("Z"))
+    return EPOCH + datetime.timedelta(milliseconds=int(v["$numberLong"] if isinstance(v, dict) else v))
+
+
 def from_json(x):
     """Extended JSON, the canonical form of every type that occurs."""
     if isinstance(x, list):
@@ -42,7 +49,7 @@ def from_json(x):
 READERS = {
     "$oid": ObjectId, "$numberInt": int, "$numberLong": Int64, "$numberDouble": float, "$numberDecimal": Decimal128,
     "$minKey": lambda v: MinKey(), "$maxKey": lambda v: MaxKey(), "$code": Code,
-    "$date": lambda v: EPOCH + datetime.timedelta(milliseconds=int(v["$numberLong"] if isinstance(v, dict) else v)),
+    "$date": lambda v: date(v),
     "$timestamp": lambda v: Timestamp(v["t"], v["i"]),
     "$binary": lambda v: Binary(base64.b64decode(v["base64"]), int(v.get("subType", "00"), 16)),
     "$regularExpression": lambda v: Regex(v["pattern"], v.get("options", "")),
@@ -61,14 +68,22 @@ def to_json(x):
     if isinstance(x, int):
         return x
     if isinstance(x, float):
-        return {"$numberDouble": repr(x)}
+        text = "NaN" if x != x else repr(x).replace("inf", "Infinity")
+        return {"$numberDouble": text}
     if isinstance(x, datetime.datetime):
         return {"$date": {"$numberLong": str(int((x - EPOCH).total_seconds() * 1000))}}
     if isinstance(x, Timestamp):
         return {"$timestamp": {"t": x.time, "i": x.inc}}
     if isinstance(x, bytes):
         return {"$binary": {"base64": base64.b64encode(x).decode(), "subType": f"{getattr(x, 'subtype', 0):02x}"}}
-    return str(x)
+    if isinstance(x, Regex):
+        letters = [(re.I, "i"), (re.M, "m"), (re.S, "s"), (re.U, "u"), (re.X, "x")]
+        options = "".join(letter for flag, letter in letters if x.flags & flag)
+        return {"$regularExpression": {"pattern": x.pattern, "options": options}}
+    for kind, name in ((ObjectId, "$oid"), (Decimal128, "$numberDecimal"), (Code, "$code")):
+        if isinstance(x, kind):
+            return {name: str(x)}
+    return {"$minKey": 1} if isinstance(x, MinKey) else {"$maxKey": 1} if isinstance(x, MaxKey) else str(x)
 
 
 class Connection:
@@ -282,10 +297,11 @@ class Case:
         for name, v in out.items():  # counters, whatever their width
             if isinstance(v, (int, float)) and not isinstance(v, bool):
                 shown[name] = float(v)
-        if check == "set" and "cursor" in shown:
-            for batch in ("firstBatch", "nextBatch"):
-                if batch in shown["cursor"]:
-                    shown["cursor"][batch].sort(key=lambda row: json.dumps(row, sort_keys=True))
+        if check == "set":
+            cursor = shown.get("cursor", {})
+            for rows in (cursor.get("firstBatch"), cursor.get("nextBatch"), shown.get("values")):
+                if isinstance(rows, list):
+                    rows.sort(key=lambda row: json.dumps(row, sort_keys=True))
         return {name: shown[name] for name in sorted(shown)}
 
     # --- running
@@ -330,11 +346,17 @@ class Case:
             reply = self.special(step["run"], member)
         else:
             reply = self.send(member, step.get("db", self.database), step["run"])
+        self.remember(reply)
+        return self.difference(step, reply)
+
+    def remember(self, reply):
         cursor = reply.get("cursor")
         if isinstance(cursor, dict):
             self.cursor = Int64(cursor["id"]) if cursor.get("id") else self.cursor
             self.token = cursor.get("postBatchResumeToken") or self.token
         self.time = reply.get("operationTime") or self.time
+
+    def difference(self, step, reply):
         if step.get("drift"):  # run, not compared: it is another answer since
             return None
         want, got = step["want"], self.compared(step, reply)
