@@ -312,6 +312,42 @@ TEST_F(DifferencesTest, ExplainOfFindAndModify) {
   EXPECT_EQ(stats["totalKeysExamined"].AsInt32(), 1);
 }
 
+TEST_F(DifferencesTest, ExplainOfAPipelineThatWritesWritesNothing) {
+  const bson::Document shown = Explain(
+      R"({"aggregate": "c", "pipeline": [{"$out": "written"}], "cursor": {}})", "executionStats");
+  const bson::View cursor = shown["stages"].AsArray()["0"].AsDocument()["$cursor"].AsDocument();
+  EXPECT_EQ(cursor["executionStats"].AsDocument()["nReturned"].AsInt32(), 4);
+  EXPECT_TRUE(shown["stages"].AsArray()["1"].AsDocument().Has("$out"));
+  EXPECT_FALSE(Exists("written"));
+}
+
+TEST_F(DifferencesTest, ThePlanCacheShapeOfAPipeline) {
+  auto hash = [&](const std::string& stage) {
+    const bson::Document shown =
+        Explain(R"({"aggregate": "c", "pipeline": [{"$match": {"a": {"$gt": 0}}})" + stage +
+                    R"(], "cursor": {}})",
+                "queryPlanner");
+    const bson::View top =
+        shown["queryPlanner"].is_document()
+            ? shown.view()
+            : shown["stages"].AsArray()["0"].AsDocument()["$cursor"].AsDocument();
+    return std::string(top["queryPlanner"].AsDocument()["planCacheShapeHash"].AsString());
+  };
+  const std::string plain = hash("");
+  for (const char* stage :
+       {R"(, {"$count": "n"})", R"(, {"$group": {"_id": "$b"}})", R"(, {"$sort": {"a": 1}})",
+        R"(, {"$lookup": {"from": "o", "localField": "a", "foreignField": "_id", "as": "j"}})",
+        R"(, {"$densify": {"field": "a", "range": {"step": 1, "bounds": "full"}}})",
+        R"(, {"$setWindowFields": {"sortBy": {"a": 1}, "output": {"r": {"$rank": {}}}}})"}) {
+    EXPECT_NE(hash(stage), plain) << stage;
+  }
+  for (const char* stage : {R"(, {"$limit": 5})", R"(, {"$unwind": "$b"})", R"(, {"$out": "o"})",
+                            R"(, {"$set": {"x": 1}})", R"(, {"$unionWith": "o"})",
+                            R"(, {"$fill": {"output": {"b": {"method": "locf"}}}})"}) {
+    EXPECT_EQ(hash(stage), plain) << stage;
+  }
+}
+
 TEST_F(DifferencesTest, AScanStopsWhereNoPartCanGrow) {
   node_.Run(R"({"createIndexes": "k", "indexes": [{"key": {"a": 1, "b": 1}, "name": "k"}]})");
   for (int i = 0; i < 16; ++i) {
@@ -344,6 +380,12 @@ TEST_F(DifferencesTest, Expressions) {
       {R"({"$round": ["$s", "$n"]})", "51081"},
       {R"({"$split": [5, "$n"]})", "null"},
       {R"({"$split": [5, 6]})", "40085"},
+      {R"({"$indexOfArray": [[1], 1, 0.5]})", "9711600"},
+      {R"({"$indexOfArray": [[1], 1, 0, -1]})", "9711601"},
+      {R"({"$indexOfCP": ["a", "a", -1]})", "40097"},
+      {R"({"$replaceOne": {"input": 5, "find": 5, "replacement": "b"}})", "10503904"},
+      {R"({"$replaceAll": {"input": null, "find": 5, "replacement": "b"}})", "10503901"},
+      {R"({"$replaceAll": {"input": "a", "find": null, "replacement": 5}})", "10503902"},
       {R"({"$mod": [7, {"$literal": {"$numberDouble": "2"}}]})", "1.0"},
   };
   for (const auto& c : kCases) {

@@ -178,11 +178,12 @@ Result<Value> EvalIndexOfArray(const Call& call, EvalContext& eval) {
   int64_t end = INT64_MAX;
   if (call.has(2)) {
     ASSIGN_OR_RETURN(Value value, call.Get(2, eval));
-    ASSIGN_OR_RETURN(start, CheckIndexOfPosition(call.name(), value, "starting"));
+    ASSIGN_OR_RETURN(start,
+                     CheckIndexOfPosition(call.name(), value, "starting", kIndexOfArrayCodes));
   }
   if (call.has(3)) {
     ASSIGN_OR_RETURN(Value value, call.Get(3, eval));
-    ASSIGN_OR_RETURN(end, CheckIndexOfPosition(call.name(), value, "ending"));
+    ASSIGN_OR_RETURN(end, CheckIndexOfPosition(call.name(), value, "ending", kIndexOfArrayCodes));
   }
   int64_t i = 0;
   for (const bson::Element& element : array.AsArray()) {

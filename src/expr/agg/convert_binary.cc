@@ -188,11 +188,9 @@ Result<Value> StringToBinary(std::string_view text, const ConvertTarget& target,
   return Value::Binary(eval.arena->Adopt(std::move(out)), target.subtype);
 }
 
-Status TooLong() { return Failure("the string would be longer than 16 MB"); }
-
 Result<Value> ConvertedString(std::string text, EvalContext& eval) {
   if (!CheckStringSize(text.size()).ok()) {
-    return TooLong();
+    return Failure("the string would be longer than 16 MB");
   }
   return MakeString(eval, std::move(text));
 }
@@ -227,7 +225,8 @@ Result<Value> BinaryToString(const Value& value, const ConvertTarget& target, Ev
   if (!ValidUtf8(bytes)) {
     return Failure("Invalid UTF-8");
   }
-  return CheckStringSize(bytes.size()).ok() ? Result<Value>(Value(bytes)) : TooLong();
+  RETURN_IF_ERROR(CheckStringSize(bytes.size()));
+  return Value(bytes);
 }
 
 Value NumberToBinary(const Value& value, const ConvertTarget& target, EvalContext& eval) {

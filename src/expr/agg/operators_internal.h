@@ -11,9 +11,17 @@
 
 namespace quire::expr::agg {
 
-// A position operand of $indexOfArray, $indexOfBytes and $indexOfCP: 40096, 40097.
+// The errors of a position operand.
+struct IndexOfCodes {
+  int not_integral;
+  int negative;
+};
+inline constexpr IndexOfCodes kIndexOfArrayCodes = {.not_integral = 9711600, .negative = 9711601};
+inline constexpr IndexOfCodes kIndexOfTextCodes = {.not_integral = 40096, .negative = 40097};
+
+// A position operand of $indexOfArray, $indexOfBytes and $indexOfCP.
 Result<int64_t> CheckIndexOfPosition(std::string_view op, const Value& value,
-                                     std::string_view which);
+                                     std::string_view which, const IndexOfCodes& codes);
 
 // The n of $firstN and its relatives: 5787902, 5787903, 5787908.
 Result<int64_t> CheckArrayCount(const Value& value);

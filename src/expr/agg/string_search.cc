@@ -18,7 +18,8 @@ Result<int64_t> Position(const Call& call, size_t i, EvalContext& eval, int64_t 
     return fallback;
   }
   ASSIGN_OR_RETURN(Value value, call.Get(i, eval));
-  return CheckIndexOfPosition(call.name(), value, i == 2 ? "starting" : "ending");
+  return CheckIndexOfPosition(call.name(), value, i == 2 ? "starting" : "ending",
+                              kIndexOfTextCodes);
 }
 
 struct Range {
@@ -131,7 +132,7 @@ struct Replacement {
 // False when one of the three is null.
 Result<bool> ReadReplacement(const Call& call, EvalContext& eval, Replacement* out) {
   static constexpr std::string_view kNames[] = {"input", "find", "replacement"};
-  static constexpr int kCodes[] = {51746, 51745, 51744};
+  static constexpr int kCodes[] = {10503904, 10503901, 10503902};
   std::string_view* targets[] = {&out->input, &out->find, &out->replacement};
   bool complete = true;
   for (size_t i = 0; i < 3; ++i) {
@@ -151,16 +152,16 @@ Result<bool> ReadReplacement(const Call& call, EvalContext& eval, Replacement* o
 }  // namespace
 
 Result<int64_t> CheckIndexOfPosition(std::string_view op, const Value& value,
-                                     std::string_view which) {
+                                     std::string_view which, const IndexOfCodes& codes) {
   auto n = AsInt32Exact(value);
   if (!n) {
-    return Status(40096, std::string(op) + " requires an integral " + std::string(which) +
-                             " index, found a value of type: " + TypeText(value) +
-                             ", with value: " + Show(value));
+    return Status(codes.not_integral, std::string(op) + " requires an integral " +
+                                          std::string(which) + " index, found a value of type: " +
+                                          TypeText(value) + ", with value: " + Show(value));
   }
   if (*n < 0) {
-    return Status(40097, std::string(op) + " requires a nonnegative " + std::string(which) +
-                             " index, found: " + std::to_string(*n));
+    return Status(codes.negative, std::string(op) + " requires a nonnegative " +
+                                      std::string(which) + " index, found: " + std::to_string(*n));
   }
   return *n;
 }
