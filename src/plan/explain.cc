@@ -277,8 +277,9 @@ void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
   if (query.context->collator != nullptr) {
     out->Append("collation", query.context->collator->spec());
   }
-  out->Append("queryHash", shape.query_hash);
-  out->Append("planCacheShapeHash", shape.query_hash);
+  const std::string shown_hash = ExplainedHash(query, shape);
+  out->Append("queryHash", shown_hash);
+  out->Append("planCacheShapeHash", shown_hash);
   out->Append("planCacheKey", shape.plan_cache_key);
   out->Append("maxIndexedOrSolutionsReached", false);
   out->Append("maxIndexedAndSolutionsReached", false);

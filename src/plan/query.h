@@ -68,6 +68,8 @@ struct QuerySpec {
   bool hint_hidden = false;
   // Chosen by trial, whatever the plan cache says, with the plans that lost.
   bool explain = false;
+  // What of the pipeline it begins is part of the shape that explain shows.
+  std::string explained_stages;
 
   // Where a scan begins.
   // A scan goes on after this record. In a capped collection CappedPositionLost when it is gone.

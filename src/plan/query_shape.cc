@@ -144,4 +144,11 @@ QueryShape ShapeOf(const QuerySpec& query) {
   return shape;
 }
 
+std::string ExplainedHash(const QuerySpec& query, const QueryShape& shape) {
+  if (!query.no_fields && query.explained_stages.empty()) {
+    return shape.query_hash;
+  }
+  return HashText(shape.query_hash + (query.no_fields ? 'n' : 'f') + query.explained_stages);
+}
+
 }  // namespace quire::plan

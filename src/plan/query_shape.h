@@ -17,5 +17,8 @@ struct QueryShape {
 
 // REQUIRES: query.filter.
 QueryShape ShapeOf(const QuerySpec& query);
+// The hash that explain shows of `query`, whose shape is `shape`: with what follows it in its
+// pipeline.
+std::string ExplainedHash(const QuerySpec& query, const QueryShape& shape);
 
 }  // namespace quire::plan

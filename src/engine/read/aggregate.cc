@@ -90,7 +90,7 @@ Status ExplainAggregate(const Operation& operation, std::string_view database,
 
 Status ExplainRun(const Operation& operation, PipelineRun& run, std::string_view verbosity,
                   bson::Builder* reply) {
-  bool execute = verbosity != "queryPlanner" && !run.writes();
+  bool execute = verbosity != "queryPlanner";
   if (execute) {
     RETURN_IF_ERROR(DrainWrites(operation, &run));
   }

@@ -39,6 +39,46 @@ class NestedRun : public exec::Operator {
   std::unique_ptr<exec::Operator> root;
 };
 
+// Takes what a pipeline would write when it is only explained.
+class NoSink : public plan::DocumentSink {
+ public:
+  Status Write(OpContext&, bson::View) override { return Status::Ok(); }
+  Status Finish(OpContext&) override { return Status::Ok(); }
+};
+
+// What MongoDB's planner sees of the stages behind a pipeline's find: the order that $densify and
+// windows need, or the groups and plain joins that it runs with the find.
+std::string ExplainedStages(const pipeline::Stages& stages) {
+  bson::Builder seen;
+  for (const auto& stage : stages) {
+    const bson::Value spec = stage->spec();
+    switch (stage->kind()) {
+      case pipeline::StageKind::kGroup:
+        seen.Append("group", spec);
+        continue;
+      case pipeline::StageKind::kLookup:
+        if (spec.is_document() && !spec.AsDocument().Has("pipeline")) {
+          seen.Append("join", spec);
+          continue;
+        }
+        break;
+      case pipeline::StageKind::kDensify:
+        seen.Append("order", spec);
+        break;
+      case pipeline::StageKind::kWindow:
+        if (spec.is_document() && spec.AsDocument().Has("sortBy")) {
+          seen.Append("order", spec.AsDocument()["sortBy"]);
+        }
+        break;
+      default:
+        break;
+    }
+    break;
+  }
+  const bson::Document document = seen.Finish();
+  return document.empty() ? "" : document.bytes();
+}
+
 bool StartsWithStream(bson::View pipeline) {
   return !pipeline.empty() && pipeline.front().type() == bson::Type::kDocument &&
          pipeline.front().value().AsDocument().Has("$changeStream");
@@ -201,6 +241,9 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   spec.projection_spec = leading.projection;
   spec.projection_optional = leading.only_needs;
   spec.no_fields = leading.no_fields;
+  if (explained_) {
+    spec.explained_stages = ExplainedStages(*stages);
+  }
   if (collection != nullptr && KeysAreValues(*collection, leading.distinct_path, context)) {
     spec.distinct_path = leading.distinct_path;
   }
@@ -373,6 +416,9 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenSource(OpContext& op,
 
 Result<std::unique_ptr<plan::DocumentSink>> PipelineRun::OpenSink(
     OpContext& op, const pipeline::SinkOptions& options) {
+  if (explained_) {
+    return std::unique_ptr<plan::DocumentSink>(std::make_unique<NoSink>());
+  }
   return MakeSink(op, *this, options);
 }
 
