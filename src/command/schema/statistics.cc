@@ -244,6 +244,9 @@ constexpr FieldRow<CompactFields> kCompactRows[] = {
     Field<&CompactFields::target_mb>("freeSpaceTargetMB"),
 };
 
+// What can be given back. Less than a megabyte is not told of: MongoDB leaves it as it is.
+int64_t Freed(int64_t bytes) { return bytes < (1 << 20) ? 0 : bytes; }
+
 Status RunCompact(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("compact", i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
@@ -263,7 +266,7 @@ Status RunCompact(Invocation& i) {
   int64_t before = StoredBytes(i, info->table->id);
   int64_t unused = std::max<int64_t>(before - info->state->bytes.load(), 0);
   if (f.dry_run) {
-    AppendInteger(&i.reply(), "estimatedBytesFreed", unused);
+    AppendInteger(&i.reply(), "estimatedBytesFreed", Freed(unused));
     return Status::Ok();
   }
   if (f.target_mb && unused < (*f.target_mb << 20)) {
@@ -278,7 +281,7 @@ Status RunCompact(Invocation& i) {
     RETURN_IF_ERROR(i.engine.store().Compact(store::TableRange(index->table->id)));
   }
   int64_t after = StoredBytes(i, info->table->id);
-  AppendInteger(&i.reply(), "bytesFreed", before > after ? before - after : 0);
+  AppendInteger(&i.reply(), "bytesFreed", Freed(before - after));
   return Status::Ok();
 }
 
