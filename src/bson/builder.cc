@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cassert>
 #include <charconv>
+#include <cstring>
 
 #include "quire/bson.h"
 
@@ -18,9 +19,18 @@ void Builder::Open() {
 }
 
 void Builder::Header(Type type, std::string_view name) {
-  out_->push_back(static_cast<char>(type));
-  out_->append(name);
-  out_->push_back('\0');
+  constexpr size_t kShortName = 62;
+  if (name.size() > kShortName) [[unlikely]] {
+    out_->push_back(static_cast<char>(type));
+    out_->append(name);
+    out_->push_back('\0');
+    return;
+  }
+  char header[2 + kShortName];
+  header[0] = static_cast<char>(type);
+  memcpy(header + 1, name.data(), name.size());
+  header[1 + name.size()] = '\0';
+  out_->append(header, 2 + name.size());
 }
 
 std::string_view Builder::NextIndex(char* buffer) {
@@ -28,11 +38,51 @@ std::string_view Builder::NextIndex(char* buffer) {
   return {buffer, static_cast<size_t>(end - buffer)};
 }
 
+// Most fields have short names and small values: they are put together beside the document and
+// appended at once.
 Builder& Builder::Append(std::string_view name, const Value& value) {
-  if (!value.missing()) {
+  constexpr size_t kShortName = 40;
+  constexpr size_t kLargest = sizeof(ObjectId);  // of what is put beside the name
+  if (value.missing()) {
+    return *this;
+  }
+  if (name.size() > kShortName) [[unlikely]] {
     Header(value.type(), name);
     value.AppendTo(out_);
+    return *this;
   }
+  char field[2 + kShortName + kLargest];
+  field[0] = static_cast<char>(value.type());
+  memcpy(field + 1, name.data(), name.size());
+  char* end = field + 1 + name.size();
+  *end++ = '\0';
+  switch (value.type()) {
+    case Type::kDouble:
+    case Type::kDate:
+    case Type::kTimestamp:
+    case Type::kInt64:
+      memcpy(end, &value.u_.i64, sizeof value.u_.i64);
+      end += sizeof value.u_.i64;
+      break;
+    case Type::kInt32: {
+      const auto number = static_cast<int32_t>(value.u_.i64);
+      memcpy(end, &number, sizeof number);
+      end += sizeof number;
+      break;
+    }
+    case Type::kBool:
+      *end++ = value.u_.i64 != 0 ? '\1' : '\0';
+      break;
+    case Type::kObjectId:
+      memcpy(end, value.u_.oid.bytes.data(), value.u_.oid.bytes.size());
+      end += value.u_.oid.bytes.size();
+      break;
+    default:
+      out_->append(field, static_cast<size_t>(end - field));
+      value.AppendTo(out_);
+      return *this;
+  }
+  out_->append(field, static_cast<size_t>(end - field));
   return *this;
 }
 

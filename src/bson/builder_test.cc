@@ -6,6 +6,38 @@
 namespace quire::bson {
 namespace {
 
+// Names of every length, with values that are appended in one piece and others.
+TEST(Builder, NamesOfEveryLength) {
+  const Document inner = Builder().Append("x", 1).Finish();
+  const Value values[] = {Value(1.5),
+                          Value(int64_t{-3}),
+                          Value(7),
+                          Value(true),
+                          Value(Date{9}),
+                          Value(Timestamp{1, 2}),
+                          Value(ObjectId()),
+                          Value::Null(),
+                          Value("text"),
+                          Value(inner.view()),
+                          Value::Array(inner.view()),
+                          Value(Decimal128{1, 2}),
+                          Value::Binary("b", 0),
+                          Value::MinKey()};
+  for (size_t size = 0; size < 100; ++size) {
+    const std::string name(size, 'n');
+    for (const Value& value : values) {
+      const Document made = Builder().Append(name, value).BeginDocument(name).End().Finish();
+      ASSERT_TRUE(Document::Parse(made.bytes()).ok()) << size;
+      auto field = made.view().begin();
+      ASSERT_EQ(field->name(), name);
+      ASSERT_TRUE(field->value().BinaryEquals(value)) << size;
+      ASSERT_EQ((++field)->name(), name);
+      ASSERT_TRUE(field->value().is_document());
+      ASSERT_EQ(++field, made.view().end());
+    }
+  }
+}
+
 TEST(Builder, NestsDocumentsAndArrays) {
   Builder b;
   b.Append("a", 1).BeginArray("b");

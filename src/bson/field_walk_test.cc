@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "bson/field_index.h"
+#include "bson/form_walk.h"
 
 namespace quire::bson {
 namespace {
@@ -48,6 +53,47 @@ Document OfEveryType() {
       .Finish();
 }
 
+// Documents one after the other, some of one form, some not: each is seen as it is.
+TEST(FormWalk, SeesWhatTheIteratorSees) {
+  std::mt19937 random(7);
+  const Document every = OfEveryType();
+  const Document regex =
+      *Document::FromJson(R"({"a": {"$regularExpression": {"pattern": "a.b", "options": "i"}},
+                              "b": {"$code": "f", "$scope": {"y": 1}},
+                              "c": {"$dbPointer": {"$ref": "c", "$id": {"$oid":
+                                    "0123456789abcdef01234567"}}}, "d": 2})");
+  std::vector<Value> values;
+  for (const Document* document : {&every, &regex}) {
+    for (const Element& element : document->view()) {
+      values.push_back(element.value());
+    }
+  }
+  const std::string names[] = {
+      "a",   "b", "", "fifteen bytes..", "fourteen bytes", "thirteen byte", std::string(40, 'x'),
+      "a.b", "é"};
+  Form form;
+  for (int round = 0; round < 3000; ++round) {
+    Builder builder;
+    for (size_t fields = random() % (round % 50 == 0 ? 50 : 6); fields > 0; --fields) {
+      builder.Append(names[random() % std::size(names)], values[random() % values.size()]);
+    }
+    const Document made = builder.Finish();
+    const Alone alone(made);
+    for (int again = 0; again < 2; ++again) {
+      FormWalk field(alone.view(), &form);
+      for (const Element& element : alone.view()) {
+        ASSERT_TRUE(field.valid());
+        ASSERT_EQ(field.name(), element.name());
+        ASSERT_EQ(field.type(), element.type());
+        ASSERT_EQ(field.bit(), FieldName(element.name()).bit());
+        ASSERT_EQ(field.value_data(), element.value_data());
+        field.Next();
+      }
+      ASSERT_FALSE(field.valid());
+    }
+  }
+}
+
 TEST(FieldWalk, SeesWhatTheIteratorSees) {
   Document regex = *Document::FromJson(
       R"({"r": {"$regularExpression": {"pattern": "a.b", "options": "i"}}, "after": 1,
@@ -82,12 +128,15 @@ TEST(FieldWalk, FindsExactlyTheName) {
   }
   for (int round = 0; round < 300; ++round) {
     Builder builder;
-    const size_t fields = random() % 8;
+    const size_t fields = random() % (round % 10 == 0 ? 60 : 8);
     for (size_t i = 0; i < fields; ++i) {
       const std::string& name = names[random() % names.size()];
       random() % 2 == 0 ? builder.Append(name, true) : builder.Append(name, "text");
     }
     const Alone alone(builder.Finish());
+    FieldIndex index;
+    index.Start(alone.view());
+    std::shuffle(names.begin(), names.end(), random);
     for (const std::string& name : names) {
       const char* first = nullptr;
       for (const Element& element : alone.view()) {
@@ -99,6 +148,8 @@ TEST(FieldWalk, FindsExactlyTheName) {
       ASSERT_EQ(found.present(), first != nullptr) << name;
       const Value value = FindValue(alone.view(), FieldName(name));
       ASSERT_EQ(value.missing(), first == nullptr) << name;
+      const Value again = index.Find(FieldIndex::Name(name));
+      ASSERT_TRUE(value.BinaryEquals(again)) << name;
       if (first != nullptr) {
         ASSERT_EQ(found.value_data(), first) << name;
         ASSERT_TRUE(value.BinaryEquals(found.value())) << name;

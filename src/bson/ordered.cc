@@ -3,9 +3,14 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "bson/decimal.h"
 #include "bson/ordered_internal.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace quire::bson {
 
@@ -59,6 +64,21 @@ uint8_t BracketByte(Type type) {
   return kMaxKeyByte;
 }
 
+// How many of the string's first bytes need no escape, by steps of sixteen.
+size_t PlainStart(std::string_view s) {
+  size_t plain = 0;
+#if defined(__SSE2__)
+  const __m128i escape = _mm_set1_epi8(kEscapeByte);
+  for (; s.size() - plain >= sizeof escape; plain += sizeof escape) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(s.data() + plain));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, escape), bytes)) != 0) {
+      break;
+    }
+  }
+#endif
+  return plain;
+}
+
 void Invert(std::string* out, size_t from) {
   for (size_t i = from; i < out->size(); ++i) {
     (*out)[i] = static_cast<char>(~(*out)[i]);
@@ -107,10 +127,9 @@ class OrderedWriter {
 
   // The `size` low bytes of `bits`, most significant first.
   void BigEndian(uint64_t bits, int size) {
-    char bytes[8];
-    for (int i = 0; i < 8; ++i) {
-      bytes[i] = static_cast<char>(bits >> (56 - 8 * i));
-    }
+    bits = __builtin_bswap64(bits);
+    char bytes[sizeof bits];
+    memcpy(bytes, &bits, sizeof bits);
     out_->append(bytes + 8 - size, static_cast<size_t>(size));
   }
 
@@ -244,7 +263,7 @@ class OrderedWriter {
 
   void Escaped(std::string_view s) {
     size_t plain = 0;
-    for (size_t i = 0; i < s.size(); ++i) {
+    for (size_t i = PlainStart(s); i < s.size(); ++i) {
       if (static_cast<uint8_t>(s[i]) > kEscapeByte) {
         continue;
       }
