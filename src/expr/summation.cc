@@ -105,12 +105,41 @@ void Summation::Add(const Value& number) {
     case Type::kDouble:
       has_other_ = true;
       has_double_ = true;
+      LeaveIntegers();
       other_.Add(number.AsDouble());
       break;
     default:
       has_other_ = true;
-      other_.Add(number.AsInt64());
+      AddInteger(number.AsInt64());
   }
+}
+
+void Summation::AddInteger(int64_t i) {
+  constexpr int64_t kExact = int64_t{1} << 53;
+  int64_t sum = 0;
+  if (integers_only_ && !__builtin_add_overflow(integers_, i, &sum) && sum <= kExact &&
+      sum >= -kExact) [[likely]] {
+    integers_ = sum;
+    return;
+  }
+  LeaveIntegers();
+  other_.Add(i);
+}
+
+void Summation::LeaveIntegers() {
+  if (integers_only_) {
+    integers_only_ = false;
+    other_ = Other();
+    integers_ = 0;
+  }
+}
+
+DoubleDoubleSum Summation::Other() const {
+  DoubleDoubleSum all = other_;
+  if (integers_ != 0) {
+    all.Add(integers_);
+  }
+  return all;
 }
 
 void Summation::Add(const Summation& other) {
@@ -119,29 +148,31 @@ void Summation::Add(const Summation& other) {
   decimals_ = bson::decimal::Add(decimals_, other.decimals_);
   has_other_ = has_other_ || other.has_other_;
   has_double_ = has_double_ || other.has_double_;
-  other_.Add(other.other_);
+  LeaveIntegers();
+  other_.Add(other.Other());
 }
 
 bson::Decimal128 Summation::TotalDecimal() const {
-  return has_other_ ? bson::decimal::Add(decimals_, other_.ToDecimal()) : decimals_;
+  return has_other_ ? bson::decimal::Add(decimals_, Other().ToDecimal()) : decimals_;
 }
 
 Value Summation::Sum() const {
+  const DoubleDoubleSum other = Other();
   switch (widest_) {
     case Type::kDecimal128:
       return Value(TotalDecimal());
     case Type::kDouble:
-      return Value(other_.ToDouble());
+      return Value(other.ToDouble());
     case Type::kInt64:
-      return other_.FitsInt64() ? Value(other_.ToInt64()) : Value(other_.ToDouble());
+      return other.FitsInt64() ? Value(other.ToInt64()) : Value(other.ToDouble());
     default:
-      return other_.FitsInt64() ? bson::NarrowInt(other_.ToInt64()) : Value(other_.ToDouble());
+      return other.FitsInt64() ? bson::NarrowInt(other.ToInt64()) : Value(other.ToDouble());
   }
 }
 
 Value Summation::AddedSum() const {
   if (widest_ == Type::kDecimal128 && has_double_) {
-    return Value(bson::decimal::Add(decimals_, bson::decimal::FromDouble(other_.ToDouble())));
+    return Value(bson::decimal::Add(decimals_, bson::decimal::FromDouble(Other().ToDouble())));
   }
   return Sum();
 }
@@ -156,17 +187,17 @@ void Summation::AddAsDouble(const Value& number) {
 
 Value Summation::Mean() const {
   if (widest_ == Type::kDecimal128) {
-    bson::Decimal128 total = bson::decimal::Add(decimals_, other_.ToDecimal());
+    bson::Decimal128 total = bson::decimal::Add(decimals_, Other().ToDecimal());
     return Value(bson::decimal::Divide(total, bson::decimal::FromInt64(count_)));
   }
-  return Value(other_.ToDouble() / static_cast<double>(count_));
+  return Value(Other().ToDouble() / static_cast<double>(count_));
 }
 
 // [sum, compensation, plain, decimals, has_other, has_double, widest, count]
 Value Summation::State(Arena* arena) const {
   std::string bytes;
   bson::Builder state(&bytes);
-  other_.AppendState(&state);
+  Other().AppendState(&state);
   state.Push(decimals_).Push(has_other_).Push(has_double_);
   state.Push(static_cast<int32_t>(widest_)).Push(count_);
   state.Close();
@@ -190,6 +221,7 @@ bool Summation::AddState(const Value& state) {
     return false;
   }
   Summation other;
+  other.integers_only_ = false;
   other.other_ =
       DoubleDoubleSum::FromState(parts[0].AsDouble(), parts[1].AsDouble(), parts[2].AsDouble());
   other.decimals_ = parts[3].AsDecimal();
@@ -207,11 +239,12 @@ bool Summation::RoundedInt64(int64_t* out) const {
     *out = rounded.value_or(0);
     return rounded.has_value();
   }
-  if (other_.FitsInt64()) {
-    *out = other_.ToInt64();
+  const DoubleDoubleSum other = Other();
+  if (other.FitsInt64()) {
+    *out = other.ToInt64();
     return true;
   }
-  double total = std::round(other_.ToDouble());
+  double total = std::round(other.ToDouble());
   if (!(total >= -9223372036854775808.0 && total < 9223372036854775808.0)) {
     return false;
   }

@@ -58,6 +58,15 @@ class Summation {
 
  private:
   bson::Decimal128 TotalDecimal() const;
+  void AddInteger(int64_t i);
+  void LeaveIntegers();
+  // What is neither double nor decimal and what is double.
+  DoubleDoubleSum Other() const;
+
+  // Integers alone are summed as one, as long as a double could hold the sum as well: then other_
+  // is untouched. Afterwards everything goes to other_.
+  int64_t integers_ = 0;
+  bool integers_only_ = true;
   DoubleDoubleSum other_;
   bson::Decimal128 decimals_{0, 0x3040000000000000};
   bool has_other_ = false;  // something but decimals was added

@@ -7,6 +7,7 @@
 #include "expr/agg/operators_internal.h"
 #include "expr/agg/result_internal.h"
 #include "expr/date/format.h"
+#include "expr/date/recent_texts.h"
 
 namespace quire::expr::agg {
 
@@ -36,7 +37,8 @@ Result<Value> EvalDateToString(const Call& call, EvalContext& eval) {
                                  TypeText(given) + " with value " + Show(given));
       }
       format = given.AsString();
-      RETURN_IF_ERROR(date::CheckFormat(format));
+      RETURN_IF_ERROR(eval.texts != nullptr ? eval.texts->Check(format)
+                                            : date::CheckFormat(format));
     }
   }
   ASSIGN_OR_RETURN(auto zone, ReadTimeZone(call, 2, eval));
@@ -50,6 +52,10 @@ Result<Value> EvalDateToString(const Call& call, EvalContext& eval) {
     format = kDefaultFormat;
   }
   ASSIGN_OR_RETURN(int64_t utc, CoerceToDate(date));
+  if (eval.texts != nullptr) {
+    ASSIGN_OR_RETURN(std::string_view text, eval.texts->Format(format, utc, *zone));
+    return Value(eval.arena->Copy(text));
+  }
   ASSIGN_OR_RETURN(std::string text, date::Format(format, utc, *zone));
   return MakeString(eval, std::move(text));
 }

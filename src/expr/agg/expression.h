@@ -16,6 +16,14 @@
 #include "quire/bson.h"
 #include "quire/status.h"
 
+namespace quire::bson {
+class FieldIndex;
+}  // namespace quire::bson
+
+namespace quire::expr::date {
+class RecentTexts;
+}  // namespace quire::expr::date
+
 namespace quire::expr::agg {
 
 // What an evaluation reads. Values it returns are valid while the document and the arena are.
@@ -26,6 +34,9 @@ struct EvalContext {
   Arena* arena = nullptr;
   std::vector<bson::Value> variables;  // by slot (see ParseScope)
   OpContext* op = nullptr;             // may be null; long evaluations ask it when to stop
+  // What an evaluation of many rows keeps of the row and from row to row; may be null.
+  bson::FieldIndex* fields = nullptr;
+  date::RecentTexts* texts = nullptr;
 };
 
 // Immutable and safe for concurrent use; run state lives in the EvalContext.

@@ -4,6 +4,7 @@
 #include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/field_index.h"
 #include "bson/field_walk.h"
 #include "expr/agg/node_internal.h"
 #include "expr/agg/result_internal.h"
@@ -37,7 +38,10 @@ class RootPath final : public Expression {
     if (path_.empty() || !eval.root.is_document()) {
       return WalkPath(path_, 0, eval.root, eval);
     }
-    return WalkPath(path_, 1, bson::FindValue(eval.root.AsDocument(), first_), eval);
+    const bson::View root = eval.root.AsDocument();
+    const bool indexed = eval.fields != nullptr && eval.fields->IsOf(root);
+    const Value found = indexed ? eval.fields->Find(first_) : bson::FindValue(root, first_.field());
+    return path_.size() == 1 ? found : WalkPath(path_, 1, found, eval);
   }
   bool AddDependencies(std::set<std::string>* fields) const override {
     if (path_.empty()) {
@@ -56,7 +60,7 @@ class RootPath final : public Expression {
 
  private:
   const std::vector<std::string> path_;
-  const bson::FieldName first_;  // of path_
+  const bson::FieldIndex::Name first_;  // of path_
   bool named_root_;
 };
 

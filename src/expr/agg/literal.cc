@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Documents and arrays whose fields are expressions, and $literal.
+#include <array>
+#include <cstring>
 #include <unordered_set>
 
 #include "base/keyed_hash.h"
@@ -30,18 +32,39 @@ bool AllConstant(const Operands& operands) {
   return true;
 }
 
+// Writes the value's encoding, value.EncodedSize() bytes, and gives where it ends.
+char* WriteValue(const Value& value, char* out) {
+  switch (value.type()) {
+    case Type::kString: {
+      const std::string_view text = value.AsString();
+      const auto size = static_cast<uint32_t>(text.size() + 1);
+      memcpy(out, &size, sizeof size);
+      memcpy(out + sizeof size, text.data(), text.size());
+      out[sizeof size + text.size()] = '\0';
+      return out + sizeof size + size;
+    }
+    case Type::kDate:
+    case Type::kInt64: {
+      const int64_t number = value.AsInt64();
+      memcpy(out, &number, sizeof number);
+      return out + sizeof number;
+    }
+    default: {
+      std::string bytes;
+      value.AppendTo(&bytes);
+      memcpy(out, bytes.data(), bytes.size());
+      return out + bytes.size();
+    }
+  }
+}
+
 class ObjectLiteral final : public Expression {
  public:
   ObjectLiteral(std::vector<std::string> names, Operands values)
       : names_(std::move(names)), values_(std::move(values)) {}
 
   Result<Value> Evaluate(EvalContext& eval) const override {
-    DocumentResult result;
-    for (size_t i = 0; i < values_.size(); ++i) {
-      ASSIGN_OR_RETURN(Value value, values_[i]->Evaluate(eval));
-      result.builder().Append(names_[i], value);
-    }
-    return result.Finish(eval);
+    return values_.size() <= kFew ? EvaluateFew(eval) : EvaluateMany(eval);
   }
   bool AddDependencies(std::set<std::string>* fields) const override {
     return AddAllDependencies(values_, fields);
@@ -55,6 +78,45 @@ class ObjectLiteral final : public Expression {
   }
 
  private:
+  static constexpr size_t kFew = 8;
+
+  // Once all values are there, the document's size is known and it is written in its place. This is
+  // the key of most $groups.
+  Result<Value> EvaluateFew(EvalContext& eval) const {
+    constexpr size_t kFrame = sizeof(int32_t) + 1;
+    constexpr size_t kTypeAndEnd = 2;  // of a field, beside its name and value
+    std::array<Value, kFew> values;
+    size_t size = kFrame;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      ASSIGN_OR_RETURN(values[i], values_[i]->Evaluate(eval));
+      if (!values[i].missing()) {
+        size += kTypeAndEnd + names_[i].size() + values[i].EncodedSize();
+      }
+    }
+    char* const document = eval.arena->Allocate(size);
+    const auto stored_size = static_cast<int32_t>(size);
+    memcpy(document, &stored_size, sizeof stored_size);
+    char* out = document + sizeof stored_size;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (!values[i].missing()) {
+        *out++ = static_cast<char>(values[i].type());
+        memcpy(out, names_[i].c_str(), names_[i].size() + 1);
+        out = WriteValue(values[i], out + names_[i].size() + 1);
+      }
+    }
+    *out = '\0';
+    return Value(bson::View(document));
+  }
+
+  Result<Value> EvaluateMany(EvalContext& eval) const {
+    DocumentResult result;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      ASSIGN_OR_RETURN(Value value, values_[i]->Evaluate(eval));
+      result.builder().Append(names_[i], value);
+    }
+    return result.Finish(eval);
+  }
+
   std::vector<std::string> names_;
   Operands values_;
 };

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <random>
+#include <string>
+#include <string_view>
+
 #include "expr/date/calendar.h"
 #include "expr/date/format.h"
+#include "expr/date/recent_texts.h"
 #include "expr/date/time_zone.h"
 
 namespace quire::expr::date {
@@ -67,6 +73,36 @@ TEST(Date, ReadsUsualNotations) {
         "2017-07-04T11:56:02Z Z", "2017-185", "2017.185", "2017185", "2017-000"}) {
     EXPECT_FALSE(ParseFree(bad, nullptr).ok()) << bad;
   }
+}
+
+// Texts kept from row to row are those that would be made anew.
+TEST(Date, RecentTextsAreThoseOfFormat) {
+  std::mt19937_64 random(3);
+  const TimeZone zones[] = {TimeZone(), TimeZone::FromOffset(-5 * kHour - 30 * kMinute),
+                            *TimeZone::Parse("America/New_York")};
+  const char* formats[] = {"%Y-%m-%d", "%H:00 %z", "%H:%M", "%S", "%L", "%G-%V", "%j", "", "%%H"};
+  RecentTexts texts;
+  // Around the changes of New York's clocks in 2020, before 1970, and where years end.
+  for (int64_t start : {1583650800000L, 1604210400000L, -3600000L, 253402293599000L}) {
+    int64_t at = start;
+    for (int i = 0; i < 2000; ++i) {
+      at += static_cast<int64_t>(random() % (i % 50 == 0 ? 7'000'000 : 20'000)) -
+            (i % 7 == 0 ? 30'000 : 0);
+      const char* format = formats[random() % std::size(formats)];
+      const TimeZone& zone = zones[random() % std::size(zones)];
+      ASSERT_TRUE(texts.Check(format).ok());
+      const Result<std::string> made = Format(format, at, zone);
+      const Result<std::string_view> kept = texts.Format(format, at, zone);
+      ASSERT_EQ(kept.ok(), made.ok()) << at;
+      if (made.ok()) {
+        ASSERT_EQ(*kept, *made) << format << " " << at;
+      } else {
+        ASSERT_EQ(kept.status().code(), made.status().code());
+      }
+    }
+  }
+  EXPECT_EQ(texts.Check("%q").code(), 18536);
+  EXPECT_EQ(texts.Check("%").code(), 18535);
 }
 
 TEST(Date, FormatsAndReadsFormats) {

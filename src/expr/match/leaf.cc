@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bson/compare.h"
+#include "bson/form_walk.h"
 #include "bson/number.h"
 #include "expr/collation/collator.h"
 
@@ -16,6 +17,9 @@ using bson::Value;
 bool PathNode::Matches(bson::View document, MatchState& state) const {
   if (!state.MayGoOn()) {
     return false;
+  }
+  if (path_.size() == 1 && state.details == nullptr) {
+    return MatchesField(bson::FindInForm(document, path_.part(0)), state);
   }
   auto visit = [&](const Value& value, std::string_view outer) {
     if (!MatchesValue(value, state)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "bson/form_walk.h"
 #include "expr/match/node.h"
 
 namespace quire::expr::match {
@@ -90,13 +91,13 @@ bool AndNode::MatchesField(const bson::Value& field, MatchState& state) const {
 // Decides all children on undotted fields while walking the document once.
 bool AndNode::Sweep(bson::View document, MatchState& state) const {
   uint64_t pending = swept_.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << swept_.size()) - 1;
-  for (bson::FieldWalk field(document); field.valid(); field.Next()) {
+  for (bson::FormWalk field(document); field.valid(); field.Next()) {
     if ((field.bit() & swept_bits_) == 0) {
       continue;
     }
     for (uint64_t left = pending; left != 0; left &= left - 1) {
       const int i = __builtin_ctzll(left);
-      if (!field.Is(swept_[i].field)) {
+      if (field.name() != swept_[i].field.name()) {
         continue;
       }
       if (!swept_[i].node->MatchesField(field.value(), state)) {
