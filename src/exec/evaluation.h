@@ -4,8 +4,10 @@
 #pragma once
 
 #include "base/arena.h"
+#include "bson/field_index.h"
 #include "exec/operator.h"
 #include "expr/agg/expression.h"
+#include "expr/date/recent_texts.h"
 
 namespace quire::exec {
 
@@ -15,6 +17,8 @@ class Evaluation {
   explicit Evaluation(const expr::Context* context) {
     eval_.context = context;
     eval_.arena = &arena_;
+    eval_.fields = &fields_;
+    eval_.texts = &texts_;
   }
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
@@ -23,6 +27,7 @@ class Evaluation {
   expr::agg::EvalContext& Start(const Row& row) {
     arena_.Reset();
     eval_.root = bson::Value(row.document);
+    fields_.Start(row.document);
     eval_.metadata = &row.meta;
     return eval_;
   }
@@ -30,6 +35,8 @@ class Evaluation {
 
  private:
   Arena arena_;
+  bson::FieldIndex fields_;
+  expr::date::RecentTexts texts_;
   expr::agg::EvalContext eval_;
 };
 

@@ -7,7 +7,7 @@ Result<Step> Limit::DoWork(OpContext& op, Row* row) {
   if (left_ <= 0) {
     return Step::kEnd;
   }
-  auto step = input_->Work(op, row);
+  auto step = StepOfInput(op, row);
   if (step.ok() && *step == Step::kRow) {
     --left_;
   }
@@ -15,7 +15,7 @@ Result<Step> Limit::DoWork(OpContext& op, Row* row) {
 }
 
 Result<Step> Skip::DoWork(OpContext& op, Row* row) {
-  auto step = input_->Work(op, row);
+  auto step = StepOfInput(op, row);
   if (step.ok() && *step == Step::kRow && left_ > 0) {
     --left_;
     return Step::kAgain;

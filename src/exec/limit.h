@@ -6,34 +6,33 @@
 #include <cstdint>
 
 #include "exec/operator.h"
+#include "exec/stepped_over.h"
 
 namespace quire::exec {
 
 // The first `limit` rows. `input` outlives it.
-class Limit final : public SteppedOperator {
+class Limit final : public SteppedOver {
  public:
-  Limit(Operator* input, int64_t limit) : input_(input), left_(limit) {}
+  Limit(Operator* input, int64_t limit) : SteppedOver(input), left_(limit) {}
   bool AtEnd() const override { return left_ <= 0 || input_->AtEnd(); }
 
  protected:
   Result<Step> DoWork(OpContext& op, Row* row) override;
 
  private:
-  Operator* input_;
   int64_t left_;
 };
 
 // All but the first `skip` rows. `input` outlives it.
-class Skip final : public SteppedOperator {
+class Skip final : public SteppedOver {
  public:
-  Skip(Operator* input, int64_t skip) : input_(input), left_(skip) {}
+  Skip(Operator* input, int64_t skip) : SteppedOver(input), left_(skip) {}
   bool AtEnd() const override { return input_->AtEnd(); }
 
  protected:
   Result<Step> DoWork(OpContext& op, Row* row) override;
 
  private:
-  Operator* input_;
   int64_t left_;
 };
 

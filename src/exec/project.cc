@@ -27,7 +27,7 @@ void Project::NoteRecordId(const Row& row) {
 }
 
 Result<Step> Project::DoWork(OpContext& op, Row* row) {
-  auto step = input_->Work(op, row);
+  auto step = StepOfInput(op, row);
   if (!step.ok() || *step != Step::kRow) {
     return step;
   }
@@ -53,7 +53,7 @@ Result<Step> Project::DoWork(OpContext& op, Row* row) {
 }
 
 Result<Step> ReturnKey::DoWork(OpContext& op, Row* row) {
-  auto step = input_->Work(op, row);
+  auto step = StepOfInput(op, row);
   if (step.ok() && *step == Step::kRow) {
     row->document =
         row->meta.index_key.is_document() ? row->meta.index_key.AsDocument() : bson::View();

@@ -8,6 +8,7 @@
 
 #include "bson/compare.h"
 #include "exec/operator.h"
+#include "exec/stepped_over.h"
 #include "expr/projection/projection.h"
 #include "expr/sort/sort_key.h"
 
@@ -28,11 +29,11 @@ enum class RecordIds : uint8_t {
 
 // Applies a projection and, if asked, adds the field $recordId. `input` and `projection` (may be
 // null) outlive it; `cluster_collation` is the clustered index's.
-class Project final : public SteppedOperator {
+class Project final : public SteppedOver {
  public:
   Project(Operator* input, const expr::Projection* projection, RecordIds record_ids,
           SortKeySource sort_key = {}, const bson::StringCompare* cluster_collation = nullptr)
-      : input_(input),
+      : SteppedOver(input),
         projection_(projection),
         record_ids_(record_ids),
         sort_key_(sort_key),
@@ -47,7 +48,6 @@ class Project final : public SteppedOperator {
   // Takes down what $recordId shows, before the projection leaves it out.
   void NoteRecordId(const Row& row);
 
-  Operator* input_;
   const expr::Projection* projection_;
   RecordIds record_ids_;
   SortKeySource sort_key_;
@@ -59,16 +59,13 @@ class Project final : public SteppedOperator {
 };
 
 // Shows the index key in place of the document; an empty document for rows of no index.
-class ReturnKey final : public SteppedOperator {
+class ReturnKey final : public SteppedOver {
  public:
-  explicit ReturnKey(Operator* input) : input_(input) {}
+  explicit ReturnKey(Operator* input) : SteppedOver(input) {}
   bool AtEnd() const override { return input_->AtEnd(); }
 
  protected:
   Result<Step> DoWork(OpContext& op, Row* row) override;
-
- private:
-  Operator* input_;
 };
 
 }  // namespace quire::exec

@@ -6,7 +6,7 @@
 namespace quire::exec {
 
 Result<Step> TextMatch::DoWork(OpContext& op, Row* row) {
-  ASSIGN_OR_RETURN(Step step, input_->Work(op, row));
+  ASSIGN_OR_RETURN(Step step, StepOfInput(op, row));
   if (step == Step::kRow && !query_->Matches(*spec_, row->document)) {
     ++rejected_;
     return Step::kAgain;

@@ -6,14 +6,15 @@
 #include <cstdint>
 
 #include "exec/operator.h"
+#include "exec/stepped_over.h"
 
 namespace quire::plan {
 
-class CountRows final : public exec::SteppedOperator {
+class CountRows final : public exec::SteppedOver {
  public:
   // `limit` 0: all. `input` outlives it.
   CountRows(exec::Operator* input, int64_t skip, int64_t limit)
-      : input_(input), skip_(skip), limit_(limit) {}
+      : exec::SteppedOver(input), skip_(skip), limit_(limit) {}
 
   int64_t skipped() const { return skipped_; }
 
@@ -22,7 +23,7 @@ class CountRows final : public exec::SteppedOperator {
     if (limit_ > 0 && static_cast<int64_t>(counters_.returned) >= limit_) {
       return exec::Step::kEnd;
     }
-    auto step = input_->Work(op, row);
+    auto step = StepOfInput(op, row);
     if (step.ok() && *step == exec::Step::kRow && skipped_ < skip_) {
       ++skipped_;
       return exec::Step::kAgain;
@@ -31,7 +32,6 @@ class CountRows final : public exec::SteppedOperator {
   }
 
  private:
-  exec::Operator* input_;
   int64_t skip_;
   int64_t limit_;
   int64_t skipped_ = 0;

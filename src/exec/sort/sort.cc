@@ -6,7 +6,7 @@
 namespace quire::exec {
 
 Result<Step> Sort::TakeOne(OpContext& op, Row* row) {
-  ASSIGN_OR_RETURN(Step step, input_->Work(op, row));
+  ASSIGN_OR_RETURN(Step step, StepOfInput(op, row));
   if (step == Step::kRow) {
     key_.clear();
     RETURN_IF_ERROR(pattern_->AppendKey(row->document, &row->meta, *context_, &key_));

@@ -7,16 +7,17 @@
 
 #include "exec/operator.h"
 #include "exec/sort/sorter.h"
+#include "exec/stepped_over.h"
 #include "expr/sort/sort_key.h"
 
 namespace quire::exec {
 
 // `input`, `pattern` and `context` outlive it.
-class Sort final : public SteppedOperator {
+class Sort final : public SteppedOver {
  public:
   Sort(Operator* input, const expr::SortPattern* pattern, const expr::Context* context,
        SorterOptions options)
-      : input_(input), pattern_(pattern), context_(context), sorter_(options) {}
+      : SteppedOver(input), pattern_(pattern), context_(context), sorter_(options) {}
   bool AtEnd() const override { return sorted_ && sorter_.AtEnd(); }
 
  protected:
@@ -25,7 +26,6 @@ class Sort final : public SteppedOperator {
  private:
   Result<Step> TakeOne(OpContext& op, Row* row);
 
-  Operator* input_;
   const expr::SortPattern* pattern_;
   const expr::Context* context_;
   Sorter sorter_;

@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "expr/match/node.h"
 #include "store/collection.h"
 
 namespace quire::store {
@@ -122,15 +123,49 @@ void CollectionScan::Count(Step step) {
   }
 }
 
+// The loop of most scans, with nothing in it that a row passed over does not need.
+Result<bool> CollectionScan::NextRecord(OpContext& op, exec::Row* row) {
+  const expr::match::Node* filter = options_.filter == nullptr ? nullptr : &options_.filter->root();
+  expr::match::MatchState state;
+  state.metadata = &row->meta;
+  while (true) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    ASSIGN_OR_RETURN(const bool more, records_->Next());
+    ++counters_.works;
+    if (!more) {
+      counters_.ended = true;
+      return false;
+    }
+    ++counters_.docs_examined;
+    row->document = bson::View(records_->document().data());
+    row->meta.record_id = records_->id();
+    const bool matches = filter == nullptr || filter->Matches(row->document, state);
+    if (!state.error.ok()) [[unlikely]] {
+      return std::move(state.error);
+    }
+    if (matches) {
+      ++counters_.returned;
+      return true;
+    }
+    ++counters_.waits;
+  }
+}
+
 Result<bool> CollectionScan::Next(OpContext& op, exec::Row* row) {
   row->meta = expr::Metadata();
   row->meta.has_record_id = true;
   row->fetched = true;
+  if (records_ != nullptr) {
+    return NextRecord(op, row);
+  }
   while (true) {
     ASSIGN_OR_RETURN(const Step step, Advance(op, row));
     Count(step);
     if (step != Step::kAgain) {
       return step == Step::kRow;
+    }
+    if (records_ != nullptr) {  // it was opened
+      return NextRecord(op, row);
     }
   }
 }

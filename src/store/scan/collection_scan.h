@@ -42,6 +42,8 @@ class CollectionScan final : public exec::Operator {
   Status OpenClustered();
   // One step; a row's metadata are those of a new row.
   Result<exec::Step> Advance(OpContext& op, exec::Row* row);
+  // The next row of records_; false at the end. A row's metadata are those of a new row.
+  Result<bool> NextRecord(OpContext& op, exec::Row* row);
   // To the next record of a clustered collection; false at the end.
   Result<bool> AdvanceClustered(exec::Row* row);
   void Count(exec::Step step);
