@@ -46,13 +46,16 @@ Status NoteMultikey(Transaction& txn, const IndexInfo& index, const IndexKeySet&
   return Status::Ok();
 }
 
+// Of an entry's key in the store, what the index makes of the document.
+std::string_view KeyBytes(std::string_view store_key) { return store_key.substr(sizeof(TableId)); }
+
 // The key of a clustered collection's document is its record id, and those have a limit.
-Status CheckClusterKeySize(const bson::Value& id, const IndexKey& key) {
+Status CheckClusterKeySize(const bson::Value& id, size_t key_size) {
   constexpr size_t kMostBytes = size_t{8} << 20;
   constexpr size_t kBinaryOverhead =
       7;  // as MongoDB writes it: type, five bytes of length, subtype
   size_t size =
-      id.type() == bson::Type::kBinary ? id.AsBinary().size() + kBinaryOverhead : key.bytes.size();
+      id.type() == bson::Type::kBinary ? id.AsBinary().size() + kBinaryOverhead : key_size;
   if (size > kMostBytes) {
     return {5894900, "A record id of " + std::to_string(size) +
                          " bytes is larger than the most that is allowed, " +
@@ -74,9 +77,9 @@ Status CheckTellable(const bson::Value& id) {
 }
 
 // DuplicateKey when another record has the key, in an index whose keys end with record ids.
+// `prefix` is the entry's key in the store up to its record id.
 Status CheckNoOther(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
-                    const IndexKey& key, RecordId id) {
-  std::string prefix = TablePrefix(index.table->id) + key.bytes;
+                    const std::string& prefix, RecordId id) {
   RETURN_IF_ERROR(txn.kv().Claim(prefix));
   ASSIGN_OR_RETURN(auto entries,
                    txn.kv().Scan({prefix, kv::PrefixEnd(prefix)}, kv::Direction::kForward));
@@ -87,7 +90,7 @@ Status CheckNoOther(Transaction& txn, const CollectionInfo& info, const IndexInf
     }
     std::string_view suffix = entries->key().substr(prefix.size());
     if (suffix.size() == 8 && ReadRecordId(suffix) != id) {
-      return DuplicateKeyError(info, index, key.bytes, entries->value());
+      return DuplicateKeyError(info, index, KeyBytes(prefix), entries->value());
     }
   }
 }
@@ -110,11 +113,16 @@ Result<bool> IsAboveAll(Transaction& txn, const IndexInfo& index, std::string_vi
   });
 }
 
-Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
-                const IndexKey& key, RecordId id) {
-  std::string store_key;
-  std::string store_value;
-  IndexEntry(index, key, id, &store_key, &store_value);
+// An entry as the store has it; kept from index to index, so that its memory is.
+struct StoredEntry {
+  std::string key;
+  std::string value;
+  std::string type_bits;
+  IndexKeySet all;  // of a document that has several
+};
+
+Status PutStored(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
+                 const std::string& store_key, const std::string& store_value, RecordId id) {
   if (!index.keys_have_ids) {
     RETURN_IF_ERROR(txn.kv().Claim(store_key));
   }
@@ -128,14 +136,23 @@ Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& i
       kv::ReadValue present;
       ASSIGN_OR_RETURN(bool found, txn.kv().Get(store_key, &present, ReadsOf(index)));
       if (found && ReadRecordId(present.view()) != id) {
-        return DuplicateKeyError(info, index, key.bytes, present.view().substr(8));
+        return DuplicateKeyError(info, index, KeyBytes(store_key), present.view().substr(8));
       }
       is_new = !found;
     }
   } else if (index.refuses_duplicates) {
-    RETURN_IF_ERROR(CheckNoOther(txn, info, index, key, id));
+    const std::string prefix = store_key.substr(0, store_key.size() - sizeof(RecordId));
+    RETURN_IF_ERROR(CheckNoOther(txn, info, index, prefix, id));
   }
   return txn.kv().Put(store_key, store_value, {.reads = ReadsOf(index), .is_new = is_new});
+}
+
+Status PutEntry(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
+                const IndexKey& key, RecordId id) {
+  std::string store_key;
+  std::string store_value;
+  IndexEntry(index, key, id, &store_key, &store_value);
+  return PutStored(txn, info, index, store_key, store_value, id);
 }
 
 Status DeleteEntry(Transaction& txn, const IndexInfo& index, const IndexKey& key, RecordId id) {
@@ -154,13 +171,30 @@ Status KeysOf(const IndexInfo& index, bson::View document, IndexKeySet* keys) {
   return indexed ? IndexKeys(index.keys, document, keys) : Status::Ok();
 }
 
+// Leaves the entry's key in entry->key when there was one alone.
 Status PutEntries(Transaction& txn, const CollectionInfo& info, const IndexInfo& index, RecordId id,
-                  bson::View document, IndexKeySet* keys) {
-  RETURN_IF_ERROR(KeysOf(index, document, keys));
-  for (const IndexKey& key : keys->keys) {
+                  bson::View document, StoredEntry* entry) {
+  ASSIGN_OR_RETURN(const bool indexed, IsIndexed(index, document));
+  if (!indexed) {
+    return Status::Ok();
+  }
+  entry->key.clear();
+  AppendTableId(index.table->id, &entry->key);
+  bool nothing = false;
+  if (AppendOnlyKey(index.keys, document, &entry->key, &entry->type_bits, &nothing)) {
+    if (index.keys.sparse && nothing) {
+      return Status::Ok();
+    }
+    entry->value.clear();
+    AppendRecordId(id, index.keys_have_ids ? &entry->key : &entry->value);
+    entry->value.append(entry->type_bits);
+    return PutStored(txn, info, index, entry->key, entry->value, id);
+  }
+  RETURN_IF_ERROR(IndexKeys(index.keys, document, &entry->all));
+  for (const IndexKey& key : entry->all.keys) {
     RETURN_IF_ERROR(PutEntry(txn, info, index, key, id));
   }
-  return NoteMultikey(txn, index, *keys);
+  return NoteMultikey(txn, index, entry->all);
 }
 
 Status DeleteEntries(Transaction& txn, const IndexInfo& index, RecordId id, bson::View document,
@@ -319,15 +353,15 @@ namespace {
 // The index entries of a document under a record id that no document has.
 Status PutAllEntries(Transaction& txn, const CollectionInfo& info, RecordId id,
                      bson::View document) {
-  IndexKeySet keys;
+  StoredEntry entry;
   for (const auto& index : info.indexes) {
-    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
+    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &entry));
     if (info.clustered && index->is_id) {
-      RETURN_IF_ERROR(CheckClusterKeySize(document["_id"], keys.keys.front()));
+      RETURN_IF_ERROR(CheckClusterKeySize(document["_id"], KeyBytes(entry.key).size()));
     }
   }
   for (const auto& index : info.building) {
-    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &keys));
+    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &entry));
   }
   return Status::Ok();
 }

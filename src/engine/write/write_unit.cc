@@ -8,6 +8,7 @@
 #include "base/error_codes.h"
 #include "base/log.h"
 #include "base/try.h"
+#include "bson/field_walk.h"
 #include "bson/validate.h"
 #include "engine/schema/schema.h"
 #include "expr/match/match.h"
@@ -157,10 +158,12 @@ Status CheckId(const bson::Value& id) {
 
 Result<bson::View> PrepareForInsert(const Operation& operation, bson::View document,
                                     bson::Document* storage) {
-  bson::Element id = document.Find("_id");
+  const bson::Element id = document.Find("_id");
   bool in_place = id.present() && document.front().name() == "_id";
-  for (const bson::Element& e : document) {
-    in_place = in_place && !(NeedsZeroTimestamp(e) && e.name() != "_id");
+  for (bson::FieldWalk field(document); in_place && field.valid(); field.Next()) {
+    if (field.type() == bson::Type::kTimestamp) {
+      in_place = !NeedsZeroTimestamp(field.element()) || field.name() == "_id";
+    }
   }
   RETURN_IF_ERROR(CheckId(id.value()));
   if (!bson::NestsWithin(document, bson::kMaxStoredDepth)) {

@@ -5,6 +5,8 @@
 
 #include "base/try.h"
 #include "bson/key_tuples.h"
+#include "bson/ordered.h"
+#include "bson/path.h"
 #include "store/keys/index_kind.h"
 #include "store/keys/multikey.h"
 #include "store/keys/wildcard_keys.h"
@@ -25,6 +27,32 @@ Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
 }
 
 }  // namespace
+
+bool AppendOnlyKey(const IndexKeySpec& spec, bson::View document, std::string* key,
+                   std::string* type_bits, bool* nothing) {
+  if (spec.special != nullptr || spec.wildcard != nullptr) {
+    return false;
+  }
+  const size_t start = key->size();
+  type_bits->clear();
+  *nothing = true;
+  for (size_t i = 0; i < spec.paths.size(); ++i) {
+    size_t next = 0;
+    bson::Value value = bson::GetPathOrArray(document, spec.paths[i], &next);
+    const IndexKeySpec::Part& part = spec.parts[i];
+    if (value.is_array() || part.kind != IndexKeySpec::Kind::kOrdered) {
+      key->resize(start);
+      return false;
+    }
+    *nothing = *nothing && value.missing();
+    bson::AppendOrdered(
+        value.missing() ? bson::Value::Null() : value,
+        part.descending ? bson::Direction::kDescending : bson::Direction::kAscending, spec.collator,
+        key, type_bits);
+  }
+  bson::TrimTypeBits(type_bits);
+  return true;
+}
 
 Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out) {
   out->Clear();

@@ -14,4 +14,11 @@ namespace quire::store {
 // under another part of a wildcard index.
 Status IndexKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out);
 
+// The same for almost all documents, in place: in an index of values in order there is one key at
+// most where no path meets an array. Appends its bytes to *key and replaces *type_bits; *nothing
+// tells that no path reached a value (a sparse index leaves that key out). False, with nothing
+// appended, where IndexKeys has to look.
+bool AppendOnlyKey(const IndexKeySpec& spec, bson::View document, std::string* key,
+                   std::string* type_bits, bool* nothing);
+
 }  // namespace quire::store

@@ -92,6 +92,21 @@ TEST(IndexKeys, FollowTheMultikeyRules) {
       EXPECT_EQ(IsMultikey(spec, set.multikey_steps, i), (row.multikey >> i & 1) != 0)
           << row.pattern << " of " << row.document << " part " << i;
     }
+    std::string key = "before";
+    std::string type_bits = "others";
+    bool nothing = false;
+    if (AppendOnlyKey(spec, document, &key, &type_bits, &nothing)) {
+      ASSERT_LE(set.keys.size(), 1u) << row.document;
+      EXPECT_EQ(set.keys.empty(), row.sparse && nothing) << row.document;
+      EXPECT_EQ(set.multikey_steps, 0u);
+      if (!set.keys.empty()) {
+        EXPECT_EQ(key, "before" + set.keys[0].bytes) << row.document;
+        EXPECT_EQ(type_bits, set.keys[0].type_bits) << row.document;
+      }
+    } else {
+      EXPECT_EQ(key, "before");
+      EXPECT_NE(std::string_view(row.document).find('['), std::string_view::npos);
+    }
   }
 }
 
