@@ -5,30 +5,18 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_buffer_manager.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <string>
 #include <thread>
 
+#include "base/machine_memory.h"
+#include "kv/rocks/cache_size.h"
 #include "kv/rocks/versioned/memtable.h"
 
 namespace quire::kv {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-
-// The machine's memory, or the container's when that is less.
-uint64_t UsableMemory() {
-  uint64_t bytes =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  uint64_t limit = 0;
-  if (std::ifstream in("/sys/fs/cgroup/memory.max"); in >> limit && limit > 0) {
-    bytes = std::min(bytes, limit);
-  }
-  return bytes;
-}
 
 void SetTables(rocksdb::Options& options, const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::BlockBasedTableOptions table;
@@ -44,13 +32,13 @@ void SetTables(rocksdb::Options& options, const std::shared_ptr<rocksdb::Cache>&
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 }
 
-void SetWriteBuffers(rocksdb::Options& options, uint64_t cache_bytes,
+void SetWriteBuffers(rocksdb::Options& options, const CacheSizes& sizes,
                      const std::shared_ptr<rocksdb::Cache>& cache, bool plain) {
-  options.write_buffer_size = std::clamp(cache_bytes / 16, 4 * kMiB, 64 * kMiB);
+  options.write_buffer_size = std::clamp(sizes.blocks / 16, 4 * kMiB, 64 * kMiB);
   options.max_write_buffer_number = 3;
   options.arena_block_size = 256 << 10;
-  options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
-      std::clamp(cache_bytes / 4, 8 * kMiB, 256 * kMiB), cache);
+  options.write_buffer_manager =
+      std::make_shared<rocksdb::WriteBufferManager>(sizes.buffers, cache);
   if (!plain) {
     options.memtable_factory = NewMemtableFactory();
     options.allow_concurrent_memtable_write = false;
@@ -125,25 +113,21 @@ rocksdb::ColumnFamilyOptions SectionOptions(const rocksdb::Options& options, Sec
   return section;
 }
 
-uint64_t DefaultCacheBytes() {
-  uint64_t memory = UsableMemory();
-  uint64_t half = memory > 1024 * kMiB ? (memory - 1024 * kMiB) / 2 : 0;
-  return std::max(half, 256 * kMiB);
-}
+uint64_t DefaultCacheBytes() { return CacheBytesFor(ReadMachineMemory(), 0); }
 
 RocksConfig MakeRocksConfig(uint64_t cache_bytes, rocksdb::Env* memory_env, bool plain) {
   if (cache_bytes == 0) {
     cache_bytes = DefaultCacheBytes();
   }
+  const CacheSizes sizes(cache_bytes);
   RocksConfig config;
-  config.value_cache_bytes = cache_bytes / 4;
-  cache_bytes -= config.value_cache_bytes;
-  config.cache = rocksdb::NewLRUCache(cache_bytes);
+  config.value_cache_bytes = sizes.values;
+  config.cache = rocksdb::NewLRUCache(sizes.blocks);
   rocksdb::Options& options = config.options;
   options.create_if_missing = true;
   options.create_missing_column_families = true;
   SetTables(options, config.cache);
-  SetWriteBuffers(options, cache_bytes, config.cache, plain);
+  SetWriteBuffers(options, sizes, config.cache, plain);
   SetLevels(options);
   SetLog(options);
   SetQuiet(options);

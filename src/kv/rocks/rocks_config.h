@@ -13,7 +13,7 @@
 
 namespace quire::kv {
 
-// Half of the memory this process may use less 1 GB, at least 256 MB (as MongoDB's default).
+// What caches may take where nobody said it, as the machine is now (cache_size.h).
 uint64_t DefaultCacheBytes();
 
 struct RocksConfig {

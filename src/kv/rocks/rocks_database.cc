@@ -4,6 +4,7 @@
 #include <rocksdb/transaction_log.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/version.h>
+#include <rocksdb/write_buffer_manager.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +13,9 @@
 
 #include "base/error_codes.h"
 #include "base/log.h"
+#include "base/machine_memory.h"
 #include "base/try.h"
+#include "kv/rocks/cache_size.h"
 #include "kv/rocks/passing_errors.h"
 #include "kv/rocks/rocks_config.h"
 #include "kv/rocks/rocks_status.h"
@@ -59,6 +62,7 @@ Result<std::unique_ptr<RocksDatabase>> RocksDatabase::Open(const RocksOptions& o
 Status RocksDatabase::Start(const RocksOptions& options) {
   RETURN_IF_ERROR(ChooseParts(options.plain));
   ephemeral_ = options.ephemeral;
+  fits_caches_ = options.cache_bytes == 0;
   if (ephemeral_) {
     memory_env_.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
     data_folder_ = "/quire/data";
@@ -174,7 +178,21 @@ rocksdb::Status RocksDatabase::Refusal() {
   return error_;
 }
 
+void RocksDatabase::FitCaches() {
+  const uint64_t present = cache_->GetCapacity() + values_->capacity();
+  const uint64_t wanted = CacheBytesFor(ReadMachineMemory(), cache_->GetUsage() + values_->bytes());
+  if (IsWorthChanging(present, wanted)) {
+    const CacheSizes sizes(wanted);
+    values_->SetCapacity(sizes.values);
+    cache_->SetCapacity(sizes.blocks);
+    options_.write_buffer_manager->SetBufferSize(sizes.buffers);
+  }
+}
+
 Status RocksDatabase::Health() {
+  if (fits_caches_) {
+    FitCaches();
+  }
   if (log_.load(std::memory_order_acquire) != Log::kWhole) {
     (void)Repair();
   }

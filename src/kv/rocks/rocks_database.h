@@ -72,6 +72,8 @@ class RocksDatabase {
   Status Start(const RocksOptions& options);
   Status ChooseParts(bool plain);
   Status OpenSections(const RocksOptions& options);
+  // Makes the caches as large as the machine's memory allows now.
+  void FitCaches();
   // What RocksDB may be asked to write to. Only a whole log is written to.
   enum class Log { kWhole, kWithoutSpace, kFailed };
   // Between attempts to replace a broken log.
@@ -94,6 +96,7 @@ class RocksDatabase {
   DataFolder folder_;
   bool ephemeral_ = false;
   bool plain_ = false;
+  bool fits_caches_ = false;  // nobody said how large they are to be
   std::string data_folder_;
   std::string load_folder_;
   std::unique_ptr<rocksdb::Env> memory_env_;  // when ephemeral

@@ -20,7 +20,8 @@ struct RocksOptions {
   std::string path;
   // Keep everything in memory; nothing is written to disk and nothing survives the store.
   bool ephemeral = false;
-  // Bound of the block cache and the write buffers together; 0 chooses by the machine's memory.
+  // Bound of caches and write buffers together; 0: half of what the machine has free, less while
+  // others need it.
   uint64_t cache_bytes = 0;
   // In the order of their keys, the first beginning with the empty one, the last being the largest;
   // none: a single section. For a folder the same whenever it is opened.

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/error_codes.h"
+#include "kv/rocks/cache_size.h"
 #include "kv/rocks/data_folder.h"
 #include "kv/rocks/rocks_config.h"
 #include "kv/rocks/rocks_status.h"
@@ -314,7 +315,26 @@ TEST(RocksStore, EphemeralStoresAreApart) {
 TEST(RocksStore, TheCacheSizeIsTheBound) {
   auto store = OpenRocks({.path = "", .ephemeral = true, .cache_bytes = 48 << 20});
   EXPECT_EQ((*store)->Stats().cache_capacity, uint64_t{48} << 20);
-  EXPECT_GE(DefaultCacheBytes(), uint64_t{256} << 20);
+  EXPECT_GE(DefaultCacheBytes(), uint64_t{64} << 20);
+}
+
+TEST(RocksStore, CachesTakeHalfOfWhatIsFreeAndGiveItBack) {
+  constexpr int64_t kGiB = int64_t{1} << 30;
+  EXPECT_EQ(CacheBytesFor({16 * kGiB, 12 * kGiB}, 0), 6 * kGiB);
+  EXPECT_EQ(CacheBytesFor({16 * kGiB, 16 * kGiB}, 0), 15 * kGiB / 2);
+  // What they hold is theirs: filling them does not make them smaller, others do.
+  EXPECT_EQ(CacheBytesFor({16 * kGiB, 8 * kGiB}, 4 * kGiB), 6 * kGiB);
+  EXPECT_EQ(CacheBytesFor({16 * kGiB, 2 * kGiB}, 4 * kGiB), 3 * kGiB);
+  EXPECT_EQ(CacheBytesFor({kGiB, kGiB / 16}, 0), kGiB / 16);
+  EXPECT_EQ(CacheBytesFor({kGiB, kGiB}, 0), kGiB / 4);
+  EXPECT_GT(CacheBytesFor({}, 0), 0u);
+  EXPECT_FALSE(IsWorthChanging(800, 750));
+  EXPECT_TRUE(IsWorthChanging(800, 600));
+  EXPECT_TRUE(IsWorthChanging(800, 1000));
+
+  auto sized = OpenRocks({.path = "", .ephemeral = true, .cache_bytes = 48 << 20});
+  EXPECT_TRUE((*sized)->Health().ok());
+  EXPECT_EQ((*sized)->Stats().cache_capacity, uint64_t{48} << 20);
 }
 
 TEST(RocksStatus, EveryErrorHasItsCode) {

@@ -243,13 +243,18 @@ void WriteTxn::Fill(BatchBuilder* batch) const {
 }
 
 void WriteTxn::Hide(ValueCache::Changes* changes) const {
+  // Of a load nobody knows what will be read; it would push out what is.
+  constexpr size_t kLoad = 32;
+  const bool keeps_new = writes_.writes().size() < kLoad;
   for (const WriteSet::Write& write : writes_.writes()) {
     if (write.reads != Reads::kByKey) {
       assert(!database_.values().Holds(write.key));
     } else if (write.kind == WriteSet::Kind::kDelete) {
       changes->Delete(write.key);
     } else if (write.is_new) {
-      changes->PutNew(write.key, write.value);
+      if (keeps_new) {
+        changes->PutNew(write.key, write.value);
+      }
     } else {
       changes->Put(write.key, write.value);
     }

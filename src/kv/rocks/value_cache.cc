@@ -140,7 +140,7 @@ void ValueCache::Offer(std::string_view key, uint64_t snapshot, std::string_view
     return;
   }
   shard.Insert(hash, std::move(content)).since = snapshot;
-  shard.EvictDownTo(shard_capacity_);
+  shard.EvictDownTo(shard_capacity_.load(std::memory_order_relaxed));
 }
 
 bool ValueCache::Holds(std::string_view key) {
@@ -157,6 +157,14 @@ size_t ValueCache::bytes() {
     total += shard.bytes;
   }
   return total;
+}
+
+void ValueCache::SetCapacity(size_t bytes) {
+  shard_capacity_.store(bytes / kShards, std::memory_order_relaxed);
+  for (Shard& shard : shards_) {
+    MutexLock lock(shard.mutex);
+    shard.EvictDownTo(bytes / kShards);
+  }
 }
 
 ValueCache::Changes::~Changes() {
@@ -194,7 +202,7 @@ void ValueCache::Changes::Visit(F visit) {
     for (; first != last; ++first) {
       visit(shard, *first);
     }
-    shard.EvictDownTo(cache_.shard_capacity_);
+    shard.EvictDownTo(cache_.shard_capacity_.load(std::memory_order_relaxed));
   }
 }
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -95,7 +96,9 @@ class ValueCache {
   // Whether anything is known of the key; for assertions and tests.
   bool Holds(std::string_view key);
   size_t bytes();
-  size_t capacity() const { return shard_capacity_ * kShards; }
+  size_t capacity() const { return shard_capacity_.load(std::memory_order_relaxed) * kShards; }
+  // Bounds it by another number of bytes; what is too much by that goes at once.
+  void SetCapacity(size_t bytes);
 
  private:
   static constexpr size_t kShards = 64;
@@ -140,7 +143,7 @@ class ValueCache {
   static uint32_t Tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 24) | 1; }
   Shard& ShardOf(uint64_t hash) { return shards_[hash >> 58]; }
 
-  const size_t shard_capacity_;
+  std::atomic<size_t> shard_capacity_;
   std::array<Shard, kShards> shards_;
 };
 

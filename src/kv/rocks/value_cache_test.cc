@@ -45,6 +45,20 @@ TEST(ValueCache, AWriterHidesItsKeysUntilItsBatchIsVisible) {
   EXPECT_EQ(Shown(cache, "k", 12), "new");
 }
 
+TEST(ValueCache, ASmallerBoundFreesMemoryAtOnce) {
+  ValueCache cache(8 << 20);
+  const std::string value(1000, 'v');
+  for (int i = 0; i < 4000; ++i) {
+    cache.Offer("key" + std::to_string(i), 10, value);
+  }
+  EXPECT_GT(cache.bytes(), size_t{3} << 20);
+  cache.SetCapacity(1 << 20);
+  EXPECT_LE(cache.bytes(), size_t{1} << 20);
+  cache.Offer("another", 10, value);
+  EXPECT_EQ(Shown(cache, "another", 10), value);
+  EXPECT_LE(cache.bytes(), size_t{1} << 20);
+}
+
 TEST(ValueCache, AFindFromBeforeADeleteIsRefused) {
   ValueCache cache(1 << 20);
   {
