@@ -27,6 +27,20 @@ double RatioOf(const Rounds& one, const Rounds& other) {
   return ratios.empty() ? 0 : MiddleOf(std::move(ratios)).median;
 }
 
+// The median of the rounds' times of a document in multiples of what RocksDB's iterator took; 0
+// when that was not measured.
+double RatioToRaw(const Rounds& rounds, int64_t documents) {
+  constexpr double kNsInUs = 1000;
+  std::vector<double> ratios;
+  for (const Sample& sample : rounds) {
+    if (sample.raw_scan_ns > 0 && documents > 0) {
+      ratios.push_back(sample.p50_us * kNsInUs / static_cast<double>(documents) /
+                       sample.raw_scan_ns);
+    }
+  }
+  return ratios.empty() ? 0 : MiddleOf(std::move(ratios)).median;
+}
+
 double MedianOf(const Rounds& rounds, double Sample::*field) {
   std::vector<double> figures;
   for (const Sample& sample : rounds) {
@@ -84,6 +98,7 @@ Summary Summarise(const Results& results, const Row& row, size_t target) {
     summary.of_ping = RatioOf(rounds, ping->targets[target]);
   }
   summary.of_first = RatioOf(rounds, row.targets[0]);
+  summary.of_raw = RatioToRaw(rounds, results.size);
   summary.p50_us = MedianOf(rounds, &Sample::p50_us);
   summary.p99_us = MedianOf(rounds, &Sample::p99_us);
   summary.p999_us = MedianOf(rounds, &Sample::p999_us);
@@ -96,7 +111,7 @@ std::string TableHead(const Results& results) {
   head += width == 0 ? "" : Formatted(" %-*s", width, "target");
   head += Formatted(" %11s %6s %8s", "per s", "spread", "of ping");
   head += width == 0 ? "" : Formatted(" %8s", ("of " + results.targets[0]).substr(0, 8).c_str());
-  return head + Formatted(" %9s %9s %9s\n", "p50 us", "p99 us", "p99.9 us");
+  return head + Formatted(" %9s %9s %9s %7s\n", "p50 us", "p99 us", "p99.9 us", "of raw");
 }
 
 std::string TableRow(const Results& results, const Row& row) {
@@ -115,7 +130,8 @@ std::string TableRow(const Results& results, const Row& row) {
     text += Formatted(" %11.*f %5.0f%% %8.3f", rate < 100 ? 1 : 0, rate,
                       summary.per_second.spread * 100, summary.of_ping);
     text += width == 0 ? "" : Formatted(" %8.2f", summary.of_first);
-    text += Formatted(" %9.0f %9.0f %9.0f\n", summary.p50_us, summary.p99_us, summary.p999_us);
+    text += Formatted(" %9.0f %9.0f %9.0f", summary.p50_us, summary.p99_us, summary.p999_us);
+    text += summary.of_raw > 0 ? Formatted(" %7.2f\n", summary.of_raw) : "\n";
   }
   return text;
 }

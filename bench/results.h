@@ -16,6 +16,8 @@ struct Sample {
   double p99_us = 0;
   double p999_us = 0;
   std::string error;  // why there is no figure
+  // In the same round, nanoseconds in which RocksDB's iterator passes a document; 0: not measured.
+  double raw_scan_ns = 0;
 };
 
 // The samples of one workload on one target, a round each.
@@ -51,6 +53,7 @@ struct Summary {
   Middle per_second;
   double of_ping = 0;   // medians of the rounds' ratios; 0: there is none
   double of_first = 0;  // to the first target in the same round
+  double of_raw = 0;    // time of a document to that of RocksDB's iterator; 0: not measured
   double p50_us = 0;    // medians
   double p99_us = 0;
   double p999_us = 0;

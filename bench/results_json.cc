@@ -51,6 +51,7 @@ std::string RowJson(const Results& results, const Row& row, size_t target) {
          ", \"ratio_to_first\": " + Number(summary.of_first) +
          ", \"p50_us\": " + Number(summary.p50_us) + ", \"p99_us\": " + Number(summary.p99_us) +
          ", \"p999_us\": " + Number(summary.p999_us) +
+         (summary.of_raw > 0 ? ", \"ratio_to_raw_scan\": " + Number(summary.of_raw) : "") +
          ", \"rounds\": " + Figures(row.targets[target]) + "}";
 }
 

@@ -3,13 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "curves.h"
+
 namespace quire::bench {
 namespace {
 
 Rounds Of(std::vector<double> rates) {
   Rounds rounds;
   for (double rate : rates) {
-    rounds.push_back({rate, 10, 20, 30, ""});
+    rounds.push_back({rate, 10, 20, 30, "", 0});
   }
   return rounds;
 }
@@ -51,6 +53,18 @@ TEST(BenchResults, RatiosOfTheSameRound) {
   EXPECT_DOUBLE_EQ(b.of_first, 2);
 }
 
+// A pass over 1000 documents in 10 us is 10 ns a document.
+TEST(BenchResults, ScansAreComparedWithARawIterator) {
+  Results results = Sample2();
+  EXPECT_EQ(Summarise(results, results.rows[1], 0).of_raw, 0);
+  for (Sample& sample : results.rows[1].targets[0]) {
+    sample.raw_scan_ns = 40;
+  }
+  EXPECT_DOUBLE_EQ(Summarise(results, results.rows[1], 0).of_raw, 0.25);
+  EXPECT_NE(TableRow(results, results.rows[1]).find("    0.25\n"), std::string::npos);
+  EXPECT_NE(ResultsJson(results).find("\"ratio_to_raw_scan\": 0.25"), std::string::npos);
+}
+
 TEST(BenchResults, AnErrorTakesTheFiguresPlace) {
   Results results = Sample2();
   results.rows[1].targets[1][2].error = "no \"such\" thing";
@@ -70,6 +84,22 @@ TEST(BenchResults, OneTargetHasNoColumnForItsName) {
   EXPECT_NE(TableHead(Sample2()).find("target"), std::string::npos);
   EXPECT_EQ(TableRow(one, one.rows[1]),
             "find                 4         150    67%    0.500        10        20        30\n");
+}
+
+TEST(BenchResults, CurvesShowTheGrowthOfARow) {
+  std::vector<Results> runs = {Sample2(), Sample2()};
+  runs[1].size = 10'000;
+  for (Sample& sample : runs[1].rows[1].targets[0]) {
+    sample.p50_us = 30;
+  }
+  const std::vector<Curve> curves = CurvesOf(runs);
+  ASSERT_EQ(curves.size(), 4U);
+  EXPECT_EQ(curves[2].name, "find, 4, a");
+  EXPECT_EQ(curves[2].points, (std::vector<double>{10, 30}));
+  EXPECT_NE(CurveTable(runs).find("10.0        30.0     3.00\n"), std::string::npos);
+  const std::string svg = CurveSvg(runs);
+  EXPECT_NE(svg.find("find, 4, b"), std::string::npos);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
 TEST(BenchResults, PictureHasABarPerTarget) {

@@ -59,6 +59,9 @@ struct Workload {
   int64_t (*run)(Connection& connection);
   // Fills the empty collection; null: it stays empty.
   bool (*fill)(mongoc_client_t* client, bson_error_t* error) = nullptr;
+  // One operation reads every event once: its time is also shown as that of a document, as a
+  // multiple of what RocksDB's iterator takes to pass one.
+  bool reads_all = false;
 };
 
 // In the order they are run.

@@ -72,7 +72,7 @@ ANYWHERE = {"base/mutex.h", "base/try.h"}
 
 # Header prefix of an outside library -> parts of the paths that may include it.
 LIBRARIES = {
-    "rocksdb/": ["src/kv/rocks/", "bench/kv_bench.cc"],
+    "rocksdb/": ["src/kv/rocks/", "bench/kv_bench.cc", "bench/raw_store.cc"],
     "spdlog/": ["src/base/"],
     "bson/": ["bench/", "tests/"],
     "bid_": ["src/bson/"],

@@ -10,7 +10,10 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "curves.h"
+#include "embedded.h"
 #include "measure.h"
+#include "raw_store.h"
 #include "results.h"
 #include "target.h"
 #include "tool/options.h"
@@ -43,6 +46,8 @@ struct CommandLine {
   double seconds = 3;
   int64_t rounds = 3;
   int64_t size = 200'000;
+  std::string sizes_text;
+  bool embedded = false;
   bool json = false;
   bool keep = false;
   bool list = false;
@@ -50,6 +55,7 @@ struct CommandLine {
   std::vector<std::string> words;
   // Made of them.
   std::vector<int> connections;
+  std::vector<int64_t> sizes;
   std::vector<Workload> workloads;
 
   std::vector<ToolOption> Options() {
@@ -65,6 +71,11 @@ struct CommandLine {
         {"rounds", 'r', "N", &rounds, "Rounds; the figures are their medians.", 1, 1000},
         {"only", 0, "LIST", &only_text, "Only these workloads; ping always runs."},
         {"size", 0, "N", &size, "Documents in each data set.", 1000},
+        {"sizes", 0, "LIST", &sizes_text,
+         "Measure servers of each of these sizes, one after the other, and show how the time of an "
+         "operation grows: 10000,100000,1000000. The servers are started for it."},
+        {"embedded", 0, "", &embedded,
+         "Compare point reads and inserts within the program with RocksDB and the same bytes."},
         {"serveOptions", 0, "TEXT", &serve_text,
          "Options of the servers that are started: '--cacheSizeGB 1'."},
         {"json", 0, "", &json, "Print the results as JSON instead of a table."},
@@ -108,6 +119,20 @@ Status ReadConnections(CommandLine* line) {
                                    : Status::Ok();
 }
 
+Status ReadSizes(CommandLine* line) {
+  constexpr int64_t kLeast = 1000;
+  for (const std::string& part : Split(line->sizes_text, ',')) {
+    int64_t size = 0;
+    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), size);
+    if (error != std::errc() || end != part.data() + part.size() || size < kLeast ||
+        (!line->sizes.empty() && size <= line->sizes.back())) {
+      return {kBadValue, "--sizes: '" + part + "' is no size, or not above the one before"};
+    }
+    line->sizes.push_back(size);
+  }
+  return Status::Ok();
+}
+
 Status ReadWorkloads(CommandLine* line) {
   const std::vector<std::string> only = Split(line->only_text, ',');
   const std::vector<Workload> all = bench::Workloads();
@@ -127,6 +152,7 @@ Status ReadWorkloads(CommandLine* line) {
 
 Status Check(CommandLine* line) {
   RETURN_IF_ERROR(ReadConnections(line));
+  RETURN_IF_ERROR(ReadSizes(line));
   RETURN_IF_ERROR(ReadWorkloads(line));
   if (line->words.size() > 1 || (!line->words.empty() && !line->target_texts.empty())) {
     return {kBadValue, "unexpected argument '" + line->words.back() + "'"};
@@ -157,14 +183,16 @@ Status OpenAndLoad(const CommandLine& line, std::vector<Measured>* all) {
   return Status::Ok();
 }
 
-// Every round of one workload, the targets in turns.
+// Every round of one workload, the targets in turns. `raw` may be null.
 bench::Row MeasureRow(const CommandLine& line, const Workload& workload, int connections,
-                      std::vector<Measured>* all) {
+                      std::vector<Measured>* all, bench::RawStore* raw) {
   bench::Row row{workload.name, connections, std::vector<bench::Rounds>(all->size())};
   for (int64_t round = 0; round < line.rounds; ++round) {
     for (size_t i = 0; i < all->size(); ++i) {
+      const double raw_ns = raw != nullptr && workload.reads_all ? raw->ScanNs() : 0;
       row.targets[i].push_back(
           bench::Measure((*all)[i].target, *(*all)[i].shared, workload, connections, line.seconds));
+      row.targets[i].back().raw_scan_ns = raw_ns;
     }
   }
   return row;
@@ -192,10 +220,20 @@ void Finish(const CommandLine& line, const std::vector<Measured>& all, bench::Re
   }
 }
 
-Status Run(const CommandLine& line, bool* failed) {
+// The yardstick of workloads that read all events; null when none of them does.
+Result<std::unique_ptr<bench::RawStore>> OpenRaw(const CommandLine& line) {
+  if (std::none_of(line.workloads.begin(), line.workloads.end(),
+                   [](const Workload& workload) { return workload.reads_all; })) {
+    return std::unique_ptr<bench::RawStore>();
+  }
+  return bench::RawStore::Open(line.size);
+}
+
+Status RunSize(const CommandLine& line, bool* failed, bench::Results* out) {
   std::vector<Measured> all;
   RETURN_IF_ERROR(OpenAndLoad(line, &all));
-  bench::Results results;
+  ASSIGN_OR_RETURN(const std::unique_ptr<bench::RawStore> raw, OpenRaw(line));
+  bench::Results& results = *out;
   results.size = line.size;
   results.seconds = line.seconds;
   for (const Measured& measured : all) {
@@ -209,7 +247,7 @@ Status Run(const CommandLine& line, bool* failed) {
       if (workload.one_connection && connections != 1) {
         continue;
       }
-      results.rows.push_back(MeasureRow(line, workload, connections, &all));
+      results.rows.push_back(MeasureRow(line, workload, connections, &all, raw.get()));
       *failed = *failed || Failed(results.rows.back());
       if (!line.json) {
         fputs(bench::TableRow(results, results.rows.back()).c_str(), stdout);
@@ -221,10 +259,40 @@ Status Run(const CommandLine& line, bool* failed) {
   if (line.json) {
     fputs(bench::ResultsJson(results).c_str(), stdout);
   }
-  if (!line.svg.empty() && !(std::ofstream(line.svg) << bench::ResultsSvg(results)).flush()) {
+  return Status::Ok();
+}
+
+Status Draw(const CommandLine& line, const std::string& picture) {
+  if (!line.svg.empty() && !(std::ofstream(line.svg) << picture).flush()) {
     return {kOperationFailed, "cannot write " + line.svg};
   }
   return Status::Ok();
+}
+
+Status RunSizes(CommandLine line, bool* failed) {
+  std::vector<bench::Results> runs;
+  for (const int64_t size : line.sizes) {
+    line.size = size;
+    RETURN_IF_ERROR(RunSize(line, failed, &runs.emplace_back()));
+  }
+  if (!line.json) {
+    fputs(bench::CurveTable(runs).c_str(), stdout);
+  }
+  return Draw(line, bench::CurveSvg(runs));
+}
+
+Status Run(const CommandLine& line, bool* failed) {
+  if (line.embedded) {
+    ASSIGN_OR_RETURN(const auto pairs, bench::MeasureEmbedded(line.size, line.rounds));
+    fputs(bench::PairTable(pairs).c_str(), stdout);
+    return Status::Ok();
+  }
+  if (!line.sizes.empty()) {
+    return RunSizes(line, failed);
+  }
+  bench::Results results;
+  RETURN_IF_ERROR(RunSize(line, failed, &results));
+  return Draw(line, bench::ResultsSvg(results));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ const std::array kOptions = {
     Option{kStorage, "ephemeral", 0, "", &S::ephemeral, 0, 0, "storage.ephemeral",
            "Keep everything in memory; nothing survives the process."},
     Option{kStorage, "cacheSizeGB", 0, "GB", &S::cache_size_gb, 0, 10000, "storage.cacheSizeGB",
-           "Memory for caches and write buffers; 0 chooses by the machine's memory."},
+           "Memory for caches and write buffers; 0: half of what is free, less while others need it."},
     Option{kStorage, "oplogSizeMB", 0, "MB", &S::oplog_size_mb, 0, 1e9, "replication.oplogSizeMB",
            "Bound of the change log; 0: 1024 in a folder, 64 in memory."},
     Option{kStorage, "oplogMaxHours", 0, "HOURS", &S::oplog_max_hours, 0, 1e6,
