@@ -11,7 +11,7 @@
 
 namespace quire::bench {
 
-// One operation, in nanoseconds; medians of the rounds.
+// One operation, in nanoseconds of the thread's processor time; medians of the rounds.
 struct Pair {
   std::string name;
   double embedded_ns = 0;
