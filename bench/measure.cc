@@ -44,6 +44,7 @@ bool Prepare(mongoc_client_t* client, const Workload& workload, bson_error_t* er
   bson_error_t not_there;
   RunJson(client, kDatabase, R"({"drop":")" + name + "\"}", &not_there);
   return RunJson(client, kDatabase, R"({"create":")" + name + "\"}", error) &&
+         SpreadOverShards(client, name, error) &&
          (strcmp(workload.indexes, "[]") == 0 ||
           RunJson(client, kDatabase,
                   R"({"createIndexes":")" + name + R"(","indexes":)" + workload.indexes + "}",

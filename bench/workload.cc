@@ -85,8 +85,25 @@ bool RunJson(mongoc_client_t* client, const char* database, const std::string& j
   return mongoc_client_command_simple(client, database, command.get(), nullptr, nullptr, error);
 }
 
+bool SpreadOverShards(mongoc_client_t* client, const std::string& collection, bson_error_t* error) {
+  static const Bson hello = FromJson(R"({"hello":1})");
+  bson_t reply;
+  if (!mongoc_client_command_simple(client, "admin", hello.get(), nullptr, &reply, error)) {
+    bson_destroy(&reply);
+    return false;
+  }
+  bson_iter_t iter;
+  const bool routed = bson_iter_init_find(&iter, &reply, "msg");  // "isdbgrid"
+  bson_destroy(&reply);
+  return !routed || RunJson(client, "admin",
+                            R"({"shardCollection":")" + std::string(kDatabase) + "." + collection +
+                                R"(","key":{"_id":"hashed"}})",
+                            error);
+}
+
 bool LoadData(mongoc_client_t* client, const Shared& shared, bson_error_t* error) {
   return RunJson(client, kDatabase, R"({"dropDatabase":1})", error) &&
+         SpreadOverShards(client, "events", error) && SpreadOverShards(client, "ycsb", error) &&
          Fill(client, "events", shared.size, MakeEvent, error) &&
          Fill(client, "ycsb", shared.size, MakeYcsbRecord, error) &&
          RunJson(client, kDatabase,

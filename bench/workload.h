@@ -70,6 +70,8 @@ std::vector<Workload> Workloads();
 // Runs a command given as extended JSON on the database; false and *error when it fails.
 bool RunJson(mongoc_client_t* client, const char* database, const std::string& json,
              bson_error_t* error);
+// Shards the empty collection by its hashed _id when the server is a router.
+bool SpreadOverShards(mongoc_client_t* client, const std::string& collection, bson_error_t* error);
 // Fills the collections `events` and `ycsb` and creates the events' indexes.
 bool LoadData(mongoc_client_t* client, const Shared& shared, bson_error_t* error);
 

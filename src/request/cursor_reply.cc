@@ -47,6 +47,8 @@ Result<CursorReply> CursorReply::Read(const bson::Argument& reply) {
       has_ns = true;
     } else if (name == "postBatchResumeToken" && value.is_document()) {
       out.post_batch_resume_token = bson::Document(value.AsDocument());
+    } else if (name == "stream" && value.is_document()) {
+      out.stream = bson::Document(value.AsDocument());
     } else if (name == "atClusterTime" && value.type() == bson::Type::kTimestamp) {
       out.at_cluster_time = value.AsTimestamp();
     } else if (name == "partialResultsReturned" && value.type() == bson::Type::kBool) {
@@ -69,6 +71,9 @@ void CursorReply::End(bson::Builder* reply) const {
   reply->End();
   if (!post_batch_resume_token.empty()) {
     reply->Append("postBatchResumeToken", post_batch_resume_token);
+  }
+  if (!stream.empty()) {
+    reply->Append("stream", stream);
   }
   if (at_cluster_time) {
     reply->Append("atClusterTime", *at_cluster_time);

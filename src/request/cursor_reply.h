@@ -19,6 +19,7 @@ struct CursorReply {
   bson::View batch = {};  // an array of documents, when read
   // Where a change stream goes on after the batch; empty in other cursors.
   bson::Document post_batch_resume_token = {};
+  bson::Document stream = {};  // what a shard's change stream tells a router
   std::optional<bson::Timestamp> at_cluster_time = {};  // of a snapshot read
   bool partial = false;                                 // some shards gave nothing
   int64_t id = 0;                                       // 0: there is no more

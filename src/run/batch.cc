@@ -48,6 +48,7 @@ void KeepTimeLeft(const OpContext& op, Cursor* cursor) {
 // What the reply says of the cursor behind its batch.
 request::CursorReply ReplyOf(const Cursor& cursor) {
   return {.post_batch_resume_token = cursor.source->ResumeToken(),
+          .stream = cursor.source->StreamState(),
           .at_cluster_time = cursor.at_cluster_time,
           .id = cursor.exhausted ? int64_t{0} : cursor.id(),
           .ns = cursor.ns};
@@ -199,7 +200,8 @@ class AwaitNews : public request::Suspension {
     auto wake = [waker] { waker->Wake(); };
     listeners_.push_back(batch_.cursor->source->News()->Listen(wake));
     listeners_.push_back(batch_.cursor->killed.Listen(wake));
-    return !batch_.cursor->source->HasNews();
+    listeners_.push_back(batch_.cursor->wanted.Listen(wake));
+    return !batch_.cursor->source->HasNews() && !batch_.cursor->HasReached();
   }
 
   Status Resume(Call& call) override {
@@ -220,7 +222,7 @@ class AwaitNews : public request::Suspension {
 };
 
 Status EndOrAwait(Batch batch, Clock::time_point until, Call& call) {
-  if (call.reply.pushed() > 0 || batch.cursor->exhausted ||
+  if (call.reply.pushed() > 0 || batch.cursor->exhausted || batch.cursor->TakeReached() ||
       batch.cursor->source->News() == nullptr || Clock::now() >= until) {
     return EndBatch(batch, call);
   }

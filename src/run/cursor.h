@@ -54,6 +54,10 @@ class RowSource {
   virtual exec::Counters Totals() const = 0;
   // Where a change stream goes on after the rows given so far; empty in other sources.
   virtual bson::Document ResumeToken() const { return {}; }
+  // What a change stream tells a router about itself; empty in other sources.
+  virtual bson::Document StreamState() const { return {}; }
+  // Whether a tailable source has given all there is up to that cluster time.
+  virtual bool HasRead(uint64_t) const { return false; }
   // Whether it is known, without looking further, that Next has given its last row.
   virtual bool AtEnd() const { return false; }
   // A tailable source that will give nothing more (an invalidated change stream).
@@ -85,6 +89,26 @@ class Cursor {
 
   Bell killed;  // rings when somebody ends it
 
+  // An awaiting getMore ends, with what there is, once everything up to the time was read: whoever
+  // merges the rows with others' wants to know.
+  void Reach(uint64_t time) {
+    wanted_.store(time, std::memory_order_release);
+    wanted.Ring();
+  }
+  Bell wanted;  // rings with Reach
+  bool HasReached() const {
+    const uint64_t time = wanted_.load(std::memory_order_acquire);
+    return time != 0 && source->HasRead(time);
+  }
+  // The same, and the time is forgotten when it is reached.
+  bool TakeReached() {
+    const bool reached = HasReached();
+    if (reached) {
+      wanted_.store(0, std::memory_order_release);
+    }
+    return reached;
+  }
+
   int64_t id() const { return id_; }
 
   // Pushes up to `limit` documents (0: as many as fit into a reply) onto the array being built.
@@ -106,6 +130,7 @@ class Cursor {
   // Tells the getMore that has it. REQUIRES: the table's mutex is held.
   void End();
 
+  std::atomic<uint64_t> wanted_{0};
   int64_t id_ = 0;
   bool pinned_ = false;        // protected by the table's mutex
   OpContext* user_ = nullptr;  // of the getMore that has it; protected by the table's mutex

@@ -12,6 +12,7 @@
 #include "shard/change/chunk_commands.h"
 #include "shard/change/coordinate.h"
 #include "shard/change/participant.h"
+#include "store/log/note.h"
 
 namespace quire::shard {
 
@@ -66,6 +67,7 @@ Status Shard::Load() {
   }
   names_.Reset(std::move(records));
   names_.SetShard(name);
+  NameDocuments();
   {
     MutexLock lock(mutex_);
     shard_ = name;
@@ -74,6 +76,13 @@ Status Shard::Load() {
   joined_.store(!name.empty(), std::memory_order_release);
   changed.Ring();
   return Status::Ok();
+}
+
+// Tells the log's writers what names the documents of sharded collections.
+void Shard::NameDocuments() {
+  for (const NameRecord& record : names_.All()) {
+    NameDocumentsOf(engine_, record);
+  }
 }
 
 Context Shard::MakeContext() {
@@ -155,6 +164,7 @@ void Shard::Watch() {
   if (!log_.writable() || !joined()) {
     return;
   }
+  NameDocuments();  // collections may have come since they were placed
   const uint64_t epoch = log_.epoch();
   {
     MutexLock lock(mutex_);
@@ -190,6 +200,8 @@ Result<bson::Document> Shard::Run(bson::View command) {
   }
   Context context = MakeContext();
   if (name == "_shardsvrStep") {
+    // Its coordinator, the database's primary shard, tells change streams of it.
+    const store::NoEventScope silent;
     ASSIGN_OR_RETURN(const StepRequest step, DecodeStep(command));
     return TakeStep(context, step);
   }
@@ -239,7 +251,7 @@ Result<bson::Document> Shard::NoteShard(bson::View command) {
     return Status(kBadValue, "_shardsvrNoteShard takes the name of a shard");
   }
   bson::Builder note;
-  note.Append("msg", "shard joins").Append("shard", name);
+  note.Append("msg", store::kShardJoins).Append("shard", name);
   const bson::Document noted = note.Finish();
   RETURN_IF_ERROR(log_.Note(noted).status());
   return bson::Document();

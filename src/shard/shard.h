@@ -58,6 +58,7 @@ class Shard final : public engine::Sharding {
   Result<bson::Document> Join(bson::View command);
   Result<bson::Document> NoteShard(bson::View command);
   Context MakeContext();
+  void NameDocuments();
   void Watch();
 
   engine::Engine& engine_;

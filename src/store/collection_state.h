@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/bell.h"
 #include "base/shared_gate.h"
 #include "store/layout.h"
+#include "store/log/document_key.h"
 #include "store/records/beside.h"
 #include "store/records/fold_notes.h"
 
@@ -45,6 +47,16 @@ class CollectionState {
   // Dropped (or renamed away): cursors on it die.
   std::atomic<bool> dropped{false};
 
+  // What names its documents in the log where it is sharded; null: _id alone.
+  std::shared_ptr<const DocumentKey> document_key() const {
+    return has_document_key_.load(std::memory_order_acquire) ? document_key_.load() : nullptr;
+  }
+  void SetDocumentKey(std::shared_ptr<const DocumentKey> key) {
+    const bool has_key = key != nullptr;
+    document_key_.store(std::move(key));
+    has_document_key_.store(has_key, std::memory_order_release);
+  }
+
   // Room for what another layer keeps with the collection (the planner's memory), made by `make`
   // on first use.
   struct Attachment {
@@ -64,6 +76,8 @@ class CollectionState {
 
  private:
   std::atomic<uint64_t> inserts_{0};
+  std::atomic<bool> has_document_key_{false};  // spares writers of other collections a look
+  std::atomic<std::shared_ptr<const DocumentKey>> document_key_;
   std::once_flag attached_;
   std::unique_ptr<Attachment> attachment_;
 };

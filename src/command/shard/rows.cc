@@ -9,8 +9,11 @@
 #include "base/mutex.h"
 #include "command/authorise.h"
 #include "command/shard/shard_commands.h"
+#include "engine/replication.h"
 #include "request/route.h"
 #include "run/condition.h"
+#include "run/cursor.h"
+#include "store/log/note.h"
 
 namespace quire::command {
 
@@ -49,21 +52,60 @@ Status RunInternal(Invocation& i) {
   return Status::Ok();
 }
 
-constexpr Row Internal(std::string_view name, std::string_view help) {
-  return {{name, "", request::kAdminOnly | request::kOnPrimary | request::kNoFailPoint, help},
-          RunInternal,
-          OnCluster(Action::internal)};
+// Makes the log reach a time and the getMore of a change stream end then: a router holds events of
+// other shards back that are not later. The primary writes a no-op where it has to.
+Status RunReachTime(Invocation& i) {
+  const bson::Value id = i.body().front().value();
+  const bson::Value time = i.body()["time"];
+  if (id.type() != bson::Type::kInt64 || time.type() != bson::Type::kTimestamp) {
+    return {kBadValue, "_shardsvrReachTime takes a cursor's id and a time"};
+  }
+  const std::shared_ptr<run::Cursor> cursor = i.engine.cursors().Find(id.AsInt64());
+  if (cursor == nullptr) {
+    return {kCursorNotFound, "cursor id " + std::to_string(id.AsInt64()) + " not found"};
+  }
+  const uint64_t wanted = store::PackTime(time.AsTimestamp());
+  cursor->Reach(wanted);
+  store::ChangeLog& log = i.engine.log();
+  if (store::PackTime(log.Readable()) >= wanted) {
+    return Status::Ok();
+  }
+  if (i.engine.replication == nullptr) {
+    i.engine.clock().Advance(time.AsTimestamp());
+    const bson::Document note =
+        bson::Builder().Append("msg", "a change stream waits for a later time").Finish();
+    return store::WriteNote(i.engine.store(), log, note, kv::Durability::kProcess).status();
+  }
+  auto answer = std::make_shared<run::Answer>();
+  std::shared_ptr<engine::PendingAnswer> pending = i.engine.replication->AwaitTime(
+      wanted, true, [answer](Status given) { answer->Give(std::move(given)); });
+  run::AwaitAnswer(std::move(answer), std::move(pending), i.call,
+                   [](Status reached) { return reached; });
+  return Status::Ok();
+}
+
+constexpr Row Internal(std::string_view name, std::string_view help, uint32_t more = 0) {
+  return {
+      {name, "", request::kAdminOnly | request::kOnPrimary | request::kNoFailPoint | more, help},
+      RunInternal,
+      OnCluster(Action::internal)};
 }
 
 }  // namespace
 
 std::span<const Row> ShardRows() {
   static constexpr Row kRows[] = {
-      Internal("_shardsvrCoordinate", "a change of a collection, from a router"),
+      Internal("_shardsvrCoordinate", "a change of a collection, from a router",
+               request::kWriteConcern),
       Internal("_shardsvrStep", "a step of such a change, from its coordinator"),
       Internal("_shardsvrMedian", "the key in the middle of a range"),
       Internal("_shardsvrJoinCluster", "makes the set a shard of a cluster"),
       Internal("_shardsvrNoteShard", "tells the log of another shard"),
+      {{"_shardsvrReachTime", "",
+        request::kAdminOnly | request::kOnEveryMember | request::kNoFailPoint,
+        "lets a change stream go on to a time"},
+       RunReachTime,
+       OnCluster(Action::internal)},
   };
   return kRows;
 }

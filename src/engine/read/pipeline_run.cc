@@ -312,6 +312,12 @@ void PipelineRun::Returned(bson::View document) {
   }
 }
 
+bool PipelineRun::HasRead(uint64_t time) const { return is_stream() && stream_->HasRead(time); }
+
+bson::Document PipelineRun::StreamState() const {
+  return is_stream() ? stream_->State() : bson::Document();
+}
+
 Status PipelineRun::Check() const {
   if (collection_ != nullptr && collection_->state->dropped) {
     return {kQueryPlanKilled,

@@ -46,6 +46,8 @@ class PipelineRun : public run::RowSource, public plan::PipelineEnvironment {
   bson::Document ResumeToken() const override;
   bool Ended() const override;
   void Returned(bson::View document) override;
+  bool HasRead(uint64_t time) const override;
+  bson::Document StreamState() const override;
 
   // PipelineEnvironment
   bool allow_disk_use() const override { return allow_disk_use_; }

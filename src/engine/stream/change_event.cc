@@ -27,6 +27,7 @@ constexpr CommandRow kCommands[] = {
     {"commitIndexBuild", "createIndexes", true},
     {"dropIndexes", "dropIndexes", true},
     {"collMod", "modify", true},
+    {"shardCollection", "shardCollection", true},
 };
 
 const CommandRow* RowOf(bson::View o) {
@@ -74,6 +75,10 @@ const CommandRow* EventRowOf(const store::Change& change) {
   if (const CommandRow* view = ViewRowOf(change)) {
     return view;
   }
+  if (change.kind == 'n') {  // a no-op may tell of what is done elsewhere
+    const bson::Value told = change.document["o2"];
+    return told.is_document() && !told.AsDocument().empty() ? RowOf(told.AsDocument()) : nullptr;
+  }
   return change.kind == 'c' ? RowOf(change.document["o"].AsDocument()) : nullptr;
 }
 
@@ -112,18 +117,18 @@ std::string_view TypeOf(const store::Change& change, const CommandRow* row) {
 
 // Whether the stream shows the change at all.
 bool IsShown(const StreamSpec& spec, const store::Change& change, const CommandRow** row) {
-  if (change.kind == 'n' || change.kind == 'S' || change.kind == 'v' || change.no_event) {
+  if (change.kind == 'S' || change.kind == 'v' || change.no_event) {
     return false;
   }
   if (*row = ViewRowOf(change); *row != nullptr) {
     return spec.expanded_events && spec.scope != Scope::kCollection &&
            Covers(spec, ViewName(change));
   }
-  if (change.kind != 'c') {
+  if (change.kind != 'c' && change.kind != 'n') {
     return Covers(spec, change.ns);
   }
   bson::View o = change.document["o"].AsDocument();
-  *row = RowOf(o);
+  *row = EventRowOf(change);
   if (*row == nullptr || ((*row)->expanded && !spec.expanded_events)) {
     return false;
   }
@@ -148,15 +153,6 @@ void AppendName(std::string_view field, std::string_view ns, bson::Builder* out)
     out->Append("coll", collection);
   }
   out->End();
-}
-
-bson::Document KeyOf(const store::Change& change) {
-  if (change.kind == 'u' || change.kind == 'd') {
-    return bson::Document(change.key);
-  }
-  bson::Builder key;
-  key.Append("_id", change.document["_id"]);
-  return key.Finish();
 }
 
 // The document as it is now, null when it is gone.
@@ -222,7 +218,7 @@ Status AppendBeforeChange(const StreamSpec& spec, const store::Change& change, b
     return Status::Ok();
   }
   if (spec.before_change == Mode::kRequired) {
-    bson::Document key = KeyOf(change);
+    bson::Document key = store::KeyOf(change);
     return ImageMissing("pre-image", key);
   }
   out->AppendNull("fullDocumentBeforeChange");
@@ -243,6 +239,12 @@ void AppendDescription(std::string_view event, bson::View entry, bson::Builder* 
     out->Append("indexes", o["indexes"]);
   } else if (event == "dropIndexes") {
     out->BeginArray("indexes").Push(entry["o2"]).End();
+  } else if (event == "shardCollection") {
+    for (const bson::Element& e : entry["o2"].AsDocument()) {
+      if (e.name() != event) {
+        out->Append(e);
+      }
+    }
   } else {
     for (const bson::Element& e : o) {
       if (e.name() != o.front().name()) {
@@ -262,7 +264,7 @@ void AppendDescription(std::string_view event, bson::View entry, bson::Builder* 
 
 // A document's change: what follows ns.
 void AppendPayload(const StreamSpec& spec, const store::Change& change, bson::Builder* out) {
-  out->Append("documentKey", KeyOf(change));
+  out->Append("documentKey", store::KeyOf(change));
   if (change.kind == 'u') {
     out->BeginDocument("updateDescription");
     expr::update::AppendUpdateDescription(change.document, spec.expanded_events, out);
@@ -303,7 +305,7 @@ bson::Document EventToken(const store::Change& change, bool invalidate) {
     operation.Append("operationType", invalidate ? "invalidate" : row->event);
   }
   const bson::Document identifier =
-      invalidate || row != nullptr ? operation.Finish() : KeyOf(change);
+      invalidate || row != nullptr ? operation.Finish() : store::KeyOf(change);
   return MakeResumeToken({change.time, true, change.index, invalidate}, change.uuid, identifier);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "store/log/note.h"
 
 namespace quire::engine {
 
@@ -37,11 +38,16 @@ Result<ChangeStream::Admit> ChangeStream::Place(const store::Change& change, boo
     const bson::Document token = EventToken(change, invalidate);
     ASSIGN_OR_RETURN(point, ReadResumeToken(token));
   }
-  if (found_) {
+  if (found_ || passed_) {
     return point < spec_.start ? Admit::kSkip : Admit::kGive;
   }
   if (point < spec_.start) {
     return Admit::kSkip;
+  }
+  if (point > spec_.start && spec_.merged) {
+    passed_ = true;
+    fragments_to_skip_ = 0;
+    return Admit::kGive;
   }
   if (point > spec_.start) {
     return Status(
@@ -92,6 +98,9 @@ Result<bool> ChangeStream::Next(OpContext& op, exec::Row* row) {
       return false;
     }
     if (!ShowsChange(spec_, change_, &invalidate_next_)) {
+      if (const std::string_view shard = store::JoiningShard(change_); !shard.empty()) {
+        joins_.emplace_back(shard);
+      }
       continue;
     }
     ASSIGN_OR_RETURN(Admit admit, Place(change_, false));
@@ -118,6 +127,18 @@ void ChangeStream::Returned(bson::View document) {
 bson::Document ChangeStream::ResumeToken() const {
   ResumePoint mark{store::UnpackTime(read_upto_)};
   return at_end_ && last_point_ < mark ? MakeResumeToken(mark, {}, bson::View()) : last_token_;
+}
+
+bson::Document ChangeStream::State() const {
+  if (!spec_.merged) {
+    return {};
+  }
+  bson::Builder out;
+  out.Append("found", found_).BeginArray("joins");
+  for (const std::string& shard : joins_) {
+    out.Push(shard);
+  }
+  return out.End().Finish();
 }
 
 }  // namespace quire::engine

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/engine.h"
 #include "engine/stream/resume_token.h"
@@ -32,6 +33,11 @@ struct StreamSpec {
   bool system_events = false;
   ResumePoint start;
   bson::Document start_token;
+  // A router merges it with others: the event to resume after may be another shard's.
+  bool merged = false;
+
+  // What a router says in the argument of $changeStream.
+  static constexpr std::string_view kMerged = "$_merged";
 
   // Errors as MongoDB's for a bad argument or place. `now` is where a stream begins that says
   // nothing else.
@@ -69,6 +75,11 @@ class ChangeStream final : public exec::Operator {
   void Returned(bson::View document);
   // Where to go on after what was given so far.
   bson::Document ResumeToken() const;
+  // Whether all there is up to that time was given.
+  bool HasRead(uint64_t time) const { return at_end_ && read_upto_ >= time; }
+  // What a router wants to know beside the events: {found, joins}, whether the event to resume
+  // after was met, and which sets became shards meanwhile. Empty for anybody else.
+  bson::Document State() const;
 
  private:
   enum class Admit { kSkip, kGive };
@@ -79,8 +90,10 @@ class ChangeStream final : public exec::Operator {
   Engine& engine_;
   const StreamSpec spec_;
   std::unique_ptr<store::ChangeReader> reader_;
-  uint64_t from_;  // where the next reader begins
-  bool found_;     // the event to resume after was met
+  uint64_t from_;        // where the next reader begins
+  bool found_;           // there is no event to resume after, or it was met
+  bool passed_ = false;  // it is another shard's
+  std::vector<std::string> joins_;
   bool ended_ = false;
   bool invalidate_next_ = false;
   bool at_end_ = false;  // everything visible was read

@@ -30,7 +30,7 @@ void AppendOperation(const Change& change, bson::Builder* out) {
     case 'i':
     case 'r':
       out->Append("o", change.document);
-      out->BeginDocument("o2").Append("_id", change.document["_id"]).End();
+      out->Append("o2", store::KeyOf(change));
       break;
     case 'u':
       out->BeginDocument("o").Append("$v", 2).Append("diff", change.document).End();

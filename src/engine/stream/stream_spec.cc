@@ -83,6 +83,9 @@ Status ReadOption(const bson::Element& e, StreamSpec* spec, Options* options) {
   if (name == "showSystemEvents") {
     return ReadBool(e, &spec->system_events);
   }
+  if (name == StreamSpec::kMerged) {
+    return ReadBool(e, &spec->merged);
+  }
   bool null = e.type() == bson::Type::kNull;
   if (name == "fullDocument") {
     return null ? Status::Ok() : ReadEnum(e, kFullDocument, &spec->full_document);

@@ -208,6 +208,12 @@ Task<Status> AddShard(Routed& request) {
   }
   const std::vector<std::string> databases = NamesIn((*joined)["databases"]);
   const bson::Timestamp now = request.core.engine().clock().Tick();
+  // Change streams read it from here on: what it writes as a shard has a later time.
+  const bson::Document begin = Doc("_shardsvrNoteShard", shard.name);
+  Result<bson::Document> begun = co_await AskPrimary(request, shard.set, begin);
+  if (!begun.ok() && begun.status().code() != kCommandNotFound) {
+    co_return ForClients(begun.status());
+  }
   std::shared_ptr<Lookup<bson::Document>> written =
       catalog.Run([&catalog, shard, id, first = !cluster, databases, now](coord::Store& store) {
         return WriteShard(store, catalog, shard, id, first, databases, now);

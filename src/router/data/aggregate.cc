@@ -24,6 +24,7 @@
 #include "router/pipeline/merge_run.h"
 #include "router/pipeline/split_command.h"
 #include "router/rows.h"
+#include "router/stream/stream.h"
 #include "run/batch.h"
 
 namespace quire::router {
@@ -254,6 +255,10 @@ Task<Status> OnDatabase(Routed& request, const request::AggregateRequest& aggreg
 
 Task<Status> RouteAggregate(Routed& request) {
   CO_ASSIGN_OR_RETURN(const auto aggregate, request::AggregateRequest::Parse(request.body));
+  if (IsStream(aggregate) && !aggregate.explain) {
+    Status status = co_await RouteStream(request, aggregate);
+    co_return status;
+  }
   if (aggregate.collection.empty()) {
     Status status = co_await OnDatabase(request, aggregate);
     co_return status;

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "command/command.h"
+#include "command/node_backend.h"
+#include "command/shard/shard_commands.h"
 #include "coord/memory/memory_store.h"
 #include "kv/testing/test_store.h"
 #include "quire/doc.h"
@@ -21,6 +23,24 @@
 
 namespace quire::router {
 
+// A server's commands, and those of a shard that do without a set.
+class TestCommands final : public command::Commands {
+ public:
+  TestCommands(engine::Engine* engine, command::ServerInfo info)
+      : Commands(engine, std::move(info), Rows(), std::make_unique<command::NodeBackend>(this)) {}
+
+ private:
+  static std::vector<const command::Row*> Rows() {
+    std::vector<const command::Row*> rows = command::NodeRows();
+    for (const command::Row& row : command::ShardRows()) {
+      if (row.info.name == "_shardsvrReachTime") {
+        rows.push_back(&row);
+      }
+    }
+    return rows;
+  }
+};
+
 // A node that serves on loopback, as the one member of a set.
 struct TestShard {
   explicit TestShard(const std::string& name) {
@@ -29,7 +49,7 @@ struct TestShard {
     engine = *std::move(opened);
     command::ServerInfo info;
     info.set_name = name;
-    commands = std::make_unique<command::Commands>(engine.get(), info);
+    commands = std::make_unique<TestCommands>(engine.get(), info);
     server::Options options;
     options.port = 0;
     options.grace = std::chrono::milliseconds(100);

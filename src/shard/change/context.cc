@@ -79,6 +79,19 @@ Status DropLocal(Context& context, std::string_view ns, std::string_view uuid) {
              : dropped;
 }
 
+void NameDocumentsOf(engine::Engine& engine, const NameRecord& record) {
+  if (!record.id.starts_with("c:")) {
+    return;
+  }
+  const store::CollectionPtr found = engine.catalog().Find(NameOfId(record.id));
+  if (found == nullptr || found->state == nullptr) {
+    return;
+  }
+  const bool sharded = record.known.placed.version.sharded && !record.key.empty();
+  found->state->SetDocumentKey(sharded ? std::make_shared<const store::DocumentKey>(record.key)
+                                       : nullptr);
+}
+
 bool DrainTransactions(Context& context, std::string_view ns, std::chrono::milliseconds patience) {
   const store::CollectionPtr found = context.engine.catalog().Find(ns);
   if (found == nullptr || found->state == nullptr) {

@@ -49,6 +49,10 @@ Status DropLocal(Context& context, std::string_view ns, std::string_view uuid);
 // Waits until no transaction that has written the collection is open. False after `patience`.
 bool DrainTransactions(Context& context, std::string_view ns, std::chrono::milliseconds patience);
 
+// From here on the log names the documents of the record's collection by its shard key, or by _id
+// alone when it has none.
+void NameDocumentsOf(engine::Engine& engine, const NameRecord& record);
+
 std::string_view CollectionOf(std::string_view ns);
 std::string_view UuidBytes(const store::Uuid& uuid);
 

@@ -50,6 +50,7 @@ bson::Document OutOfDate() { return bson::Builder().Append("outOfDate", true).Fi
 Status SaveName(Context& context, NameRecord record) {
   const bson::Document document = Encode(record);
   RETURN_IF_ERROR(context.log.Save(document));
+  NameDocumentsOf(context.engine, record);
   context.names.Put(std::move(record));
   return Status::Ok();
 }

@@ -12,7 +12,9 @@
 #include "placement/layout.h"
 #include "placement/version_fields.h"
 #include "plan/bounds/interval.h"
+#include "quire/doc.h"
 #include "shard/change/change.h"
+#include "store/log/note.h"
 
 namespace quire::shard {
 
@@ -240,6 +242,23 @@ class ShardedPart final : public Part {
     }
     reply->Append("description", Describe(*collection)).Append("empty", empty);
     return Status::Ok();
+  }
+
+  // Change streams are told by the primary shard.
+  Status Commit(Context& context, const StepRequest& step, bson::Builder*) const override {
+    const store::CollectionPtr collection = context.engine.catalog().Find(step.Text("ns"));
+    if (step.Text("primary") != context.shard || collection == nullptr) {
+      return Status::Ok();
+    }
+    const bson::Value chunks = step.arguments["chunks"];
+    const bson::Document said = Doc("msg", Doc("shardCollection", step.Text("ns")));
+    const bson::Document told =
+        Doc("shardCollection", step.Text("ns"), "shardKey", step.arguments["key"].AsDocument(),
+            "unique", step.arguments["unique"].AsBool(), "numInitialChunks",
+            chunks.is_number() ? bson::ClampedInt64(chunks) : int64_t{0}, "presplitHashedZones",
+            step.arguments["presplit"].AsBool());
+    return store::WriteNoteOn(context.engine.store(), context.engine.log(), *collection, said, told,
+                              kv::Durability::kProcess);
   }
 
   // On the primary shard the collection stays, as an unsharded one.

@@ -4,6 +4,7 @@
 #include "expr/update/diff.h"
 #include "store/collection_info.h"
 #include "store/log/bytes.h"
+#include "store/log/document_key.h"
 #include "store/touched.h"
 
 namespace quire::store {
@@ -18,11 +19,7 @@ std::string_view UuidOf(const CollectionInfo& info) {
   return {reinterpret_cast<const char*>(info.uuid.data()), info.uuid.size()};
 }
 
-void AppendKey(bson::View document, std::string* out) {
-  bson::Builder key(out);
-  key.Append("_id", document["_id"]);
-  key.Close();
-}
+thread_local int no_event_depth = 0;
 
 // What all groups begin with.
 std::string Header(uint8_t flags, uint32_t operations, int64_t wall_millis, const SlotLink& link) {
@@ -39,6 +36,19 @@ std::string Header(uint8_t flags, uint32_t operations, int64_t wall_millis, cons
 }
 
 }  // namespace
+
+NoEventScope::NoEventScope() { ++no_event_depth; }
+NoEventScope::~NoEventScope() { --no_event_depth; }
+
+void ChangeBuffer::Key(bson::View document) {
+  bson::Builder key(&ops_);
+  if (key_ != nullptr) {
+    key_->Append(document, &key);
+  } else {
+    key.Append("_id", document["_id"]);
+  }
+  key.Close();
+}
 
 void ChangeBuffer::Begin() {
   if (groups_.empty() || ops_.size() - groups_.back().start > kGroupBytes) {
@@ -67,6 +77,11 @@ void ChangeBuffer::BeginOn(char kind, const CollectionInfo& info) {
   Begin();
   if (uuid_ != UuidOf(info)) {
     Collection(info.ns(), UuidOf(info));
+    key_ = info.state == nullptr ? nullptr : info.state->document_key();
+    if (key_ != nullptr) {
+      ops_.push_back('K');
+      Bytes(key_->fields());
+    }
   }
   ops_.push_back(kind);
 }
@@ -105,7 +120,7 @@ void ChangeBuffer::Update(const CollectionInfo& info, bson::View before, bson::V
   } else {
     BeginOn('u', info);
     ops_.push_back(static_cast<char>(info.keep_images ? kBefore | kAfter : 0));
-    AppendKey(after, &ops_);
+    Key(after);
     Bytes(diff);
   }
   if (info.keep_images) {
@@ -125,7 +140,7 @@ void ChangeBuffer::Delete(const CollectionInfo& info, bson::View document, Recor
   }
   BeginOn('d', info);
   ops_.push_back(static_cast<char>(info.keep_images ? kBefore : 0));
-  AppendKey(document, &ops_);
+  Key(document);
   if (info.keep_images) {
     Bytes(document);
   }
@@ -139,7 +154,7 @@ void ChangeBuffer::Trim(const CollectionInfo& info, bson::View document, RecordI
   if (notes_changes_) {
     BeginOn('d', info);
     ops_.push_back(static_cast<char>(kNoEvent));
-    AppendKey(document, &ops_);
+    Key(document);
   }
 }
 
@@ -169,6 +184,9 @@ void ChangeBuffer::Command(std::string_view ns, std::string_view uuid, bson::Vie
   if (!o2.empty()) {
     command.Append("o2", o2);
   }
+  if (no_event_depth > 0) {
+    command.Append("fromMigrate", true);
+  }
   command.Close();
 }
 
@@ -180,6 +198,19 @@ void ChangeBuffer::Noop(bson::View o) {
   ops_.push_back('n');
   bson::Builder object(&ops_);
   object.Append("o", o);
+  object.Close();
+}
+
+void ChangeBuffer::NoopOn(std::string_view ns, std::string_view uuid, bson::View o, bson::View o2) {
+  if (!notes_changes_) {
+    return;
+  }
+  Begin();
+  Collection(ns, uuid);
+  uuid_.clear();
+  ops_.push_back('n');
+  bson::Builder object(&ops_);
+  object.Append("o", o).Append("o2", o2);
   object.Close();
 }
 

@@ -7,20 +7,24 @@
 // the epoch (8) and the time of the slot before (8), with flag kInTransaction the session id (16)
 // and transaction number (8), then operations:
 //   'C' uuid (16), length (4), namespace      the operations that follow are on this collection
+//   'K' {field: ...}                          behind 'C': it is sharded by these fields
 //   'i' document
-//   'u' images, {_id}, diff [, before] [, after]
+//   'u' images, key, diff [, before] [, after]
 //   'r' images, document [, before]
-//   'd' images, {_id} [, before]
-//   'c' {o: <command>, o2: ...}
-//   'n' {o: <object>}
+//   'd' images, key [, before]
+//   'c' {o: <command>, o2: ..., fromMigrate}
+//   'n' {o: <object>, o2: ...}
 //   'S' length (4), key, length (4), value    what a session keeps (layout.h); no value: it goes
 //   'v'                                       the commit that had this slot failed
-// Numbers are little-endian; images is a byte of flags that tells which images follow. A large
-// commit is several groups. Those of version 2 are of members of a replica set: all groups of one
-// commit name the same slot before them, the one that was handed out last before theirs.
+// A key names a document: {_id}, in a sharded collection with the fields of its shard key before
+// it. fromMigrate: true tells that change streams do not show the command: another shard's log has
+// it, too. Numbers are little-endian; images is a byte of flags that tells which images follow. A
+// large commit is several groups. Those of version 2 are of members of a replica set: all groups of
+// one commit name the same slot before them, the one that was handed out last before theirs.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +36,7 @@
 namespace quire::store {
 
 struct CollectionInfo;
+class DocumentKey;
 struct Touched;
 
 // Which leader's slot a group is, and the time of the slot handed out before it. Epoch 0: none, the
@@ -71,6 +76,8 @@ class ChangeBuffer {
   // `o` is the command as oplog entries show it, `o2` what goes with it (may be empty).
   void Command(std::string_view ns, std::string_view uuid, bson::View o, bson::View o2);
   void Noop(bson::View o);
+  // A no-op about a collection, which change streams show as what `o2` says.
+  void NoopOn(std::string_view ns, std::string_view uuid, bson::View o, bson::View o2);
 
   // From here on what undoes the changes is noted, too; `changes`: and they themselves. A buffer
   // notes the changes alone unless told otherwise.
@@ -134,12 +141,15 @@ class ChangeBuffer {
   void BeginOn(char kind, const CollectionInfo& info);
   void Collection(std::string_view ns, std::string_view uuid);
   void Bytes(bson::View document) { ops_.append(document.bytes()); }
+  // Of a document of the collection that was begun last.
+  void Key(bson::View document);
   std::string_view GroupBytes(size_t i, int64_t wall_millis, const SlotLink& link);
 
   std::string ops_;
   std::vector<Group> groups_;
   uint32_t count_ = 0;
   std::string uuid_;  // of the collection the next operation is on; empty: not told yet
+  std::shared_ptr<const DocumentKey> key_;  // of that collection; null: _id alone
   std::string lsid_;
   int64_t txn_number_ = 0;
   bool in_transaction_ = false;
@@ -147,6 +157,16 @@ class ChangeBuffer {
   bool notes_undo_ = false;
   UndoBuffer undo_;
   Place slot_;
+};
+
+// While it lives, change streams are shown nothing of the commands that this thread logs: it takes
+// part in a change that another shard tells of.
+class NoEventScope {
+ public:
+  NoEventScope();
+  ~NoEventScope();
+  NoEventScope(const NoEventScope&) = delete;
+  NoEventScope& operator=(const NoEventScope&) = delete;
 };
 
 }  // namespace quire::store

@@ -12,6 +12,7 @@
 #include "store/collection.h"
 #include "store/layout.h"
 #include "store/log/change_reader.h"
+#include "store/log/document_key.h"
 
 namespace quire::store {
 namespace {
@@ -78,6 +79,51 @@ TEST_F(ChangeLogTest, KeepsChangesInOrder) {
   bson::Timestamp last = catalog_->log().Visible();
   EXPECT_EQ(Read(last), "i3");  // from within a group
   EXPECT_EQ(Read(UnpackTime(PackTime(last) + 1)), "");
+}
+
+TEST_F(ChangeLogTest, DocumentsOfAShardedCollectionAreNamedByItsKey) {
+  const bson::Document key = bson::TestDocument("{b: 1, 'a.c': 'hashed'}");
+  info_->state->SetDocumentKey(std::make_shared<const DocumentKey>(key));
+  auto txn = *Transaction::Begin(*store_, false, info_->state);
+  ChangeBuffer& changes = txn->changes(catalog_->log());
+  const bson::Document before = bson::TestDocument("{_id: 1, a: {c: 5}, b: 2, x: 1}");
+  const bson::Document after = bson::TestDocument("{_id: 1, a: {c: 5}, b: 2, x: 2}");
+  const bson::Document partly = bson::TestDocument("{_id: 2, a: 7}");
+  changes.Insert(*info_, before);
+  changes.Update(*info_, before, after, {.all = true});
+  changes.Delete(*info_, after);
+  changes.Insert(*info_, partly);
+  ASSERT_TRUE(txn->Commit(kv::Durability::kProcess).ok());
+  auto reader = *ChangeReader::Open(*store_, catalog_->log(), {});
+  Change change;
+  std::string keys;
+  while (*reader->Next(&change)) {
+    if (change.kind != 'n' && change.kind != 'c') {
+      keys += change.kind + bson::ToJson(KeyOf(change)) + " ";
+    }
+  }
+  EXPECT_EQ(keys,
+            "i{\"b\":2,\"a.c\":5,\"_id\":1} u{\"b\":2,\"a.c\":5,\"_id\":1} "
+            "d{\"b\":2,\"a.c\":5,\"_id\":1} i{\"_id\":2} ");
+}
+
+TEST_F(ChangeLogTest, CommandsMayBeToldElsewhere) {
+  {
+    const NoEventScope silent;
+    ASSERT_TRUE(
+        catalog_->Create("db", "d", bson::View(), bson::View(), kv::Durability::kProcess).ok());
+  }
+  ASSERT_TRUE(
+      catalog_->Create("db", "e", bson::View(), bson::View(), kv::Durability::kProcess).ok());
+  auto reader = *ChangeReader::Open(*store_, catalog_->log(), {});
+  Change change;
+  std::string seen;
+  while (*reader->Next(&change)) {
+    if (change.kind == 'c') {
+      seen += std::string(change.ns) + (change.no_event ? " silent " : " ");
+    }
+  }
+  EXPECT_EQ(seen, "db.c db.d silent db.e ");
 }
 
 TEST_F(ChangeLogTest, RolledBackChangesAreNotThere) {

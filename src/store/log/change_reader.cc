@@ -6,6 +6,7 @@
 #include "store/layout.h"
 #include "store/log/bytes.h"
 #include "store/log/change_log.h"
+#include "store/log/document_key.h"
 
 namespace quire::store {
 
@@ -57,6 +58,15 @@ bool TakeSized(std::string_view* bytes, std::string_view* taken) {
 
 }  // namespace
 
+bson::Document KeyOf(const Change& change) {
+  if (change.kind == 'u' || change.kind == 'd') {
+    return bson::Document(change.key);
+  }
+  bson::Builder key;
+  DocumentKey(change.key_fields).Append(change.document, &key);
+  return key.Finish();
+}
+
 Result<GroupHeader> ReadGroupHeader(std::string_view key, std::string_view value) {
   GroupHeader header;
   std::string_view lsid;
@@ -99,12 +109,18 @@ Status GroupReader::ReadOperation(Change* change) {
     return Corrupt();
   }
   if (kind[0] == 'C') {
+    group_.key_fields = bson::View();
     if (!TakeBytes(&rest_, 16, &group_.uuid) || !TakeSized(&rest_, &group_.ns) ||
         !TakeBytes(&rest_, 1, &kind)) {
       return Corrupt();
     }
+    if (kind[0] == 'K' &&
+        (!TakeDocument(&rest_, &group_.key_fields) || !TakeBytes(&rest_, 1, &kind))) {
+      return Corrupt();
+    }
     change->uuid = group_.uuid;
     change->ns = group_.ns;
+    change->key_fields = group_.key_fields;
   }
   change->kind = kind[0];
   if (change->kind == 'v') {
@@ -126,6 +142,10 @@ Status GroupReader::ReadOperation(Change* change) {
   }
   if (kind[0] != 'd' && !TakeDocument(&rest_, &change->document)) {
     return Corrupt();
+  }
+  if (kind[0] == 'c') {
+    const bson::Value silent = change->document["fromMigrate"];
+    change->no_event = silent.type() == bson::Type::kBool && silent.AsBool();
   }
   if (has_images && (images[0] & ChangeBuffer::kBefore) != 0 &&
       !TakeDocument(&rest_, &change->before.emplace())) {

@@ -33,13 +33,17 @@ struct Change {
   std::string_view ns;
   std::string_view uuid;
   bool no_event = false;         // change streams do not show it
-  bson::View key;                // u, d: {_id}
+  bson::View key_fields;         // of the shard key; empty: the collection is not sharded
+  bson::View key;                // u, d: what names the document
   bson::View document;           // i, r: the document; u: the diff; c, n: {o, o2}
   std::string_view session_key;  // S: of the meta table; with its value, "" when it goes
   std::string_view session_value;
   std::optional<bson::View> before;
   std::optional<bson::View> after;
 };
+
+// What names the document that was changed (i, u, r, d).
+bson::Document KeyOf(const Change& change);
 
 // What a group says of itself.
 struct GroupHeader {

@@ -5,10 +5,25 @@
 
 namespace quire::store {
 
-bool BeginsLog(const Change& change) {
+namespace {
+
+// {o: {msg: <message>, ...}}
+bool Says(const Change& change, std::string_view message) {
   const bson::Value o = change.kind == 'n' ? change.document["o"] : bson::Value();
-  const bson::Value message = o.is_document() ? o.AsDocument()["msg"] : bson::Value();
-  return message.is_string() && message.AsString() == kFirstMessage;
+  const bson::Value said = o.is_document() ? o.AsDocument()["msg"] : bson::Value();
+  return said.is_string() && said.AsString() == message;
+}
+
+}  // namespace
+
+bool BeginsLog(const Change& change) { return Says(change, kFirstMessage); }
+
+std::string_view JoiningShard(const Change& change) {
+  if (!Says(change, kShardJoins)) {
+    return {};
+  }
+  const bson::Value shard = change.document["o"].AsDocument()["shard"];
+  return shard.is_string() ? shard.AsString() : std::string_view();
 }
 
 Result<ChangeBuffer::Place> WriteNote(kv::Store& store, ChangeLog& log, bson::View o,
@@ -18,6 +33,15 @@ Result<ChangeBuffer::Place> WriteNote(kv::Store& store, ChangeLog& log, bson::Vi
   ASSIGN_OR_RETURN(auto txn, store.Begin({}));
   RETURN_IF_ERROR(log.Commit(*txn, buffer, durability));
   return buffer.slot();
+}
+
+Status WriteNoteOn(kv::Store& store, ChangeLog& log, const CollectionInfo& info, bson::View o,
+                   bson::View o2, kv::Durability durability) {
+  ChangeBuffer buffer = log.NewBuffer();
+  buffer.NoopOn(info.ns(), {reinterpret_cast<const char*>(info.uuid.data()), info.uuid.size()}, o,
+                o2);
+  ASSIGN_OR_RETURN(auto txn, store.Begin({}));
+  return log.Commit(*txn, buffer, durability);
 }
 
 }  // namespace quire::store

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kv/kv.h"
+#include "store/collection_info.h"
 #include "store/log/change_log.h"
 #include "store/log/change_reader.h"
 
@@ -14,11 +15,21 @@ namespace quire::store {
 // What the entry says that a new log begins with.
 inline constexpr std::string_view kFirstMessage = "initiating set";
 
+// What an entry says, with the name in `shard`, before a set becomes a shard of the cluster.
+inline constexpr std::string_view kShardJoins = "shard joins";
+
 // Whether it is that entry: nothing was cut off before it.
 bool BeginsLog(const Change& change);
+
+// The shard that joins the cluster, by what the change notes; empty: it notes nothing such.
+std::string_view JoiningShard(const Change& change);
 
 // Commits a no-op that says `o`, which no change stream shows; where it is in a set's log.
 Result<ChangeBuffer::Place> WriteNote(kv::Store& store, ChangeLog& log, bson::View o,
                                       kv::Durability durability);
+
+// Commits a no-op about a collection, which change streams show as what `o2` says.
+Status WriteNoteOn(kv::Store& store, ChangeLog& log, const CollectionInfo& info, bson::View o,
+                   bson::View o2, kv::Durability durability);
 
 }  // namespace quire::store
