@@ -181,15 +181,30 @@ Result<AskOptions> Routed::Options() const {
 
 Task<Result<std::vector<Heard>>> Routed::Ask(std::vector<Asked> asked) {
   CO_ASSIGN_OR_RETURN(AskOptions options, Options());
-  Result<std::vector<Heard>> heard =
-      co_await AskShards(*this, (*core.remote), std::move(asked), options);
+  Result<std::vector<Heard>> heard = co_await Ask(std::move(asked), options);
   co_return heard;
 }
 
 Task<Result<std::vector<Heard>>> Routed::Ask(std::vector<Asked> asked, AskOptions options) {
   Result<std::vector<Heard>> heard =
       co_await AskShards(*this, (*core.remote), std::move(asked), options);
+  if (heard.ok()) {
+    NoteTimes(*heard);
+  }
   co_return heard;
+}
+
+// The reply's time is the latest of the shards asked: whoever reads after it sees what they did.
+void Routed::NoteTimes(const std::vector<Heard>& heard) {
+  bson::Timestamp latest;
+  for (const Heard& one : heard) {
+    const bson::Value time = (one.reply.ok() ? *one.reply : one.error)["operationTime"];
+    if (time.type() == bson::Type::kTimestamp) {
+      latest = std::max(latest, time.AsTimestamp());
+    }
+  }
+  call().operation_time = dated_ ? std::max(call().operation_time, latest) : latest;
+  dated_ = true;
 }
 
 void Routed::AppendReply(const bson::Argument& reply) {

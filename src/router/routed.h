@@ -65,7 +65,10 @@ class Routed final : public Flow {
   Status RunHere();
 
  private:
+  void NoteTimes(const std::vector<Heard>& heard);
+
   std::unique_ptr<command::Parsed> parsed_;
+  bool dated_ = false;  // a shard has told its time
 };
 
 // What runs a command on shards.

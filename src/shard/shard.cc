@@ -27,7 +27,16 @@ Shard::Shard(engine::Engine& engine, std::unique_ptr<coord::Store> store,
       store_(std::move(store), options.cluster, "asked/" + options.set_name),
       peers_(std::move(peers)),
       local_(std::move(local)),
-      leader_key_("sets/" + options.set_name + "/leader") {}
+      leader_key_("sets/" + options.set_name + "/leader") {
+  // What this shard logs after another has done its part has a later time than that.
+  peers_->heard = [&engine](bson::View reply) {
+    const bson::Value gossip = reply["$clusterTime"];
+    if (gossip.is_document() &&
+        gossip.AsDocument()["clusterTime"].type() == bson::Type::kTimestamp) {
+      engine.clock().Advance(gossip.AsDocument()["clusterTime"].AsTimestamp());
+    }
+  };
+}
 
 Result<std::unique_ptr<Shard>> Shard::Start(engine::Engine& engine,
                                             std::unique_ptr<coord::Store> store,

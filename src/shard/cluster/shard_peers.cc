@@ -111,6 +111,9 @@ Result<bson::Document> ShardPeers::CallHost(const std::string& host, const bson:
   }
   GiveLane(lane);
   RETURN_IF_ERROR(reply.status());
+  if (heard) {
+    heard(*reply);
+  }
   RETURN_IF_ERROR(request::StatusOf(*reply));
   return reply;
 }

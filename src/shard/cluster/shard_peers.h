@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -30,6 +31,8 @@ class ShardPeers {
   // that no primary was found: whether the command was run is open then.
   Result<bson::Document> Call(const placement::ShardRecord& shard, const bson::Document& command,
                               std::chrono::milliseconds patience);
+  // Told of every reply: it carries the cluster time. Set before the first call.
+  std::function<void(bson::View reply)> heard;
   // Calls under way and to come end at once.
   void Stop();
 
