@@ -34,11 +34,12 @@ def read(stream, count, seconds=60):
 
 
 class Stream:
-    """A stream with options that not every driver knows."""
+    """A stream with options that not every driver knows, on one router."""
 
-    def __init__(self, database, target, **options):
-        self.database, self.alive, self.batch = database, True, []
-        self.take(database.command({"aggregate": target, "pipeline": [{"$changeStream": options}], "cursor": {}}))
+    def __init__(self, name, target, **options):
+        self.client = pymongo.MongoClient("mongodb://" + CLUSTER.processes()["r0"]["host"])
+        self.database, self.alive, self.batch = self.client[name], True, []
+        self.take(self.database.command({"aggregate": target, "pipeline": [{"$changeStream": options}], "cursor": {}}))
 
     def take(self, reply):
         cursor = reply["cursor"]
@@ -50,6 +51,9 @@ class Stream:
         if not self.batch and self.id:
             self.take(self.database.command({"getMore": self.id, "collection": self.collection, "maxTimeMS": 200}))
         return self.batch.pop(0) if self.batch else None
+
+    def close(self):
+        self.client.close()
 
 
 class Streams(unittest.TestCase):
@@ -90,7 +94,7 @@ class Streams(unittest.TestCase):
         self.assertEqual(sorted(e["_id"]["_data"] for e in events), [e["_id"]["_data"] for e in events])
 
     def test_changes_of_the_schema_are_told_once(self):
-        stream = Stream(self.db, 1, showExpandedEvents=True)
+        stream = Stream(self.db.name, 1, showExpandedEvents=True)
         d = self.sharded("d")
         d.create_index("y")
         d.insert_one({"_id": 1, "x": 5})
@@ -100,6 +104,7 @@ class Streams(unittest.TestCase):
         self.db.e.drop()
         events = read(stream, 9)
         events += read(stream, 5, 1)
+        stream.close()
         kinds = [e["operationType"] for e in events]
         self.assertEqual(["create", "createIndexes", "shardCollection", "createIndexes", "insert", "dropIndexes",
                           "modify", "rename", "drop"], kinds)
@@ -140,11 +145,12 @@ class Streams(unittest.TestCase):
 
     def test_images_and_documents_of_today(self):
         self.db.command("collMod", "c", changeStreamPreAndPostImages={"enabled": True})
-        stream = Stream(self.db, "c", fullDocument="required", fullDocumentBeforeChange="required")
+        stream = Stream(self.db.name, "c", fullDocument="required", fullDocumentBeforeChange="required")
         for x in (-1, 1):
             self.c.insert_one({"_id": x, "x": x, "n": 0})
             self.c.update_one({"_id": x, "x": x}, {"$inc": {"n": 1}})
         events = read(stream, 4)
+        stream.close()
         self.assertEqual([0, 1, 0, 1], [e["fullDocument"]["n"] for e in events])
         self.assertEqual([None, 0, None, 0], [(e.get("fullDocumentBeforeChange") or {}).get("n") for e in events])
         with self.c.watch(full_document="updateLookup", max_await_time_ms=200) as stream:

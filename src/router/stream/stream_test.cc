@@ -141,7 +141,8 @@ TEST_F(StreamTest, AnUnknownEventIsAnError) {
   Insert(32, -1);
   Read(&stream, 2);
   std::string token = bson::ToJson(stream.events[0]["_id"]);
-  token.replace(token.find("2B3E"), 4, "2B3A");  // of the document 29
+  const size_t uuid = token.find("5A1004") + 6;
+  token[uuid] = token[uuid] == '0' ? '1' : '0';  // of another collection
   bson::Document reply = cluster_->Run(
       "{\"aggregate\": \"c\", \"pipeline\": [{\"$changeStream\": {\"resumeAfter\": " + token +
       "}}], \"cursor\": {}}");
@@ -179,7 +180,7 @@ TEST_F(StreamTest, ShardsRunTheRestOfThePipeline) {
   Insert(52, 1);
   EXPECT_EQ(
       cluster_->Code(
-          R"({"update": "c", "updates": [{"q": {"x": {"$in": [-1, 1]}, "_id": {"$gt": 50}}, "u": {"$set": {"n": 7}}, "multi": true}]})"),
+          R"({"update": "c", "updates": [{"q": {"_id": {"$in": [51, 52]}}, "u": {"$set": {"n": 7}}, "multi": true}]})"),
       0);
   Read(&stream, 2);
   for (const bson::Document& event : stream.events) {
