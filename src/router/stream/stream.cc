@@ -10,8 +10,7 @@
 #include "engine/stream/change_stream.h"
 #include "request/cursor_reply.h"
 #include "request/fields.h"
-#include "router/data/read.h"
-#include "router/data/target.h"
+#include "router/remote/errors.h"
 #include "router/stream/stream_rows.h"
 #include "run/batch.h"
 
@@ -64,12 +63,18 @@ bson::Document StartOn(const placement::ShardRecord& shard, const engine::Stream
   return spec.start < joined ? engine::MakeResumeToken(joined, {}, bson::View()) : spec.start_token;
 }
 
+// Where one shard has failed, the cursors of the others end with the source that is not used.
 Status OpenStream(Routed& request, const request::AggregateRequest& aggregate,
                   const bson::Document& start, std::vector<Heard> heard) {
   request::Call& call = request.call();
   std::vector<OpenedCursor> opened;
   std::string ns;
+  Status failed;
   for (Heard& one : heard) {
+    if (!one.reply.ok()) {
+      failed = failed.ok() ? ForClients(one.reply.status()) : failed;
+      continue;
+    }
     const bson::Document& reply = *one.reply;
     const bson::Value time = reply["operationTime"];
     if (time.type() == bson::Type::kTimestamp) {
@@ -81,6 +86,9 @@ Status OpenStream(Routed& request, const request::AggregateRequest& aggregate,
     }
     ns = cursor->ns;
     opened.push_back({one.shard, one.host, *std::move(one.reply)});
+  }
+  if (opened.empty()) {
+    return failed;
   }
   StreamOptions options;
   options.database = std::string(DatabaseOf(ns));
@@ -94,6 +102,9 @@ Status OpenStream(Routed& request, const request::AggregateRequest& aggregate,
   cursor->await_data = true;
   cursor->source =
       std::make_unique<StreamRows>(&request.core, std::move(options), std::move(opened));
+  if (!failed.ok()) {
+    return failed;
+  }
   run::FirstBatch first;
   first.size = aggregate.batch_size;
   first.needs = request.invocation.needs;
@@ -138,10 +149,6 @@ Task<Status> RouteStream(Routed& request, const request::AggregateRequest& aggre
   }
   Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked));
   CO_RETURN_IF_ERROR(heard.status());
-  if (Status failed = FirstErrorOf(*heard); !failed.ok()) {
-    KillOpened(request, *heard);
-    co_return failed;
-  }
   co_return OpenStream(request, aggregate, spec.start_token, *std::move(heard));
 }
 
