@@ -14,7 +14,7 @@ Candidate Core::AsCandidate() const {
 
 bool Core::HearsLeader() const {
   return role_ == Role::kFollower && local_.accepted.member != kNoMember && !leader_down_ &&
-         local_.accepted.member != self_ && now_ - heard_ < settings_.election;
+         heard_any_ && local_.accepted.member != self_ && now_ - heard_ < settings_.election;
 }
 
 void Core::Take(MemberId from, const PreVote& vote) {
@@ -78,6 +78,7 @@ void Core::CloseBallot() {
   Ballot ballot = std::move(*ballot_);
   ballot_.reset();
   if (role_ != Role::kFollower || campaign_ || !MayStand(view_, AsCandidate(), rules_)) return;
+  if (recovery_ && recovery_->asked) return;
   if (Judge(ballot, view_, AsCandidate(), rules_) != Verdict::kCampaign) return;
   Epoch above = std::max(view_.leader.leader.epoch, std::max(local_.accepted.epoch, local_.fence));
   for (const BallotAnswer& one : ballot.answers) above = std::max(above, one.answer.fence);
@@ -125,17 +126,15 @@ void Core::TakeCampaignAnswer(const StoreAnswer& answer) {
     BecomeLeader(answer.now);
     proven_ = sent;
   } else if (!counts || VersionsOf(answer.now) != campaign_->expected) {
-    EndCampaign();
+    campaign_.reset();
+    RecoverLater();
     next_ballot_ = now_ + settings_.ballot + Jitter(settings_.ballot);
   }
 }
 
 void Core::EndCampaign() {
   campaign_.reset();
-  if (recovery_) {
-    FinishCommand(recovery_->command, kCommandFailed);
-    recovery_.reset();
-  }
+  FailRecovery();
 }
 
 }  // namespace quire::repl

@@ -133,17 +133,40 @@ void Core::On(const ReconfigCommand& command) {
 }
 
 void Core::On(const RecoverCommand& command) {
-  bool may = role_ == Role::kFollower && !campaign_ && !recovery_ && store_hint_.known() &&
-             !local_.fresh && !HearsLeader();
-  if (!may) {
+  if (leading() || recovery_ || role_ == Role::kCopying || local_.fresh) {
     FinishCommand(command.id, kCommandFailed);
     return;
   }
+  recovery_ = Recovery{};
+  recovery_->command = command.id;
+  recovery_->accept_loss = command.accept_loss;
+  recovery_->config = command.config;
+  recovery_->deadline = now_ + settings_.recovery;
+  recovery_->next = now_;
+  TickRecovery();
+}
+
+// A leader that was heard of a moment ago, a log that is not closed yet, a campaign or a request to
+// the store without an answer: all that passes.
+void Core::TickRecovery() {
+  if (recovery_->asked && !campaign_ && now_ >= recovery_->until) FinishSurvey();
+  if (!recovery_) return;
+  if (now_ >= recovery_->deadline) {
+    FailRecovery();
+    return;
+  }
+  bool may = role_ == Role::kFollower && !campaign_ && store_hint_.known() && !HearsLeader();
+  if (may && !recovery_->asked && now_ >= recovery_->next) AskSurvivors();
+}
+
+void Core::AskSurvivors() {
   Epoch highest = std::max(view_.leader.leader.epoch, local_.accepted.epoch);
   highest = std::max({highest, local_.fence, store_hint_.leader.leader.epoch});
-  recovery_ = Recovery{command.id, command.accept_loss, command.config,
-                       ++round_,   highest + 1,         now_ + settings_.courtesy,
-                       {}};
+  recovery_->asked = true;
+  recovery_->round = ++round_;
+  recovery_->epoch = highest + 1;
+  recovery_->until = now_ + settings_.courtesy;
+  recovery_->answers.clear();
   if (rules_.recover_fences) {
     local_.fence = recovery_->epoch;
     PersistLocal();
@@ -151,6 +174,19 @@ void Core::On(const RecoverCommand& command) {
   }
   for (const MemberConfig& member : view_.set().members)
     if (member.id != self_) SendTo(member.id, Survey{round_, recovery_->epoch});
+}
+
+void Core::RecoverLater() {
+  if (!recovery_) return;
+  recovery_->asked = false;
+  recovery_->next = now_ + settings_.ballot;
+  Do(ReadKeys{});
+}
+
+void Core::FailRecovery(MemberId hint) {
+  if (!recovery_) return;
+  FinishCommand(recovery_->command, kCommandFailed, hint);
+  recovery_.reset();
 }
 
 // Who answers has promised to follow no older leader: what it holds is all it will ever
@@ -175,14 +211,14 @@ void Core::Take(MemberId from, const Survey& survey) {
 }
 
 void Core::Take(MemberId from, const SurveyAnswer& answer) {
-  if (!recovery_ || answer.round != recovery_->round) return;
+  if (!recovery_ || !recovery_->asked || answer.round != recovery_->round) return;
   for (auto& [member, one] : recovery_->answers)
     if (member == from) return;
   recovery_->answers.emplace_back(from, answer);
 }
 
 void Core::FinishSurvey() {
-  Recovery recovery = *recovery_;
+  const Recovery& recovery = *recovery_;
   const SetConfig& set = view_.set();
   int fenced = set.Votes(self_) ? 1 : 0;
   Counter counter =
@@ -205,12 +241,14 @@ void Core::FinishSurvey() {
   bool best = holder == self_ || !rules_.recover_longest;
   // It will be the only one in sync: what it holds must not go with the power.
   bool durable = durable_ >= log_.last().time;
-  if (role_ != Role::kFollower || campaign_ || overtaken || !enough || !best || !durable) {
-    recovery_.reset();
-    FinishCommand(recovery.command, kCommandFailed, holder);
+  if (!best) {
+    FailRecovery(holder);
     return;
   }
-  recovery_->until = now_ + settings_.election;
+  if (role_ != Role::kFollower || overtaken || !enough || !durable) {
+    RecoverLater();
+    return;
+  }
   View wanted = store_hint_;
   wanted.config = view_.config;
   if (recovery.config) wanted.config.config = recovery.config;

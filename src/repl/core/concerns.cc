@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writers and linearizable readers that wait for the set.
+#include <algorithm>
 #include <climits>
 #include <utility>
 
@@ -54,13 +55,15 @@ void Core::CheckWaiters() {
   held_.clear();
   held_.push_back({self_, durable_});
   for (const Peer& peer : peers_)
-    if (peer.joined) held_.push_back({peer.id, peer.durable});
+    if (peer.joined) held_.push_back({peer.id, std::min(peer.durable, peer.applied)});
   const SetConfig& set = proposals_.confirmed().set();
   int majority = rules_.numbers_wait_for_commit ? proposals_.SmallestMajority() : INT_MAX;
   auto meets = [&](const Await& await) {
     return MeetsWriteConcern(set, await.concern, await.slot.time, commit_, held_, majority);
   };
   waiters_.Check(now_, meets, out_);
+  // Members show what they know to be committed: those who wait for that do not wait for a beacon.
+  if (told_commit_ < commit_ && waiters_.any_by_members()) SendBeacons();
 }
 
 void Core::EndWaiters() {

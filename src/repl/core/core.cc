@@ -56,7 +56,7 @@ void Core::On(const Tick& tick) {
       PersistLocal();
     }
   }
-  if (recovery_ && now_ >= recovery_->until) FinishSurvey();
+  if (recovery_) TickRecovery();
   if (role_ == Role::kFollower) TickCandidate();
   if (leading()) TickLeader();
 }
@@ -75,6 +75,10 @@ void Core::On(const Applied& applied) {
   applied_at_ = now_;
   if (role_ != Role::kCopying)
     applied_ = std::max(applied_, std::min(applied.time, log_.last().time));
+  // Who has caught up tells it at once; else it goes with what is acknowledged anyway.
+  if (role_ == Role::kFollower && joined_ && applied_ == log_.last().time &&
+      applied_ > told_applied_)
+    SendAck(0, false);
 }
 
 void Core::On(const Trimmed& trimmed) { log_.Trim(trimmed.begin); }

@@ -169,7 +169,11 @@ class Core {
   void FinishCommand(CommandId id, int code, MemberId hint = kNoMember);
   const Peer* Successor() const;
   void ConsiderTakeover();
+  void TickRecovery();
+  void AskSurvivors();
   void FinishSurvey();
+  void RecoverLater();
+  void FailRecovery(MemberId hint = kNoMember);
 
   // Constant after construction
   const MemberId self_;
@@ -207,9 +211,11 @@ class Core {
   uint64_t attempt_ = 0;
   bool joined_ = false;
   Millis heard_ = 0;
-  Millis patience_ = 0;  // without a leader
+  bool heard_any_ = false;  // since the process began
+  Millis patience_ = 0;     // without a leader
   bool leader_down_ = false;
   Millis next_handshake_ = 0;
+  Time told_applied_ = 0;  // by the last acknowledgement
 
   // Candidate
   std::optional<Ballot> ballot_;
@@ -241,6 +247,7 @@ class Core {
   };
   std::vector<SentWrite> writes_;  // of the keys, not answered
   Millis next_beacon_ = 0;
+  Time told_commit_ = 0;  // by the last beacon
   Millis next_change_ = 0;
   Millis next_write_ = 0;  // of the in-sync set, unchanged
   Millis floor_written_ = 0;
@@ -266,11 +273,15 @@ class Core {
   uint64_t noop_token_ = 0;                // of the last no-op asked for
   std::vector<Held> held_;                 // kept for its memory
 
-  // Recovery
+  // Recovery: tried again until it is done, cannot be, or has taken too long
   struct Recovery {
     CommandId command = 0;
     bool accept_loss = false;
     std::shared_ptr<const SetConfig> config;
+    Millis deadline = 0;
+    Millis next = 0;  // not asked again before
+    // The others have been asked.
+    bool asked = false;
     uint64_t round = 0;
     Epoch epoch = 0;
     Millis until = 0;

@@ -315,25 +315,44 @@ TEST_F(CoreTest, RecoveryWaitsForTheOwnLogToBeSynced) {
   actions_.clear();
   core.Step(started, &actions_);
   uint64_t generation = All<SyncLog>().at(0).generation;
-  auto recover = [&](CommandId id, Millis at) {
-    actions_.clear();
-    core.Step(RecoverCommand{id, true}, &actions_);
-    core.Step(Tick{at}, &actions_);
-    return All<WriteKeys>().size();
-  };
   core.Step(Hint{keys_}, &actions_);
-  EXPECT_EQ(recover(1, 5000), 0u);
+  actions_.clear();
+  core.Step(RecoverCommand{1, true}, &actions_);
+  core.Step(Tick{5000}, &actions_);
+  EXPECT_EQ(All<WriteKeys>().size(), 0u);
   // The fence began a new handshake: the sync that counts is the one asked for since.
   for (const SyncLog& sync : All<SyncLog>()) generation = sync.generation;
   core.Step(Synced{generation, 20}, &actions_);
-  EXPECT_EQ(recover(2, 10000), 1u);
+  core.Step(Tick{6000}, &actions_);  // asks again, behind another fence
+  for (const SyncLog& sync : All<SyncLog>()) generation = sync.generation;
+  core.Step(Synced{generation, 20}, &actions_);
+  core.Step(Tick{10000}, &actions_);
+  EXPECT_EQ(All<WriteKeys>().size(), 1u);
+  EXPECT_EQ(All<CommandDone>().size(), 0u);
+}
+
+TEST_F(CoreTest, RecoveryWaitsUntilTheLeaderIsSilent) {
+  Beacon beacon;
+  beacon.epoch = 1;
+  beacon.boot = 201;
+  Step(Received{1, beacon});
+  Step(RecoverCommand{1, true});
+  EXPECT_EQ(Sent<Survey>().size(), 0u);
+  Advance(13000);
+  EXPECT_EQ(Sent<Survey>().size(), 2u);
+  Advance(2500);
+  ASSERT_EQ(All<WriteKeys>().size(), 1u);
+  Confirm();
+  EXPECT_EQ(All<CommandDone>().at(0).code, 0);
+  EXPECT_TRUE(core_.leading());
 }
 
 TEST_F(CoreTest, RecoveryNeedsAMajorityUnlessLossIsAccepted) {
   Advance(20000);
   Step(RecoverCommand{1, false});
   EXPECT_EQ(Sent<Survey>().size(), 2u);
-  Advance(2500);
+  Advance(35000);
+  EXPECT_EQ(All<WriteKeys>().size(), 0u);
   EXPECT_EQ(All<CommandDone>().at(0).code, kCommandFailed);
   Step(RecoverCommand{2, true});
   Advance(2500);

@@ -38,6 +38,7 @@ bool Core::AcceptLeader(MemberId from, Epoch epoch, Boot boot, const Stamp& base
     BeginHandshake();
   }
   heard_ = now_;
+  heard_any_ = true;
   leader_down_ = false;
   wanted_since_ = -1;
   if (ballot_ && !ballot_->transfer) ballot_.reset();
@@ -69,7 +70,7 @@ void Core::SendAck(Millis beacon, bool gap) {
   ack.gap = gap;
   ack.fresh = local_.fresh;
   ack.durable = rules_.ack_after_sync ? durable_ : log_.last().time;
-  ack.applied = applied_;
+  ack.applied = told_applied_ = applied_;
   ack.last = log_.last();
   ack.uptime = now_ - started_;
   SendTo(local_.accepted.member, ack);

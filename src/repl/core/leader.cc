@@ -19,6 +19,8 @@ void Core::BecomeLeader(const View& view) {
   joined_ = false;
   leader_down_ = false;
   ballot_.reset();
+  // Whoever was elected as usual meanwhile has not taken the operator's configuration.
+  const bool recovered = campaign_ && campaign_->config;
   campaign_.reset();
   wanted_since_ = -1;
   start_ = log_.last().time;
@@ -33,7 +35,7 @@ void Core::BecomeLeader(const View& view) {
   next_write_ = now_;
   if (step_up_ != 0) FinishCommand(step_up_, 0);
   step_up_ = 0;
-  if (recovery_) FinishCommand(recovery_->command, 0);
+  if (recovery_) FinishCommand(recovery_->command, recovered ? 0 : kConfigurationInProgress);
   recovery_.reset();
   SendBeacons();
 }
@@ -108,6 +110,7 @@ void Core::SendSlots(Peer* peer) {
 void Core::SendBeacons() {
   next_beacon_ = now_ + settings_.beacon;
   if (muted_) return;
+  told_commit_ = commit_;
   const View& keys = proposals_.confirmed();
   for (const Peer& peer : peers_) {
     Beacon beacon{epoch(), boot_, base_, keys.stamp, now_, commit_, peer.session};
@@ -173,7 +176,8 @@ void Core::TickLeader() {
     }
   }
   muted_ = hung;
-  if (now_ >= next_beacon_) SendBeacons();
+  // What is committed is shown by others once they know it.
+  if (now_ >= next_beacon_ || told_commit_ < commit_) SendBeacons();
   if (log_open()) Throttle();
   ConsiderTakeover();
 }

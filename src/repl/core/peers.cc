@@ -47,6 +47,7 @@ bool Peers::TakeHello(Peer* peer, const Hello& hello, const LogSummary& log) con
   if (!rules_.join_after_handshake) peer->durable = hello.durable;
   peer->last = peer->sent = peer->common;
   peer->joined = !rules_.join_after_handshake;
+  peer->applied = 0;
   peer->counter = 0;
   return true;
 }

@@ -18,6 +18,7 @@ struct Settings {
   Millis settle = 20;         // writes under way when a leader begins to hand over get so long
   Millis ballot = 300;        // for the answers of a pre-vote; then it is tried again
   Millis courtesy = 2000;     // a better candidate goes first for so long
+  Millis recovery = 30000;    // an operator's recovery is tried again for so long
   Millis store_retry = 1000;  // a request to the store without an answer is followed by another
   Millis poll = 5000;         // the keys are read so often
   Millis floor = 60000;       // the floor is written so often

@@ -3,6 +3,7 @@
 // Writers that wait for their concern, each for a slot of one epoch.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "repl/core/events.h"
@@ -16,6 +17,12 @@ class Waiters {
     std::erase_if(waiting_, [&](const Waiting& one) { return one.await.id == id; });
   }
   bool empty() const { return waiting_.empty(); }
+  // Whether somebody waits for members, and not for the commit point alone.
+  bool any_by_members() const {
+    return std::any_of(waiting_.begin(), waiting_.end(), [](const Waiting& one) {
+      return one.await.concern.kind != WriteConcern::Kind::kMajority;
+    });
+  }
 
   // Answers those whose concern holds and those whose time is over.
   template <typename Meets>  // bool(const Await&)

@@ -13,7 +13,7 @@ int ValuesOf(const SetConfig& config, const std::string& tag, Time time,
   std::set<std::string> values;
   for (const Held& one : held) {
     const MemberConfig* member = config.Find(one.member);
-    if (member == nullptr || one.durable < time) continue;
+    if (member == nullptr || one.held < time) continue;
     for (const auto& [name, value] : member->tags)
       if (name == tag) values.insert(value);
   }
@@ -49,7 +49,7 @@ bool MeetsWriteConcern(const SetConfig& config, const WriteConcern& concern, Tim
       return commit >= time;
     case WriteConcern::Kind::kNumber: {
       auto holders = std::count_if(held.begin(), held.end(), [&](const Held& one) {
-        return one.durable >= time && config.Find(one.member) != nullptr;
+        return one.held >= time && config.Find(one.member) != nullptr;
       });
       if (concern.number >= majority && commit < time) return false;
       return holders >= concern.number;

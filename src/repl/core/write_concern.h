@@ -24,7 +24,7 @@ struct WriteConcern {
 // How far a member holds the log durably.
 struct Held {
   MemberId member = kNoMember;
-  Time durable = 0;
+  Time held = 0;  // on disk, and shown to its readers
 };
 
 // Whether the set could ever meet it: 0, UnsatisfiableWriteConcern or UnknownReplWriteConcern.

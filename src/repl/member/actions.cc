@@ -87,7 +87,17 @@ void Member::Impl::Do(const WriteKeys& write) {
     }
     Post([this, ticket, answer = *std::move(answer)] {
       auto view = DecodeKeys(names_, answer.entries);
-      if (!core_ || !view.ok() || !*view || !KnownStore(answer.position, (*view)->stamp.counter)) {
+      if (!core_ || !view.ok()) {
+        return;
+      }
+      if (!*view || !KnownStore(answer.position, (*view)->stamp.counter)) {
+        // A leader goes on without the keys. A candidate can write them in this store no more.
+        if (!*view) {
+          NoteLostKeys(answer.position);
+        }
+        if (core_->campaigning()) {
+          Step(StoreAnswer{ticket, false, View{}});
+        }
         return;
       }
       if ((*view)->stamp.counter >= entries_counter_) {

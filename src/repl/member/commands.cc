@@ -73,8 +73,10 @@ Status Explain(const std::string& what, int code) {
     case kCommandFailed:
       return {code, what == "stepUp" ? "Election failed."
                     : what == "force"
-                        ? "The set cannot be recovered from this member now: it has to "
-                          "have no primary, and the coordination store has to answer"
+                        ? "The set cannot be recovered from this member: it has to have no "
+                          "primary, to hold data of its own that is not being copied anew, and "
+                          "to reach the coordination store; and a majority has to answer unless "
+                          "data is lost for ever"
                         : "the command failed"};
     default:
       return {code, "the command failed"};
@@ -101,7 +103,11 @@ void Member::Impl::Do(const CommandDone& done) {
   OpenCommand command = std::move(found->second);
   commands_.erase(found);
   Publish();  // whoever is told of it may look at once
-  command.answer(Explain(command.what, done.code));
+  Status status = Explain(command.what, done.code);
+  if (auto other = hosts_.find(done.hint); other != hosts_.end() && done.hint != self_) {
+    status = {done.code, "The member " + other->second + " holds newer data: recover from there"};
+  }
+  command.answer(std::move(status));
 }
 
 Status Member::Impl::SetMaintenance(bool on) {
@@ -173,21 +179,29 @@ void Member::Impl::Reconfigure(const bson::Document& config, bool force,
     for (MemberConfig& member : next->members) {
       member.newly_added = member.votes && member.id != self_ && !now.Votes(member.id);
     }
-    if (lost_keys_) {
-      // Nothing has to be lost with them: a majority has to answer.
-      identity_.store = lost_keys_->cluster;
-      View anew = core_->view();
-      anew.leader.version = anew.isr.version = anew.config.version = {};
-      Step(Hint{std::move(anew)});
-    }
-    Command(RecoverCommand{command, /*accept_loss=*/!lost_keys_, std::move(next)}, command, "force",
-            std::move(answer));
+    // What the store holds now decides whether anything has to be lost.
+    ReadKeysThen([this, command, next = std::move(next), answer = std::move(answer)]() mutable {
+      Recover(command, std::move(next), std::move(answer));
+    });
     return;
   }
   if (force) {
     next->version = std::max(next->version, now.version) + kForcedStep;
   }
   Command(ReconfigCommand{command, std::move(next)}, command, "reconfig", std::move(answer));
+}
+
+void Member::Impl::Recover(CommandId command, std::shared_ptr<const SetConfig> config,
+                           engine::AnswerFunction answer) {
+  if (lost_keys_) {
+    // Nothing has to be lost with them: a majority has to answer.
+    identity_.store = lost_keys_->cluster;
+    View anew = core_->view();
+    anew.leader.version = anew.isr.version = anew.config.version = {};
+    Step(Hint{std::move(anew)});
+  }
+  Command(RecoverCommand{command, /*accept_loss=*/!lost_keys_, std::move(config)}, command, "force",
+          std::move(answer));
 }
 
 // --- A new set

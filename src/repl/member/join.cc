@@ -28,20 +28,24 @@ constexpr Millis kCopyAgain = 1000;
 }  // namespace
 
 void Member::Impl::ReadKeysSoon() {
-  if (read_posted_.exchange(true)) {
-    return;
+  if (!read_posted_.exchange(true)) {
+    ReadKeysThen([] {});
   }
-  store_reads_.Post([this] {
+}
+
+void Member::Impl::ReadKeysThen(std::function<void()> then) {
+  store_reads_.Post([this, then = std::move(then)]() mutable {
     read_posted_ = false;
     auto listing =
         store_->List({.prefix = names_.prefix}, std::chrono::steady_clock::now() + kStorePatience);
-    if (!listing.ok()) {
-      log::Debug(1, "REPL", "The coordination store did not answer",
-                 {{"error", listing.status().ToString()}});
-      return;
-    }
-    Post([this, listing = *std::move(listing)]() mutable {
-      OnEntries(listing.position, std::move(listing.entries));
+    Post([this, listing = std::move(listing), then = std::move(then)]() mutable {
+      if (listing.ok()) {
+        OnEntries(listing->position, std::move(listing->entries));
+      } else {
+        log::Debug(1, "REPL", "The coordination store did not answer",
+                   {{"error", listing.status().ToString()}});
+      }
+      then();
     });
   });
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/try.h"
+#include "engine/own_state.h"
 #include "repl/config/set_config.h"
 #include "repl/member/member_internal.h"
 #include "repl/member/random_id.h"
@@ -75,6 +76,7 @@ Status Member::Impl::Start(peer::PoolOptions peers) {
   if (copy) {
     const bson::Document local = LocalDocument(local_);
     RETURN_IF_ERROR(data->SaveLocal(local));
+    RETURN_IF_ERROR(engine::ForgetSource(engine_));
     RETURN_IF_ERROR(ForgetCopy(options.dbpath));
   }
   appended_ = start_.log.ends.empty() ? start_.log.begin.time : start_.log.ends.back().time;

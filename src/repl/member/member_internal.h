@@ -46,6 +46,8 @@ class Member::Impl {
   // --- commands.cc: on the member's thread
   void Initiate(const bson::Document& config, engine::AnswerFunction answer);
   void Reconfigure(const bson::Document& config, bool force, engine::AnswerFunction answer);
+  void Recover(CommandId command, std::shared_ptr<const SetConfig> config,
+               engine::AnswerFunction answer);
   void Command(Input input, CommandId id, const char* what, engine::AnswerFunction answer);
   CommandId NextCommand() { return ++last_command_; }
   Status SetMaintenance(bool on);
@@ -124,6 +126,8 @@ class Member::Impl {
 
   // --- join.cc: finding the set, and this member in it
   void ReadKeysSoon();
+  // On the member's thread, when the store has answered or does not.
+  void ReadKeysThen(std::function<void()> then);
   void OnEntries(const coord::Position& position, std::vector<coord::Entry> entries);
   bool KnownStore(const coord::Position& position, Counter counter);
   void NoteLostKeys(const coord::Position& position);
