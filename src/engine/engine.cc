@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/try.h"
+#include "engine/own_state.h"
 #include "expr/agg/expression.h"
 #include "expr/agg/variable_name.h"
 #include "run/labels.h"
@@ -15,7 +16,8 @@ Result<std::unique_ptr<Engine>> Engine::Open(std::unique_ptr<kv::Store> store,
                                              EngineOptions options) {
   std::unique_ptr<Engine> engine(new Engine(std::move(store), options));
   ASSIGN_OR_RETURN(engine->catalog_, store::Catalog::Open(engine->store_.get()));
-  engine->catalog_->SetLogSize(options.log_bytes);
+  ASSIGN_OR_RETURN(engine->log_bytes, LogSizeOf(*engine->store_, options));
+  engine->catalog_->SetLogSize(engine->log_bytes);
   engine->sessions_ = std::make_unique<SessionTable>(
       engine->store_.get(), &engine->log(),
       [raw = engine.get()](std::string_view lsid, int64_t txn_number) {
@@ -33,7 +35,6 @@ Engine::Engine(std::unique_ptr<kv::Store> store, EngineOptions options)
   transaction_lifetime_seconds = options.transaction_lifetime.count();
   cursor_timeout_millis = options.cursor_timeout.count();
   ttl_sleep_millis = options.ttl_interval.count();
-  log_bytes = options.log_bytes;
   log_hours = options.log_age.count();
 }
 
@@ -62,7 +63,6 @@ void Engine::Background() {
   auto last_ttl = std::chrono::steady_clock::now();
   auto last_trim = last_ttl;
   auto last_forget = last_ttl;
-  log().SetTrimStep(options_.log_bytes / 10);
   std::unique_ptr<Bell::Listener> listener = ListenToLog();
   MutexLock lock(mutex_);
   while (true) {
@@ -73,6 +73,7 @@ void Engine::Background() {
     }
     const bool swollen = std::exchange(swollen_, false);
     lock.unlock();
+    log().SetTrimStep(log_bytes / 10);
     CheckStorage();
     cursors_.Expire(std::chrono::milliseconds(cursor_timeout_millis.load()));
     cursors_.ReleaseSnapshots(options_.snapshot_idle);

@@ -11,6 +11,7 @@
 #include "command/repl/commands.h"
 #include "command/repl/config.h"
 #include "command/repl/set_view.h"
+#include "engine/own_state.h"
 #include "engine/replication.h"
 #include "request/fields.h"
 #include "store/log/note.h"
@@ -184,7 +185,8 @@ Status ResizeOplog(Invocation& i) {
     }
   }
   if (size.present()) {
-    i.engine.log_bytes = static_cast<uint64_t>(bson::ToDouble(size.value()) * (1 << 20));
+    RETURN_IF_ERROR(engine::KeepLogSize(
+        i.engine, static_cast<uint64_t>(bson::ToDouble(size.value()) * (1 << 20))));
   }
   if (hours.present()) {
     i.engine.log_hours = bson::ClampedInt64(hours.value());

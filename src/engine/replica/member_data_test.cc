@@ -6,6 +6,7 @@
 
 #include "base/error_codes.h"
 #include "bson/testing/json.h"
+#include "engine/own_state.h"
 #include "engine/replica/testing/member.h"
 #include "engine/session.h"
 #include "engine/write/write.h"
@@ -67,6 +68,30 @@ TEST(MemberData, AClosedLogTakesNoWrites) {
   EXPECT_EQ(member.Insert("db.c", "{_id: 2}").code(), kNotWritablePrimary);
   EXPECT_EQ(member.data().LastSlot().epoch, 1U);
   EXPECT_TRUE(member.Insert("local.c", "{_id: 2}").ok());
+}
+
+TEST(MemberData, TheSizeOfTheLogOutlivesTheProcess) {
+  constexpr uint64_t kBytes = uint64_t{2} << 30;
+  Member member("sized");
+  ASSERT_TRUE(KeepLogSize(member.engine(), kBytes).ok());
+  EXPECT_EQ(member.engine().log_bytes, kBytes);
+  member.Reopen();
+  EXPECT_EQ(member.engine().log_bytes, kBytes);
+}
+
+TEST(MemberData, ACopyForgetsWhatWasItsSourcesOwn) {
+  Member member("copied");
+  member.data().OpenLog(1);
+  EXPECT_TRUE(member.Insert("db.c", "{_id: 1}").ok());
+  EXPECT_TRUE(member.Insert("local.c", "{_id: 1}").ok());
+  ASSERT_TRUE(KeepLogSize(member.engine(), uint64_t{2} << 30).ok());
+  ASSERT_TRUE(member.data().CloseLog().ok());
+  ASSERT_TRUE(ForgetSource(member.engine()).ok());
+  EXPECT_EQ(member.engine().catalog().Find("local.c"), nullptr);
+  EXPECT_NE(member.engine().catalog().Find("local.oplog.rs"), nullptr);
+  EXPECT_NE(member.engine().catalog().Find("db.c"), nullptr);
+  member.Reopen();
+  EXPECT_EQ(member.engine().log_bytes, EngineOptions().log_bytes);
 }
 
 TEST(MemberData, ALeaderTakesBackWhatIsCut) {

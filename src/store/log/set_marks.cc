@@ -15,6 +15,7 @@ constexpr char kMarkKind = 'a';
 std::string AppliedKey() { return MetaKey(kMarkKind, "applied"); }
 std::string CommitKey() { return MetaKey(kMarkKind, "commit"); }
 std::string LocalKey() { return MetaKey(kMarkKind, "local"); }
+std::string SizeKey() { return MetaKey(kMarkKind, "size"); }
 
 std::string EpochKey(uint64_t epoch) {
   std::string key = MetaKey(kEpochKind, "");
@@ -31,6 +32,24 @@ uint64_t ReadEpoch(std::string_view key) {
 }
 
 Status Corrupt() { return {kDataCorruptionDetected, "The marks of the log cannot be read"}; }
+
+// 0 when there is none.
+Result<uint64_t> ReadNumber(kv::Txn& txn, const std::string& key) {
+  kv::ReadValue value;
+  ASSIGN_OR_RETURN(const bool found, txn.Get(key, &value));
+  uint64_t number = 0;
+  std::string_view rest = found ? value.view() : std::string_view();
+  if (found && !TakeNumber(&rest, &number)) {
+    return Corrupt();
+  }
+  return number;
+}
+
+Status WriteNumber(kv::Txn& txn, const std::string& key, uint64_t number) {
+  std::string value;
+  AppendNumber(number, &value);
+  return txn.Put(key, value);
+}
 
 }  // namespace
 
@@ -57,22 +76,13 @@ Status WriteApplied(kv::Txn& txn, const AppliedMark& mark) {
   return txn.Put(AppliedKey(), value);
 }
 
-Result<uint64_t> ReadCommit(kv::Txn& txn) {
-  kv::ReadValue value;
-  ASSIGN_OR_RETURN(const bool found, txn.Get(CommitKey(), &value));
-  uint64_t commit = 0;
-  std::string_view rest = found ? value.view() : std::string_view();
-  if (found && !TakeNumber(&rest, &commit)) {
-    return Corrupt();
-  }
-  return commit;
-}
+Result<uint64_t> ReadCommit(kv::Txn& txn) { return ReadNumber(txn, CommitKey()); }
 
-Status WriteCommit(kv::Txn& txn, uint64_t commit) {
-  std::string value;
-  AppendNumber(commit, &value);
-  return txn.Put(CommitKey(), value);
-}
+Status WriteCommit(kv::Txn& txn, uint64_t commit) { return WriteNumber(txn, CommitKey(), commit); }
+
+Result<uint64_t> ReadLogSize(kv::Txn& txn) { return ReadNumber(txn, SizeKey()); }
+
+Status WriteLogSize(kv::Txn& txn, uint64_t bytes) { return WriteNumber(txn, SizeKey(), bytes); }
 
 Result<bson::Document> ReadLocal(kv::Txn& txn) {
   kv::ReadValue value;

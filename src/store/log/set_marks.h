@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a member of a replica set remembers of its log across a restart. PERSISTED: the keys
-// <0> 'a' <name>, each a list of little-endian numbers but for `local`, a document.
+// What a node, a member of a replica set above all, remembers of its log across a restart.
+// PERSISTED: the keys <0> 'a' <name>, each a list of little-endian numbers but for `local`, a
+// document.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,10 @@ Status WriteLocal(kv::Txn& txn, bson::View local);
 Result<std::vector<LogEnd>> ReadEpochEnds(kv::Txn& txn);
 Status WriteEpochEnd(kv::Txn& txn, LogEnd end);
 Status DeleteEpochEnd(kv::Txn& txn, uint64_t epoch);
+
+// How large the log may get, as replSetResizeOplog last said; 0: never.
+Result<uint64_t> ReadLogSize(kv::Txn& txn);
+Status WriteLogSize(kv::Txn& txn, uint64_t bytes);
 
 // Whether the folder is one of a member.
 Result<bool> WasInSet(kv::Txn& txn);
