@@ -184,7 +184,7 @@ size_t Running::held() const {
 void Running::Complete() {
   registration_.reset();
   if (status.ok()) {
-    dispatcher.AppendConcernError(call, &reply);
+    dispatcher.AppendConcernError(*this, &reply);
     outcome.integer_ok ? reply.Append("ok", 1) : reply.Append("ok", 1.0);
     dispatcher.FinishReply(&call, &reply);
     reply.Close();
@@ -200,7 +200,7 @@ request::Outcome Running::Finish(std::string* out) {
     bytes_.resize(start_);
     outcome.delay = {};
     outcome.more_to_come = false;
-    dispatcher.AppendFailure(status, &call, &bytes_);
+    dispatcher.AppendFailure(status, this, &bytes_);
   }
   *out = std::move(bytes_);
   return std::move(outcome);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,17 @@ using request::Call;
 using request::CursorReply;
 
 constexpr int64_t kDefaultFirstBatch = 101;
+constexpr std::string_view kLinearizable = "linearizable";
+
+// Whether the command that made it asked for that.
+bool IsLinearizable(const Cursor& cursor) {
+  const bson::Value concern = cursor.command.view()["readConcern"];
+  if (!concern.is_document()) {
+    return false;
+  }
+  const bson::Value level = concern.AsDocument()["level"];
+  return level.is_string() && level.AsString() == kLinearizable;
+}
 
 // What this command did with the cursor.
 void Summarise(Cursor& cursor, Call* call, int64_t returned) {
@@ -301,6 +313,9 @@ Status RunGetMore(CursorTable& cursors, FailPoints& fail_points, Call& call,
   ASSIGN_OR_RETURN(auto found, cursors.Pin(request.cursor_id, &call.op));
   Batch batch{cursors, Pinned(&cursors, std::move(found)), request.batch_size.value_or(0)};
   RETURN_IF_ERROR(CheckCursor(call, ns, *batch.cursor, may_read));
+  if (IsLinearizable(*batch.cursor)) {
+    call.generic.read_concern_level = kLinearizable;  // every batch is confirmed before it is told
+  }
   if (Status begun = BeginNext(batch, fail_points, call); !begun.ok()) {
     return FailBatch(batch, begun, call);
   }

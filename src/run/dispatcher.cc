@@ -13,6 +13,7 @@
 #include "run/backend.h"
 #include "run/labels.h"
 #include "run/redact.h"
+#include "run/running.h"
 
 namespace quire::run {
 
@@ -120,7 +121,8 @@ void Dispatcher::FinishReply(const request::Call* call, bson::Builder* reply) {
       .Append("operationTime", ran ? call->operation_time : backend_.Visible());
 }
 
-void Dispatcher::AppendConcernError(const request::Call& call, bson::Builder* reply) {
+void Dispatcher::AppendConcernError(const Running& running, bson::Builder* reply) {
+  const request::Call& call = running.call;
   if (call.write_concern_error.empty()) {
     return;
   }
@@ -129,20 +131,21 @@ void Dispatcher::AppendConcernError(const request::Call& call, bson::Builder* re
   if (IsRetryable(code) && IsRetryableWrite(call)) {
     reply->BeginArray("errorLabels").Push("RetryableWriteError").End();
   }
-  if (IsStateChange(code)) {
+  if (IsStateChange(code) && !running.failure) {
     backend_.AppendTopology(reply);
   }
 }
 
-void Dispatcher::AppendFailure(const Status& status, const request::Call* call,
-                               std::string* reply) {
+// Drivers take an error of a topology they know already for an old one, and a fail point's changes
+// none: its errors tell of no topology.
+void Dispatcher::AppendFailure(const Status& status, const Running* running, std::string* reply) {
   bson::Builder out(reply);
   request::AppendError(status, &out);
-  if (IsStateChange(status.code())) {
+  if (IsStateChange(status.code()) && (running == nullptr || !running->failure)) {
     backend_.AppendTopology(&out);
   }
-  if (call != nullptr && !call->write_concern_error.empty()) {
-    out.Append("writeConcernError", call->write_concern_error);
+  if (running != nullptr && !running->call.write_concern_error.empty()) {
+    out.Append("writeConcernError", running->call.write_concern_error);
   }
   FinishReply(nullptr, &out);
   out.Close();

@@ -69,9 +69,9 @@ class Dispatcher : public request::Handler {
   // Appends what every reply carries ($clusterTime, operationTime).
   void FinishReply(const request::Call* call, bson::Builder* reply);
   // Appends the call's writeConcernError, if it has one, with its labels.
-  void AppendConcernError(const request::Call& call, bson::Builder* reply);
-  // Appends the whole reply that an error is. `call` may be null: no command was found.
-  void AppendFailure(const Status& status, const request::Call* call, std::string* reply);
+  void AppendConcernError(const Running& running, bson::Builder* reply);
+  // Appends the whole reply that an error is. `running` may be null: no command was found.
+  void AppendFailure(const Status& status, const Running* running, std::string* reply);
   // Takes note of a command that has ended: tallies, top, audit, slow log, profiler.
   void Record(const Running& running, std::chrono::microseconds took);
 

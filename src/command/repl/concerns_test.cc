@@ -201,6 +201,30 @@ TEST_F(ConcernsTest, LinearizableReadIsConfirmedBeforeItIsTold) {
             kNotWritablePrimary);
 }
 
+TEST_F(ConcernsTest, EveryBatchOfALinearizableReadIsConfirmed) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Code(R"({"insert": "c", "documents": [{}], "writeConcern": {"w": 1}})"), 0);
+  }
+  Sent find = Send(R"({"find": "c", "batchSize": 1, "readConcern": {"level": "linearizable"}})");
+  set_.Answer(Status::Ok());
+  find.Resume();
+  const bson::Document first = find.reply();
+  const int64_t id = first["cursor"].AsDocument()["id"].AsInt64();
+  ASSERT_NE(id, 0);
+  const std::string get_more = R"({"getMore": {"$numberLong": ")" + std::to_string(id) +
+                               R"("}, "collection": "c", "batchSize": 1})";
+  Sent more = Send(get_more);
+  ASSERT_TRUE(more.parked());
+  EXPECT_EQ(set_.asked(), "linearizable");
+  set_.Answer(Status::Ok());
+  more.Resume();
+  EXPECT_EQ(more.reply()["cursor"].AsDocument()["nextBatch"].AsArray().Count(), 1U);
+  more = Send(get_more);
+  set_.Answer({kNotWritablePrimary, "stepped down"});
+  more.Resume();
+  EXPECT_EQ(more.reply()["code"].AsInt32(), kNotWritablePrimary);
+}
+
 TEST_F(ConcernsTest, MajorityReadSeesWhatWasThereWhenItCame) {
   EXPECT_EQ(Code(Insert(R"({"w": 1})")), 0);
   Sent find = Send(R"({"find": "c", "readConcern": {"level": "majority"}})");
