@@ -43,6 +43,34 @@ class OpenTest : public ::testing::TestWithParam<Place> {
   std::optional<Client> client_;
 };
 
+// What the server was sent by the last command of that name, as its profiler saw it.
+bson::Document LastCommand(Client& client, std::string_view name) {
+  Collection profile = client.GetDatabase("app").GetCollection("system.profile");
+  const bson::Document filter =
+      bson::Builder().Append("command." + std::string(name), Json(R"({"$exists": true})")).Finish();
+  auto found = profile.FindOne(filter, {.sort = Json(R"({"$natural": -1})")});
+  EXPECT_TRUE(found.ok() && *found) << name;
+  return found.ok() && *found ? bson::Document((**found)["command"].AsDocument())
+                              : bson::Document();
+}
+
+TEST(ConnectTest, CommandsTakeTheConcernsOfTheAddress) {
+  auto client = Connect(served::Address() + "&w=1&journal=true&readConcernLevel=majority");
+  ASSERT_TRUE(client.ok()) << client.status().ToString();
+  Database app = client->GetDatabase("app");
+  ASSERT_TRUE(app.Drop().ok());
+  ASSERT_TRUE(app.RunCommand(Json(R"({"profile": 2})")).ok());
+  Collection c = app.GetCollection("c");
+  ASSERT_TRUE(c.InsertOne(Json(R"({"_id": 1})")).ok());
+  const bson::Document insert = LastCommand(*client, "insert");
+  ASSERT_TRUE(insert["writeConcern"].is_document()) << bson::ToJson(insert);
+  EXPECT_TRUE(insert["writeConcern"].AsDocument()["j"].AsBool());
+  const bson::Document find = LastCommand(*client, "find");
+  ASSERT_TRUE(find["readConcern"].is_document()) << bson::ToJson(find);
+  EXPECT_EQ(find["readConcern"].AsDocument()["level"].AsString(), "majority");
+  ASSERT_TRUE(app.RunCommand(Json(R"({"profile": 0})")).ok());
+}
+
 TEST_P(OpenTest, WritesAndReads) {
   Collection c = Coll("c");
   ASSERT_TRUE(c.InsertMany({Json(R"({"_id": 1, "a": 1})"), Json(R"({"_id": 2, "a": 2})")}).ok());

@@ -151,6 +151,68 @@ ReadPrefs ReadPrefsOf(bson::View body) {
   return prefs;
 }
 
+// What of the address a command takes.
+enum class Kind {
+  kOther,  // nothing
+  kRead,   // read concern and preference; the driver sends it again when the server goes away
+  kWrite,  // write concern
+};
+
+bool WritesResult(const bson::Value& pipeline) {
+  bool writes = false;
+  if (pipeline.is_array()) {
+    for (const bson::Element& stage : pipeline.AsArray()) {
+      writes =
+          writes || (stage.value().is_document() && (stage.value().AsDocument().Has("$out") ||
+                                                     stage.value().AsDocument().Has("$merge")));
+    }
+  }
+  return writes;
+}
+
+Kind KindOf(const request::Request& request) {
+  const std::string_view name = request.body.front().name();
+  if (request.body.Has("autocommit")) {
+    return Kind::kOther;  // the transaction has concerns of its own
+  }
+  for (std::string_view write :
+       {"insert", "update", "delete", "findAndModify", "bulkWrite", "create", "createIndexes",
+        "drop", "dropDatabase", "dropIndexes", "collMod", "renameCollection"}) {
+    if (name == write) {
+      return Kind::kWrite;
+    }
+  }
+  if (name == "find" || name == "count" || name == "distinct") {
+    return Kind::kRead;
+  }
+  if (name == "aggregate") {
+    return WritesResult(request.body["pipeline"]) ? Kind::kWrite : Kind::kRead;
+  }
+  return Kind::kOther;
+}
+
+// Whether the server that answered is not, or no longer, the one for it.
+bool RoleChanged(const bson_t& reply) {
+  const bson::View said(reinterpret_cast<const char*>(bson_get_data(&reply)));
+  const bson::Value concern = said["writeConcernError"];
+  for (const bson::Value& code :
+       {said["code"], concern.is_document() ? concern.AsDocument()["code"] : bson::Value()}) {
+    switch (code.is_number() ? request::CountIn(code) : 0) {
+      case kNotWritablePrimary:
+      case kNotPrimaryNoSecondaryOk:
+      case kNotPrimaryOrSecondary:
+      case kInterruptedDueToReplStateChange:
+      case kPrimarySteppedDown:
+      case kInterruptedAtShutdown:
+      case kShutdownInProgress:
+        return true;
+      default:
+        break;
+    }
+  }
+  return false;
+}
+
 // The reply for a command that got none. A command of a transaction is labelled so that the whole
 // is repeated, a commit so that it alone is.
 void AppendUnreachable(const request::Request& request, const bson_error_t& error,
@@ -192,6 +254,9 @@ class Remote : public request::Handler {
       AppendUnreachable(request, error, reply);
       return {};
     }
+    if (lsid.is_document()) {
+      lane.server = ServerOfCursor(request.body);
+    }
     Bson answer;
     const bool heard = Send(&lane, request, &answer.value, &error);
     if (heard) {
@@ -203,6 +268,7 @@ class Remote : public request::Handler {
     if (lsid.is_document()) {
       MutexLock lock(mutex_);
       sessions_[std::string(lsid.bytes())] = lane;
+      NoteCursor(request.body, heard ? &answer.value : nullptr, lane.server);
     } else {
       KeepForCursor(lane, heard ? &answer.value : nullptr);
     }
@@ -244,16 +310,22 @@ class Remote : public request::Handler {
     return Enter(&lane, error) ? lane : Lane{};
   }
 
-  // The lane of the cursor that the command goes on with or ends; none for any other command.
-  Lane CursorLane(bson::View body) {
+  // The id of the cursor that the command goes on with or ends; 0 for any other command.
+  static int64_t CursorIn(bson::View body) {
     bson::Value id = body["getMore"];
     if (bson::Value killed = body["cursors"]; id.missing() && killed.is_array() &&
                                               body.front().name() == "killCursors" &&
                                               !killed.AsArray().empty()) {
       id = killed.AsArray().front().value();
     }
+    return id.missing() ? 0 : request::CountIn(id);
+  }
+
+  // The lane of the cursor that the command goes on with or ends; none for any other command.
+  Lane CursorLane(bson::View body) {
+    const int64_t id = CursorIn(body);
     MutexLock lock(mutex_);
-    auto found = id.missing() ? cursors_.end() : cursors_.find(request::CountIn(id));
+    auto found = cursors_.find(id);
     if (found == cursors_.end()) {
       return {};
     }
@@ -262,11 +334,31 @@ class Remote : public request::Handler {
     return lane;
   }
 
-  void KeepForCursor(const Lane& lane, const bson_t* reply) {
+  // Of the cursor that a command of a session goes on with or ends; 0 for any other command, for
+  // which one is chosen.
+  uint32_t ServerOfCursor(bson::View body) {
+    MutexLock lock(mutex_);
+    auto found = servers_.find(CursorIn(body));
+    return found == servers_.end() ? 0 : found->second;
+  }
+
+  void NoteCursor(bson::View body, const bson_t* reply, uint32_t server) QUIRE_REQUIRES(mutex_) {
+    servers_.erase(CursorIn(body));
+    if (const int64_t id = CursorOf(reply); id != 0) {
+      servers_[id] = server;
+    }
+  }
+
+  // The id of the cursor in a reply; 0: none.
+  static int64_t CursorOf(const bson_t* reply) {
     bson::View document(reply != nullptr ? reinterpret_cast<const char*>(bson_get_data(reply))
                                          : bson::View().data());
     bson::Value cursor = document["cursor"];
-    int64_t id = cursor.is_document() ? request::CountIn(cursor.AsDocument()["id"]) : 0;
+    return cursor.is_document() ? request::CountIn(cursor.AsDocument()["id"]) : 0;
+  }
+
+  void KeepForCursor(const Lane& lane, const bson_t* reply) {
+    const int64_t id = CursorOf(reply);
     if (id == 0) {
       Leave(lane);
       return;
@@ -332,10 +424,15 @@ class Remote : public request::Handler {
 
   static bool SendPlain(Lane* lane, const request::Request& request, bool drop_read_concern,
                         bson_t* reply, bson_error_t* error) {
-    const ReadPrefs prefs = ReadPrefsOf(request.body);
+    const Kind kind = KindOf(request);
+    const ReadPrefs given = ReadPrefsOf(request.body);
+    const mongoc_read_prefs_t* prefs = given.get();
+    if (kind == Kind::kRead && !request.body.Has("$readPreference")) {
+      prefs = mongoc_uri_get_read_prefs_t(mongoc_client_get_uri(lane->client));
+    }
     if (lane->server == 0) {
       mongoc_server_description_t* server =
-          mongoc_client_select_server(lane->client, prefs == nullptr, prefs.get(), error);
+          mongoc_client_select_server(lane->client, prefs == nullptr, prefs, error);
       if (server == nullptr) {
         return false;
       }
@@ -354,10 +451,33 @@ class Remote : public request::Handler {
     Bson command;
     AppendBytes(&command.value, plain.bytes());
     bson_destroy(reply);
-    (void)mongoc_client_command_with_opts(lane->client, std::string(request.database).c_str(),
-                                          &command.value, prefs.get(), &options.value, reply,
-                                          error);
+    const std::string database(request.database);
+    Call(*lane, kind, database.c_str(), command.value, prefs, &options.value, reply, error);
+    if (RoleChanged(*reply)) {
+      lane->server = 0;
+    }
     return bson_has_field(reply, "ok");
+  }
+
+  // What says nothing of its concern gets the address's.
+  static void Call(const Lane& lane, Kind kind, const char* database, const bson_t& command,
+                   const mongoc_read_prefs_t* prefs, bson_t* options, bson_t* reply,
+                   bson_error_t* error) {
+    if (kind == Kind::kRead && !bson_has_field(&command, "readConcern")) {
+      (void)mongoc_client_read_command_with_opts(lane.client, database, &command, prefs, options,
+                                                 reply, error);
+      return;
+    }
+    if (kind == Kind::kWrite && !bson_has_field(&command, "writeConcern")) {
+      const std::unique_ptr<mongoc_write_concern_t, decltype(&mongoc_write_concern_destroy)>
+          concern(mongoc_write_concern_copy(mongoc_client_get_write_concern(lane.client)),
+                  &mongoc_write_concern_destroy);
+      if (!mongoc_write_concern_is_default(concern.get())) {
+        (void)mongoc_write_concern_append(concern.get(), options);
+      }
+    }
+    (void)mongoc_client_command_with_opts(lane.client, database, &command, prefs, options, reply,
+                                          error);
   }
 
   static bool SendBulkInsert(Lane* lane, const request::Request& request, bson_t* reply,
@@ -406,6 +526,7 @@ class Remote : public request::Handler {
   Mutex mutex_;
   std::map<std::string, Lane> sessions_ QUIRE_GUARDED_BY(mutex_);  // by lsid
   std::map<int64_t, Lane> cursors_ QUIRE_GUARDED_BY(mutex_);  // by cursor id, those of no session
+  std::map<int64_t, uint32_t> servers_ QUIRE_GUARDED_BY(mutex_);  // by cursor id, those of sessions
 };
 
 }  // namespace

@@ -228,6 +228,8 @@ Status ReadError(long http_status, std::string_view body) {
     const bson::Value code = (*document)["code"];
     text = error.is_string() ? std::string(error.AsString()) : text;
     number = code.type() == bson::Type::kInt32 ? code.AsInt32() : 0;
+  } else if (!body.empty()) {
+    text += ": " + std::string(body.substr(0, body.find('\n')));  // its gateway says some in words
   }
   const std::string message = "The coordination store says: " + text;
   // Where logins are needed, etcd calls a request without one an invalid argument.
