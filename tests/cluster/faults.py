@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults, each begun and ended: what happens to a set in the minutes of a round."""
-import os
 import random
-import shutil
 import time
 
 
@@ -44,16 +42,67 @@ def step_down(rig, node):
 
 def wipe(rig, node):
     """The disk is gone."""
-    node.kill()
-    shutil.rmtree(node.path)
+    node.wipe()
     yield
-    os.makedirs(node.path)
     node.start()
 
 
-PRIMARY = [kill, pause, cut_off, lose_one_way, stop, step_down]
-SECONDARY = [kill, pause, cut_off, lose_one_way, stop, wipe]
-STORE = [kill, pause, cut_off]
+def slow(rig, node):
+    node.slow_down(random.choice((300, 1000, 3000)))
+    yield
+    node.connect()
+
+
+def lossy(rig, node):
+    node.lose_some(random.choice((5, 20, 50)))
+    yield
+    node.connect()
+
+
+def stutter(rig, node):
+    """Stands still most of the time."""
+    until = time.monotonic() + random.uniform(1, 10)
+    while time.monotonic() < until:
+        node.pause()
+        time.sleep(random.uniform(0.2, 1.2))
+        node.resume()
+        time.sleep(random.uniform(0.05, 0.3))
+    yield
+
+
+def lose_power(rig, node):
+    node.lose_power()
+    yield
+    node.start()
+
+
+def lose_power_everywhere(rig, node):
+    """As in a building: the members come back one after the other."""
+    for member in rig.members:
+        member.lose_power()
+    for member in random.sample(rig.members, len(rig.members)):
+        member.start()
+        time.sleep(random.uniform(0, 2))
+    yield
+
+
+def wrong_clock(rig, node):
+    node.set_clock(random.choice((-3600, -30, -2, 2, 30, 200)))
+    yield
+    node.set_clock(0)
+
+
+def full_disk(rig, node):
+    node.fill_disk()
+    yield
+    node.empty_disk()
+
+
+PRIMARY = [kill, pause, cut_off, lose_one_way, stop, step_down, slow, lossy, stutter]
+SECONDARY = [kill, pause, cut_off, lose_one_way, stop, wipe, slow, lossy, stutter]
+STORE = [kill, pause, cut_off, slow, lossy, stutter]
+# Of members with a machine of their own.
+MACHINE = [lose_power, lose_power, lose_power_everywhere, wrong_clock, full_disk]
 
 
 class Storm:
@@ -65,16 +114,21 @@ class Storm:
         self.log = log
         self.count = 0
 
-    def once(self, longest=15):
+    def choose(self):
         primary = self.rig.primary()
         kind = self.random.choice(["primary", "primary", "secondary", "store"])
         if kind == "store":
-            node, fault = self.rig.etcd, self.random.choice(STORE)
-        elif kind == "primary" and primary is not None:
-            node, fault = primary, self.random.choice(PRIMARY)
+            return self.rig.etcd, self.random.choice(STORE)
+        if kind == "primary" and primary is not None:
+            node, faults = primary, PRIMARY
         else:
-            node = self.random.choice([m for m in self.rig.members if m is not primary])
-            fault = self.random.choice(SECONDARY)
+            node, faults = self.random.choice([m for m in self.rig.members if m is not primary]), SECONDARY
+        if self.rig.machines and self.random.random() < 0.5:
+            faults = MACHINE
+        return node, self.random.choice(faults)
+
+    def once(self, longest=15):
+        node, fault = self.choose()
         seconds = self.random.uniform(0.5, longest)
         self.log(f"  {fault.__name__} {node.name} for {seconds:.1f} s", flush=True)
         self.count += 1

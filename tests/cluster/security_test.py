@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members that know each other by a key file or by certificates, and strangers who reach their ports."""
+import base64
+import json
 import os
+import ssl
 import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 
 import pymongo
 from bson import SON
@@ -22,12 +26,14 @@ MEMBER = "/O=Quire/OU=Members/CN="
 class Members:
     """Members on loopback, where the first user can be made without a login. The network is the test's own."""
 
-    def __init__(self, folder, options, client_options=None):
+    def __init__(self, folder, options, client_options=None, etcd=(), scheme="http"):
         self.folder = folder
         self.options = options
         self.client_options = client_options or {}
         self.processes = []
-        self.start("etcd", ["etcd", f"--data-dir={folder}/etcd", "--log-level=error"])
+        self.store = f"{scheme}://127.0.0.1:2379"
+        self.start("etcd", ["etcd", f"--data-dir={folder}/etcd", "--log-level=error", f"--listen-client-urls={self.store}",
+                            f"--advertise-client-urls={self.store}", *etcd])
 
     def start(self, name, argv):
         with open(f"{self.folder}/{name}.log", "ab") as log:
@@ -39,7 +45,7 @@ class Members:
         os.makedirs(path, exist_ok=True)
         given = self.options(number) if options is None else options
         return self.start(f"m{number}", [QUIRE, "serve", "--dbpath", path, "--port", str(27100 + number), "--replSet", "s0",
-                                         "--coord", "http://127.0.0.1:2379", "--nounixsocket", "--cacheSizeGB", "0.1", *given])
+                                         "--coord", self.store, "--nounixsocket", "--cacheSizeGB", "0.1", *given])
 
     @staticmethod
     def host(number):
@@ -152,6 +158,70 @@ class Security(unittest.TestCase):
         self.addCleanup(members.close)
         processes = members.up()
         self.check_set(members, processes)
+
+    def test_a_store_with_certificates_and_passwords(self):
+        authority = Authority(f"{self.folder.name}/ca")
+        ours = authority.issue("/O=Quire/OU=Stores")  # with passwords etcd takes none with a common name
+        key = self.key_file("key", "c2VjcmV0IG9mIHRoZSBzZXQ=\n")
+        password = self.key_file("password", "of members\n")
+        certificate = authority.issue("/O=Quire/OU=Stores/CN=localhost")
+
+        def options(number):
+            return ["--keyFile", key, "--coordCAFile", authority.file, "--coordCertFile", ours, "--coordKeyFile", ours,
+                    "--coordUser", "quire", "--coordPasswordFile", password]
+
+        etcd = [f"--cert-file={certificate}", f"--key-file={certificate}", "--client-cert-auth",
+                f"--trusted-ca-file={authority.file}"]
+        members = Members(self.folder.name, options, etcd=etcd, scheme="https")
+        self.addCleanup(members.close)
+        store = Store(members.store, authority.file, ours)
+        Rig.wait(lambda: store.post("maintenance/status") is not None, 60, "etcd answers")
+        store.require_passwords({"root": "of nobody", "quire": "of members"}, prefix="/quire/")
+        self.check_set(members, members.up())
+        # Neither without a certificate nor without the password.
+        self.assertIsNone(Store(members.store, authority.file, None).post("maintenance/status"))
+        everything = {"key": encoded("/quire/"), "range_end": encoded("/quire0")}
+        self.assertIsNone(store.post("kv/range", everything))
+        self.assertIsNone(store.post("kv/deleterange", everything))
+        token = store.post("auth/authenticate", {"name": "quire", "password": "of members"})["token"]
+        self.assertEqual("3", store.post("kv/range", everything, token)["count"])
+
+
+def encoded(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+class Store:
+    """etcd over its JSON gateway."""
+
+    def __init__(self, address, authority, certificate):
+        self.address = address
+        self.tls = ssl.create_default_context(cafile=authority)
+        if certificate:
+            self.tls.load_cert_chain(certificate)
+
+    def post(self, path, body=None, token=None):
+        """The reply; None when it refuses or does not answer."""
+        request = urllib.request.Request(f"{self.address}/v3/{path}", json.dumps(body or {}).encode(),
+                                         {"Authorization": token} if token else {})
+        try:
+            with urllib.request.urlopen(request, timeout=10, context=self.tls) as reply:
+                return json.load(reply)
+        except OSError:
+            return None
+
+    def require_passwords(self, users, prefix):
+        """Of root, who may do everything, and of others, who may use the keys with this prefix."""
+        self.post("auth/role/add", {"name": "members"})
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        self.post("auth/role/grant", {"name": "members", "perm": {"permType": "READWRITE", "key": encoded(prefix),
+                                                                  "range_end": encoded(end)}})
+        self.post("auth/role/add", {"name": "root"})
+        for name, password in users.items():
+            self.post("auth/user/add", {"name": name, "password": password})
+            self.post("auth/user/grant", {"user": name, "role": "root" if name == "root" else "members"})
+        if self.post("auth/enable") is None:
+            raise AssertionError("etcd does not ask for passwords")
 
 
 if __name__ == "__main__":

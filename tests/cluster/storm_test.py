@@ -3,6 +3,7 @@
 there, once, and all members hold the same."""
 import argparse
 import contextlib
+import json
 import random
 import shutil
 import sys
@@ -19,13 +20,20 @@ from rig import Rig
 SETTINGS = argparse.Namespace(seconds=60.0, seed=1, rounds=1, keep=False)
 
 
+def content(database):
+    """Of each collection the hash of its documents, and its indexes."""
+    hashes = database.command("dbHash")["collections"]
+    return {name: (value, json.dumps(list(database[name].list_indexes()), sort_keys=True, default=str))
+            for name, value in hashes.items()}
+
+
 def data_hashes(rig):
-    """{member: hashes of its databases}, without what members keep of themselves."""
+    """{member: contents of its databases}, without what members keep of themselves."""
     hashes = {}
     for member in rig.members:
         client = rig.direct(member, socketTimeoutMS=60000)
         names = sorted(set(client.list_database_names()) - {"local", "config"})
-        hashes[member.name] = {name: client[name].command("dbHash")["collections"] for name in names}
+        hashes[member.name] = {name: content(client[name]) for name in names}
         client.close()
     return hashes
 
@@ -63,7 +71,8 @@ class Rounds(unittest.TestCase):
 
     def run_round(self, seed, folder):
         random.seed(seed)
-        with Rig(folder) as rig:
+        # Every other round with machines that fail; in the others the disks are real ones.
+        with Rig(folder, machines=seed % 2 == 0) as rig:
             rig.up()
             running = [kind(rig.uri, seed) for kind in workloads.ALL]
             for workload in running:

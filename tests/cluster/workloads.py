@@ -9,6 +9,7 @@ import time
 
 import bson
 import pymongo
+from bson import SON, Binary, Int64
 from pymongo import ReadPreference
 from pymongo.errors import ConnectionFailure, OperationFailure, PyMongoError, WTimeoutError
 from pymongo.read_concern import ReadConcern
@@ -16,6 +17,7 @@ from pymongo.write_concern import WriteConcern
 
 import cycles
 from history import EXCHANGE, READ, SWAP, WRITE, Event, linearizable
+from recorded import Connection
 
 MAJORITY = WriteConcern("majority")
 NEVER = (10107, 13435, 13436)  # the member did nothing: it is not the primary
@@ -345,7 +347,7 @@ class Unsafe(Workload):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.ids = itertools.count()
-        self.acknowledged = set()
+        self.acknowledged = {}  # and when
 
     def client(self, **options):
         return super().client(retryWrites=False, **options)
@@ -357,7 +359,7 @@ class Unsafe(Workload):
         number = next(self.ids)
         client.w.unsafe.with_options(write_concern=WriteConcern(1)).insert_one({"_id": number})
         with self.lock:
-            self.acknowledged.add(number)
+            self.acknowledged[number] = time.monotonic()
 
     def check(self, client, rig):
         found = {d["_id"] for d in client.w.unsafe.find()}
@@ -366,10 +368,56 @@ class Unsafe(Workload):
             for path in glob.glob(f"{member.path}/rollback/*unsafe*/*.bson"):
                 with open(path, "rb") as file:
                     kept |= {d["_id"] for d in bson.decode_all(file.read())}
-        self.rolled_back = len(self.acknowledged - found)
-        # A member whose folder was wiped took its rollback files with it: nobody could have them.
-        for number in sorted(self.acknowledged - found - kept)[:5]:
+        # A disk that was lost, whole or its unsynced end, took with it what only it had.
+        lost = (number for number, when in self.acknowledged.items() if when > rig.disk_lost)
+        for number in sorted(set(lost) - found - kept)[:5]:
             yield f"w: 1 write {number} is neither there nor in a rollback file"
 
 
-ALL = [Inserts, Registers, Bank, Lists, Causal, Stream, Unsafe]
+class Sessions(Workload):
+    """A statement that was answered is remembered by every member, under whoever leads."""
+    threads = 1
+    pause = 0.2
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.ids = itertools.count(1)
+        self.acknowledged = []
+
+    def prepare(self, client):
+        client.w.create_collection("sessions")
+
+    def step(self, client, rng):
+        statement = SON(update="sessions", updates=[SON(q={"_id": next(self.ids)}, u={"$inc": {"n": 1}}, upsert=True)],
+                        lsid={"id": Binary(rng.getrandbits(128).to_bytes(16, "big"), 4)}, txnNumber=Int64(1),
+                        writeConcern={"w": "majority", "wtimeout": 10000})
+        reply = self.send("{}:{}".format(*client.primary or ("", 0)), statement)
+        if reply.get("ok") == 1 and "writeConcernError" not in reply:
+            with self.lock:
+                self.acknowledged.append(statement)
+
+    @staticmethod
+    def send(host, statement):
+        """As it is, to this member."""
+        try:
+            connection = Connection(host)
+            try:
+                return connection.command("w", statement)
+            finally:
+                connection.close()
+        except (OSError, OverflowError) as error:
+            raise ConnectionFailure(str(error)) from error
+
+    def check(self, client, rig):
+        some = self.acknowledged[:: max(1, len(self.acknowledged) // 20)]
+        for member in rig.members:
+            rig.lead(member)
+            for statement in some:
+                reply = self.send(member.host, statement)
+                if reply.get("n") != 1:
+                    yield f"{member.name} answers {reply} to a statement that was done"
+        for document in client.w.sessions.find({"n": {"$ne": 1}}):
+            yield f"a statement ran again: {document}"
+
+
+ALL = [Inserts, Registers, Bank, Lists, Causal, Stream, Unsafe, Sessions]

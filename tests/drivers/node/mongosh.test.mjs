@@ -17,7 +17,7 @@ async function evaluate(script) {
   try {
     const {stdout} = await promisify(execFile)(
         mongosh, [process.env.QUIRE_URI + '/node_mongosh', '--quiet', '--json=relaxed', '--eval', script],
-        {env: {...process.env, HOME: home}, timeout: 90_000});
+        {env: {...process.env, HOME: home}, timeout: 300_000});
     return JSON.parse(stdout);
   } finally {
     rmSync(home, {recursive: true, force: true});

@@ -45,7 +45,7 @@ after(async () => {
   rmSync(folder, {recursive: true, force: true});
 });
 
-// One writer, and a monitor that does not stream: this driver does not retry a write on a connection of which it has
+// Nothing is thrown where nobody waits for it: the writer's error is kept for the end. One writer, and a monitor that does not stream: this driver does not retry a write on a connection of which it has
 // noticed by another one that its server is gone.
 test('a killed primary costs no write and doubles none', async () => {
   const client = await MongoClient.connect(
@@ -53,12 +53,13 @@ test('a killed primary costs no write and doubles none', async () => {
   const counters = client.db('node_set').collection('counters');
   let running = true;
   const acknowledged = [];
+  let failure;
   const writer = (async () => {
     for (let id = 0; running; ++id) {
       await counters.updateOne({_id: id}, {$inc: {n: 1}}, {upsert: true});
       acknowledged.push(id);
     }
-  })();
+  })().catch(error => failure = error);
   await sleep(1000);
   const primary = await nameOf('primary');
   await cluster('kill', primary);
@@ -67,6 +68,7 @@ test('a killed primary costs no write and doubles none', async () => {
   await settled();
   running = false;
   await writer;
+  assert.equal(failure, undefined);
   const counts = new Map((await counters.find().toArray()).map(({_id, n}) => [_id, n]));
   assert.deepEqual(acknowledged.filter(id => counts.get(id) !== 1), []);
   assert.deepEqual([...counts].filter(([, n]) => n !== 1), []);
@@ -113,21 +115,60 @@ async function evaluate(script) {
   const home = mkdtempSync(join(tmpdir(), 'mongosh-'));
   try {
     const {stdout} = await run(mongosh, [uri, '--quiet', '--json=relaxed', '--eval', script],
-                               {env: {...process.env, HOME: home}, timeout: 90_000});
+                               {env: {...process.env, HOME: home}, timeout: 300_000});
     return JSON.parse(stdout);
   } finally {
     rmSync(home, {recursive: true, force: true});
   }
 }
 
+// The fields of a value and of what is in it: `{a: {b: 1}}` has a and a.b.
+function paths(value, prefix = '') {
+  if (value === null || typeof value !== 'object' || Object.keys(value).every(key => key.startsWith('$'))) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const path = Array.isArray(value) ? prefix + '#' : prefix + key;
+    return [path, ...paths(inner, path + '.')];
+  });
+}
+
+function hasPaths(value, wanted) {
+  const found = new Set(paths(value));
+  assert.deepEqual(wanted.split(/\s+/).filter(path => !found.has(path)), []);
+}
+
 test('rs.status, rs.conf and the printed reports', async () => {
-  const result = await evaluate(`EJSON.serialize({
-    states: rs.status().members.map(m => m.stateStr).sort(), set: rs.status().set,
-    hosts: rs.conf().members.length, version: rs.conf().version, hello: rs.hello().hosts.length,
-    oplog: Object.keys(rs.printReplicationInfo()).length > 0,
-    lags: rs.printSecondaryReplicationInfo() !== null})`);
-  assert.deepEqual(result.states, ['PRIMARY', 'SECONDARY', 'SECONDARY']);
-  assert.deepEqual([result.set, result.hosts, result.hello], ['s0', 3, 3]);
+  await settled();
+  const result = await evaluate(`
+    let twice;
+    try { rs.initiate(); } catch (error) { twice = error.codeName; }
+    EJSON.serialize({twice, status: rs.status(), conf: rs.conf(), hello: rs.hello(),
+                     printed: rs.printReplicationInfo(), lags: rs.printSecondaryReplicationInfo()}, {relaxed: false})`);
+  const {status, conf, hello} = result;
+  hasPaths(status, `set date myState term syncSourceHost syncSourceId heartbeatIntervalMillis majorityVoteCount
+    writeMajorityCount votingMembersCount writableVotingMembersCount optimes.lastCommittedOpTime.ts
+    optimes.lastCommittedOpTime.t optimes.lastCommittedWallTime optimes.readConcernMajorityOpTime.ts
+    optimes.appliedOpTime.ts optimes.durableOpTime.ts optimes.lastAppliedWallTime optimes.lastDurableWallTime
+    members.# members.#._id members.#.name members.#.health members.#.state members.#.stateStr members.#.uptime
+    members.#.optime.ts members.#.optime.t members.#.optimeDate members.#.optimeDurable.ts members.#.optimeDurableDate
+    members.#.lastAppliedWallTime members.#.lastDurableWallTime members.#.lastHeartbeat members.#.lastHeartbeatRecv
+    members.#.pingMs members.#.lastHeartbeatMessage members.#.syncSourceHost members.#.syncSourceId
+    members.#.infoMessage members.#.electionTime members.#.electionDate members.#.configVersion
+    members.#.configTerm members.#.self ok`);
+  assert.deepEqual(status.members.map(m => m.stateStr).sort(), ['PRIMARY', 'SECONDARY', 'SECONDARY']);
+  hasPaths(conf, `_id version term protocolVersion writeConcernMajorityJournalDefault members.# members.#._id
+    members.#.host members.#.arbiterOnly members.#.buildIndexes members.#.hidden members.#.priority members.#.tags
+    members.#.secondaryDelaySecs members.#.votes settings.chainingAllowed settings.heartbeatIntervalMillis
+    settings.heartbeatTimeoutSecs settings.electionTimeoutMillis settings.catchUpTimeoutMillis
+    settings.catchUpTakeoverDelayMillis settings.getLastErrorModes settings.getLastErrorDefaults.w
+    settings.getLastErrorDefaults.wtimeout settings.replicaSetId`);
+  hasPaths(hello, `topologyVersion.processId topologyVersion.counter hosts.# setName setVersion isWritablePrimary
+    secondary primary me electionId lastWrite.opTime.ts lastWrite.opTime.t lastWrite.lastWriteDate
+    lastWrite.majorityOpTime.ts lastWrite.majorityWriteDate maxBsonObjectSize maxMessageSizeBytes maxWriteBatchSize
+    localTime logicalSessionTimeoutMinutes connectionId minWireVersion maxWireVersion readOnly ok`);
+  assert.equal(result.twice, 'AlreadyInitialized');
+  assert.deepEqual([status.set, conf.members.length, hello.hosts.length], ['s0', 3, 3]);
+  assert.match(JSON.stringify(result.printed), /oplog first event time/);
+  assert.match(JSON.stringify(result.lags), /behind the primary/);
 });
 
 test('rs.remove, rs.add and rs.stepDown', async () => {

@@ -15,7 +15,8 @@ let passed = 0;
 let failed = 0;
 const isFile = event => event.nesting === 0 && files.some(file => file.endsWith(event.name));
 
-run({files, concurrency: 1, timeout: 120_000})
+// A file has as long as a busy machine may need for it.
+run({files, concurrency: 1, timeout: 900_000})
     .on('test:pass', event => {
       if (isFile(event) || event.details?.type === 'suite') return;
       ++passed;

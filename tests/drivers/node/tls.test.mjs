@@ -113,7 +113,7 @@ async function mongosh(arguments_, script) {
         join(here, 'node_modules/.bin/mongosh'),
         [`mongodb://localhost:${main}/tls?serverSelectionTimeoutMS=5000`, '--quiet', '--json=relaxed', ...arguments_,
          '--eval', script],
-        {env: {...process.env, HOME: home}, timeout: 90_000});
+        {env: {...process.env, HOME: home}, timeout: 300_000});
     return JSON.parse(stdout);
   } finally {
     rmSync(home, {recursive: true, force: true});
