@@ -54,8 +54,11 @@ void Core::CheckWaiters() {
   if (waiters_.empty()) return;
   held_.clear();
   held_.push_back({self_, durable_});
-  for (const Peer& peer : peers_)
-    if (peer.joined) held_.push_back({peer.id, std::min(peer.durable, peer.applied)});
+  for (const Peer& peer : peers_) {
+    if (!peer.joined) continue;
+    Time shown = rules_.numbers_wait_for_apply ? peer.applied : peer.durable;
+    held_.push_back({peer.id, std::min(peer.durable, shown)});
+  }
   const SetConfig& set = proposals_.confirmed().set();
   int majority = rules_.numbers_wait_for_commit ? proposals_.SmallestMajority() : INT_MAX;
   auto meets = [&](const Await& await) {

@@ -38,6 +38,7 @@ namespace quire::repl {
   X(former_leader_reads, "majority reads never show what a former leader applied beyond commit")  \
   X(linearizable_writes, "a linearizable read waits for a slot written after it")                 \
   X(numbers_wait_for_commit, "w: n with n >= majority waits for the commit point, too")           \
+  X(numbers_wait_for_apply, "w: n counts members that show the write to their readers")           \
   X(compare_nonces, "a write of the keys compares what they say, not their revisions alone")      \
   X(ack_counters, "an acknowledgement counts with the counter of the in-sync set it is for")      \
   X(ballot_counters, "a candidate whose view of the keys is older than a member's stops")         \
