@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/bell.h"
+#include "exec/sharding_filter.h"
 #include "placement/records.h"
 #include "placement/shard_key.h"
 #include "placement/version.h"
@@ -39,6 +40,31 @@ struct OwnedPlacement {
   bool Owns(const placement::ShardKey& key) const;
 };
 
+// What a shard may show of the collection; null for one without a placement.
+std::shared_ptr<const exec::Ownership> OwnershipOf(std::shared_ptr<const OwnedPlacement> placement);
+
+class Sharding;
+
+// While it lives, the thread runs a request of a router, which sees of sharded collections what the
+// shard owns. Clients of the shard itself see what is stored.
+class RouterScope {
+ public:
+  // Null: there is no such request.
+  explicit RouterScope(const Sharding* sharding);
+  ~RouterScope();
+  RouterScope(const RouterScope&) = delete;
+  RouterScope& operator=(const RouterScope&) = delete;
+
+  // Of the innermost one; null: there is none.
+  static const Sharding* Current();
+
+ private:
+  const Sharding* const outer_;
+};
+
+// What the request that the thread runs may see of the collection; null: all of it.
+std::shared_ptr<const exec::Ownership> CurrentOwnership(std::string_view ns);
+
 // Safe for concurrent use; no function blocks.
 class Sharding {
  public:
@@ -62,6 +88,8 @@ class Sharding {
   // Rings when requests that wait may go on.
   Bell changed;
 
+  // The shard's name; empty before it has joined.
+  virtual std::string name() const = 0;
   // Whether the node belongs to a cluster. One that does not is asked nothing else.
   virtual bool joined() const = 0;
   // Null when the collection is not known as sharded here.

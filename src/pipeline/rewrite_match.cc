@@ -30,6 +30,28 @@ void AddConditions(bson::View filter, std::vector<bson::Document>* conditions) {
   }
 }
 
+// The condition on a field that the stage gives another name, on the field itself; nothing when it
+// does not.
+std::optional<bson::Document> BeforeRename(const Stage& stage, bson::View condition) {
+  const bool writes = stage.kind() == StageKind::kProject || stage.kind() == StageKind::kAddFields;
+  if (!writes || !stage.spec().is_document() || condition.Count() != 1) {
+    return std::nullopt;
+  }
+  const std::string_view name = condition.front().name();
+  const bson::Value source = stage.spec().AsDocument()[name];
+  if (name.starts_with('$') || !source.is_string()) {
+    return std::nullopt;
+  }
+  const std::string_view path = source.AsString();
+  const bool plain = path.size() > 1 && path[0] == '$' && path[1] != '$' &&
+                     path.find('.') == std::string_view::npos &&
+                     name.find('.') == std::string_view::npos;
+  if (!plain) {
+    return std::nullopt;
+  }
+  return bson::Builder().Append(path.substr(1), condition.front().value()).Finish();
+}
+
 }  // namespace
 
 Status SplitMatches(Stages* stages, const expr::Context* context) {
@@ -70,7 +92,11 @@ Status PushMatches(Stages* stages, const expr::Context* context) {
         }
         ASSIGN_OR_RETURN(stage, MakeMatch(*renamed, {context, {}}));
       } else if (!before->LetsFilterPass(fields)) {
-        break;
+        std::optional<bson::Document> renamed = BeforeRename(*before, match->filter());
+        if (!renamed) {
+          break;
+        }
+        ASSIGN_OR_RETURN(stage, MakeMatch(*renamed, {context, {}}));
       }
       std::swap(stage, before);
     }

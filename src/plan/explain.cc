@@ -88,6 +88,10 @@ class StatsWriter {
         out_->Append("docsExamined", Counter(counters.docs_examined));
         out_->Append("alreadyHasObj", Counter(counters.already_fetched));
         break;
+      case NodeKind::kShardingFilter:
+        out_->Append("chunkSkips",
+                     Counter(static_cast<exec::ShardingFilter&>(*running.op).skipped()));
+        break;
       case NodeKind::kTextMatch:
         out_->Append("docsRejected",
                      Counter(static_cast<exec::TextMatch&>(*running.op).rejected()));

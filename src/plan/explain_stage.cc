@@ -121,6 +121,8 @@ void StageWriter::Description(const PlanNode& node, const Running* running) {
     case NodeKind::kEof:
     case NodeKind::kIdLookup:
     case NodeKind::kFetch:
+    case NodeKind::kShardingFilter:
+    case NodeKind::kSortKeys:
     case NodeKind::kTextOr:
     case NodeKind::kOr:
     case NodeKind::kReturnKey:

@@ -10,6 +10,7 @@
 #include "exec/limit.h"
 #include "exec/project.h"
 #include "exec/sort/sort.h"
+#include "exec/sort/sort_keys.h"
 #include "exec/text_match.h"
 #include "expr/asks_for_meta.h"
 #include "plan/count_rows.h"
@@ -128,6 +129,8 @@ class Lowering {
       case NodeKind::kProjectionSimple:
       case NodeKind::kProjectionCovered:
       case NodeKind::kProjectionDefault:
+      case NodeKind::kSortKeys:
+      case NodeKind::kShardingFilter:  // what it leaves out is rare
         return wanted;
       default:
         return kUnlimited;
@@ -160,6 +163,8 @@ class Lowering {
       case NodeKind::kFetch:
         return std::make_unique<store::FetchStage>(query_.collection, txn_, input,
                                                    node.filter.get(), ReadAhead(node, wanted));
+      case NodeKind::kShardingFilter:
+        return std::make_unique<exec::ShardingFilter>(input, query_.ownership.get());
       case NodeKind::kTextMatch:
         return std::make_unique<exec::TextMatch>(input, &node.text->spec, &node.text->query);
       case NodeKind::kTextOr:
@@ -178,6 +183,8 @@ class Lowering {
             input, query_.sort, query_.context,
             exec::SorterOptions{static_cast<uint64_t>(node.amount), memory_limit_,
                                 query_.allow_disk_use});
+      case NodeKind::kSortKeys:
+        return std::make_unique<exec::SortKeys>(input, query_.sort, query_.context);
       case NodeKind::kLimit:
         return std::make_unique<exec::Limit>(input, node.amount);
       case NodeKind::kSkip:

@@ -72,6 +72,12 @@ Status Plan::Choose(OpContext& op, store::Transaction& txn) {
     plans_.push_back(NoRows(query_));
     return Status::Ok();
   }
+  // What Count does without a plan.
+  if (query_.explain && query_.count_only && query_.rows == nullptr && query_.hint.missing() &&
+      (query_.filter == nullptr || query_.filter->trivial())) {
+    plans_.push_back(std::make_unique<PlanNode>(NodeKind::kRecordCount));
+    return Status::Ok();
+  }
   if (PlanNodePtr lookup = query_.rows == nullptr ? IdLookupPlan(query_) : nullptr) {
     plans_.push_back(std::move(lookup));
     return Status::Ok();

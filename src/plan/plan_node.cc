@@ -23,6 +23,8 @@ std::string_view StageName(NodeKind kind) {
       return "DISTINCT_SCAN";
     case NodeKind::kFetch:
       return "FETCH";
+    case NodeKind::kShardingFilter:
+      return "SHARDING_FILTER";
     case NodeKind::kTextMatch:
       return "TEXT_MATCH";
     case NodeKind::kTextOr:
@@ -37,6 +39,8 @@ std::string_view StageName(NodeKind kind) {
       return "SORT_MERGE";
     case NodeKind::kSort:
       return "SORT";
+    case NodeKind::kSortKeys:
+      return "SORT_KEY_GENERATOR";
     case NodeKind::kLimit:
       return "LIMIT";
     case NodeKind::kSkip:

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "exec/operator.h"
+#include "exec/sharding_filter.h"
 #include "expr/context.h"
 #include "expr/match/match.h"
 #include "expr/projection/projection.h"
@@ -55,6 +55,11 @@ struct QuerySpec {
   bool wants_text_score = false;
   // What reads the rows asks for the index key of each.
   bool wants_index_key = false;
+  // Rows carry the bytes by which they are sorted (exec::Row::sort_key), also where an index gives
+  // the order.
+  bool wants_sort_key = false;
+  // On a shard, for a router: the rows that it may see. Null: all.
+  std::shared_ptr<const exec::Ownership> ownership;
   // The rows must carry documents as stored with their record ids (update, delete).
   bool for_write = false;
   // "UPDATE" or "DELETE": what explain shows above the plan; "" otherwise.

@@ -13,7 +13,7 @@ namespace quire::request {
 
 namespace {
 
-constexpr std::array<std::string_view, 36> kGeneric = {
+constexpr std::array<std::string_view, 39> kGeneric = {
     "$db",
     "lsid",
     "$clusterTime",
@@ -43,6 +43,9 @@ constexpr std::array<std::string_view, 36> kGeneric = {
     "clientOperationKey",
     "coordinator",
     "databaseVersion",
+    "legacyRuntimeConstants",
+    "partialGroup",
+    "shardRows",
     "shardVersion",
     "shardVersions",
     "operationSessionInfo",

@@ -15,8 +15,8 @@ namespace {
 
 // What only a router says to shards: from anybody else it would be believed there.
 Status RefuseInternalFields(const request::Call& call) {
-  for (std::string_view field :
-       {"shardVersion", "databaseVersion", "shardVersions", "shardRows", "partialGroup", "fixed"}) {
+  for (std::string_view field : {"shardVersion", "databaseVersion", "shardVersions", "shardRows",
+                                 "partialGroup", "legacyRuntimeConstants"}) {
     if (call.body.Has(field)) {
       return {40415, "BSON field '" + std::string(call.command.name) + "." + std::string(field) +
                          "' is an unknown field."};

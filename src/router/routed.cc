@@ -41,6 +41,13 @@ void AppendSession(const request::Call& call, bson::Builder* out) {
   out->End();
 }
 
+// Whether what is sent may tell the time: pipelines, whose views may, and what names a clock.
+bool MayTellTime(const request::Call& call, bson::View command) {
+  return call.command.Is(request::kRunsPipeline) ||
+         (call.command.Is(request::kRead | request::kWrite) &&
+          command.bytes().find("$$NOW") != std::string_view::npos);
+}
+
 }  // namespace
 
 Routed::Routed(Core* core_of, command::Invocation* invocation_of)
@@ -103,6 +110,11 @@ bson::Document Routed::Outgoing(const bson::Argument& command, std::string_view 
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         own.op.deadline() - OpContext::Clock::now());
     out.Append("maxTimeMS", static_cast<int64_t>(std::max<int64_t>(left.count(), 1)));
+  }
+  if (MayTellTime(own, command)) {  // the same on all shards
+    out.BeginDocument("legacyRuntimeConstants")
+        .Append("localNow", invocation.operation.began)
+        .End();
   }
   if (more) {
     more(&out);
@@ -248,6 +260,7 @@ Status Routed::Deliver(Heard heard) {
   options.collection = read.ns.substr(options.database.size() + 1);
   options.session = SessionFields();
   options.tailable = cursor->tailable;
+  options.awaits = cursor->await_data;
   run::FirstBatch first;
   first.size = static_cast<int64_t>(read.batch.Count());
   first.at_cluster_time = read.at_cluster_time;

@@ -48,7 +48,8 @@ Routine FindRoutine(const request::CommandInfo& info) {
   for (std::span<const RoutineRow> family :
        {ForwardRoutines(), SessionRoutines(), SchemaRoutines(), ShardRoutines(), ZoneRoutines(),
         BalancerRoutines(), PlacementRoutines(), ClusterRoutines(), ReadRoutines(), WriteRoutines(),
-        AggregateRoutines(), ExplainRoutines(), BulkWriteRoutines(), StatisticsRoutines()}) {
+        AggregateRoutines(), ExplainRoutines(), MapReduceRoutines(), BulkWriteRoutines(),
+        StatisticsRoutines()}) {
     for (const RoutineRow& row : family) {
       if (row.name == info.name) {
         return row.routine;

@@ -25,6 +25,7 @@ std::span<const RoutineRow> ReadRoutines();
 std::span<const RoutineRow> WriteRoutines();
 std::span<const RoutineRow> AggregateRoutines();
 std::span<const RoutineRow> ExplainRoutines();
+std::span<const RoutineRow> MapReduceRoutines();
 std::span<const RoutineRow> BulkWriteRoutines();
 std::span<const RoutineRow> StatisticsRoutines();
 

@@ -262,8 +262,7 @@ Status FillNow(Batch batch, Clock::time_point until, Call& call) {
   if (Status filled = FillWithNews(batch, call); !filled.ok()) {
     return FailBatch(batch, filled, call);
   }
-  return batch.cursor->await_data ? EndOrAwait(std::move(batch), until, call)
-                                  : EndBatch(batch, call);
+  return EndOrAwait(std::move(batch), until, call);
 }
 
 // Ends the first batch, and keeps the cursor when there is more.
@@ -274,6 +273,7 @@ Status EndFirst(CursorTable& cursors, std::shared_ptr<Cursor> cursor, const Firs
     cursor->at_cluster_time = first.at_cluster_time;
   }
   CursorReply reply = ReplyOf(*cursor);
+  reply.partial = first.partial;
   const std::string ns = cursor->ns;
   Summarise(*cursor, &call, returned);
   cursors.returned += returned;
@@ -319,7 +319,11 @@ Status RunGetMore(CursorTable& cursors, FailPoints& fail_points, Call& call,
   if (Status begun = BeginNext(batch, fail_points, call); !begun.ok()) {
     return FailBatch(batch, begun, call);
   }
-  if (batch.cursor->tailable) {
+  if (batch.cursor->tailable && !batch.cursor->await_data) {
+    if (Status refreshed = batch.cursor->source->Refresh(call.op); !refreshed.ok()) {
+      return FailBatch(batch, refreshed, call);
+    }
+  } else if (batch.cursor->tailable) {
     const std::chrono::milliseconds wanted(call.generic.max_time_ms);
     return FillNow(std::move(batch), Clock::now() + (wanted.count() > 0 ? wanted : kDefaultAwait),
                    call);

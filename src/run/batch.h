@@ -21,6 +21,7 @@ namespace quire::run {
 struct FirstBatch {
   std::optional<int64_t> size;
   bool single = false;                             // nothing is kept for a getMore
+  bool partial = false;                            // some shards gave nothing
   std::optional<bson::Timestamp> at_cluster_time;  // of a snapshot read
   std::shared_ptr<const auth::Needs> needs;        // what it was allowed to do
 };

@@ -94,6 +94,11 @@ void Shard::NameDocuments() {
   }
 }
 
+std::string Shard::name() const {
+  MutexLock lock(mutex_);
+  return shard_;
+}
+
 Context Shard::MakeContext() {
   MutexLock lock(mutex_);
   return {.engine = engine_,

@@ -43,6 +43,7 @@ class Shard final : public engine::Sharding {
 
   Admission Admit(std::span<const engine::NamespaceVersion> names, bool writes,
                   bool direct) override;
+  std::string name() const override;
   bool joined() const override { return joined_.load(std::memory_order_acquire); }
   std::shared_ptr<const engine::OwnedPlacement> PlacementOf(std::string_view ns) const override;
   void Replicated(std::string_view ns) override;
@@ -71,7 +72,7 @@ class Shard final : public engine::Sharding {
   const std::string leader_key_;
   Reservations reservations_;
   std::atomic<bool> joined_{false};
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::string shard_ QUIRE_GUARDED_BY(mutex_);  // its name
   bson::ObjectId cluster_id_ QUIRE_GUARDED_BY(mutex_);
   std::set<std::string> adopting_ QUIRE_GUARDED_BY(mutex_);  // ids

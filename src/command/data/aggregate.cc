@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "command/authorise.h"
 #include "command/command.h"
+#include "command/data/router_wish.h"
 #include "command/parsed_row.h"
 #include "request/crud.h"
 
@@ -147,7 +148,8 @@ Status RunAggregate(Invocation& i, const request::AggregateRequest& request) {
   if (request.explain) {
     return ExplainPipeline(i, i.body(), "queryPlanner");
   }
-  ASSIGN_OR_RETURN(auto cursor, engine::Aggregate(i.operation, i.database(), request));
+  ASSIGN_OR_RETURN(const engine::ShardRowsWish rows, RouterWish(i));
+  ASSIGN_OR_RETURN(auto cursor, engine::Aggregate(i.operation, i.database(), request, rows));
   i.writes = Writes(request.pipeline.view);
   if (i.writes) {
     i.call.operation_time = i.engine.clock().Now();

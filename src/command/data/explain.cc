@@ -11,6 +11,7 @@
 #include "engine/read/map_reduce.h"
 #include "engine/read/read.h"
 #include "engine/read/without_table.h"
+#include "engine/sharding.h"
 #include "engine/write/modify.h"
 #include "request/crud.h"
 
@@ -216,6 +217,9 @@ Status RunExplain(Invocation& i) {
   bool one = false;
   ASSIGN_OR_RETURN(auto spec, ExplainedQuery(name, command, collection, &one));
   spec.explain = true;
+  if (spec.write_stage.empty()) {
+    spec.ownership = engine::CurrentOwnership(ns);
+  }
   if (is_oplog || lists_views) {
     engine::ScanWithoutTable(i.operation, std::string(i.database()), &spec);
   }

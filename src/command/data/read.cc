@@ -8,8 +8,10 @@
 #include "command/auth/login.h"
 #include "command/authorise.h"
 #include "command/command.h"
+#include "command/data/router_wish.h"
 #include "command/parsed_row.h"
 #include "engine/read/aggregate.h"
+#include "engine/sharding.h"
 #include "request/crud.h"
 #include "run/batch.h"
 
@@ -22,7 +24,8 @@ Status RunFind(Invocation& i) {
   ASSIGN_OR_RETURN(std::string ns, request::ReadNamespace(i.database(), request.collection));
   i.call.summary.ns = ns;
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), false));
-  ASSIGN_OR_RETURN(auto cursor, engine::Find(i.operation, ns, request));
+  ASSIGN_OR_RETURN(const engine::ShardRowsWish rows, RouterWish(i));
+  ASSIGN_OR_RETURN(auto cursor, engine::Find(i.operation, ns, request, rows));
   return AppendFirstBatch(i, std::move(cursor), request.batch_size, request.single_batch);
 }
 
@@ -155,6 +158,14 @@ Status RunDistinct(Invocation& i) {
 }
 
 }  // namespace
+
+Result<engine::ShardRowsWish> RouterWish(const Invocation& i) {
+  ASSIGN_OR_RETURN(const engine::ShardRowsWish wish, engine::ShardRowsWish::Read(i.call.body));
+  if (wish.given && engine::RouterScope::Current() == nullptr) {
+    return request::UnknownField(i.call.command.name, wish.partials ? "partialGroup" : "shardRows");
+  }
+  return wish;
+}
 
 Status AppendFirstBatch(Invocation& i, std::shared_ptr<run::Cursor> cursor,
                         std::optional<int64_t> batch_size, bool single_batch) {

@@ -100,6 +100,9 @@ Result<RequestVersions> ReadVersions(const request::Call& call) {
   }
   engine::NamespaceVersion name;
   RETURN_IF_ERROR(ReadPair(call.body, &name, &out.given));
+  for (std::string_view field : {"shardRows", "partialGroup", "legacyRuntimeConstants"}) {
+    out.given = out.given || call.body.Has(field);
+  }
   const std::string_view collection = FirstCollection(call);
   const bool whole = call.command.name == "renameCollection";
   name.ns =

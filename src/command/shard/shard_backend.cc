@@ -28,6 +28,7 @@ struct ShardBackend::ShardRunning final : NodeRunning {
 
   std::unique_ptr<engine::Sharding::Pass> pass;
   std::optional<std::chrono::steady_clock::time_point> waits_until;
+  const engine::Sharding* for_router = nullptr;  // set when a router has sent it
 };
 
 ShardBackend::OwnScope::OwnScope() { ++own_depth; }
@@ -62,6 +63,7 @@ Status ShardBackend::CheckVersions(ShardRunning& running, engine::Sharding& shar
   RETURN_IF_ERROR(admission.refused);
   if (!admission.waits) {
     running.pass = std::move(admission.pass);
+    running.for_router = versions.given ? &sharding : nullptr;
     return Status::Ok();
   }
   const auto now = std::chrono::steady_clock::now();
@@ -84,6 +86,7 @@ Status ShardBackend::CheckVersions(ShardRunning& running, engine::Sharding& shar
 }
 
 Status ShardBackend::Run(run::Running& running) {
+  const engine::RouterScope scope(static_cast<ShardRunning&>(running).for_router);
   Status status = NodeBackend::Run(running);
   static_cast<ShardRunning&>(running).pass.reset();
   return status;

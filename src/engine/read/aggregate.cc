@@ -39,10 +39,12 @@ pipeline::Namespace NamespaceOf(const std::string& ns) {
 
 Result<std::shared_ptr<run::Cursor>> Aggregate(const Operation& operation,
                                                std::string_view database,
-                                               const request::AggregateRequest& request) {
+                                               const request::AggregateRequest& request,
+                                               const ShardRowsWish& rows) {
   pipeline::Namespace ns{std::string(database), std::string(request.collection)};
   auto run = std::make_unique<PipelineRun>(operation, ns, request.pipeline.view,
                                            request.allow_disk_use, request.bypass_validation);
+  run->MakeRowsFor(rows);
   RETURN_IF_ERROR(run->Open(operation, request.collation, request.let, request.hint));
   auto cursor = std::make_shared<run::Cursor>();
   cursor->ns = ns.database + "." + (ns.collection.empty() ? "$cmd.aggregate" : ns.collection);
@@ -54,6 +56,9 @@ Result<std::shared_ptr<run::Cursor>> Aggregate(const Operation& operation,
   cursor->tailable = run->is_stream();
   cursor->await_data = run->is_stream();
   cursor->source = std::move(run);
+  if (rows.rows) {
+    cursor->source = MakeShardRows(std::move(cursor->source), rows.metadata);
+  }
   return cursor;
 }
 

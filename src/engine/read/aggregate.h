@@ -7,16 +7,18 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/read/shard_rows.h"
 #include "engine/read/view.h"
 #include "request/crud.h"
 
 namespace quire::engine {
 
 // A cursor on the pipeline's result, not yet in the table. `ns` is "db.collection", or
-// "db.$cmd.aggregate" for a pipeline on the database.
+// "db.$cmd.aggregate" for a pipeline on the database. `rows`: how a router wants them.
 Result<std::shared_ptr<run::Cursor>> Aggregate(const Operation& operation,
                                                std::string_view database,
-                                               const request::AggregateRequest& request);
+                                               const request::AggregateRequest& request,
+                                               const ShardRowsWish& rows = {});
 
 // Appends the fields of explain's reply.
 Status ExplainAggregate(const Operation& operation, std::string_view database,

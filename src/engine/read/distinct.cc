@@ -9,6 +9,7 @@
 #include "bson/compare.h"
 #include "engine/read/aggregate.h"
 #include "engine/read/read.h"
+#include "engine/sharding.h"
 
 namespace quire::engine {
 
@@ -166,8 +167,10 @@ Status Distinct(const Operation& operation, const std::string& ns,
     ASSIGN_OR_RETURN(auto cursor, ReadView(operation, ns, DistinctOnView(request)));
     RETURN_IF_ERROR(values.AddAll(operation.op, *cursor->source));
   } else {
-    ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, DistinctQuery(request, collection),
-                                                    SessionTransaction(operation)));
+    plan::QuerySpec spec = DistinctQuery(request, collection);
+    spec.ownership = CurrentOwnership(ns);
+    ASSIGN_OR_RETURN(auto query,
+                     PlannedQuery::Make(operation, std::move(spec), SessionTransaction(operation)));
     RETURN_IF_ERROR(values.AddAll(operation.op, *query));
     Summarise(*query, summary);
   }

@@ -50,7 +50,45 @@ void PushMerge(std::string_view database, const MapReduceRequest& request, bson:
   out->Append("whenNotMatched", "insert").End().End();
 }
 
-bson::Document PipelineOf(std::string_view database, const MapReduceRequest& request) {
+// A mapReduce ready to run, with what its scripts need.
+class Job {
+ public:
+  Job(const Operation& operation, std::string_view database, const MapReduceRequest& request)
+      : stored_(&operation.engine, database),
+        target_(request.out.database.empty() ? database : request.out.database),
+        pipeline_(MapReducePipeline(target_, request)),
+        run_(operation, {std::string(database), std::string(request.collection)},
+             pipeline_["pipeline"].AsArray(), /*allow_disk_use=*/true, request.bypass_validation) {}
+
+  Status Open(const Operation& operation, const MapReduceRequest& request) {
+    ASSIGN_OR_RETURN(auto collection,
+                     operation.Find(run_.ns().database + "." + run_.ns().collection));
+    if (collection != nullptr && collection->is_view()) {
+      return {kCommandNotSupportedOnView, "mapReduce on a view is not supported"};
+    }
+    run_.UseScripts(js::Scope::Make(bson::Document(request.scope), &stored_));
+    return run_.Open(operation, request.collation, bson::View(), bson::Value());
+  }
+
+  PipelineRun& run() { return run_; }
+
+ private:
+  SystemJs stored_;
+  std::string target_;
+  bson::Document pipeline_;
+  PipelineRun run_;
+};
+
+Status CheckScripts() {
+  if (!js::Enabled()) {
+    return {31264, "Cannot run server-side javascript without the javascript engine enabled"};
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+bson::Document MapReducePipeline(std::string_view database, const MapReduceRequest& request) {
   bson::Builder whole;
   whole.BeginArray("pipeline");
   if (!request.query.empty()) {
@@ -77,44 +115,18 @@ bson::Document PipelineOf(std::string_view database, const MapReduceRequest& req
   return whole.Finish();
 }
 
-// A mapReduce ready to run, with what its scripts need.
-class Job {
- public:
-  Job(const Operation& operation, std::string_view database, const MapReduceRequest& request)
-      : stored_(&operation.engine, database),
-        target_(request.out.database.empty() ? database : request.out.database),
-        pipeline_(PipelineOf(target_, request)),
-        run_(operation, {std::string(database), std::string(request.collection)},
-             pipeline_["pipeline"].AsArray(), /*allow_disk_use=*/true, request.bypass_validation) {}
-
-  Status Open(const Operation& operation, const MapReduceRequest& request) {
-    ASSIGN_OR_RETURN(auto collection,
-                     operation.Find(run_.ns().database + "." + run_.ns().collection));
-    if (collection != nullptr && collection->is_view()) {
-      return {kCommandNotSupportedOnView, "mapReduce on a view is not supported"};
-    }
-    run_.UseScripts(js::Scope::Make(bson::Document(request.scope), &stored_));
-    return run_.Open(operation, request.collation, bson::View(), bson::Value());
-  }
-
-  PipelineRun& run() { return run_; }
-  std::string_view target() const { return target_; }
-
- private:
-  SystemJs stored_;
-  std::string target_;
-  bson::Document pipeline_;
-  PipelineRun run_;
-};
-
-Status CheckScripts() {
-  if (!js::Enabled()) {
-    return {31264, "Cannot run server-side javascript without the javascript engine enabled"};
-  }
-  return Status::Ok();
+std::shared_ptr<const js::Scope> MapReduceScope(const MapReduceRequest& request) {
+  return js::Scope::Make(bson::Document(request.scope));
 }
 
-}  // namespace
+void AppendMapReduceTarget(const MapReduceRequest& request, bson::Builder* reply) {
+  if (request.out.database.empty()) {
+    reply->Append("result", request.out.collection);
+    return;
+  }
+  reply->BeginDocument("result").Append("db", request.out.database);
+  reply->Append("collection", request.out.collection).End();
+}
 
 Status MapReduce(const Operation& operation, std::string_view database,
                  const MapReduceRequest& request, bson::Builder* reply) {
@@ -140,11 +152,8 @@ Status MapReduce(const Operation& operation, std::string_view database,
   }
   if (inline_results) {
     reply->End();
-  } else if (request.out.database.empty()) {
-    reply->Append("result", request.out.collection);
   } else {
-    reply->BeginDocument("result").Append("db", job.target());
-    reply->Append("collection", request.out.collection).End();
+    AppendMapReduceTarget(request, reply);
   }
   return Status::Ok();
 }

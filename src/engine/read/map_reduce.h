@@ -16,6 +16,14 @@ namespace quire::engine {
 Status MapReduce(const Operation& operation, std::string_view database,
                  const request::MapReduceRequest& request, bson::Builder* reply);
 
+// {pipeline: [...]}: what it stands for, with $out or $merge to `database`.
+bson::Document MapReducePipeline(std::string_view database,
+                                 const request::MapReduceRequest& request);
+// What its scripts share, without stored functions.
+std::shared_ptr<const js::Scope> MapReduceScope(const request::MapReduceRequest& request);
+// Appends "result": where they were written.
+void AppendMapReduceTarget(const request::MapReduceRequest& request, bson::Builder* reply);
+
 // Appends the fields of explain's reply.
 Status ExplainMapReduce(const Operation& operation, std::string_view database,
                         const request::MapReduceRequest& request, std::string_view verbosity,

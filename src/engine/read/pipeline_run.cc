@@ -7,10 +7,12 @@
 #include "base/try.h"
 #include "engine/read/view_graph.h"
 #include "engine/read/without_table.h"
+#include "engine/sharding.h"
 #include "expr/asks_for_meta.h"
 #include "pipeline/leading_find.h"
 #include "pipeline/parse.h"
 #include "pipeline/rewrite.h"
+#include "pipeline/stages/group.h"
 #include "plan/stages/lower_stages.h"
 
 namespace quire::engine {
@@ -93,6 +95,25 @@ bson::View LeadingMatch(bson::View pipeline) {
   return match.is_document() ? match.AsDocument() : bson::View();
 }
 
+// What tells a router to read it by itself.
+Status ForRouter(const ResolvedView& resolved, const std::string& ns) {
+  bson::Builder extra;
+  extra.BeginDocument("resolvedView")
+      .Append("ns", resolved.collection == nullptr ? ns : resolved.collection->ns())
+      .BeginArray("pipeline");
+  for (const bson::Document& stage : resolved.stages) {
+    extra.Push(stage);
+  }
+  extra.End();
+  if (resolved.collator != nullptr) {
+    extra.Append("collation", resolved.collator->spec());
+  }
+  extra.End();
+  return Status(kCommandOnShardedViewNotSupportedOnMongod,
+                "Reading " + ns + " needs collections that lie on several shards")
+      .WithExtra(std::string(extra.Finish().bytes()));
+}
+
 // Whether what an index holds for `path` is what the documents hold: no arrays taken apart, and
 // strings as they are.
 bool KeysAreValues(const store::CollectionInfo& collection, const std::string& path,
@@ -123,7 +144,8 @@ PipelineRun::PipelineRun(const Operation& operation, pipeline::Namespace ns, bso
       ns_(std::move(ns)),
       pipeline_(pipeline),
       allow_disk_use_(allow_disk_use),
-      bypass_validation_(bypass_validation) {
+      bypass_validation_(bypass_validation),
+      sharding_(RouterScope::Current()) {
   uint64_t off = engine_.rewrites_off;
   for (size_t i = 0; off != 0; ++i, off >>= 1) {
     if ((off & 1) != 0) {
@@ -168,6 +190,13 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   }
   context_.collator = collator_.get();
   RETURN_IF_ERROR(FillContext(operation, let, &context_));
+  if (sharding_ != nullptr) {
+    elsewhere_ = ForRouter(resolved, FullName(ns_));
+    ownership_ = resolved.is_view ? nullptr : CurrentOwnership(FullName(ns_));
+  }
+  if (resolved.is_view && IsElsewhere(collection_.get())) {
+    return elsewhere_;
+  }
   pipeline::PipelineOptions options;
   if (!resolved.stages.empty()) {
     options.view_stages = resolved.stages.size();
@@ -181,6 +210,7 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   ASSIGN_OR_RETURN(stages_, pipeline::ParsePipeline(pipeline_, options, &context_));
   RETURN_IF_ERROR(CheckOtherViews(operation));
   RETURN_IF_ERROR(pipeline::RewriteStages(&stages_, &context_, rewrites_off_));
+  RETURN_IF_ERROR(DivideGroup());
   txn_ = SessionTransaction(operation);
   if (txn_ == nullptr && !stream) {  // an idle stream holds no snapshot
     ASSIGN_OR_RETURN(own_txn_, operation.BeginRead());
@@ -209,6 +239,23 @@ Status PipelineRun::Open(const Operation& operation, bson::View collation, bson:
   if (stream && stages_.back()->kind() == pipeline::StageKind::kSplitLargeEvent) {
     splitter_ = std::make_unique<EventSplitter>();
   }
+  return Status::Ok();
+}
+
+bool PipelineRun::IsElsewhere(const store::CollectionInfo* other) const {
+  return sharding_ != nullptr && other != nullptr && sharding_->PlacementOf(other->ns()) != nullptr;
+}
+
+Status PipelineRun::DivideGroup() {
+  if (!wish_.partials) {
+    return Status::Ok();
+  }
+  auto* group =
+      stages_.empty() ? nullptr : pipeline::As<pipeline::GroupStage>(stages_.back().get());
+  if (group == nullptr) {
+    return {kBadValue, "partialGroup needs a $group at the pipeline's end"};
+  }
+  group->set_part(pipeline::GroupStage::Part::kGivesPartials);
   return Status::Ok();
 }
 
@@ -253,6 +300,10 @@ Result<std::unique_ptr<PlannedQuery>> PipelineRun::PlanLeading(
   spec.context = &context;
   spec.allow_disk_use = allow_disk_use_;
   spec.wants_text_score = true;
+  spec.wants_sort_key = wish_.rows;
+  if (collection != nullptr && collection == collection_) {
+    spec.ownership = ownership_;
+  }
   spec.wants_index_key = expr::AsksForMeta(bson::Value::Array(pipeline_), "indexKey");
   if (without_table) {
     ScanWithoutTable(operation, ns_.database, &spec);
@@ -344,6 +395,10 @@ Status PipelineRun::CheckOtherViews(const Operation& operation) const {
   pipeline::AddNamespaces(stages_, &others);
   for (const pipeline::Namespace& other : others) {
     ASSIGN_OR_RETURN(store::CollectionPtr info, operation.Find(FullName(other)));
+    ASSIGN_OR_RETURN(const ResolvedView resolved, ResolveView(operation, FullName(other)));
+    if (IsElsewhere(resolved.collection.get())) {
+      return elsewhere_;
+    }
     if (info != nullptr && info->is_view() &&
         !SameCollation(context_.collator, info->collator.get())) {
       return {kOptionNotSupportedOnView,
@@ -361,6 +416,9 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenPipeline(OpContext& op,
   ASSIGN_OR_RETURN(ResolvedView resolved, ResolveView(operation, FullName(ns)));
   if (resolved.collection != nullptr && resolved.collection->is_oplog) {
     return Status(kIllegalOperation, "The oplog can only be read on its own");
+  }
+  if (IsElsewhere(resolved.collection.get())) {
+    return elsewhere_;
   }
   auto nested = std::make_unique<NestedRun>();
   if (!resolved.stages.empty()) {

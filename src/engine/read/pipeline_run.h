@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/read/planned_query.h"
+#include "engine/read/shard_rows.h"
 #include "engine/read/view.h"
 #include "engine/stream/change_stream.h"
 #include "engine/stream/oplog.h"
@@ -18,6 +19,8 @@
 #include "plan/pipeline_environment.h"
 
 namespace quire::engine {
+
+class Sharding;
 
 class PipelineRun : public run::RowSource, public plan::PipelineEnvironment {
  public:
@@ -31,7 +34,11 @@ class PipelineRun : public run::RowSource, public plan::PipelineEnvironment {
     context_.script_scope = std::move(scope);
     internal_ = true;
   }
-  // Parses, plans and builds. Nothing is read yet.
+  // For a router. Before Open.
+  void MakeRowsFor(const ShardRowsWish& wish) { wish_ = wish; }
+  // Parses, plans and builds. Nothing is read yet. On a shard, for a router:
+  // CommandOnShardedViewNotSupportedOnMongod with {resolvedView: {ns, pipeline, collation}} as
+  // extra() when it reads, behind views or in its stages, what lies on several shards.
   Status Open(const Operation& operation, bson::View collation, bson::View let,
               const bson::Value& hint);
 
@@ -85,6 +92,10 @@ class PipelineRun : public run::RowSource, public plan::PipelineEnvironment {
  private:
   // Views that other stages read ($lookup, $unionWith...) have the collation of the pipeline.
   Status CheckOtherViews(const Operation& operation) const;
+  // Whether the collection, which is not the one that the request names, lies on several shards.
+  bool IsElsewhere(const store::CollectionInfo* other) const;
+  // Lets a $group at the end give partial states.
+  Status DivideGroup();
   Operation MakeOperation(OpContext& op) const;
   Status CheckStream(const Operation& operation, const ResolvedView& resolved);
   Result<bool> NextEvent(OpContext& op, exec::Row* row);
@@ -102,6 +113,10 @@ class PipelineRun : public run::RowSource, public plan::PipelineEnvironment {
   bson::Document pipeline_;
   const bool allow_disk_use_;
   const bool bypass_validation_;
+  const Sharding* const sharding_;  // null but for routers
+  ShardRowsWish wish_;
+  std::shared_ptr<const exec::Ownership> ownership_;  // of its collection
+  Status elsewhere_;                                  // the error of what cannot be read here
   std::set<std::string> rewrites_off_;
   bool internal_ = false;
   std::shared_ptr<const expr::Collator> collator_;

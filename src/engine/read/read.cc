@@ -8,6 +8,7 @@
 #include "bson/number.h"
 #include "engine/read/aggregate.h"
 #include "engine/read/find_in_oplog.h"
+#include "engine/sharding.h"
 
 namespace quire::engine {
 
@@ -19,7 +20,10 @@ class FindSource : public run::RowSource {
  public:
   FindSource(const Operation& operation, const request::FindRequest& request,
              std::unique_ptr<PlannedQuery> query, store::CollectionPtr collection)
-      : engine_(operation.engine), collection_(std::move(collection)), query_(std::move(query)) {
+      : engine_(operation.engine),
+        collection_(std::move(collection)),
+        ownership_(collection_ == nullptr ? nullptr : CurrentOwnership(collection_->ns())),
+        query_(std::move(query)) {
     tailable_ = request.tailable;
     resumable_ = !operation.in_transaction && operation.snapshot == nullptr &&
                  collection_ != nullptr && !collection_->clustered && request.sort.empty() &&
@@ -63,6 +67,7 @@ class FindSource : public run::RowSource {
     spec.collation = collation_;
     spec.show_record_id = show_record_id_;
     spec.tailable = tailable_;
+    spec.ownership = ownership_;
     spec.hint = natural_.view()["hint"];
     spec.has_scan_after = last_ != 0;
     spec.scan_after = last_;
@@ -127,7 +132,8 @@ class FindSource : public run::RowSource {
 
   Engine& engine_;
   store::CollectionPtr collection_;
-  uint64_t keys_before_ = 0;  // examined by queries before this one
+  const std::shared_ptr<const exec::Ownership> ownership_;  // as it was when the cursor was opened
+  uint64_t keys_before_ = 0;                                // examined by queries before this one
   uint64_t docs_before_ = 0;
   bson::Document filter_;
   bson::Document projection_;
@@ -204,7 +210,8 @@ plan::QuerySpec CountQuery(const request::CountRequest& request, store::Collecti
 }
 
 Result<std::shared_ptr<run::Cursor>> Find(const Operation& operation, const std::string& ns,
-                                          const request::FindRequest& request) {
+                                          const request::FindRequest& request,
+                                          const ShardRowsWish& rows) {
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
   if (collection != nullptr && collection->is_oplog) {
     return FindInOplog(operation, request);
@@ -223,8 +230,11 @@ Result<std::shared_ptr<run::Cursor>> Find(const Operation& operation, const std:
                   "error processing query: ns=" + ns +
                       " cannot use tailable option with a sort other than {$natural: 1}");
   }
-  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, FindQuery(request, collection),
-                                                  SessionTransaction(operation)));
+  plan::QuerySpec spec = FindQuery(request, collection);
+  spec.ownership = CurrentOwnership(ns);
+  spec.wants_sort_key = rows.rows;
+  ASSIGN_OR_RETURN(auto query,
+                   PlannedQuery::Make(operation, std::move(spec), SessionTransaction(operation)));
   auto cursor = std::make_shared<run::Cursor>();
   cursor->ns = ns;
   // On an empty collection there is no record to go on from: the cursor is dead at once.
@@ -242,6 +252,9 @@ Result<std::shared_ptr<run::Cursor>> Find(const Operation& operation, const std:
   kept.tailable = cursor->tailable;
   cursor->source =
       std::make_unique<FindSource>(operation, kept, std::move(query), std::move(collection));
+  if (rows.rows) {
+    cursor->source = MakeShardRows(std::move(cursor->source), rows.metadata);
+  }
   return cursor;
 }
 
@@ -297,8 +310,10 @@ Result<int64_t> Count(const Operation& operation, const std::string& ns,
     summary->plan = "RECORD_STORE_FAST_COUNT";
     return request.limit > 0 ? std::min(n, request.limit) : n;
   }
-  ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation, CountQuery(request, collection),
-                                                  SessionTransaction(operation)));
+  plan::QuerySpec spec = CountQuery(request, collection);
+  spec.ownership = CurrentOwnership(ns);
+  ASSIGN_OR_RETURN(auto query,
+                   PlannedQuery::Make(operation, std::move(spec), SessionTransaction(operation)));
   int64_t n = 0;
   exec::Row row;
   while (true) {

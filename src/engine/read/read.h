@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/read/planned_query.h"
+#include "engine/read/shard_rows.h"
 #include "engine/read/view.h"
 #include "request/call.h"
 #include "request/crud.h"
@@ -14,8 +15,10 @@
 namespace quire::engine {
 
 // A cursor positioned before the first document, not yet in the table. `ns` is "db.collection".
+// `rows`: how a router wants them.
 Result<std::shared_ptr<run::Cursor>> Find(const Operation& operation, const std::string& ns,
-                                          const request::FindRequest& request);
+                                          const request::FindRequest& request,
+                                          const ShardRowsWish& rows = {});
 
 // InvalidPipelineOperator for a find with options that views do not have. A sort by $natural is
 // left out.

@@ -4,10 +4,12 @@
 #include "auth/scram.h"
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/number.h"
 #include "engine/read/listing.h"
 #include "engine/read/pipeline_run.h"
 #include "engine/read/query_shape.h"
 #include "engine/read/without_table.h"
+#include "engine/sharding.h"
 #include "engine/statistics.h"
 #include "pipeline/source_options.h"
 #include "plan/plan_cache.h"
@@ -17,6 +19,13 @@ namespace quire::engine {
 namespace {
 
 using Documents = std::vector<bson::Document>;
+
+// For a router.
+void AppendShard(bson::Builder* out) {
+  if (const Sharding* sharding = RouterScope::Current()) {
+    out->Append("shard", sharding->name());
+  }
+}
 
 Result<Documents> IndexStats(const Operation& operation, const pipeline::Namespace& ns,
                              const bson::Value&) {
@@ -33,6 +42,7 @@ Result<Documents> IndexStats(const Operation& operation, const pipeline::Namespa
         .Append("ops", index->state->accesses.load())
         .Append("since", bson::Date{index->state->since_millis})
         .End();
+    AppendShard(&b);
     b.Append("spec", index->spec);
     out.push_back(b.Finish());
   }
@@ -52,6 +62,7 @@ Result<Documents> PlanCache(const Operation& operation, const pipeline::Namespac
   for (const bson::Document& stats : plan::PlanCacheStats(*collection)) {
     bson::Builder b;
     b.AppendFields(stats).Append("host", operation.engine.host);
+    AppendShard(&b);
     b.Append("planCacheShapeHash", stats.view()["queryHash"]);
     out.push_back(b.Finish());
   }
@@ -97,7 +108,9 @@ Result<Documents> CollStats(const Operation& operation, const pipeline::Namespac
     return Status(kCommandNotSupportedOnView, "Namespace " + full + " is a view, not a collection");
   }
   bson::Builder b;
-  b.Append("ns", full).Append("host", operation.engine.host);
+  b.Append("ns", full);
+  AppendShard(&b);
+  b.Append("host", operation.engine.host);
   b.Append("localTime", bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
                                        std::chrono::system_clock::now().time_since_epoch())
                                        .count()});
@@ -126,15 +139,36 @@ Result<Documents> CollStats(const Operation& operation, const pipeline::Namespac
   return out;
 }
 
+// An operation as routers show it: {shard, ..., opid: "shard:id"}.
+bson::Document OfShard(const std::string& shard, bson::View operation) {
+  bson::Builder out;
+  out.Append("shard", shard);
+  for (const bson::Element& field : operation) {
+    if (field.name() == "opid" && field.value().is_number()) {
+      out.Append("opid", shard + ":" + std::to_string(bson::ClampedInt64(field.value())));
+    } else if (field.name() != "shard") {
+      out.Append(field);
+    }
+  }
+  return out.Finish();
+}
+
 Result<Documents> CurrentOp(const Operation& operation, const pipeline::Namespace& ns,
                             const bson::Value& spec) {
   if (ns.database != "admin" || !ns.collection.empty()) {
     return Status(kInvalidNamespace,
                   "$currentOp must be run against the 'admin' database with {aggregate: 1}");
   }
-  return operation.engine.current_operations
-             ? operation.engine.current_operations(operation, spec.AsDocument())
-             : Documents();
+  if (!operation.engine.current_operations) {
+    return Documents();
+  }
+  Documents operations = operation.engine.current_operations(operation, spec.AsDocument());
+  if (const Sharding* sharding = RouterScope::Current()) {
+    for (bson::Document& one : operations) {
+      one = OfShard(sharding->name(), one);
+    }
+  }
+  return operations;
 }
 
 // The owners whose sessions are asked for; nothing: those of everybody.

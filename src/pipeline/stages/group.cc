@@ -196,6 +196,8 @@ std::optional<bson::Document> GroupStage::FilterOnInput(bson::View condition) co
 Result<OperatorPtr> GroupStage::Build(OpContext&, OperatorPtr input,
                                       const BuildOptions& build) const {
   exec::GroupOptions options;
+  options.gives_partials = part_ == Part::kGivesPartials;
+  options.merges_partials = part_ == Part::kMergesPartials;
   options.id = id_.get();
   options.fields = fields_.Fields();
   options.context = context();

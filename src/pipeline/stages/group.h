@@ -28,6 +28,10 @@ struct AccumulatedFields {
 
 class GroupStage : public StageOf<StageKind::kGroup> {
  public:
+  // What of its work is done here: all of it, or a half of it where documents lie on several
+  // shards.
+  enum class Part { kWhole, kGivesPartials, kMergesPartials };
+
   using StageOf::StageOf;
   Status Parse(const StageContext& context);
   Result<OperatorPtr> Build(OpContext& op, OperatorPtr input,
@@ -45,7 +49,10 @@ class GroupStage : public StageOf<StageKind::kGroup> {
   // Whether it computes anything beside the distinct keys.
   bool accumulates() const { return !fields_.names.empty(); }
 
+  void set_part(Part part) { part_ = part; }
+
  private:
+  Part part_ = Part::kWhole;
   std::unique_ptr<expr::agg::Expression> id_;
   bson::Document empty_key_;  // see exec::GroupOptions
   AccumulatedFields fields_;

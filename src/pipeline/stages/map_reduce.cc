@@ -35,7 +35,8 @@ class MapReduceStage : public StageOf<StageKind::kMapReduce> {
     auto pairs = std::make_unique<exec::Map>(std::move(input), map_.get());
     return OperatorPtr(std::make_unique<exec::Group>(std::move(pairs), std::move(options)));
   }
-  Spread spread() const override { return Spread::kMerged; }
+  // Where the command's scripts are.
+  Spread spread() const override { return Spread::kOnce; }
 
  private:
   std::unique_ptr<js::Function> map_;

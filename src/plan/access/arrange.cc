@@ -19,9 +19,14 @@ PlanNodePtr Fetched(PlanNodePtr root) {
   return root->Fetched() ? std::move(root) : Over(NodeKind::kFetch, std::move(root));
 }
 
+// What gives the rows of a shard's filter; the node itself where there is none.
+PlanNode& Unfiltered(PlanNode& access) {
+  return access.kind == NodeKind::kShardingFilter ? *access.inputs[0] : access;
+}
+
 // The scan under an optional fetch; null when it is something else.
 PlanNode* ScanOf(PlanNode& access) {
-  PlanNode* node = &access;
+  PlanNode* node = &Unfiltered(access);
   if (node->kind == NodeKind::kFetch) {
     node = node->inputs[0].get();
   }
@@ -32,7 +37,7 @@ PlanNode* ScanOf(PlanNode& access) {
 bool TurnToSort(const QuerySpec& query, PlanNode& access) {
   PlanNode* scan = ScanOf(access);
   if (scan == nullptr) {
-    return IsInClusterOrder(query, access);
+    return IsInClusterOrder(query, Unfiltered(access));
   }
   SortOrder order = OrderOf(query, *scan);
   if (order == SortOrder::kNone) {
@@ -87,20 +92,33 @@ PlanNodePtr MergeOf(std::vector<PlanNodePtr> inputs) {
   return merge;
 }
 
+// Above whatever knows the shard key.
+PlanNodePtr FilterForShard(const QuerySpec& query, PlanNodePtr access) {
+  const std::vector<std::string>& paths = query.ownership->paths();
+  if (!std::all_of(paths.begin(), paths.end(),
+                   [&](const std::string& path) { return Provides(*access, path); })) {
+    access = Fetched(std::move(access));
+  }
+  return Over(NodeKind::kShardingFilter, std::move(access));
+}
+
 // Sorted access without sorting; null when there is none (then *access is as it was).
 PlanNodePtr SortedByIndex(const QuerySpec& query, PlanNodePtr* access) {
   PlanNode& root = **access;
   if (TurnToSort(query, root)) {
     return std::move(*access);
   }
-  std::vector<PlanNodePtr> inputs = Explode(query, root);
+  const bool filtered = root.kind == NodeKind::kShardingFilter;
+  std::vector<PlanNodePtr> inputs = Explode(query, Unfiltered(root));
   if (!inputs.empty()) {
-    return MergeOf(std::move(inputs));
+    PlanNodePtr sorted = MergeOf(std::move(inputs));
+    return filtered ? FilterForShard(query, std::move(sorted)) : std::move(sorted);
   }
   // A fetch of the branches of $or with a filter sorts as they do.
-  PlanNode* branches = &root;
-  if (root.kind == NodeKind::kFetch && root.inputs[0]->kind == NodeKind::kOr) {
-    branches = root.inputs[0].get();
+  PlanNode* above = &Unfiltered(root);
+  PlanNode* branches = above;
+  if (above->kind == NodeKind::kFetch && above->inputs[0]->kind == NodeKind::kOr) {
+    branches = above->inputs[0].get();
   }
   if (branches->kind != NodeKind::kOr) {
     return nullptr;
@@ -126,13 +144,12 @@ PlanNodePtr SortedByIndex(const QuerySpec& query, PlanNodePtr* access) {
       input = Fetched(std::move(input));
     }
   }
-  PlanNodePtr merge = MergeOf(std::move(inputs));
-  if (branches == &root) {
-    return merge;
+  PlanNodePtr sorted = MergeOf(std::move(inputs));
+  if (branches != above) {
+    sorted = Over(NodeKind::kFetch, std::move(sorted));
+    sorted->filter = above->filter;
   }
-  PlanNodePtr fetch = Over(NodeKind::kFetch, std::move(merge));
-  fetch->filter = root.filter;
-  return fetch;
+  return filtered ? FilterForShard(query, std::move(sorted)) : std::move(sorted);
 }
 
 bool SortIsCovered(const QuerySpec& query, const PlanNode& root) {
@@ -146,10 +163,14 @@ PlanNodePtr AddSort(const QuerySpec& query, PlanNodePtr root, bool* blocking) {
     return root;
   }
   if (PlanNodePtr sorted = SortedByIndex(query, &root)) {
-    return sorted;
+    if (!query.wants_sort_key) {
+      return sorted;
+    }
+    // Not below a fetch, which takes in rows ahead: a key is valid until the next row.
+    return Over(NodeKind::kSortKeys, Fetched(std::move(sorted)));
   }
   *blocking = true;
-  if (!root->Fetched() && !SortIsCovered(query, *root)) {
+  if (!root->Fetched() && (query.wants_sort_key || !SortIsCovered(query, *root))) {
     root = Over(NodeKind::kFetch, std::move(root));
   }
   root = Over(NodeKind::kSort, std::move(root));
@@ -243,6 +264,8 @@ void MarkKeyReaders(PlanNode& node, bool wanted) {
       break;
     case NodeKind::kSort:
     case NodeKind::kSortMerge:
+    case NodeKind::kSortKeys:
+    case NodeKind::kShardingFilter:
     case NodeKind::kProjectionSimple:
     case NodeKind::kProjectionCovered:
     case NodeKind::kProjectionDefault:
@@ -301,6 +324,11 @@ NodeKind ProjectionKind(const QuerySpec& query) {
 
 PlanNodePtr Arrange(const QuerySpec& query, PlanNodePtr access, bool* blocking) {
   *blocking = false;
+  // How many there are is told from a counter, as in MongoDB, whoever owns them.
+  const bool counts_all = query.count_only && (query.filter == nullptr || query.filter->trivial());
+  if (query.ownership != nullptr && !(counts_all && query.hint.missing())) {
+    access = FilterForShard(query, std::move(access));
+  }
   if (query.count_only) {
     PlanNodePtr root = ArrangeCount(query, std::move(access));
     MarkKeyReaders(*root, false);

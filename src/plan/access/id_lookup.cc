@@ -47,6 +47,9 @@ PlanNodePtr IdLookupPlan(const QuerySpec& query) {
   }
   auto lookup = std::make_unique<PlanNode>(NodeKind::kIdLookup);
   lookup->id = id;
+  if (query.ownership != nullptr) {
+    lookup = Over(NodeKind::kShardingFilter, std::move(lookup));
+  }
   if (query.count_only) {
     PlanNodePtr count = Over(NodeKind::kCount, std::move(lookup));
     count->amount = query.limit;

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/error_codes.h"
+#include "base/memory_charge.h"
 #include "base/mutex.h"
-#include "bson/ordered.h"
+#include "base/try.h"
+#include "engine/read/shard_rows.h"
 #include "peer/pool.h"
 #include "quire/doc.h"
 #include "request/cursor_reply.h"
@@ -21,12 +23,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Held = std::shared_ptr<const bson::Document>;
 
-// One row, with the reply that it lies in.
+// One row, in the reply that it came with.
 struct Item {
   Held reply;
-  bson::View document;
-  std::string key;     // compares as the rows are sorted
-  bson::Document own;  // the document when it is not as it came
+  bson::View sent;
+  std::string_view key;  // compares as the rows are sorted
 };
 
 struct Source {
@@ -34,36 +35,12 @@ struct Source {
   std::string host;
   int64_t id = 0;  // of the shard's cursor; 0: it has no more
   std::deque<Item> rows;
+  size_t batch = 0;     // rows of the last batch
+  MemoryCharge charge;  // for it
   bool asked = false;
   Lanes::Ticket ticket = 0;
   bson::Document token;  // of the last batch: where a change stream goes on
 };
-
-// Bytes that compare as the parts of a sort key do.
-std::string KeyBytes(const bson::Value& parts, const std::vector<bool>& ascending) {
-  std::string bytes;
-  size_t i = 0;
-  if (parts.is_array()) {
-    for (const bson::Element& part : parts.AsArray()) {
-      const bool up = i >= ascending.size() || ascending[i];
-      bson::AppendOrdered(part.value(),
-                          up ? bson::Direction::kAscending : bson::Direction::kDescending, nullptr,
-                          &bytes, nullptr);
-      ++i;
-    }
-  }
-  return bytes;
-}
-
-bson::Document Without(bson::View document, std::string_view name) {
-  bson::Builder out;
-  for (const bson::Element& field : document) {
-    if (field.name() != name) {
-      out.Append(field);
-    }
-  }
-  return out.Finish();
-}
 
 }  // namespace
 
@@ -90,10 +67,11 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
       if (!problem_.ok()) {
         return problem_;
       }
-      found = !options_.sort.empty() ? TakeLowest(item, &wanted) : TakeAny(item, &wanted);
-      pending_ = !found && !options_.tailable &&
-                 std::any_of(sources_.begin(), sources_.end(),
-                             [](const Source& source) { return source.id != 0; });
+      found = options_.sorted ? TakeLowest(item, &wanted) : TakeAny(item, &wanted);
+      if (options_.reads_ahead) {
+        AddHalfEmpty(&wanted);
+      }
+      pending_ = !found && IsOnItsWay();
     }
     for (const size_t i : wanted) {
       Ask(i);
@@ -109,7 +87,7 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
 
   bool HasNews() {
     MutexLock lock(mutex_);
-    return !problem_.ok() || Ready() || Ends();
+    return !problem_.ok() || Ready() || Ends() || (pending_ && !IsOnItsWay());
   }
 
   // Somebody waits for what comes next.
@@ -117,7 +95,7 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
     size_t count = 0;
     {
       MutexLock lock(mutex_);
-      watched_ = watched;
+      watched_ = watched && options_.awaits;
       count = watched ? sources_.size() : 0;
     }
     for (size_t i = 0; i < count; ++i) {
@@ -166,10 +144,16 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
   bool Ready() QUIRE_REQUIRES(mutex_) {
     auto has_row = [](const Source& source) { return !source.rows.empty(); };
     auto known = [](const Source& source) { return source.id == 0 || !source.rows.empty(); };
-    if (!options_.sort.empty()) {
+    if (options_.sorted) {
       return std::all_of(sources_.begin(), sources_.end(), known);
     }
     return Ends() || std::any_of(sources_.begin(), sources_.end(), has_row);
+  }
+  // Whether more will be known without anybody's doing.
+  bool IsOnItsWay() QUIRE_REQUIRES(mutex_) {
+    return std::any_of(sources_.begin(), sources_.end(), [&](const Source& source) {
+      return options_.tailable ? !options_.awaits && source.asked : source.id != 0;
+    });
   }
   bool Ends() QUIRE_REQUIRES(mutex_) {
     return std::all_of(sources_.begin(), sources_.end(),
@@ -218,13 +202,23 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
     return found;
   }
 
+  void AddHalfEmpty(std::vector<size_t>* wanted) QUIRE_REQUIRES(mutex_) {
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      const Source& source = sources_[i];
+      if (source.id != 0 && !source.asked && source.rows.size() * 2 <= source.batch &&
+          std::find(wanted->begin(), wanted->end(), i) == wanted->end()) {
+        wanted->push_back(i);
+      }
+    }
+  }
+
   void Ask(size_t i) {
     bson::Builder more;
     std::string host;
     {
       MutexLock lock(mutex_);
       Source& source = sources_[i];
-      if (source.asked || source.id == 0 || !source.rows.empty()) {
+      if (source.asked || source.id == 0 || (!options_.reads_ahead && !source.rows.empty())) {
         return;
       }
       source.asked = true;
@@ -233,7 +227,7 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
       if (options_.batch_size && *options_.batch_size > 0) {
         more.Append("batchSize", *options_.batch_size);
       }
-      if (options_.tailable) {
+      if (options_.tailable && options_.awaits) {
         more.Append("maxTimeMS", int32_t{1000});
       }
       more.AppendFields(options_.session).Append("$db", options_.database);
@@ -254,7 +248,9 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
       Source& source = sources_[i];
       source.asked = false;
       Status status = reply.ok() ? request::StatusOf(*reply) : reply.status();
-      if (!status.ok()) {
+      if (!status.ok() && options_.allows_partial && IsUnreachable(status.code())) {
+        source.id = 0;
+      } else if (!status.ok()) {
         problem_ = ForClients(status);
         source.id = 0;
       } else {
@@ -278,23 +274,26 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
     }
     source->id = cursor->id;
     source->token = cursor->post_batch_resume_token;
+    source->batch = cursor->batch.Count();
+    source->charge.Set(held->view().size());
     for (const bson::Element& row : cursor->batch) {
-      const bson::View fields = row.value().AsDocument();
-      if (options_.sort.empty()) {
-        source->rows.push_back({held, fields, {}, {}});
-      } else {
-        source->rows.push_back({nullptr,
-                                {},
-                                KeyBytes(fields[options_.sort_key], options_.sort),
-                                Without(fields, options_.sort_key)});
+      Item item{held, row.value().AsDocument(), {}};
+      if (options_.sorted) {
+        exec::Row read;
+        if (Status status = engine::ReadShardRow(item.sent, &read); !status.ok()) {
+          problem_ = status;
+          return;
+        }
+        item.key = read.sort_key;
       }
+      source->rows.push_back(std::move(item));
     }
   }
 
   Lanes& lanes_;
   const RemoteRowsOptions options_;
   Mutex mutex_;
-  std::vector<Source> sources_ QUIRE_GUARDED_BY(mutex_);
+  std::deque<Source> sources_ QUIRE_GUARDED_BY(mutex_);
   Status problem_ QUIRE_GUARDED_BY(mutex_);
   size_t turn_ QUIRE_GUARDED_BY(mutex_) = 0;
   bool pending_ QUIRE_GUARDED_BY(mutex_) = false;
@@ -305,7 +304,9 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
 };
 
 RemoteRows::RemoteRows(Lanes* lanes, RemoteRowsOptions options, std::vector<OpenedCursor> cursors)
-    : to_skip_(options.skip), left_(options.limit == 0 ? -1 : options.limit) {
+    : wrapped_(options.wrapped),
+      to_skip_(options.skip),
+      left_(options.limit == 0 ? -1 : options.limit) {
   state_ = std::make_shared<State>(lanes, std::move(options));
   state_->Open(std::move(cursors));
 }
@@ -327,8 +328,11 @@ Result<bool> RemoteRows::Next(OpContext&, exec::Row* row) {
       continue;
     }
     left_ -= left_ > 0 ? 1 : 0;
-    const Item& given = state_->current;
-    row->document = given.reply == nullptr ? given.own.view() : given.document;
+    if (wrapped_) {
+      RETURN_IF_ERROR(engine::ReadShardRow(state_->current.sent, row));
+    } else {
+      row->document = state_->current.sent;
+    }
     return true;
   }
 }
@@ -343,7 +347,6 @@ bool RemoteRows::HasNews() const { return state_->HasNews(); }
 bool RemoteRows::Pending() const { return left_ != 0 && state_->Pending(); }
 void RemoteRows::Rest() { state_->Watch(false); }
 bson::Document RemoteRows::ResumeToken() const { return state_->Token(); }
-bool RemoteRows::AtEnd() const { return left_ == 0 || state_->AtEnd(); }
 bool RemoteRows::Ended() const { return state_->AtEnd(); }
 
 }  // namespace quire::router

@@ -30,14 +30,19 @@ struct RemoteRowsOptions {
   std::string collection;  // as getMore names it
   // lsid, txnNumber...: what every getMore carries.
   bson::Document session;
-  // Merged by the sort key in the rows' field `sort_key`, an array, which is taken out: which of
-  // its parts ascend. Of equal ones the shard that stands first comes first. Empty: as they come.
-  std::vector<bool> sort = {};
-  std::string sort_key = {};
+  // Rows come as engine/read/shard_rows.h sends them.
+  bool wrapped = false;
+  // Merged by the keys that they carry, which needs `wrapped`. Of equal ones the shard that stands
+  // first comes first.
+  bool sorted = false;
+  // The next batch is asked for when half of one has been taken, not when it is wanted.
+  bool reads_ahead = false;
+  bool allows_partial = false;  // shards that cannot be asked are left out
   // Of the whole stream.
   int64_t skip = 0;
   int64_t limit = 0;  // 0: none
   bool tailable = false;
+  bool awaits = false;                // a tailable one waits for what comes
   std::optional<int64_t> batch_size;  // of getMores; none: what fits in a reply
 };
 
@@ -58,12 +63,12 @@ class RemoteRows final : public run::RowSource {
   std::string PlanSummary() const override { return ""; }
   exec::Counters Totals() const override { return {}; }
   bson::Document ResumeToken() const override;
-  bool AtEnd() const override;
   bool Ended() const override;
 
  private:
   class State;
   std::shared_ptr<State> state_;
+  const bool wrapped_;
   int64_t to_skip_;
   int64_t left_;  // of the limit; -1: there is none
 };

@@ -1,45 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What aggregate and its explain share.
+// Aggregations over shards: whole on one shard where all that they read and write lies there, else
+// divided. aggregate, its explain, mapReduce and reads of views are such.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "expr/collation/collator.h"
-#include "expr/context.h"
-#include "pipeline/stage.h"
-#include "quire/bson.h"
-#include "quire/status.h"
-#include "request/crud.h"
+#include "pipeline/split.h"
+#include "router/data/target.h"
+#include "router/pipeline/aggregation.h"
 #include "router/routed.h"
+#include "run/cursor.h"
 
 namespace quire::router {
 
-// A pipeline as it was written, and what it names.
-class ParsedPipeline {
- public:
-  Status Parse(Routed& request, const request::AggregateRequest& aggregate);
-
- private:
-  std::shared_ptr<const expr::Collator> collator_;
-  expr::Context context_;
-
- public:
-  pipeline::Stages stages;       // refer to the context
-  std::set<std::string> others;  // namespaces that it reads besides its own
-  std::string sink;              // that it writes; empty: none
+// Where everything that a pipeline names lies.
+struct Places {
+  RoutePtr main;                           // null: its database does not exist
+  std::map<std::string, RoutePtr> others;  // those that exist
+  RoutePtr sink;                           // null: there is none
 };
+Task<Result<Places>> FindPlaces(Routed& request, const Aggregation& aggregation,
+                                const ParsedPipeline& pipeline);
 
-// The filter of the $match that the pipeline begins with; empty without.
-bson::View LeadingFilter(bson::View pipeline);
-// The aggregate command for shards with these stages.
-bson::Document ShardsCommand(bson::View body, const std::vector<bson::Document>& stages);
+// How it runs.
+struct Division {
+  std::set<placement::ShardName> shards;
+  bool whole = false;             // on the one shard
+  pipeline::SplitPipeline split;  // unless it is whole
+};
+Result<Division> Divide(Routed& request, const Aggregation& aggregation,
+                        const ParsedPipeline& pipeline, const Places& places);
 
-// Explains an aggregate command (`command` as the client wrote it) that is divided, or runs on one
-// shard of a sharded collection.
-Task<Status> ExplainDivided(Routed& request, const bson::Document& command, std::string verbosity);
+// The aggregate command for shards with these stages. `rows`: shardRows, or empty.
+bson::Document ShardsCommand(bson::View command, const std::vector<bson::Document>& stages,
+                             const bson::Argument& rows);
+// What a shard has to know of the other collections, {shardVersions: [...]}; empty: nothing.
+bson::Document OtherVersions(const Places& places, const placement::ShardName& shard);
+
+// Runs it divided and gives a cursor on its rows; the views behind it are resolved. What it writes
+// is written.
+Task<Result<std::shared_ptr<run::Cursor>>> OpenDivided(Routed& request,
+                                                       const Aggregation& aggregation,
+                                                       const ParsedPipeline& pipeline,
+                                                       Places places);
+// Runs it and replies with a cursor.
+Task<Status> RunAggregation(Routed& request, Aggregation aggregation);
+
+// The next row of a cursor that nobody else has; waits while it is on its way. The row is valid
+// until the next call.
+Task<Result<bool>> NextRow(Routed& request, run::Cursor& cursor, exec::Row* row);
+
+// Explains it.
+Task<Status> ExplainAggregation(Routed& request, Aggregation aggregation, std::string verbosity);
 
 }  // namespace quire::router

@@ -12,7 +12,7 @@
 #include "router/data/forward.h"
 #include "router/data/read.h"
 #include "router/data/target.h"
-#include "router/pipeline/split_command.h"
+#include "router/pipeline/view_read.h"
 #include "router/rows.h"
 
 namespace quire::router {
@@ -95,6 +95,8 @@ struct Explained {
   bool writes = false;
 };
 
+bool IsNatural(bson::View find) { return DocumentIn(find, "sort").Has("$natural"); }
+
 // Which shards the explained command would go to.
 Result<Explained> TargetsOf(Routed& request, const Route& route, bson::View command) {
   Explained explained;
@@ -104,11 +106,10 @@ Result<Explained> TargetsOf(Routed& request, const Route& route, bson::View comm
   query.let = DocumentIn(command, "let");
   if (name == "find") {
     query.filter = DocumentIn(command, "filter");
-    explained.sorted = !DocumentIn(command, "sort").empty();
+    explained.sorted = !DocumentIn(command, "sort").empty() && !IsNatural(command);
   } else if (name == "count" || name == "distinct" || name == "findAndModify" ||
              name == "findandmodify") {
     query.filter = DocumentIn(command, "query");
-    explained.writes = name.starts_with("findA") || name.starts_with("finda");
   } else if (name == "update" || name == "delete") {
     const bson::Value list = command[name == "update" ? "updates" : "deletes"];
     if (list.is_array() && !list.AsArray().empty() &&
@@ -118,13 +119,33 @@ Result<Explained> TargetsOf(Routed& request, const Route& route, bson::View comm
       query.collation = DocumentIn(statement, "collation");
     }
     explained.writes = true;
-  } else {
+  }
+  if (!route.sharded()) {
     explained.shards = {route.database.primary};
     return explained;
   }
   ASSIGN_OR_RETURN(placement::Targets targets, TargetRead(request, route, query));
   explained.shards = std::move(targets.shards);
   return explained;
+}
+
+// Inside explain the cursor option of an aggregate may be left out.
+bson::Document WithCursor(bson::View command) {
+  bson::Builder whole;
+  whole.AppendFields(command);
+  if (!command.Has("cursor") && !command.Has("explain")) {
+    whole.BeginDocument("cursor").End();
+  }
+  return whole.Finish();
+}
+
+// Of a view on a sharded collection the aggregation that it stands for is explained.
+Task<Status> ExplainOnView(Routed& request, const std::string& ns, const bson::Document& command,
+                           const std::string& verbosity, const Status& refusal) {
+  CO_ASSIGN_OR_RETURN(Aggregation aggregation, OnView(ns, command));
+  CO_RETURN_IF_ERROR(aggregation.Resolve(refusal));
+  Status status = co_await ExplainAggregation(request, std::move(aggregation), verbosity);
+  co_return status;
 }
 
 Task<Status> RouteExplain(Routed& request) {
@@ -146,16 +167,12 @@ Task<Status> RouteExplain(Routed& request) {
   RoutePtr route = *found;
   const bson::Value verbosity = request.body["verbosity"];
   for (int i = 0; i <= kMostRefreshes; ++i) {
-    if (!route->sharded()) {
-      const ForwardOptions options;
-      Status forwarded = co_await Forward(request, ns, options);
-      co_return forwarded;
-    }
+    // Made before: GCC 12 destroys conditional temporaries of a co_await twice.
+    const std::string asked(verbosity.is_string() ? verbosity.AsString() : "allPlansExecution");
     if (name == "aggregate") {
-      // Made before: GCC 12 destroys conditional temporaries of a co_await twice.
-      const std::string asked(verbosity.is_string() ? verbosity.AsString() : "allPlansExecution");
-      Status divided = co_await ExplainDivided(request, command, asked);
-      co_return divided;
+      const Aggregation aggregation = Aggregation::Of(request.database, WithCursor(command));
+      Status explained_as = co_await ExplainAggregation(request, aggregation, asked);
+      co_return explained_as;
     }
     CO_ASSIGN_OR_RETURN(const Explained targets, TargetsOf(request, *route, command));
     std::vector<Part> parts;
@@ -169,7 +186,16 @@ Task<Status> RouteExplain(Routed& request) {
     if (stale) {
       continue;
     }
-    CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
+    const Status failed = FirstErrorOf(*heard);
+    if (Aggregation::IsRefusal(failed)) {
+      Status viewed = co_await ExplainOnView(request, ns, command, asked, failed);
+      co_return viewed;
+    }
+    CO_RETURN_IF_ERROR(failed);
+    if (!heard->front().reply->view().Has("queryPlanner")) {  // the pipeline that a view is
+      request.AppendReply(*heard->front().reply);
+      co_return Status::Ok();
+    }
     const std::string_view stage = targets.writes               ? "SHARD_WRITE"
                                    : targets.shards.size() == 1 ? "SINGLE_SHARD"
                                    : targets.sorted             ? "SHARD_MERGE_SORT"
@@ -199,67 +225,90 @@ void AppendStages(std::string_view name, const std::vector<bson::Document>& stag
 
 }  // namespace
 
-Task<Status> ExplainDivided(Routed& request, const bson::Document& command, std::string verbosity) {
-  CO_ASSIGN_OR_RETURN(const auto aggregate, request::AggregateRequest::Parse(command));
-  const std::string ns = request.database + "." + std::string(aggregate.collection);
-  ParsedPipeline pipeline;
-  CO_RETURN_IF_ERROR(pipeline.Parse(request, aggregate));
-  Result<RoutePtr> found = co_await request.Find(ns, false);
-  CO_RETURN_IF_ERROR(found.status());
-  RoutePtr route = *found;
-  for (int i = 0; i <= kMostRefreshes; ++i) {
-    DividedPipeline divided = Divide(pipeline.stages);
-    std::set<placement::ShardName> shards = {route->database.primary};
-    if (route->sharded()) {
-      const Query query{LeadingFilter(aggregate.pipeline.view), aggregate.collation, aggregate.let};
-      CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));
-      shards = targets.shards;
+namespace {
+
+// {host, queryPlanner...} of each shard, as aggregate's explain has it.
+void AppendShards(const std::vector<Heard>& heard, bson::Builder* reply) {
+  reply->BeginDocument("shards");
+  for (const Heard& one : heard) {
+    reply->BeginDocument(one.shard).Append("host", one.host);
+    for (const bson::Element& field : one.reply->view()) {
+      const std::string_view name = field.name();
+      if (name == "queryPlanner" || name == "executionStats" || name == "stages" ||
+          name == "explainVersion") {
+        reply->Append(field);
+      }
     }
-    const bool whole = shards.size() == 1 && pipeline.others.empty() && pipeline.sink.empty();
-    bson::Document part = whole ? command : ShardsCommand(command, divided.shards);
-    bson::Builder explain;
-    explain.Append("explain", part).Append("verbosity", verbosity);
-    const bson::Document asked = explain.Finish();
+    reply->End();
+  }
+  reply->End();
+}
+
+// One round with what is known of views.
+Task<Status> ExplainResolved(Routed& request, const Aggregation& aggregation,
+                             const std::string& verbosity) {
+  ParsedPipeline pipeline;
+  CO_RETURN_IF_ERROR(pipeline.Parse(request.invocation.operation, aggregation));
+  Result<Places> found = co_await FindPlaces(request, aggregation, pipeline);
+  CO_RETURN_IF_ERROR(found.status());
+  Places& places = *found;
+  if (places.main == nullptr) {
+    co_return request.RunHere();
+  }
+  for (int i = 0; i <= kMostRefreshes; ++i) {
+    CO_ASSIGN_OR_RETURN(const Division division, Divide(request, aggregation, pipeline, places));
+    if (division.whole && !places.main->sharded()) {
+      ForwardOptions options;
+      options.others = &places.others;
+      Status forwarded = co_await Forward(request, aggregation.ns, options);
+      co_return forwarded;
+    }
+    const bson::Document part =
+        division.whole ? aggregation.command
+                       : ShardsCommand(aggregation.command, division.split.shards, bson::View());
+    const bson::Document asked =
+        bson::Builder().Append("explain", part).Append("verbosity", verbosity).Finish();
     std::vector<Part> parts;
-    for (const placement::ShardName& shard : shards) {
+    for (const placement::ShardName& shard : division.shards) {
       parts.push_back({shard, asked});
     }
     bool stale = false;
     Result<std::vector<Heard>> heard =
-        co_await AskVersioned(request, &route, std::move(parts), &stale);
+        co_await AskVersioned(request, &places.main, std::move(parts), &stale);
     CO_RETURN_IF_ERROR(heard.status());
     if (stale) {
       continue;
     }
     CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
     bson::Builder& reply = request.call().reply;
-    if (whole) {
-      reply.Append("mergeType", "mongos").AppendNull("splitPipeline");
+    if (division.whole) {
+      reply.AppendNull("splitPipeline");
     } else {
       reply.Append("mergeType", "mongos").BeginDocument("splitPipeline");
-      AppendStages("shardsPart", divided.shards, &reply);
-      AppendStages("mergerPart", divided.merger, &reply);
+      AppendStages("shardsPart", division.split.shards_shown, &reply);
+      AppendStages("mergerPart", division.split.merger_shown, &reply);
       reply.End();
     }
-    reply.BeginDocument("shards");
-    for (const Heard& one : *heard) {
-      reply.BeginDocument(one.shard).Append("host", one.host);
-      for (const bson::Element& field : one.reply->view()) {
-        if (field.name() == "queryPlanner" || field.name() == "executionStats" ||
-            field.name() == "stages" || field.name() == "explainVersion") {
-          reply.Append(field);
-        }
-      }
-      reply.End();
-    }
-    reply.End();
+    AppendShards(*heard, &reply);
     const bson::View first = *heard->front().reply;
     reply.Append("serverInfo", first["serverInfo"])
         .Append("serverParameters", first["serverParameters"])
-        .Append("command", command);
+        .Append("command", aggregation.command);
     co_return Status::Ok();
   }
-  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+  co_return Status(kStaleConfig, "The placement of " + aggregation.ns + " changes all the time");
+}
+
+}  // namespace
+
+Task<Status> ExplainAggregation(Routed& request, Aggregation aggregation, std::string verbosity) {
+  Status status = co_await ExplainResolved(request, aggregation, verbosity);
+  if (!Aggregation::IsRefusal(status)) {
+    co_return status;
+  }
+  CO_RETURN_IF_ERROR(aggregation.Resolve(status));
+  Status resolved = co_await ExplainResolved(request, aggregation, verbosity);
+  co_return resolved;
 }
 
 std::span<const RoutineRow> ExplainRoutines() {

@@ -13,21 +13,6 @@ namespace quire::router {
 
 namespace {
 
-// The versions of the other collections that a pipeline reads.
-void AppendOthers(const std::map<std::string, RoutePtr>* others, const placement::ShardName& shard,
-                  bson::Builder* out) {
-  if (others == nullptr || others->empty()) {
-    return;
-  }
-  out->BeginArray("shardVersions");
-  for (const auto& [ns, route] : *others) {
-    out->PushDocument().Append("ns", ns);
-    AppendVersions(*route, shard, out);
-    out->End();
-  }
-  out->End();
-}
-
 // Commands that name a collection by their first field.
 Task<Status> RouteRead(Routed& request) {
   CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
@@ -111,6 +96,20 @@ Task<Status> RouteAccounts(Routed& request) {
 
 }  // namespace
 
+void AppendOtherVersions(const std::map<std::string, RoutePtr>& others,
+                         const placement::ShardName& shard, bson::Builder* out) {
+  if (others.empty()) {
+    return;
+  }
+  out->BeginArray("shardVersions");
+  for (const auto& [ns, route] : others) {
+    out->PushDocument().Append("ns", ns);
+    AppendVersions(*route, shard, out);
+    out->End();
+  }
+  out->End();
+}
+
 bson::Document Whole(const request::Request& request) {
   if (request.sequences.empty()) {
     return bson::Document(request.body);
@@ -148,7 +147,9 @@ Task<Status> Forward(Routed& request, std::string ns, ForwardOptions options) {
                        } else {
                          AppendVersions(*known, known->database.primary, out);
                        }
-                       AppendOthers(options.others, known->database.primary, out);
+                       if (options.others != nullptr) {
+                         AppendOtherVersions(*options.others, known->database.primary, out);
+                       }
                        request.AppendBegin(begins, out);
                      })});
     Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked));
@@ -163,7 +164,6 @@ Task<Status> Forward(Routed& request, std::string ns, ForwardOptions options) {
 
 std::span<const RoutineRow> ForwardRoutines() {
   static constexpr RoutineRow kRows[] = {
-      {"mapReduce", RouteUnsharded},
       {"filemd5", RouteUnsharded},
       {"listIndexes", RouteRead},
       {"listCollections", RouteDatabase},

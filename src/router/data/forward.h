@@ -14,6 +14,11 @@ namespace quire::router {
 // The command with the documents that came beside it as arrays.
 bson::Document Whole(const request::Request& request);
 
+// Appends {shardVersions: [...]}: what is known of the other collections that a pipeline reads on
+// the shard.
+void AppendOtherVersions(const std::map<std::string, RoutePtr>& others,
+                         const placement::ShardName& shard, bson::Builder* out);
+
 // Sends the command to the primary shard of the namespace's database and answers what that says;
 // again when what was known of the namespace is old. REQUIRES: the collection is not sharded, or
 // the command is the same either way.

@@ -10,14 +10,18 @@
 #include "base/try.h"
 #include "bson/compare.h"
 #include "bson/number.h"
+#include "engine/read/read.h"
 #include "expr/collation/collator.h"
+#include "pipeline/stages/match.h"
 #include "request/crud.h"
 #include "request/cursor_reply.h"
 #include "request/reply.h"
 #include "router/core.h"
 #include "router/cursor/remote_rows.h"
+#include "router/data/aggregate.h"
 #include "router/data/forward.h"
 #include "router/data/target.h"
+#include "router/pipeline/view_read.h"
 #include "router/remote/errors.h"
 #include "router/rows.h"
 #include "run/batch.h"
@@ -25,8 +29,6 @@
 namespace quire::router {
 
 namespace {
-
-constexpr std::string_view kSortKey = "__sortKey";
 
 bool IsNatural(bson::View sort) { return !sort.empty() && sort.front().name() == "$natural"; }
 
@@ -42,38 +44,46 @@ Result<int64_t> WantedOfShards(int64_t skip, int64_t limit) {
   return sum;
 }
 
-// The find that each of several shards gets: it skips nothing, and tells its rows' sort keys.
+// Whether rows come in an order: the sort's, or that of their distances.
+bool IsOrdered(const request::FindRequest& find) {
+  return find.sort.empty() ? pipeline::FilterUses(find.filter, {"$near", "$nearSphere"})
+                           : !IsNatural(find.sort);
+}
+
+// The find that each of several shards gets: it skips nothing, and tells by what its rows are
+// sorted.
 Result<bson::Document> ShardFind(bson::View body, const request::FindRequest& find) {
   ASSIGN_OR_RETURN(const int64_t limit, WantedOfShards(find.skip, find.limit));
-  const bool sorted = !find.sort.empty() && !IsNatural(find.sort);
   bson::Builder out;
   for (const bson::Element& field : body) {
     const std::string_view name = field.name();
     if (name != "skip" && name != "limit" && name != "singleBatch" &&
-        !(sorted && name == "projection")) {
+        name != "allowPartialResults") {
       out.Append(field);
     }
   }
   if (limit > 0) {
     out.Append("limit", limit);
   }
-  if (sorted) {
-    out.BeginDocument("projection").AppendFields(find.projection);
-    out.BeginDocument(kSortKey).Append("$meta", "sortKey").End().End();
+  if (IsOrdered(find)) {
+    out.BeginDocument("shardRows").Append("keys", true).End();
   }
   return out.Finish();
 }
 
-std::vector<bool> Directions(bson::View sort) {
-  std::vector<bool> ascending;
-  for (const bson::Element& part : sort) {
-    // {$meta: "textScore"} is from the highest on.
-    ascending.push_back(part.value().is_number() && bson::ClampedInt64(part.value()) > 0);
-  }
-  return ascending;
-}
-
 }  // namespace
+
+std::vector<OpenedCursor> TakeOpened(Routed& request, std::vector<Heard> heard) {
+  std::vector<OpenedCursor> opened;
+  for (Heard& one : heard) {
+    const bson::Value time = (*one.reply)["operationTime"];
+    if (time.type() == bson::Type::kTimestamp) {
+      request.call().operation_time = std::max(request.call().operation_time, time.AsTimestamp());
+    }
+    opened.push_back({one.shard, one.host, *std::move(one.reply)});
+  }
+  return opened;
+}
 
 Status OpenMerged(Routed& request, std::vector<Heard> heard, const MergeOptions& merge) {
   auto cursor = std::make_shared<run::Cursor>();
@@ -83,24 +93,18 @@ Status OpenMerged(Routed& request, std::vector<Heard> heard, const MergeOptions&
   options.database = std::string(DatabaseOf(merge.ns));
   options.collection = merge.ns.substr(options.database.size() + 1);
   options.session = request.SessionFields();
-  options.sort = merge.sort;
-  options.sort_key = merge.sort.empty() ? "" : std::string(kSortKey);
+  options.sorted = merge.sorted;
+  options.wrapped = merge.sorted;
+  options.allows_partial = merge.allows_partial;
   options.skip = merge.skip;
   options.limit = merge.limit;
   options.batch_size = merge.batch_size;
-  std::vector<OpenedCursor> opened;
-  for (Heard& one : heard) {
-    const bson::Value time = (*one.reply)["operationTime"];
-    if (time.type() == bson::Type::kTimestamp) {
-      request.call().operation_time = std::max(request.call().operation_time, time.AsTimestamp());
-    }
-    opened.push_back({one.shard, one.host, *std::move(one.reply)});
-  }
-  cursor->source =
-      std::make_unique<RemoteRows>(&request.core.lanes(), std::move(options), std::move(opened));
+  cursor->source = std::make_unique<RemoteRows>(&request.core.lanes(), std::move(options),
+                                                TakeOpened(request, std::move(heard)));
   run::FirstBatch first;
   first.size = merge.batch_size;
   first.single = merge.single_batch;
+  first.partial = merge.partial;
   first.needs = request.invocation.needs;
   return run::AppendFirstBatch(request.core.engine().cursors(), std::move(cursor), first,
                                request.call());
@@ -132,6 +136,42 @@ void KillOpened(Routed& request, const std::vector<Heard>& heard) {
 
 namespace {
 
+// The one row that an aggregation of a view gives; empty when it gives none.
+Task<Result<bson::Document>> RowOfView(Routed& request, const std::string& ns,
+                                       const engine::ViewRead& read, const Status& refusal) {
+  Aggregation aggregation = OnView(ns, read, request.body);
+  CO_RETURN_IF_ERROR(aggregation.Resolve(refusal));
+  ParsedPipeline pipeline;
+  CO_RETURN_IF_ERROR(pipeline.Parse(request.invocation.operation, aggregation));
+  Result<Places> places = co_await FindPlaces(request, aggregation, pipeline);
+  CO_RETURN_IF_ERROR(places.status());
+  if (places->main == nullptr) {
+    co_return bson::Document();
+  }
+  Result<std::shared_ptr<run::Cursor>> cursor =
+      co_await OpenDivided(request, aggregation, pipeline, *places);
+  CO_RETURN_IF_ERROR(cursor.status());
+  exec::Row row;
+  Result<bool> found = co_await NextRow(request, **cursor, &row);
+  CO_RETURN_IF_ERROR(found.status());
+  co_return *found ? bson::Document(row.document) : bson::Document();
+}
+
+// Of a view or a collection on one shard; of a view on a sharded collection as an aggregation.
+Task<Status> FindUnsharded(Routed& request, const std::string& ns,
+                           const request::FindRequest& find) {
+  const ForwardOptions options;
+  Status forwarded = co_await Forward(request, ns, options);
+  if (!Aggregation::IsRefusal(forwarded)) {
+    co_return forwarded;
+  }
+  CO_ASSIGN_OR_RETURN(const engine::ViewRead read, engine::FindOnView(ns, find));
+  Aggregation aggregation = OnView(ns, read, request.body);
+  CO_RETURN_IF_ERROR(aggregation.Resolve(forwarded));
+  Status status = co_await RunAggregation(request, std::move(aggregation));
+  co_return status;
+}
+
 Task<Status> RouteFind(Routed& request) {
   CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
   Result<RoutePtr> found = co_await request.Find(ns, false);
@@ -143,15 +183,11 @@ Task<Status> RouteFind(Routed& request) {
   CO_ASSIGN_OR_RETURN(const request::FindRequest find, request::FindRequest::Parse(request.body));
   for (int i = 0; i <= kMostRefreshes; ++i) {
     if (!route->sharded()) {
-      Status forwarded = co_await Forward(request, ns, ForwardOptions());
-      co_return forwarded;
+      Status status = co_await FindUnsharded(request, ns, find);
+      co_return status;
     }
     const Query query{find.filter, find.collation, find.let};
     CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));
-    if (find.tailable) {
-      co_return Status(kInvalidOptions,
-                       "tailable cursors are not supported on sharded collections");
-    }
     bson::Document command = request.body;
     if (!targets.single()) {
       CO_ASSIGN_OR_RETURN(command, ShardFind(request.body, find));
@@ -168,29 +204,82 @@ Task<Status> RouteFind(Routed& request) {
       KillOpened(request, *heard);
       continue;
     }
-    if (targets.single()) {
+    MergeOptions merge;
+    merge.ns = ns;
+    merge.allows_partial = find.allow_partial_results;
+    merge.partial = merge.allows_partial && std::erase_if(*heard, [](const Heard& one) {
+                                              return !one.reply.ok() &&
+                                                     IsUnreachable(one.reply.status().code());
+                                            }) > 0;
+    if (targets.single() && !merge.partial) {
       co_return request.Deliver(std::move(heard->front()));
     }
     if (Status failed = FirstErrorOf(*heard); !failed.ok()) {
       KillOpened(request, *heard);
       co_return failed;
     }
-    MergeOptions merge;
-    merge.ns = ns;
     merge.skip = find.skip;
     merge.limit = find.limit;
     merge.batch_size = find.batch_size;
     merge.single_batch = find.single_batch;
-    if (!find.sort.empty() && !IsNatural(find.sort)) {
-      merge.sort = Directions(find.sort);
-    }
+    merge.sorted = IsOrdered(find);
     co_return OpenMerged(request, *std::move(heard), merge);
   }
   co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
 }
 
+// Of a view on a sharded collection.
+Task<Status> CountView(Routed& request, const std::string& ns, const request::CountRequest& count,
+                       const Status& refusal) {
+  const engine::ViewRead read = engine::ExplainedCountOnView(count);
+  Result<bson::Document> row = co_await RowOfView(request, ns, read, refusal);
+  CO_RETURN_IF_ERROR(row.status());
+  const int64_t n = row->empty() ? 0 : request::CountIn((*row)["count"]);
+  request::AppendCount(&request.call().reply, "n", n);
+  co_return Status::Ok();
+}
+
+// The count that each of several shards gets: it skips nothing.
+Result<bson::Document> ShardCount(bson::View body, const request::CountRequest& count) {
+  ASSIGN_OR_RETURN(const int64_t limit, WantedOfShards(count.skip, count.limit));
+  bson::Builder out;
+  for (const bson::Element& field : body) {
+    if (field.name() != "skip" && field.name() != "limit") {
+      out.Append(field);
+    }
+  }
+  if (limit > 0) {
+    out.Append("limit", limit);
+  }
+  return out.Finish();
+}
+
+// {shards: {name: n}, n}
+void AppendCounts(Routed& request, const std::vector<Heard>& heard,
+                  const request::CountRequest& count) {
+  bson::Builder& reply = request.call().reply;
+  int64_t n = 0;
+  reply.BeginDocument("shards");
+  for (const Heard& one : heard) {
+    const int64_t own = request::CountIn((*one.reply)["n"]);
+    request::AppendCount(&reply, one.shard, own);
+    n += own;
+    const bson::Value time = (*one.reply)["operationTime"];
+    if (time.type() == bson::Type::kTimestamp) {
+      request.call().operation_time = std::max(request.call().operation_time, time.AsTimestamp());
+    }
+  }
+  reply.End();
+  if (heard.size() > 1) {  // one shard has done both
+    n = std::max<int64_t>(0, n - count.skip);
+    n = count.limit > 0 ? std::min(n, count.limit) : n;
+  }
+  request::AppendCount(&reply, "n", n);
+}
+
 Task<Status> RouteCount(Routed& request) {
   CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
+  request.call().summary.ns = ns;
   Result<RoutePtr> found = co_await request.Find(ns, false);
   if (!found.ok() && found.status().code() == kNamespaceNotFound) {
     co_return request.RunHere();
@@ -199,28 +288,18 @@ Task<Status> RouteCount(Routed& request) {
   RoutePtr route = *found;
   CO_ASSIGN_OR_RETURN(const auto count, request::CountRequest::Parse(request.body));
   for (int i = 0; i <= kMostRefreshes; ++i) {
-    if (!route->sharded()) {
-      Status forwarded = co_await Forward(request, ns, ForwardOptions());
-      co_return forwarded;
+    std::set<placement::ShardName> shards = {route->database.primary};
+    if (route->sharded()) {
+      const Query query{count.query, count.collation, bson::View()};
+      CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));
+      shards = targets.shards;
     }
-    const Query query{count.query, count.collation, bson::View()};
-    CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));
     bson::Document command = request.body;
-    if (!targets.single()) {
-      CO_ASSIGN_OR_RETURN(const int64_t limit, WantedOfShards(count.skip, count.limit));
-      bson::Builder out;
-      for (const bson::Element& field : request.body.view()) {
-        if (field.name() != "skip" && field.name() != "limit") {
-          out.Append(field);
-        }
-      }
-      if (limit > 0) {
-        out.Append("limit", limit);
-      }
-      command = out.Finish();
+    if (shards.size() > 1) {
+      CO_ASSIGN_OR_RETURN(command, ShardCount(request.body, count));
     }
     std::vector<Part> parts;
-    for (const placement::ShardName& shard : targets.shards) {
+    for (const placement::ShardName& shard : shards) {
       parts.push_back({shard, command});
     }
     bool stale = false;
@@ -230,54 +309,94 @@ Task<Status> RouteCount(Routed& request) {
     if (stale) {
       continue;
     }
-    if (targets.single()) {
-      co_return request.Deliver(std::move(heard->front()));
+    const Status failed = FirstErrorOf(*heard);
+    if (Aggregation::IsRefusal(failed)) {
+      Status status = co_await CountView(request, ns, count, failed);
+      co_return status;
     }
-    CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
-    int64_t n = 0;
-    for (const Heard& one : *heard) {
-      n += request::CountIn((*one.reply)["n"]);
-    }
-    n = std::max<int64_t>(0, n - count.skip);
-    n = count.limit > 0 ? std::min(n, count.limit) : n;
-    request::AppendCount(&request.call().reply, "n", n);
+    CO_RETURN_IF_ERROR(failed);
+    AppendCounts(request, *heard, count);
     co_return Status::Ok();
   }
   co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
 }
 
 // Each value once, in order.
+class DistinctValues {
+ public:
+  // `collator` outlives it.
+  explicit DistinctValues(const expr::Collator* collator) : values_(Less{collator}) {}
+
+  void AddAll(bson::View list) {
+    for (const bson::Element& value : list) {
+      if (values_.insert(value.value()).second) {
+        bytes_ += value.value_size() + 8;
+      }
+    }
+  }
+  Status Append(bson::Builder* reply) const {
+    constexpr size_t kMostBytes = size_t{16} << 20;
+    if (bytes_ > kMostBytes) {
+      return {17217, "distinct too big, 16mb cap"};
+    }
+    reply->BeginArray("values");
+    for (const bson::Value& value : values_) {
+      reply->Push(value);
+    }
+    reply->End();
+    return Status::Ok();
+  }
+
+ private:
+  struct Less {
+    const bson::StringCompare* strings;
+    bool operator()(const bson::Value& a, const bson::Value& b) const {
+      return bson::Compare(a, b, strings) < 0;
+    }
+  };
+  std::set<bson::Value, Less> values_;
+  size_t bytes_ = 0;
+};
+
 Status AppendDistinct(const std::vector<Heard>& heard, bson::View collation, const Route& route,
                       bson::Builder* reply) {
-  constexpr size_t kMostBytes = size_t{16} << 20;
   std::shared_ptr<const expr::Collator> collator;
   if (!collation.empty()) {
     ASSIGN_OR_RETURN(collator, expr::Collator::Parse(collation));
   } else if (route.collection->default_collation) {
     ASSIGN_OR_RETURN(collator, expr::Collator::Parse(*route.collection->default_collation));
   }
-  const bson::StringCompare* strings = collator.get();
-  auto less = [strings](const bson::Value& a, const bson::Value& b) {
-    return bson::Compare(a, b, strings) < 0;
-  };
-  std::set<bson::Value, decltype(less)> values(less);
-  size_t bytes = 0;
+  DistinctValues values(collator.get());
   for (const Heard& one : heard) {
-    for (const bson::Element& value : (*one.reply)["values"].AsArray()) {
-      if (values.insert(value.value()).second) {
-        bytes += value.value_size() + 8;
-      }
-    }
+    values.AddAll((*one.reply)["values"].AsArray());
   }
-  if (bytes > kMostBytes) {
-    return {17217, "distinct too big, 16mb cap"};
+  return values.Append(reply);
+}
+
+Task<Status> DistinctUnsharded(Routed& request, const std::string& ns,
+                               const request::DistinctRequest& distinct) {
+  const ForwardOptions options;
+  Status forwarded = co_await Forward(request, ns, options);
+  if (!Aggregation::IsRefusal(forwarded)) {
+    co_return forwarded;
   }
-  reply->BeginArray("values");
-  for (const bson::Value& value : values) {
-    reply->Push(value);
+  const engine::ViewRead read = engine::ExplainedDistinctOnView(distinct);
+  Result<bson::Document> row = co_await RowOfView(request, ns, read, forwarded);
+  CO_RETURN_IF_ERROR(row.status());
+  std::shared_ptr<const expr::Collator> collator;
+  const bson::Document extra = bson::Document::FromTrusted(std::string(forwarded.extra()));
+  bson::Value collation = extra["resolvedView"].AsDocument()["collation"];
+  if (!distinct.collation.empty()) {
+    collation = bson::Value(distinct.collation);
   }
-  reply->End();
-  return Status::Ok();
+  if (collation.is_document()) {
+    CO_ASSIGN_OR_RETURN(collator, expr::Collator::Parse(collation.AsDocument()));
+  }
+  DistinctValues values(collator.get());
+  if (!row->empty()) {
+    values.AddAll((*row)["distinct"].AsArray());
+  }
+  co_return values.Append(&request.call().reply);
 }
 
 Task<Status> RouteDistinct(Routed& request) {
@@ -291,8 +410,8 @@ Task<Status> RouteDistinct(Routed& request) {
   CO_ASSIGN_OR_RETURN(const auto distinct, request::DistinctRequest::Parse(request.body));
   for (int i = 0; i <= kMostRefreshes; ++i) {
     if (!route->sharded()) {
-      Status forwarded = co_await Forward(request, ns, ForwardOptions());
-      co_return forwarded;
+      Status status = co_await DistinctUnsharded(request, ns, distinct);
+      co_return status;
     }
     const Query query{distinct.query, distinct.collation, bson::View()};
     CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));

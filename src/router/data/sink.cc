@@ -6,10 +6,11 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/path.h"
 #include "placement/target/target.h"
 #include "quire/doc.h"
 #include "router/core.h"
-#include "router/data/read.h"
+#include "router/data/aggregate.h"
 #include "router/data/target.h"
 
 namespace quire::router {
@@ -18,18 +19,6 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{8} << 20;
 constexpr size_t kMostDocuments = 10'000;
-
-// Until the source has a row, or none any more.
-class RowsArrived final : public Wait {
- public:
-  explicit RowsArrived(run::RowSource* source)
-      : source_(*source), listener_(source->News()->Listen([this] { rung.Ring(); })) {}
-  bool ready() override { return source_.HasNews(); }
-
- private:
-  run::RowSource& source_;
-  std::unique_ptr<Bell::Listener> listener_;
-};
 
 using Documents = std::vector<bson::Document>;
 
@@ -58,6 +47,27 @@ bson::Document AddTo(const std::string& ns) {
                            "whenMatched", "fail", "whenNotMatched", "insert"));
 }
 
+bool NamesOn(bson::View sink) {
+  const bson::Value merge = sink["$merge"];
+  return merge.is_document() && merge.AsDocument().Has("on");
+}
+
+// Without `on` $merge looks for documents by _id and the target's shard key, which they have to
+// have.
+Status CheckKey(const placement::ShardKeyPattern& pattern, bson::View document) {
+  for (const auto& part : pattern.parts()) {
+    const bson::Value value = bson::GetPath(document, part.path);
+    if (value.missing() || value.nullish()) {
+      return {51132, "$merge write error: 'on' field '" + part.name() +
+                         "' cannot be missing, null or undefined"};
+    }
+    if (value.is_array()) {
+      return {51185, "$merge write error: 'on' field '" + part.name() + "' cannot be an array"};
+    }
+  }
+  return Status::Ok();
+}
+
 // Sends the documents to the shards that own them.
 Task<Status> Send(Routed& request, const Route& target, const Documents& documents,
                   bson::View sink) {
@@ -65,6 +75,9 @@ Task<Status> Send(Routed& request, const Route& target, const Documents& documen
   for (const bson::Document& document : documents) {
     placement::ShardName shard = target.database.primary;
     if (target.sharded()) {
+      if (!NamesOn(sink)) {
+        CO_RETURN_IF_ERROR(CheckKey(target.chunks->pattern(), document));
+      }
       CO_ASSIGN_OR_RETURN(shard, placement::TargetInsert(*target.chunks, document));
     }
     by_shard[shard].push_back(document);
@@ -100,17 +113,12 @@ Task<Status> WriteSink(Routed& request, run::Cursor& cursor, RoutePtr target, bs
   bool more = true;
   while (more) {
     exec::Row row;
-    CO_ASSIGN_OR_RETURN(const bool found, cursor.source->Next(request.op(), &row));
-    if (found) {
+    Result<bool> found = co_await NextRow(request, cursor, &row);
+    CO_RETURN_IF_ERROR(found.status());
+    more = *found;
+    if (more) {
       bytes += row.document.size();
       documents.emplace_back(row.document);
-    } else if (cursor.source->Pending()) {
-      auto arrived = std::make_shared<RowsArrived>(cursor.source.get());
-      Status waited = co_await request.Until(arrived);
-      CO_RETURN_IF_ERROR(waited);
-      continue;
-    } else {
-      more = false;
     }
     const bool full = bytes >= kMostBytes || documents.size() >= kMostDocuments;
     const bool last = !more && (!documents.empty() || (replaces && !written));

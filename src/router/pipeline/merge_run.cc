@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "router/pipeline/merge_run.h"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <set>
 
@@ -12,6 +16,7 @@
 #include "expr/collation/collator.h"
 #include "pipeline/parse.h"
 #include "pipeline/rewrite.h"
+#include "pipeline/stages/group.h"
 #include "plan/pipeline_environment.h"
 #include "plan/stages/lower_stages.h"
 #include "quire/doc.h"
@@ -28,41 +33,22 @@ namespace {
 constexpr size_t kAheadRows = 1000;
 constexpr size_t kAheadBytes = size_t{1} << 20;
 
-// The rows of shards for an operator that waits where it stands.
+// The rows of shards as the input of a tree.
 class RemoteInput final : public exec::Operator {
  public:
-  explicit RemoteInput(std::unique_ptr<RemoteRows> rows) : rows_(std::move(rows)) {}
+  explicit RemoteInput(RemoteRows* rows) : rows_(*rows) {}
 
   Result<bool> Next(OpContext& op, exec::Row* row) override {
-    while (true) {
-      RETURN_IF_ERROR(op.CheckInterruptNow());
-      ASSIGN_OR_RETURN(const bool found, rows_->Next(op, row));
-      if (found || !rows_->Pending()) {
-        return found;
-      }
-      Await();
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    ASSIGN_OR_RETURN(const bool found, rows_.Next(op, row));
+    if (!found && rows_.Pending()) {
+      return exec::NotYet();
     }
+    return found;
   }
 
  private:
-  void Await() {
-    constexpr std::chrono::milliseconds kLook{50};  // whether the operation was killed
-    Mutex mutex;
-    std::condition_variable wake;
-    bool rung = false;
-    auto listener = rows_->News()->Listen([&] {
-      MutexLock lock(mutex);
-      rung = true;
-      wake.notify_one();
-    });
-    if (rows_->HasNews()) {
-      return;
-    }
-    MutexLock lock(mutex);
-    wake.wait_for(lock.native(), kLook, [&] { return rung; });
-  }
-
-  std::unique_ptr<RemoteRows> rows_;
+  RemoteRows& rows_;
 };
 
 // The documents of another collection, asked for as a client of the router itself would.
@@ -155,18 +141,39 @@ class Run final : public plan::PipelineEnvironment, public std::enable_shared_fr
       ASSIGN_OR_RETURN(collator_, expr::Collator::Parse(options_.collation));
       context_.collator = collator_.get();
     }
+    context_.script_scope = options_.scripts;
     engine::Operation operation{core_.engine(), op_};
+    operation.began = options_.began;
     RETURN_IF_ERROR(engine::FillContext(operation, options_.let, &context_));
     pipeline::PipelineOptions parsing;
     parsing.ns = options_.ns;
+    parsing.internal = options_.scripts != nullptr;
     ASSIGN_OR_RETURN(stages_, pipeline::ParsePipeline(options_.pipeline, parsing, &context_));
+    if (options_.partials) {
+      auto* group =
+          stages_.empty() ? nullptr : pipeline::As<pipeline::GroupStage>(stages_.front().get());
+      if (group == nullptr) {
+        return {kInternalError, "partial states are merged by a $group"};
+      }
+      group->set_part(pipeline::GroupStage::Part::kMergesPartials);
+    }
+    input_ = std::move(rows);
     std::unique_ptr<exec::Operator> input;
-    if (rows != nullptr) {
-      input = std::make_unique<RemoteInput>(std::move(rows));
+    if (input_ != nullptr) {
+      input = std::make_unique<RemoteInput>(input_.get());
     }
     ASSIGN_OR_RETURN(root_, plan::LowerStages(op_, stages_, std::move(input), *this));
     return Status::Ok();
   }
+
+  // Whether a stage reads other collections, and so waits where it stands.
+  bool waits() const {
+    return std::any_of(stages_.begin(), stages_.end(), [](const pipeline::StagePtr& stage) {
+      return pipeline::OpensOthers(stage->kind());
+    });
+  }
+  exec::Operator& root() { return *root_; }
+  RemoteRows* input() { return input_.get(); }
 
   // --- PipelineEnvironment ---
   bool allow_disk_use() const override { return options_.allow_disk_use; }
@@ -218,31 +225,24 @@ class Run final : public plan::PipelineEnvironment, public std::enable_shared_fr
     return Status(kInternalError, "a sink is written by its routine");
   }
 
-  // --- rows ---
-  // On a worker: makes the next rows.
+  // --- rows made ahead by workers ---
+  // On a worker: makes the next rows. Leaves it, to go on later, where the shards' rows are not
+  // there yet.
   void Fill() {
-    CurrentOpScope current(&op_);
-    size_t bytes = 0;
-    for (size_t i = 0; i < kAheadRows && bytes < kAheadBytes; ++i) {
-      exec::Row row;
-      Result<bool> more = root_->Next(op_, &row);
-      MutexLock lock(mutex_);
-      if (!more.ok()) {
-        problem_ = more.status();
-        break;
-      }
-      if (!*more) {
-        ended_ = true;
-        break;
-      }
-      bytes += row.document.size();
-      rows_.emplace_back(row.document);
+    MutexLock lock(fill_mutex_);
+    if (MakeRows()) {
+      FillLater();
+    } else {
+      Filled();
     }
-    {
-      MutexLock lock(mutex_);
-      filling_ = false;
+  }
+  // The same, and waits for them.
+  void FillHere() {
+    MutexLock lock(fill_mutex_);
+    while (MakeRows()) {
+      AwaitInput();
     }
-    news.Ring();
+    Filled();
   }
 
   // False: none is there now.
@@ -261,8 +261,8 @@ class Run final : public plan::PipelineEnvironment, public std::enable_shared_fr
       fill = !ended_ && !filling_;
       filling_ = filling_ || fill;
     }
-    if (fill && Workers::IsOne()) {
-      Fill();
+    if (fill && Workers::IsOne()) {  // all of them may wait for such as this one
+      FillHere();
       return Take(document);
     }
     if (fill) {
@@ -289,6 +289,72 @@ class Run final : public plan::PipelineEnvironment, public std::enable_shared_fr
   Bell news;
 
  private:
+  // True: the shards' rows are not there yet.
+  bool MakeRows() QUIRE_REQUIRES(fill_mutex_) {
+    CurrentOpScope current(&op_);
+    size_t bytes = 0;
+    for (size_t i = 0; i < kAheadRows && bytes < kAheadBytes; ++i) {
+      exec::Row row;
+      Result<bool> more = root_->Next(op_, &row);
+      MutexLock lock(mutex_);
+      if (!more.ok() && exec::IsNotYet(more.status())) {
+        return rows_.empty();
+      }
+      if (!more.ok()) {
+        problem_ = more.status();
+        return false;
+      }
+      if (!*more) {
+        ended_ = true;
+        return false;
+      }
+      bytes += row.document.size();
+      rows_.emplace_back(row.document);
+    }
+    return false;
+  }
+  void Filled() {
+    {
+      MutexLock lock(mutex_);
+      filling_ = false;
+    }
+    news.Ring();
+  }
+  void FillLater() QUIRE_REQUIRES(fill_mutex_) {
+    // With the bell locked: whoever lets go of the run last must not do it here.
+    auto again = [weak = weak_from_this()] {
+      if (std::shared_ptr<Run> self = weak.lock()) {
+        Workers& workers = *self->core_.workers;
+        workers.Post([self = std::move(self)] {
+          if (self->listening_.exchange(false)) {
+            self->Fill();
+          }
+        });
+      }
+    };
+    listening_.store(true);
+    listener_ = input_->News()->Listen(again);
+    if (input_->HasNews() || !op_.CheckInterruptNow().ok()) {
+      again();
+    }
+  }
+  void AwaitInput() QUIRE_REQUIRES(fill_mutex_) {
+    constexpr std::chrono::milliseconds kLook{50};  // whether the operation was killed
+    Mutex mutex;
+    std::condition_variable wake;
+    bool rung = false;
+    auto listener = input_->News()->Listen([&] {
+      MutexLock lock(mutex);
+      rung = true;
+      wake.notify_one();
+    });
+    if (input_->HasNews()) {
+      return;
+    }
+    MutexLock lock(mutex);
+    wake.wait_for(lock.native(), kLook, [&] { return rung; });
+  }
+
   Core& core_;
   const MergeRunOptions options_;
   std::set<std::string> off_;
@@ -296,7 +362,11 @@ class Run final : public plan::PipelineEnvironment, public std::enable_shared_fr
   std::shared_ptr<const expr::Collator> collator_;
   expr::Context context_;
   pipeline::Stages stages_;
+  std::unique_ptr<RemoteRows> input_;  // null: the pipeline has a source of its own
   std::unique_ptr<exec::Operator> root_;
+  Mutex fill_mutex_;  // before mutex_: one at a time makes rows
+  std::atomic<bool> listening_ = false;
+  std::unique_ptr<Bell::Listener> listener_ QUIRE_GUARDED_BY(fill_mutex_);  // to the input
   Mutex mutex_;
   std::deque<bson::Document> rows_ QUIRE_GUARDED_BY(mutex_);
   Status problem_ QUIRE_GUARDED_BY(mutex_);
@@ -305,10 +375,44 @@ class Run final : public plan::PipelineEnvironment, public std::enable_shared_fr
   bool pending_ QUIRE_GUARDED_BY(mutex_) = false;
 };
 
+// Rows that are made on the thread that wants them.
 class MergeRows final : public run::RowSource {
  public:
   explicit MergeRows(std::shared_ptr<Run> run) : run_(std::move(run)) {}
-  ~MergeRows() override { run_->Kill(); }
+
+  Result<bool> Next(OpContext& op, exec::Row* row) override {
+    pending_ = false;
+    if (ended_) {
+      return false;
+    }
+    Result<bool> more = run_->root().Next(op, row);
+    if (!more.ok() && exec::IsNotYet(more.status())) {
+      pending_ = true;
+      return false;
+    }
+    ended_ = more.ok() && !*more;
+    return more;
+  }
+  Status Refresh(OpContext&) override { return Status::Ok(); }
+  Bell* News() override { return run_->input() == nullptr ? nullptr : run_->input()->News(); }
+  bool HasNews() const override { return run_->input() == nullptr || run_->input()->HasNews(); }
+  bool Pending() const override { return pending_; }
+  Status Check() const override { return Status::Ok(); }
+  std::string PlanSummary() const override { return ""; }
+  exec::Counters Totals() const override { return {}; }
+  bool AtEnd() const override { return ended_; }
+
+ private:
+  std::shared_ptr<Run> run_;
+  bool pending_ = false;
+  bool ended_ = false;
+};
+
+// Rows that workers make.
+class WorkedRows final : public run::RowSource {
+ public:
+  explicit WorkedRows(std::shared_ptr<Run> run) : run_(std::move(run)) {}
+  ~WorkedRows() override { run_->Kill(); }
 
   Result<bool> Next(OpContext&, exec::Row* row) override {
     ASSIGN_OR_RETURN(const bool found, run_->Take(&current_));
@@ -337,6 +441,9 @@ Result<std::unique_ptr<run::RowSource>> OpenMergeRun(Core* core, MergeRunOptions
                                                      std::unique_ptr<RemoteRows> input) {
   auto run = std::make_shared<Run>(core, std::move(options));
   RETURN_IF_ERROR(run->Open(std::move(input)));
+  if (run->waits()) {
+    return std::unique_ptr<run::RowSource>(std::make_unique<WorkedRows>(std::move(run)));
+  }
   return std::unique_ptr<run::RowSource>(std::make_unique<MergeRows>(std::move(run)));
 }
 

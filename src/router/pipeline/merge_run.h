@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of a pipeline that runs in the router, over the rows of shards. It is run by workers, a
-// batch at a time: its stages may read other collections, and wait for them.
+// The part of a pipeline that runs in the router, over the rows of shards. Where a row is on its
+// way the tree of operators is left and asked again. Stages that read other collections wait for
+// them where they stand, and are run by workers, a batch at a time.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "expr/context.h"
 #include "pipeline/stage.h"
 #include "quire/bson.h"
 #include "quire/status.h"
@@ -23,6 +25,9 @@ struct MergeRunOptions {
   bson::Document pipeline;  // the merger's stages, an array
   bson::Document collation;
   bson::Document let;
+  bool partials = false;                     // the first stage, a $group, merges partial states
+  std::shared_ptr<const js::Scope> scripts;  // of a command's own pipeline; null: it is a client's
+  bson::Date began;                          // $$NOW
   bool allow_disk_use = true;
   size_t memory_limit = size_t{100} << 20;
 };

@@ -37,6 +37,11 @@ bool IsStepDown(int code) {
   return IsAnyOf(kCodes, code);
 }
 
+bool IsUnreachable(int code) {
+  return IsNetworkError(code) || IsNotPrimary(code) || IsStepDown(code) ||
+         code == kFailedToSatisfyReadPreference;
+}
+
 bool IsStale(int code) { return code == kStaleConfig || code == kStaleDbVersion; }
 
 Status ForClients(const Status& status) {

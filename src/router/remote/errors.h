@@ -14,6 +14,8 @@ bool IsNetworkError(int code);
 bool IsNotPrimary(int code);
 // It ceased to be the primary, or ends, while the request ran.
 bool IsStepDown(int code);
+// Nobody of the shard could answer.
+bool IsUnreachable(int code);
 // What the request said of versions is old.
 bool IsStale(int code);
 

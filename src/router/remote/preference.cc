@@ -98,8 +98,7 @@ Result<ReadPreference> ReadPreference::Parse(const bson::Argument& command) {
   const auto* known = std::find_if(std::begin(kModes), std::end(kModes),
                                    [&](const ModeName& one) { return one.name == name; });
   if (!mode.missing() && known == std::end(kModes)) {
-    return Status(kFailedToParse,
-                  "Could not parse $readPreference mode '" + std::string(name) + "'");
+    return Status(kBadValue, "Could not parse $readPreference mode '" + std::string(name) + "'");
   }
   if (!mode.missing()) {
     preference.mode = known->mode;
@@ -110,6 +109,11 @@ Result<ReadPreference> ReadPreference::Parse(const bson::Argument& command) {
         preference.tags.emplace_back(set.value().AsDocument());
       }
     }
+  }
+  const bool tagged = std::any_of(preference.tags.begin(), preference.tags.end(),
+                                  [](const bson::Document& set) { return !set.empty(); });
+  if (tagged && preference.mode == ReadPreference::Mode::kPrimary) {
+    return Status(kBadValue, "Only empty tags are allowed with primary read preference");
   }
   if (const bson::Value staleness = fields["maxStalenessSeconds"]; staleness.is_number()) {
     const int64_t seconds = bson::ClampedInt64(staleness);

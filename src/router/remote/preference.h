@@ -27,7 +27,7 @@ struct ReadPreference {
   std::optional<int64_t> max_staleness_seconds;
 
   // Of a command's $readPreference; the primary when it has none. Errors: TypeMismatch,
-  // FailedToParse.
+  // BadValue.
   static Result<ReadPreference> Parse(const bson::Argument& command);
 };
 

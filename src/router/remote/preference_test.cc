@@ -83,7 +83,10 @@ TEST(Preference, OfTwoPrimariesTheLaterOneIs) {
 TEST(Preference, WhatIsNoneIsRefused) {
   EXPECT_EQ(ReadPreference::Parse(Doc("$readPreference", 1)).status().code(), kTypeMismatch);
   EXPECT_EQ(ReadPreference::Parse(Doc("$readPreference", Doc("mode", "any"))).status().code(),
-            kFailedToParse);
+            kBadValue);
+  const bson::Document tagged =
+      Doc("$readPreference", Doc("mode", "primary", "tags", List(Doc("a", "b"))));
+  EXPECT_EQ(ReadPreference::Parse(tagged).status().code(), kBadValue);
 }
 
 TEST(SetAddress, NamesASetAndItsHosts) {

@@ -5,14 +5,15 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "base/error_codes.h"
 #include "command/command.h"
-#include "command/node_backend.h"
 #include "command/shard/shard_commands.h"
 #include "coord/memory/memory_store.h"
 #include "kv/testing/test_store.h"
@@ -23,33 +24,39 @@
 
 namespace quire::router {
 
-// A server's commands, and those of a shard that do without a set.
-class TestCommands final : public command::Commands {
+// A shard that lets everything pass.
+class OpenSharding final : public engine::Sharding {
  public:
-  TestCommands(engine::Engine* engine, command::ServerInfo info)
-      : Commands(engine, std::move(info), Rows(), std::make_unique<command::NodeBackend>(this)) {}
+  explicit OpenSharding(std::string name) : name_(std::move(name)) {}
+  Admission Admit(std::span<const engine::NamespaceVersion>, bool, bool) override { return {}; }
+  std::string name() const override { return name_; }
+  bool joined() const override { return true; }
+  std::shared_ptr<const engine::OwnedPlacement> PlacementOf(std::string_view ns) const override {
+    const auto found = placements.find(ns);
+    return found == placements.end() ? nullptr : found->second;
+  }
+  void Replicated(std::string_view) override {}
+  void RoleChanged() override {}
+  void Handle(bson::Document, Answer answer) override {
+    answer(Status(kCommandNotFound, "nothing is coordinated here"));
+  }
+
+  std::map<std::string, std::shared_ptr<const engine::OwnedPlacement>, std::less<>> placements;
 
  private:
-  static std::vector<const command::Row*> Rows() {
-    std::vector<const command::Row*> rows = command::NodeRows();
-    for (const command::Row& row : command::ShardRows()) {
-      if (row.info.name == "_shardsvrReachTime") {
-        rows.push_back(&row);
-      }
-    }
-    return rows;
-  }
+  const std::string name_;
 };
 
 // A node that serves on loopback, as the one member of a set.
 struct TestShard {
-  explicit TestShard(const std::string& name) {
+  explicit TestShard(const std::string& name) : sharding(name) {
     auto opened = engine::Engine::Open(kv::TestStore(store::KeySections()), {});
     EXPECT_TRUE(opened.ok());
     engine = *std::move(opened);
     command::ServerInfo info;
     info.set_name = name;
-    commands = std::make_unique<TestCommands>(engine.get(), info);
+    commands = std::make_unique<command::ShardCommands>(engine.get(), info);
+    commands->SetSharding(&sharding);
     server::Options options;
     options.port = 0;
     options.grace = std::chrono::milliseconds(100);
@@ -59,8 +66,9 @@ struct TestShard {
     address = name + "/127.0.0.1:" + std::to_string(server->port());
   }
 
+  OpenSharding sharding;
   std::unique_ptr<engine::Engine> engine;
-  std::unique_ptr<command::Commands> commands;
+  std::unique_ptr<command::ShardCommands> commands;
   std::unique_ptr<server::Server> server;
   std::string address;
 };
@@ -175,6 +183,14 @@ class Cluster {
     const placement::ChunkBlock block{{low, high}};
     Put(placement::KeyOfBlock(record.generation, block.min()), Encode(block));
     Put(placement::KeyOfCollection(record.ns), Encode(record));
+    const auto placed = [&](const placement::KeyRange& range) {
+      auto placement = std::make_shared<engine::OwnedPlacement>();
+      placement->pattern = *pattern;
+      placement->owned = {range};
+      return placement;
+    };
+    s0.sharding.placements[record.ns] = placed(low->range);
+    s1.sharding.placements[record.ns] = placed(high->range);
     EXPECT_EQ(Code(R"({"flushRouterConfig": 1})", "admin"), 0);
   }
 
