@@ -23,12 +23,12 @@ bool IsLocal(const request::Client& client) {
 }
 
 // The localhost exception: as long as there are no users, those on the same machine may make the
-// first one and set the replica set up without a login.
+// first one and set the replica set or the cluster up without a login.
 Result<bool> IsExceptedFromLogin(Invocation& i, const Access& access) {
   bool makes_user = i.call.command.name == "createUser" && i.database() == "admin";
-  bool sets_up =
-      access.scope == Access::Scope::kCluster &&
-      (access.action == Action::replSetConfigure || access.action == Action::replSetGetStatus);
+  bool sets_up = access.scope == Access::Scope::kCluster &&
+                 (access.action == Action::replSetConfigure ||
+                  access.action == Action::replSetGetStatus || access.action == Action::addShard);
   if (!(makes_user || sets_up) || !IsLocal(i.call.client)) {
     return false;
   }

@@ -15,8 +15,12 @@ RouterScope::RouterScope(const Sharding* sharding)
 RouterScope::~RouterScope() { router_scope = outer_; }
 const Sharding* RouterScope::Current() { return router_scope; }
 
+std::shared_ptr<const OwnedPlacement> CurrentPlacement(std::string_view ns) {
+  return router_scope == nullptr ? nullptr : router_scope->PlacementOf(ns);
+}
+
 std::shared_ptr<const exec::Ownership> CurrentOwnership(std::string_view ns) {
-  return router_scope == nullptr ? nullptr : OwnershipOf(router_scope->PlacementOf(ns));
+  return OwnershipOf(CurrentPlacement(ns));
 }
 
 bool OwnedPlacement::Owns(const placement::ShardKey& key) const {

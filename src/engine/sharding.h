@@ -62,6 +62,9 @@ class RouterScope {
   const Sharding* const outer_;
 };
 
+// Where the collection lies, for a request of a router that the thread runs; null for others, and
+// for one without a placement.
+std::shared_ptr<const OwnedPlacement> CurrentPlacement(std::string_view ns);
 // What the request that the thread runs may see of the collection; null: all of it.
 std::shared_ptr<const exec::Ownership> CurrentOwnership(std::string_view ns);
 

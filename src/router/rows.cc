@@ -36,7 +36,7 @@ std::vector<const command::Row*> Rows() {
   std::vector<const command::Row*> rows = command::NodeRows();
   std::erase_if(rows, [](const command::Row* row) { return IsLeftOut(row->info.name); });
   for (std::span<const command::Row> family :
-       {ShardRows(), ZoneRows(), BalancerRows(), PlacementRows()}) {
+       {ShardRows(), RemoveShardRows(), ZoneRows(), BalancerRows(), PlacementRows()}) {
     for (const command::Row& row : family) {
       rows.push_back(&row);
     }
@@ -46,8 +46,9 @@ std::vector<const command::Row*> Rows() {
 
 Routine FindRoutine(const request::CommandInfo& info) {
   for (std::span<const RoutineRow> family :
-       {ForwardRoutines(), SessionRoutines(), SchemaRoutines(), ShardRoutines(), ZoneRoutines(),
-        BalancerRoutines(), PlacementRoutines(), ClusterRoutines(), ReadRoutines(), WriteRoutines(),
+       {ForwardRoutines(), SessionRoutines(), SchemaRoutines(), ShardRoutines(),
+        RemoveShardRoutines(), ZoneRoutines(), BalancerRoutines(), PlacementRoutines(),
+        ClusterRoutines(), ReadRoutines(), WriteRoutines(), FindAndModifyRoutines(),
         AggregateRoutines(), ExplainRoutines(), MapReduceRoutines(), BulkWriteRoutines(),
         StatisticsRoutines()}) {
     for (const RoutineRow& row : family) {

@@ -23,6 +23,7 @@ std::span<const RoutineRow> SchemaRoutines();
 std::span<const RoutineRow> ClusterRoutines();
 std::span<const RoutineRow> ReadRoutines();
 std::span<const RoutineRow> WriteRoutines();
+std::span<const RoutineRow> FindAndModifyRoutines();
 std::span<const RoutineRow> AggregateRoutines();
 std::span<const RoutineRow> ExplainRoutines();
 std::span<const RoutineRow> MapReduceRoutines();

@@ -7,17 +7,22 @@
 
 #include "base/error_codes.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/try.h"
 #include "engine/replication.h"
 #include "shard/change/chunk_commands.h"
 #include "shard/change/coordinate.h"
 #include "shard/change/participant.h"
+#include "shard/change/take_over.h"
 #include "store/log/note.h"
 
 namespace quire::shard {
 
 namespace {
 constexpr std::string_view kClusterId = "cluster";  // of the document that says whose shard it is
+constexpr std::chrono::milliseconds kRetry{1000};
+constexpr std::chrono::milliseconds kLookEvery{5000};
+constexpr std::chrono::milliseconds kTakeOverAfter{30'000};
 }  // namespace
 
 Shard::Shard(engine::Engine& engine, std::unique_ptr<coord::Store> store,
@@ -47,12 +52,21 @@ Result<std::unique_ptr<Shard>> Shard::Start(engine::Engine& engine,
       new Shard(engine, std::move(store), std::move(shard_peers), std::move(local), options));
   RETURN_IF_ERROR(shard->Load());
   shard->Watch();
+  ASSIGN_OR_RETURN(shard->around_, StartThread([own = shard.get()] { own->LookAround(); }));
   return shard;
 }
 
 Shard::~Shard() {
-  stopping_ = true;
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  ends_.notify_all();
   peers_->Stop();
+  if (around_.joinable()) {
+    around_.join();
+  }
+  takeovers_.Stop();
   adoptions_.Stop();
   coordinators_.Stop();
   steps_.Stop();
@@ -187,13 +201,55 @@ void Shard::Watch() {
     }
     resumed_epoch_ = epoch;
   }
-  coordinators_.Do([this] {
+  coordinators_.Do([this, epoch] { ResumeLeft(epoch); });
+}
+
+// Until it is done, or somebody else's business.
+void Shard::ResumeLeft(uint64_t epoch) {
+  while (!stopping_.load() && log_.writable() && log_.epoch() == epoch) {
     Context context = MakeContext();
-    ResumeAll(context, reservations_);
-  });
+    const Status resumed = ResumeAll(context, reservations_);
+    if (resumed.ok()) {
+      return;
+    }
+    log::Warning("SHARDING", "Changes that were left open are tried again",
+                 {{"error", resumed.message()}});
+    MutexLock lock(mutex_);
+    ends_.wait_for(lock.native(), kRetry, [this] { return stopping_.load(); });
+  }
+}
+
+void Shard::LookAround() {
+  TakeOver take_over(kTakeOverAfter);
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      if (ends_.wait_for(lock.native(), kLookEvery, [this] { return stopping_.load(); })) {
+        return;
+      }
+    }
+    if (!joined() || !log_.writable()) {
+      take_over = TakeOver(kTakeOverAfter);
+      continue;
+    }
+    Context context = MakeContext();
+    for (const std::string& id : take_over.Look(context, TakeOver::Clock::now())) {
+      takeovers_.Do([this, id] {
+        Context own = MakeContext();
+        if (const Status resumed = ResumeOne(own, reservations_, id); !resumed.ok()) {
+          log::Warning("SHARDING", "A change that was taken over is not finished",
+                       {{"name", id}, {"error", resumed.message()}});
+        }
+      });
+    }
+  }
 }
 
 void Shard::Handle(bson::Document command, Answer answer) {
+  if (command.view().front().name() == "_shardsvrIsPrimary") {  // others do not get here
+    answer(bson::Document());
+    return;
+  }
   const bool coordinates = command.view().front().name() == "_shardsvrCoordinate";
   (coordinates ? coordinators_ : steps_)
       .Do([this, command = std::move(command), answer = std::move(answer)] {

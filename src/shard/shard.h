@@ -4,10 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "coord/coord.h"
@@ -61,6 +63,9 @@ class Shard final : public engine::Sharding {
   Context MakeContext();
   void NameDocuments();
   void Watch();
+  void ResumeLeft(uint64_t epoch);
+  // Until the shard ends: what other shards have left.
+  void LookAround();
 
   engine::Engine& engine_;
   std::atomic<bool> stopping_{false};
@@ -81,6 +86,9 @@ class Shard final : public engine::Sharding {
   Crew coordinators_{8};
   Crew steps_{8};
   Crew adoptions_{2};
+  Crew takeovers_{2};
+  std::condition_variable ends_;
+  std::thread around_;
 };
 
 }  // namespace quire::shard

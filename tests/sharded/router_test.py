@@ -37,7 +37,7 @@ class Router(unittest.TestCase):
     def test_shards_are_listed(self):
         shards = self.admin.command("listShards")["shards"]
         self.assertEqual(["s0", "s1"], sorted(s["_id"] for s in shards))
-        self.assertEqual({"s0", "s1"}, set(self.admin.command("getShardMap")["map"]))
+        self.assertEqual({"config", "s0", "s1"}, set(self.admin.command("getShardMap")["map"]))
         config = self.client.config
         self.assertEqual(shards, list(config.shards.find().sort("_id", 1)))
         self.assertEqual(1, config.version.count_documents({}))

@@ -84,6 +84,21 @@ Status RunReachTime(Invocation& i) {
   return Status::Ok();
 }
 
+// What the shard answered to statements of a retryable write: {remembered: [{stmtId, answer}]}.
+Status RunRemembered(Invocation& i) {
+  if (!i.operation.retryable) {
+    return {kInvalidOptions, "_shardsvrRemembered is about a retryable write"};
+  }
+  i.reply().BeginArray("remembered");
+  for (const int32_t statement : i.operation.statement_ids) {
+    if (const bson::Document* answer = i.operation.session->Remembered(statement)) {
+      i.reply().PushDocument().Append("stmtId", statement).Append("answer", *answer).End();
+    }
+  }
+  i.reply().End();
+  return Status::Ok();
+}
+
 constexpr Row Internal(std::string_view name, std::string_view help, uint32_t more = 0) {
   return {
       {name, "", request::kAdminOnly | request::kOnPrimary | request::kNoFailPoint | more, help},
@@ -105,6 +120,12 @@ std::span<const Row> ShardRows() {
         request::kAdminOnly | request::kOnEveryMember | request::kNoFailPoint,
         "lets a change stream go on to a time"},
        RunReachTime,
+       OnCluster(Action::internal)},
+      Internal("_shardsvrIsPrimary", "whether the shard has a primary, from another shard"),
+      {{"_shardsvrRemembered", "",
+        request::kAdminOnly | request::kOnPrimary | request::kNoFailPoint | request::kRetryable,
+        "what a retryable write has done here"},
+       RunRemembered,
        OnCluster(Action::internal)},
   };
   return kRows;

@@ -63,7 +63,10 @@ Status ShardBackend::CheckVersions(ShardRunning& running, engine::Sharding& shar
   RETURN_IF_ERROR(admission.refused);
   if (!admission.waits) {
     running.pass = std::move(admission.pass);
-    running.for_router = versions.given ? &sharding : nullptr;
+    if (versions.given) {
+      running.for_router = &sharding;
+      TakeTime(running);
+    }
     return Status::Ok();
   }
   const auto now = std::chrono::steady_clock::now();
@@ -85,10 +88,20 @@ Status ShardBackend::CheckVersions(ShardRunning& running, engine::Sharding& shar
   return Status::Ok();
 }
 
+// The time that all shards tell.
+void ShardBackend::TakeTime(ShardRunning& running) {
+  const bson::Value fixed = running.call.body["legacyRuntimeConstants"];
+  const bson::Value now = fixed.is_document() ? fixed.AsDocument()["localNow"] : bson::Value();
+  if (now.type() == bson::Type::kDate) {
+    running.operation.began = now.AsDate();
+  }
+}
+
 Status ShardBackend::Run(run::Running& running) {
-  const engine::RouterScope scope(static_cast<ShardRunning&>(running).for_router);
+  auto& own = static_cast<ShardRunning&>(running);
+  const engine::RouterScope scope(own.for_router);
   Status status = NodeBackend::Run(running);
-  static_cast<ShardRunning&>(running).pass.reset();
+  own.pass.reset();
   return status;
 }
 

@@ -34,6 +34,7 @@ class ShardBackend final : public NodeBackend {
  private:
   struct ShardRunning;
   Status CheckVersions(ShardRunning& running, engine::Sharding& sharding);
+  static void TakeTime(ShardRunning& running);
 
   Commands& commands_;
   const std::atomic<engine::Sharding*>& sharding_;

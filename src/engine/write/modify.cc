@@ -3,6 +3,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "engine/write/shard_key_rule.h"
 #include "engine/write/write_unit.h"
 #include "store/collection.h"
 
@@ -211,6 +212,7 @@ class Modifier {
     if (!outcome.modified) {
       return Status::Ok();
     }
+    RETURN_IF_ERROR(CheckKeyChange(operation_, info, spec_.multi, outcome, document, after));
     if (!spec_.bypass_validation) {
       RETURN_IF_ERROR(CheckValidator(operation_, info, after, &document));
     }
@@ -228,6 +230,7 @@ class Modifier {
     bson::View made = outcome.modified ? bson::View(bytes.data()) : seed.view();
     bson::Document storage;
     ASSIGN_OR_RETURN(bson::View prepared, PrepareForInsert(operation_, made, &storage));
+    RETURN_IF_ERROR(CheckUpsertedKey(info, prepared));
     if (!spec_.bypass_validation) {
       RETURN_IF_ERROR(CheckValidator(operation_, info, prepared, nullptr));
     }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The balancer's settings: kept in config.settings and with the collections.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "placement/zones.h"
 #include "quire/doc.h"
 #include "request/fields.h"
 #include "router/admin/records.h"
@@ -19,6 +24,7 @@ using auth::Action;
 using command::Invocation;
 
 constexpr int64_t kDefaultChunkMegabytes = 128;
+constexpr std::chrono::seconds kPatience{10};
 
 // The setting with `mode` as it is now to be.
 Status WriteMode(coord::Store& store, Catalog& catalog, std::string_view mode) {
@@ -95,6 +101,58 @@ Status NotSharded(const std::string& ns) {
   return {kNamespaceNotSharded, "Collection " + ns + " is not sharded."};
 }
 
+// A chunk that lies where it must not; nothing: there is none.
+std::optional<std::pair<std::string_view, bson::Document>> Violation(
+    const placement::ChunkMap& chunks, const std::vector<placement::ShardRecord>& shards,
+    const placement::Zones& zones) {
+  for (const placement::ChunkPtr& chunk : chunks.chunks()) {
+    const auto shard =
+        std::find_if(shards.begin(), shards.end(),
+                     [&](const placement::ShardRecord& one) { return one.name == chunk->shard; });
+    if (shard == shards.end()) {
+      continue;
+    }
+    bson::Builder details;
+    details.Append("shard", chunk->shard)
+        .Append("min", chunk->range.min.values)
+        .Append("max", chunk->range.max.values);
+    if (shard->draining) {
+      return std::pair("draining", details.Finish());
+    }
+    for (const placement::ZoneRange& zone : zones.ranges()) {
+      if (zone.range.Contains(chunk->range) && !shard->shard().IsIn(zone.zone)) {
+        return std::pair("zoneViolation", details.Append("zone", zone.zone).Finish());
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// {chunkSize, balancerCompliant, firstComplianceViolation?, details?}
+Result<bson::Document> Compliance(coord::Store& store, Catalog& catalog, const Route& route) {
+  placement::Zones zones;
+  ASSIGN_OR_RETURN(const auto entries, ListAll(store, catalog.Key("zones/" + route.ns + "/"),
+                                               std::chrono::steady_clock::now() + kPatience));
+  for (const coord::Entry& entry : entries) {
+    ASSIGN_OR_RETURN(const auto record, placement::DecodeZone(entry.value));
+    RETURN_IF_ERROR(zones.Add(record.zone));
+  }
+  ASSIGN_OR_RETURN(const bson::Document setting, ReadSetting(store, catalog, "chunksize"));
+  const bson::Value megabytes = setting["value"];
+  const int64_t usual = megabytes.is_number() && bson::ClampedInt64(megabytes) > 0
+                            ? bson::ClampedInt64(megabytes)
+                            : kDefaultChunkMegabytes;
+  const int64_t bytes = route.collection->max_chunk_bytes.value_or(usual << 20);
+  const auto violation = Violation(*route.chunks, catalog.Shards(), zones);
+  bson::Builder out;
+  out.Append("chunkSize", static_cast<double>(bytes) / (1 << 20))
+      .Append("balancerCompliant", !violation.has_value());
+  if (violation) {
+    out.Append("firstComplianceViolation", violation->first).Append("details", violation->second);
+  }
+  return out.Finish();
+}
+
 Task<Status> BalancerCollectionStatus(Routed& request) {
   CO_ASSIGN_OR_RETURN(const std::string ns, CollectionIn(request));
   Result<RoutePtr> route = co_await request.Find(ns, false);
@@ -105,11 +163,15 @@ Task<Status> BalancerCollectionStatus(Routed& request) {
   if (!(*route)->sharded()) {
     co_return NotSharded(ns);
   }
-  const int64_t bytes =
-      (*route)->collection->max_chunk_bytes.value_or(kDefaultChunkMegabytes << 20);
-  request.call()
-      .reply.Append("chunkSize", static_cast<double>(bytes) / (1 << 20))
-      .Append("balancerCompliant", true);
+  Catalog& catalog = *request.core.catalog;
+  std::shared_ptr<Lookup<bson::Document>> judged =
+      catalog.Run([&catalog, known = *route](coord::Store& store) {
+        return Compliance(store, catalog, *known);
+      });
+  Status waited = co_await request.Until(judged);
+  CO_RETURN_IF_ERROR(waited);
+  CO_ASSIGN_OR_RETURN(const bson::Document compliance, judged->Get());
+  request.call().reply.AppendFields(compliance);
   co_return Status::Ok();
 }
 
@@ -117,6 +179,12 @@ Task<Status> ConfigureCollectionBalancing(Routed& request) {
   CO_ASSIGN_OR_RETURN(const std::string ns, CollectionIn(request));
   const bson::Value size = request.body["chunkSize"];
   const bson::Value merges = request.body["enableAutoMerger"];
+  if (const bson::Value defragments = request.body["defragmentCollection"];
+      defragments.type() == bson::Type::kBool && defragments.AsBool()) {
+    co_return Status(kCommandNotSupported,
+                     "collections are not defragmented: ranges do not move "
+                     "by themselves");
+  }
   if (!size.missing() &&
       (!size.is_number() || bson::ClampedInt64(size) < 0 || bson::ClampedInt64(size) > 1024)) {
     co_return Status(kInvalidOptions,

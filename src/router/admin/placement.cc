@@ -3,7 +3,6 @@
 // Where the documents of a collection lie: commands that the primary shard of its database
 // coordinates.
 #include "base/error_codes.h"
-#include "request/fields.h"
 #include "router/admin/rows.h"
 #include "router/admin/stored.h"
 #include "router/core.h"
@@ -19,7 +18,8 @@ using command::Invocation;
 Task<Status> OnNamespace(Routed& request, bool create) {
   const bson::Element target = request.body.view().front();
   if (target.type() != bson::Type::kString) {
-    co_return request::WrongType(request.call().command.name, target, "string");
+    co_return Status(kBadValue, "collection name has invalid type " +
+                                    std::string(bson::TypeName(target.type())));
   }
   std::string ns(target.value().AsString());
   const size_t dot = ns.find('.');

@@ -38,16 +38,26 @@ Result<NewShard> ReadNewShard(bson::View body) {
   NewShard shard;
   const bson::Element target = body.front();
   if (target.type() != bson::Type::kString) {
-    return request::WrongType("addShard", target, "string");
+    return Status(kFailedToParse, "The first argument to addShard must be a string");
   }
   shard.address = target.value().AsString();
-  auto set = ParseSetAddress(shard.address);
-  if (!set.ok()) {
-    return Status(kFailedToParse, set.status().message());
+  if (shard.address.find('/') == std::string::npos && !shard.address.empty()) {
+    shard.set.hosts = {shard.address};  // it may say what set it belongs to
+  } else {
+    auto set = ParseSetAddress(shard.address);
+    if (!set.ok()) {
+      return Status(kFailedToParse, set.status().message());
+    }
+    shard.set = *std::move(set);
   }
-  shard.set = *std::move(set);
   const bson::Value name = body["name"];
+  if (name.is_string() && name.AsString().empty()) {
+    return Status(kBadValue, "shard name cannot be empty");
+  }
   shard.name = name.is_string() ? std::string(name.AsString()) : shard.set.set;
+  if (shard.set.set.empty()) {
+    return shard;
+  }
   if (shard.name.empty() || shard.name == "config" || shard.name.find('/') != std::string::npos) {
     return Status(kBadValue, "'" + shard.name + "' is no name of a shard");
   }
@@ -157,8 +167,34 @@ bool SameHosts(const placement::ShardRecord& known, const NewShard& wanted) {
   return set.ok() && set->set == wanted.set.set;
 }
 
+// Why a server that was named without a set is no shard.
+Task<Status> RefuseHost(Routed& request, std::string host) {
+  std::vector<Asked> asked;
+  asked.push_back({host, host, request.Outgoing(Doc("hello", 1), "admin", nullptr)});
+  Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked), AskOptions());
+  CO_RETURN_IF_ERROR(heard.status());
+  const Heard& answer = heard->front();
+  if (!answer.reply.ok()) {
+    co_return Status(kOperationFailed,
+                     "failed to run command { hello: 1 } when attempting to add "
+                     "shard " +
+                         host + " :: caused by :: " + std::string(answer.reply.status().message()));
+  }
+  const bson::Value set = (*answer.reply)["setName"];
+  const std::string name = set.is_string() ? std::string(set.AsString()) : "";
+  co_return Status(kOperationFailed,
+                   name.empty()
+                       ? "host " + host + " is not a member of a replica set"
+                       : "host is part of set " + name +
+                             "; use replica set url format <setname>/<server1>,<server2>,...");
+}
+
 Task<Status> AddShard(Routed& request) {
   CO_ASSIGN_OR_RETURN(const NewShard shard, ReadNewShard(request.body));
+  if (shard.set.set.empty()) {
+    Status refused = co_await RefuseHost(request, shard.address);
+    co_return refused;
+  }
   Catalog& catalog = *request.core.catalog;
   std::shared_ptr<Lookup<bool>> loaded = catalog.ReloadShards();
   Status waited = co_await request.Until(loaded);
@@ -248,7 +284,11 @@ Task<Status> GetShardMap(Routed& request) {
   bson::Builder map;
   bson::Builder hosts;
   bson::Builder addresses;
+  const std::optional<ClusterRecord> cluster = request.core.catalog->Cluster();
   for (const placement::ShardRecord& shard : request.core.catalog->Shards()) {
+    if (cluster && cluster->admin_shard == shard.name) {  // has what belongs to the whole cluster
+      map.Append("config", shard.host);
+    }
     map.Append(shard.name, shard.host);
     addresses.Append(shard.host, shard.name);
     if (auto set = ParseSetAddress(shard.host); set.ok()) {
@@ -274,9 +314,11 @@ Task<Status> GetShardVersion(Routed& request) {
   }
   const std::string ns(target.value().AsString());
   Result<RoutePtr> route = co_await request.Find(ns, false);
-  CO_RETURN_IF_ERROR(route.status());
   bson::Builder& reply = request.call().reply;
-  if (!(*route)->sharded()) {
+  if (!route.ok() && route.status().code() != kNamespaceNotFound) {
+    co_return route.status();
+  }
+  if (!route.ok() || !(*route)->sharded()) {
     co_return Status(kNamespaceNotSharded, "Collection " + ns + " is not sharded.");
   }
   const placement::ChunkVersion version = (*route)->chunks->version();

@@ -41,7 +41,7 @@ Result<ShardAndZone> ReadShardAndZone(std::string_view command, bson::View body)
   ASSIGN_OR_RETURN(out.shard, StringOf(command, body.front()));
   const bson::Element zone = body.Find("zone");
   if (!zone.present()) {
-    return request::MissingField(command, "zone");
+    return Status(kNoSuchKey, "Missing expected field \"zone\"");
   }
   ASSIGN_OR_RETURN(out.zone, StringOf(command, zone));
   return out;

@@ -377,8 +377,17 @@ class StoredCatalog final : public Catalog {
     const std::string key = Key(placement::KeyOfDatabase(name));
     coord::Transaction transaction;
     transaction.compares = {{key, 0}};
+    // Nothing is placed on a shard that goes away meanwhile.
+    const std::string shard = Key(placement::KeyOfShard(record.primary));
+    coord::Range range;
+    range.prefix = shard;
+    range.most = 1;
+    ASSIGN_OR_RETURN(const coord::Listing listing, options_.store->List(range, Soon()));
+    if (!listing.entries.empty() && listing.entries.front().key == shard) {
+      transaction.compares.push_back({shard, listing.entries.front().modified});
+    }
     transaction.writes = {coord::Put(key, Encode(record)), Changed()};
-    // Refused: somebody else has made it, and that one counts.
+    // Refused: somebody else has made it, and that one counts; or it is tried again.
     return options_.store->Transact(transaction, Soon()).status();
   }
 

@@ -16,8 +16,9 @@ namespace quire::router {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
-constexpr std::array<std::string_view, 8> kCollections = {
-    "version", "shards", "databases", "collections", "chunks", "tags", "settings", "mongos"};
+constexpr std::array<std::string_view, 9> kCollections = {"version",     "shards", "databases",
+                                                          "collections", "chunks", "tags",
+                                                          "settings",    "mongos", "changelog"};
 
 coord::Deadline Soon() { return std::chrono::steady_clock::now() + kPatience; }
 
@@ -117,11 +118,12 @@ Result<Mirror::Documents> Mirror::Wanted(coord::Store& store, std::string_view c
       return Status::Ok();
     }));
   } else {
-    RETURN_IF_ERROR(each("routers/", [&](const std::string& value) -> Status {
-      ASSIGN_OR_RETURN(auto document, bson::Document::FromJson(value));
-      add(std::move(document));
-      return Status::Ok();
-    }));
+    RETURN_IF_ERROR(
+        each(collection == "mongos" ? "routers/" : "log/", [&](const std::string& value) -> Status {
+          ASSIGN_OR_RETURN(auto document, bson::Document::FromJson(value));
+          add(std::move(document));
+          return Status::Ok();
+        }));
   }
   return documents;
 }

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bulkWrite over shards, operation by operation: each has an answer of its own.
+// bulkWrite over shards: inserts in runs, everything else operation by operation, as each has an
+// answer of its own.
 #include "request/bulk_write.h"
+
+#include <algorithm>
 
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/command.h"
+#include "engine/write/write_unit.h"
 #include "request/bulk_write_reply.h"
 #include "router/core.h"
 #include "router/data/forward.h"
+#include "router/data/one_write.h"
 #include "router/data/write.h"
+#include "router/data/write_outcome.h"
 #include "router/rows.h"
 
 namespace quire::router {
@@ -66,9 +72,11 @@ bson::Document CommandOf(bson::View body, const std::string& ns, BulkOperation::
              collection);
   for (std::string_view name :
        {"let", "writeConcern", "txnNumber", "autocommit", "comment", "bypassDocumentValidation"}) {
-    const bool not_for_deletes = name == "bypassDocumentValidation" || name == "let";
-    const bson::Element field = body.Find(name);
-    if (field.present() && !(not_for_deletes && kind != BulkOperation::Kind::kUpdate)) {
+    const bool inserts = kind == BulkOperation::Kind::kInsert;
+    const bool removes = kind == BulkOperation::Kind::kDelete;
+    const bool left_out =
+        (name == "let" && inserts) || (name == "bypassDocumentValidation" && removes);
+    if (const bson::Element field = body.Find(name); field.present() && !left_out) {
       out.Append(field);
     }
   }
@@ -81,43 +89,115 @@ std::string_view ArrayOf(BulkOperation::Kind kind) {
                                                 : "deletes";
 }
 
+// What changes many documents cannot be done at most once.
+Status CheckRetryable(Routed& request, const request::BulkWriteRequest& bulk) {
+  const bool many =
+      std::any_of(bulk.operations.begin(), bulk.operations.end(), [](const BulkOperation& op) {
+        return (op.kind == BulkOperation::Kind::kUpdate && op.update.multi) ||
+               (op.kind == BulkOperation::Kind::kDelete && op.remove.limit == 0);
+      });
+  return many && IsRetryable(request)
+             ? Status(kInvalidOptions, "Cannot use retryable writes with multi=true")
+             : Status::Ok();
+}
+
+// The operation at `at` and the inserts into the same collection that follow it.
+StatementRun RunFrom(const request::BulkWriteRequest& bulk, bson::View whole,
+                     const std::vector<bson::View>& operations, size_t at) {
+  const BulkOperation& first = bulk.operations[at];
+  StatementRun run;
+  run.ns = bulk.targets[first.target].ns;
+  run.array = ArrayOf(first.kind);
+  run.command = CommandOf(whole, run.ns, first.kind);
+  run.ordered = bulk.ordered;
+  for (size_t i = at; i < operations.size(); ++i) {
+    const BulkOperation& operation = bulk.operations[i];
+    const bool joins = operation.kind == BulkOperation::Kind::kInsert &&
+                       first.kind == BulkOperation::Kind::kInsert &&
+                       operation.target == first.target;
+    if (i > at && !joins) {
+      break;
+    }
+    run.statements.emplace_back(static_cast<int32_t>(i), StatementOf(operations[i], first.kind));
+  }
+  return run;
+}
+
+BulkItem ItemOf(const BulkOperation& operation, int32_t index, const request::WriteReply& written) {
+  BulkItem item;
+  item.index = index;
+  item.kind = operation.kind;
+  if (operation.kind != BulkOperation::Kind::kInsert) {
+    item.status = written.FirstError();
+    item.n = written.n;
+    item.modified = written.modified;
+    if (!written.upserted.empty()) {
+      item.upserted = written.upserted.front().id;
+    }
+    return item;
+  }
+  for (const request::WriteError& error : written.errors) {
+    if (error.index == index) {
+      item.status = error.status;
+    }
+  }
+  item.n = item.status.ok() ? 1 : 0;
+  return item;
+}
+
+// Adds what the run has brought. Whether the rest is run, too.
+bool AddItems(const request::BulkWriteRequest& bulk, const StatementRun& run,
+              const Result<request::WriteReply>& written, request::BulkWriteReply* reply) {
+  for (const auto& [index, statement] : run.statements) {
+    BulkItem item;
+    if (written.ok()) {
+      item = ItemOf(bulk.operations[static_cast<size_t>(index)], index, *written);
+    } else {
+      item.index = index;
+      item.kind = bulk.operations[static_cast<size_t>(index)].kind;
+      item.status = written.status();
+    }
+    const bool failed = !item.status.ok();
+    reply->items.push_back(std::move(item));
+    if (failed && bulk.ordered) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Task<Status> RouteBulkWrite(Routed& request) {
   const bson::Document whole = Whole(*request.call().request);
   request::Request kept;
   kept.body = whole;
   kept.database = request.database;
   CO_ASSIGN_OR_RETURN(const auto bulk, request::BulkWriteRequest::Parse(kept));
-  const bson::View operations = whole["ops"].AsArray();
+  CO_RETURN_IF_ERROR(CheckRetryable(request, bulk));
+  std::vector<bson::View> operations;
+  for (const bson::Element& element : whole["ops"].AsArray()) {
+    operations.push_back(element.value().AsDocument());
+  }
   request::BulkWriteReply reply;
-  int32_t index = 0;
-  for (const bson::Element& element : operations) {
-    const BulkOperation& operation = bulk.operations[static_cast<size_t>(index)];
-    const std::string& ns = bulk.targets[operation.target].ns;
-    const bson::Document command = CommandOf(whole, ns, operation.kind);
-    bson::Document statement = StatementOf(element.value().AsDocument(), operation.kind);
-    Result<request::WriteReply> written = co_await RunStatement(
-        request, ns, ArrayOf(operation.kind), command, std::move(statement), index);
-    CO_RETURN_IF_ERROR(written.status());
-    BulkItem item;
-    item.index = index;
-    item.kind = operation.kind;
-    item.status = written->FirstError();
-    item.n = written->n;
-    item.modified = written->modified;
-    if (!written->upserted.empty()) {
-      item.upserted = written->upserted.front().id;
+  std::vector<bson::Document> concern_errors;
+  for (size_t at = 0; at < operations.size();) {
+    const StatementRun run = RunFrom(bulk, whole, operations, at);
+    Result<request::WriteReply> written = co_await RunStatements(request, run);
+    if (!written.ok() &&
+        (request.call().generic.in_transaction() || !engine::IsDocumentError(written.status()))) {
+      co_return written.status();
     }
-    reply.retried.insert(reply.retried.end(), written->retried.begin(), written->retried.end());
-    if (!written->write_concern_error.empty()) {
-      request.call().write_concern_error = written->write_concern_error;
+    if (written.ok()) {
+      reply.retried.insert(reply.retried.end(), written->retried.begin(), written->retried.end());
+      if (!written->write_concern_error.empty()) {
+        concern_errors.push_back(written->write_concern_error);
+      }
     }
-    const bool failed = !item.status.ok();
-    reply.items.push_back(std::move(item));
-    if (failed && bulk.ordered) {
+    if (!AddItems(bulk, run, written, &reply)) {
       break;
     }
-    ++index;
+    at += run.statements.size();
   }
+  request.call().write_concern_error = MergeConcernErrors(concern_errors);
   std::vector<bson::Document> batch;
   for (const BulkItem& item : reply.items) {
     if (!item.status.ok() || !bulk.errors_only) {

@@ -11,9 +11,13 @@ namespace quire::router {
 
 namespace {
 
-Status NoSuchTransaction() {
-  return {kNoSuchTransaction,
-          "Given transaction number does not match any in-progress transactions"};
+// The end of a transaction of which nothing is known here.
+Status UnknownTransaction(std::string_view command) {
+  constexpr int kNoToken = 50940;
+  constexpr int kNotStarted = 8027900;
+  return command == "commitTransaction"
+             ? Status(kNoToken, "Cannot recover the transaction decision without a recoveryToken")
+             : Status(kNotStarted, "attempting to continue transaction that was not started");
 }
 
 // The shard of the transaction: as it is known here, or as the client's recoveryToken says.
@@ -33,12 +37,16 @@ std::optional<placement::ShardName> ShardOfEnd(Routed& request) {
 
 Task<Status> RouteEndOfTransaction(Routed& request) {
   const request::Generic& generic = request.call().generic;
+  if (generic.lsid.empty()) {
+    co_return Status(kInvalidOptions, std::string(request.call().command.name) +
+                                          " can only be run within a session");
+  }
   if (!generic.txn_number) {
     co_return request.RunHere();
   }
   const std::optional<placement::ShardName> shard = ShardOfEnd(request);
   if (!shard) {
-    co_return NoSuchTransaction();
+    co_return UnknownTransaction(request.call().command.name);
   }
   if (shard->empty()) {  // nothing was ever sent
     co_return Status::Ok();

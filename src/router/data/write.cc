@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// insert, update, delete and findAndModify over shards.
+// insert, update and delete over shards.
 #include "router/data/write.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "quire/doc.h"
 #include "request/crud.h"
-#include "request/cursor_reply.h"
 #include "request/reply.h"
-#include "request/write_reply.h"
 #include "router/core.h"
 #include "router/data/forward.h"
-#include "router/data/read.h"
+#include "router/data/one_write.h"
 #include "router/data/target.h"
+#include "router/data/write_outcome.h"
 #include "router/data/write_parts.h"
 #include "router/remote/errors.h"
 #include "router/rows.h"
+#include "run/write_concern.h"
 
 namespace quire::router {
 
@@ -33,23 +34,15 @@ struct Batch {
   std::string_view array;  // "documents", "updates", "deletes"
   bson::Document whole;    // the command
   bool ordered = true;
+  bool numbered = false;        // its statements are remembered by shards
+  bool in_transaction = false;  // of several documents: any error of a shard ends it
   bson::View let;
   std::vector<WriteStatement> statements;
   std::vector<size_t> open;  // places of those that have no answer yet
   WriteReply reply;
+  std::vector<bson::Document> concern_errors;
+  std::vector<Status> each_errors;  // of the statement that several shards are running
 };
-
-// --- which shards ---
-
-// The document with an _id, which is derived from the statement where it may be sent again.
-bson::Document WithId(bson::View document) {
-  if (document.Has("_id")) {
-    return bson::Document(document);
-  }
-  bson::Builder out;
-  out.Append("_id", bson::ObjectId::Generate()).AppendFields(document);
-  return out.Finish();
-}
 
 bson::View DocumentIn(bson::View statement, std::string_view name) {
   const bson::Value value = statement[name];
@@ -61,31 +54,64 @@ bool FlagIn(bson::View statement, std::string_view name) {
   return value.type() == bson::Type::kBool && value.AsBool();
 }
 
+bool IsMulti(const Batch& batch, bson::View statement) {
+  return batch.array == "updates" ? FlagIn(statement, "multi")
+                                  : request::CountIn(statement["limit"]) == 0;
+}
+
+void AddError(Batch* batch, size_t place, Status status) {
+  WriteReply failed;
+  failed.errors.push_back({0, std::move(status)});
+  const int32_t index = batch->statements[place].index;
+  batch->reply.Add(std::move(failed), [index](int32_t) { return index; });
+}
+
+// --- which shards ---
+
 Status TargetOne(Routed& request, const Route& route, const Batch& batch,
                  WriteStatement* statement) {
+  statement->way = WriteWay::kDirect;
   if (!route.sharded()) {
-    statement->way = WriteWay::kDirect;
     statement->shards = {route.database.primary};
     return Status::Ok();
   }
   if (batch.array == "documents") {
     ASSIGN_OR_RETURN(placement::ShardName shard,
                      placement::TargetInsert(*route.chunks, statement->document));
-    statement->way = WriteWay::kDirect;
     statement->shards = {std::move(shard)};
     return Status::Ok();
   }
   const bson::View fields = statement->document;
   const Query query{DocumentIn(fields, "q"), DocumentIn(fields, "collation"), batch.let};
   placement::WriteWish wish;
-  const bson::Value limit = fields["limit"];
-  wish.multi = batch.array == "updates" ? FlagIn(fields, "multi") : request::CountIn(limit) == 0;
+  wish.multi = IsMulti(batch, fields);
   wish.upsert = FlagIn(fields, "upsert");
   ASSIGN_OR_RETURN(const placement::WriteTargets targets,
                    TargetChange(request, route, query, wish));
   statement->way = targets.way;
   statement->shards.assign(targets.targets.shards.begin(), targets.targets.shards.end());
   return Status::Ok();
+}
+
+// Leaves out the shards that have run the statement. False: all of them have.
+bool LeaveOutAnswered(WriteStatement* statement) {
+  if (statement->answered.empty()) {
+    return true;
+  }
+  statement->way = WriteWay::kEach;
+  std::erase_if(statement->shards, [&](const placement::ShardName& shard) {
+    return std::find(statement->answered.begin(), statement->answered.end(), shard) !=
+           statement->answered.end();
+  });
+  return !statement->shards.empty();
+}
+
+// The statement of several shards has run on all of them.
+void EndEach(Batch* batch, size_t place) {
+  if (!batch->each_errors.empty()) {
+    AddError(batch, place, MergeErrors(batch->each_errors));
+    batch->each_errors.clear();
+  }
 }
 
 // Targets everything that is open. What cannot be targeted has its error; nothing behind it is run
@@ -96,18 +122,20 @@ void TargetOpen(Routed& request, const Route& route, Batch* batch) {
     WriteStatement& statement = batch->statements[place];
     Status status = TargetOne(request, route, *batch, &statement);
     if (status.ok()) {
-      open.push_back(place);
+      if (LeaveOutAnswered(&statement)) {
+        open.push_back(place);
+      } else {
+        EndEach(batch, place);
+      }
       continue;
     }
-    WriteReply failed;
-    failed.errors.push_back({0, std::move(status)});
     // Those before it are run first.
     if (batch->ordered && !open.empty()) {
       statement.shards.clear();
       open.push_back(place);
       break;
     }
-    batch->reply.Add(std::move(failed), [&](int32_t) { return statement.index; });
+    AddError(batch, place, std::move(status));
     if (batch->ordered) {
       break;
     }
@@ -115,244 +143,268 @@ void TargetOpen(Routed& request, const Route& route, Batch* batch) {
   batch->open = std::move(open);
 }
 
-// --- one document of some shard: found first, written by its _id and key then ---
+// --- a statement about one document that may be on any of several shards ---
 
-// {$and: [{_id, key}, filter]}
-bson::Document ExactFilter(bson::View found, bson::View filter) {
-  bson::Builder out;
-  out.BeginArray("$and").PushDocument();
-  for (const bson::Element& field : found) {
-    if (field.type() == bson::Type::kDocument || field.type() == bson::Type::kRegex) {
-      out.BeginDocument(field.name());
-      out.Append("$eq", field.value()).End();
-    } else {
-      out.Append(field);
-    }
+class StatementWrite final : public OneWrite {
+ public:
+  StatementWrite(const Batch* batch, size_t place)
+      : batch_(*batch), fields_(batch->statements[place].document) {
+    ns = batch->ns;
+    filter = DocumentIn(fields_, "q");
+    sort = DocumentIn(fields_, "sort");
+    collation = DocumentIn(fields_, "collation");
+    let = batch->let;
+    hint = fields_["hint"];
+    upsert = FlagIn(fields_, "upsert");
+    statement = batch->statements[place].number;
   }
-  out.End().Push(filter).End();
-  return out.Finish();
-}
 
-// The find that asks for a candidate.
-bson::Document Question(const Batch& batch, const Route& route, bson::View statement) {
-  bson::Builder out;
-  const size_t dot = batch.ns.find('.');
-  out.Append("find", batch.ns.substr(dot + 1)).Append("filter", DocumentIn(statement, "q"));
-  out.BeginDocument("projection").Append("_id", 1);
-  for (const auto& part : route.chunks->pattern().parts()) {
-    if (part.name() != "_id") {
-      out.Append(part.name(), 1);
+  bson::Document Command(bson::View with_filter, bool upserts) const override {
+    bson::Builder out;
+    for (const bson::Element& field : fields_) {
+      if (field.name() == "q") {
+        out.Append("q", with_filter);
+      } else if (upserts || field.name() != "upsert") {
+        out.Append(field);
+      }
     }
+    return Alone(out.Finish());
   }
-  out.End();
-  for (std::string_view name : {"collation", "hint", "sort"}) {
-    if (const bson::Element field = statement.Find(name); field.present()) {
-      out.Append(field);
-    }
-  }
-  if (!batch.let.empty()) {
-    out.Append("let", batch.let);
-  }
-  return out.Append("limit", 1).Append("singleBatch", true).Finish();
-}
 
-struct Candidate {
-  placement::ShardName shard;
-  bson::Document document;
+  bson::Document Making(bson::View document) const override {
+    const bson::Document making = MakingFilter(document);
+    bson::Builder out;
+    out.Append("q", making).Append("u", document).Append("upsert", true);
+    if (!collation.empty()) {
+      out.Append("collation", collation);
+    }
+    return Alone(out.Finish());
+  }
+
+  std::optional<bson::Document> NoneMatched() const override { return Doc("n", 0); }
+
+  bson::Document Repeated(bson::View answer) const override {
+    WriteReply reply;
+    reply.n = request::CountIn(answer["n"]);
+    reply.modified = request::CountIn(answer["nModified"]);
+    if (const bson::Value id = answer["upserted"]; !id.missing()) {
+      reply.upserted.push_back({0, bson::OwnedValue(id)});
+    }
+    reply.retried = {statement};
+    bson::Builder out;
+    reply.AppendTo(&out, true);
+    return out.Finish();
+  }
+
+  bool Matched(bson::View reply) const override { return request::CountIn(reply["n"]) > 0; }
+
+  Status ErrorIn(const Heard& heard) const override {
+    if (!heard.reply.ok()) {
+      return Status::Ok();
+    }
+    auto reply = WriteReply::Read(*heard.reply);
+    return reply.ok() ? reply->FirstError() : reply.status();
+  }
+
+ private:
+  bson::Document Alone(bson::Document statement_of) const {
+    std::vector<WriteStatement> one;
+    one.push_back({0, std::move(statement_of), WriteWay::kDirect, {}, statement});
+    const WritePart part{{}, {0}};
+    return PartCommand(batch_.whole, batch_.array, one, part, batch_.numbered);
+  }
+
+  const Batch& batch_;
+  const bson::View fields_;
 };
 
-Result<std::optional<Candidate>> CandidateIn(const std::vector<Heard>& heard) {
-  for (const Heard& one : heard) {
-    if (!one.reply.ok()) {
-      return ForClients(one.reply.status());
-    }
-    ASSIGN_OR_RETURN(const auto cursor, request::CursorReply::Read(*one.reply));
-    if (!cursor.batch.empty()) {
-      return std::optional(
-          Candidate{one.shard, bson::Document(cursor.batch.front().value().AsDocument())});
-    }
+// --- answers ---
+
+// A document that an upsert makes on another shard than the one that was asked.
+struct Displaced {
+  size_t place;
+  Status error;
+};
+
+// What a round of requests has brought.
+struct Round {
+  std::vector<bool> done;  // by place
+  std::vector<Displaced> displaced;
+  bool goes_on = true;  // false: the batch ends here
+
+  explicit Round(const Batch& batch) : done(batch.statements.size()) {}
+  void Close(Batch* batch) const {
+    std::erase_if(batch->open, [&](size_t place) { return done[place]; });
   }
-  return std::optional<Candidate>();
+};
+
+// Ends the command, whatever statement it is of.
+bool EndsCommand(const Batch& batch, int code) {
+  static constexpr std::array<int, 7> kCodes = {
+      kMaxTimeMSExpired, kInterrupted,       kInterruptedAtShutdown, kClientDisconnect,
+      kStaleConfig,      kTransactionTooOld, kNoSuchTransaction};
+  return batch.in_transaction || std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
-// Flattens {a: {b: 1}} to {"a.b": 1} by the key's paths, for a filter.
-bson::Document KeyFilter(const placement::ShardKeyPattern& pattern, bson::View document) {
-  bson::Builder out;
-  out.Append("_id", document["_id"]);
-  for (const auto& part : pattern.parts()) {
-    if (part.name() == "_id") {
-      continue;
+// The shard could not be asked: its own statements have failed, no others.
+bool IsUnreachable(int code) {
+  return IsNetworkError(code) || IsNotPrimary(code) || IsStepDown(code) ||
+         code == kFailedToSatisfyReadPreference;
+}
+
+void Settle(Batch* batch, const WritePart& part, std::vector<request::WriteError> errors,
+            Round* round) {
+  const size_t first = part.statements.front();
+  if (batch->statements[first].way == WriteWay::kEach) {
+    batch->statements[first].answered.push_back(part.shard);
+    for (request::WriteError& error : errors) {
+      batch->each_errors.push_back(std::move(error.status));
     }
-    bson::View at = document;
-    bson::Value value;
-    std::string_view rest = part.name();
-    while (true) {
-      const size_t dot = rest.find('.');
-      value = at[rest.substr(0, dot)];
-      if (dot == std::string_view::npos || !value.is_document()) {
-        break;
+    return;
+  }
+  for (const size_t place : part.statements) {
+    round->done[place] = true;
+  }
+  for (request::WriteError& error : errors) {
+    const size_t place = part.statements[static_cast<size_t>(error.index)];
+    bson::Value upserts;
+    if (error.status.code() == kWouldChangeOwningShard && !error.status.extra().empty()) {
+      upserts = bson::View(error.status.extra().data())["shouldUpsert"];
+      const bool made = upserts.type() == bson::Type::kBool && upserts.AsBool();
+      if (made && (batch->numbered || batch->in_transaction)) {
+        round->displaced.push_back({place, std::move(error.status)});
+        // Those behind it have not been run.
+        for (size_t i = static_cast<size_t>(error.index);
+             batch->ordered && i < part.statements.size(); ++i) {
+          round->done[part.statements[i]] = false;
+        }
+        round->done[place] = false;
+        continue;
       }
-      at = value.AsDocument();
-      rest = rest.substr(dot + 1);
+      error.status = made ? KeyChangeNotAllowed() : KeyChangeOverShards();
     }
-    if (value.missing()) {
-      out.AppendNull(part.name());
-    } else {
-      out.Append(part.name(), value);
-    }
+    AddError(batch, place, ForClients(error.status));
+    round->goes_on = !batch->ordered;
   }
-  return out.Finish();
 }
 
-bson::Document WithFilter(bson::View statement, std::string_view name, const bson::Document& filter,
-                          bool upsert) {
-  bson::Builder out;
-  for (const bson::Element& field : statement) {
-    if (field.name() == name) {
-      out.Append(name, filter);
-    } else if (upsert || field.name() != "upsert") {
-      out.Append(field);
+// Puts a shard's answer to a part where it belongs. Error: of the whole command.
+Status TakeAnswer(Batch* batch, const WritePart& part, const Heard& heard, Round* round) {
+  std::vector<request::WriteError> errors;
+  if (!heard.reply.ok()) {
+    const Status status = ForClients(heard.reply.status());
+    if (batch->in_transaction || !IsUnreachable(heard.reply.status().code())) {
+      return status;
     }
+    for (size_t i = 0; i < (batch->ordered ? 1 : part.statements.size()); ++i) {
+      errors.push_back({static_cast<int32_t>(i), status});
+    }
+  } else {
+    ASSIGN_OR_RETURN(WriteReply reply, WriteReply::Read(*heard.reply));
+    errors = std::exchange(reply.errors, {});
+    if (!reply.write_concern_error.empty()) {
+      batch->concern_errors.push_back(std::exchange(reply.write_concern_error, {}));
+    }
+    batch->reply.Add(std::move(reply), [&](int32_t i) {
+      return batch->statements[part.statements[static_cast<size_t>(i)]].index;
+    });
   }
-  return out.Finish();
+  Settle(batch, part, std::move(errors), round);
+  return Status::Ok();
 }
 
 // --- sending ---
 
-// Puts a shard's answer to a part where it belongs. Whether the rest of an ordered batch is run.
-Result<bool> TakeAnswer(Batch* batch, const WritePart& part, const Heard& heard) {
-  if (!heard.reply.ok()) {
-    // Nobody knows what of it was done: the whole command fails, as a lost connection would.
-    return ForClients(heard.reply.status());
+// A round of one statement about one document.
+Task<Status> RunOne(Routed& request, RoutePtr* route, Batch* batch, size_t place, Round* round,
+                    bool* stale) {
+  const StatementWrite write(batch, place);
+  Result<Heard> answer =
+      co_await WriteOne(request, route, write, batch->statements[place].shards, stale);
+  if (!answer.ok()) {
+    if (EndsCommand(*batch, answer.status().code())) {
+      co_return answer.status();
+    }
+    round->done[place] = true;
+    AddError(batch, place, answer.status());
+    round->goes_on = !batch->ordered;
+    co_return Status::Ok();
   }
-  ASSIGN_OR_RETURN(WriteReply reply, WriteReply::Read(*heard.reply));
-  const bool goes_on = reply.errors.empty() || !batch->ordered;
-  for (request::WriteError& error : reply.errors) {
-    error.status = ForClients(error.status);
+  if (*stale) {
+    co_return Status::Ok();
   }
-  batch->reply.Add(std::move(reply), [&](int32_t i) {
-    return batch->statements[part.statements[static_cast<size_t>(i)]].index;
-  });
-  return goes_on;
+  const WritePart part{answer->shard, {place}};
+  co_return TakeAnswer(batch, part, *answer, round);
 }
 
-constexpr std::chrono::milliseconds kBackOff{5};
-
-// A statement about one document that may be on any of several shards.
-Task<Status> RunTwoPhase(Routed& request, RoutePtr* route, Batch* batch, size_t place,
-                         bool* stale) {
-  WriteStatement& statement = batch->statements[place];
-  const bson::View fields = statement.document;
-  for (int i = 0;; ++i) {
-    std::vector<Part> questions;
-    for (const placement::ShardName& shard : statement.shards) {
-      questions.push_back({shard, Question(*batch, **route, fields)});
-    }
-    Result<std::vector<Heard>> heard =
-        co_await AskVersioned(request, route, std::move(questions), stale);
-    CO_RETURN_IF_ERROR(heard.status());
-    if (*stale) {
-      co_return Status::Ok();
-    }
-    CO_ASSIGN_OR_RETURN(const std::optional<Candidate> candidate, CandidateIn(*heard));
-    WritePart part{statement.shards.front(), {place}};
-    WriteStatement exact = statement;
-    if (candidate) {
-      part.shard = candidate->shard;
-      const bson::Document key = KeyFilter((*route)->chunks->pattern(), candidate->document);
-      exact.document = WithFilter(fields, "q", ExactFilter(key, DocumentIn(fields, "q")), false);
-    } else if (FlagIn(fields, "upsert")) {
-      co_return Status(kShardKeyNotFound,
-                       "An upsert on a sharded collection names the whole shard key in its filter");
-    } else {
-      batch->reply.Add(WriteReply(), [](int32_t index) { return index; });
-      co_return Status::Ok();
-    }
-    std::vector<WriteStatement> sent = batch->statements;
-    sent[place] = exact;
-    std::vector<Part> writes;
-    writes.push_back({part.shard, PartCommand(batch->whole, batch->array, sent, part,
-                                              request.call().generic.txn_number.has_value() &&
-                                                  !request.call().generic.in_transaction())});
-    Result<std::vector<Heard>> written =
-        co_await AskVersioned(request, route, std::move(writes), stale);
-    CO_RETURN_IF_ERROR(written.status());
-    if (*stale) {
-      co_return Status::Ok();
-    }
-    const Heard& answer = written->front();
-    const bool gone = answer.reply.ok() && request::CountIn((*answer.reply)["n"]) == 0 &&
-                      !answer.reply->view().Has("writeErrors");
-    if (!gone) {
-      Result<bool> taken = TakeAnswer(batch, part, answer);
-      co_return taken.ok() ? Status::Ok() : taken.status();
-    }
-    Status slept = co_await request.Sleep(kBackOff * std::min(i + 1, 20));
-    CO_RETURN_IF_ERROR(slept);
+// A round of statements whose shards are known.
+Task<Status> RunParts(Routed& request, RoutePtr* route, Batch* batch, Round* round, bool* stale) {
+  const std::vector<WritePart> parts = NextParts(batch->statements, batch->open, batch->ordered);
+  std::vector<Part> sent;
+  for (const WritePart& part : parts) {
+    sent.push_back({part.shard, PartCommand(batch->whole, batch->array, batch->statements, part,
+                                            batch->numbered)});
   }
+  Result<std::vector<Heard>> heard = co_await AskVersioned(request, route, std::move(sent), stale);
+  CO_RETURN_IF_ERROR(heard.status());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Heard& one = (*heard)[i];
+    if (one.reply.ok() || !IsStale(one.reply.status().code())) {
+      CO_RETURN_IF_ERROR(TakeAnswer(batch, parts[i], one, round));
+    }
+  }
+  const size_t first = parts.front().statements.front();
+  if (!*stale && batch->statements[first].way == WriteWay::kEach) {
+    round->done[first] = true;
+    const size_t errors = batch->reply.errors.size();
+    EndEach(batch, first);
+    round->goes_on = !batch->ordered || batch->reply.errors.size() == errors;
+  }
+  co_return Status::Ok();
+}
+
+// Makes what upserts have left to other shards.
+Task<Status> RunDisplaced(Routed& request, RoutePtr* route, Batch* batch, Round* round,
+                          bool* stale) {
+  const std::vector<Displaced> displaced = std::exchange(round->displaced, {});
+  for (const Displaced& one : displaced) {
+    const StatementWrite write(batch, one.place);
+    Result<Heard> made = co_await MakeAtOwner(request, route, write, one.error, stale);
+    CO_RETURN_IF_ERROR(made.status());
+    if (*stale) {
+      co_return Status::Ok();
+    }
+    const WritePart part{made->shard, {one.place}};
+    CO_RETURN_IF_ERROR(TakeAnswer(batch, part, *made, round));
+  }
+  co_return Status::Ok();
 }
 
 Task<Status> RunBatch(Routed& request, Batch* batch, RoutePtr route) {
-  const request::Generic& generic = request.call().generic;
-  const bool with_ids = generic.txn_number.has_value() && !generic.in_transaction();
   int refreshes = 0;
   TargetOpen(request, *route, batch);
   while (!batch->open.empty()) {
-    WriteStatement& first = batch->statements[batch->open.front()];
-    bool stale = false;
-    if (first.shards.empty()) {  // it could not be targeted, and those before it are done
+    const size_t first = batch->open.front();
+    if (batch->statements[first].shards.empty()) {  // those before it are done
       TargetOpen(request, *route, batch);
       continue;
     }
-    if (first.way == WriteWay::kTwoPhase) {
-      const size_t place = batch->open.front();
-      const size_t errors = batch->reply.errors.size();
-      Status status = co_await RunTwoPhase(request, &route, batch, place, &stale);
-      CO_RETURN_IF_ERROR(status);
-      if (!stale) {
-        batch->open.erase(batch->open.begin());
-        if (batch->ordered && batch->reply.errors.size() > errors) {
-          break;
-        }
-        continue;
-      }
+    bool stale = false;
+    Round round(*batch);
+    Status status = Status::Ok();
+    if (batch->statements[first].way == WriteWay::kTwoPhase) {
+      status = co_await RunOne(request, &route, batch, first, &round, &stale);
     } else {
-      std::vector<WritePart> parts = NextParts(batch->statements, batch->open, batch->ordered);
-      std::vector<Part> sent;
-      for (const WritePart& part : parts) {
-        sent.push_back({part.shard, PartCommand(batch->whole, batch->array, batch->statements, part,
-                                                with_ids)});
-      }
-      Result<std::vector<Heard>> heard =
-          co_await AskVersioned(request, &route, std::move(sent), &stale);
-      CO_RETURN_IF_ERROR(heard.status());
-      std::vector<size_t> done;
-      bool goes_on = true;
-      for (size_t i = 0; i < parts.size(); ++i) {
-        const Heard& one = (*heard)[i];
-        if (!one.reply.ok() && IsStale(one.reply.status().code())) {
-          continue;
-        }
-        CO_ASSIGN_OR_RETURN(const bool taken, TakeAnswer(batch, parts[i], one));
-        goes_on = goes_on && taken;
-        done.insert(done.end(), parts[i].statements.begin(), parts[i].statements.end());
-      }
-      // Of a statement for several shards those that have answered are not asked again.
-      if (stale && parts.size() > 1 && parts[0].statements == parts[1].statements) {
-        WriteStatement& each = batch->statements[parts[0].statements.front()];
-        for (size_t i = 0; i < parts.size(); ++i) {
-          if ((*heard)[i].reply.ok()) {
-            std::erase(each.shards, parts[i].shard);
-          }
-        }
-        done.clear();
-      }
-      std::erase_if(batch->open, [&](size_t place) {
-        return std::find(done.begin(), done.end(), place) != done.end();
-      });
-      if (!goes_on && batch->ordered) {
-        break;
-      }
+      status = co_await RunParts(request, &route, batch, &round, &stale);
+    }
+    CO_RETURN_IF_ERROR(status);
+    if (!round.displaced.empty() && !stale) {
+      status = co_await RunDisplaced(request, &route, batch, &round, &stale);
+      CO_RETURN_IF_ERROR(status);
+    }
+    round.Close(batch);
+    if (!round.goes_on) {
+      break;
     }
     if (stale) {
       if (++refreshes > kMostRefreshes) {
@@ -361,39 +413,73 @@ Task<Status> RunBatch(Routed& request, Batch* batch, RoutePtr route) {
       TargetOpen(request, *route, batch);
     }
   }
+  batch->reply.write_concern_error = MergeConcernErrors(batch->concern_errors);
   co_return Status::Ok();
 }
 
-// The statements of the command, kept.
-Status ReadStatements(bson::View whole, Batch* batch) {
-  const bson::Value list = whole[batch->array];
-  if (!list.is_array()) {
-    return Status::Ok();
+// --- the command ---
+
+// An _id for a document that has none. The statement of a retryable write gives it the same one
+// each time, so that it goes to the same shard.
+bson::ObjectId NewId(Routed& request, int32_t number) {
+  if (!IsRetryable(request)) {
+    return bson::ObjectId::Generate();
   }
-  int32_t index = 0;
-  for (const bson::Element& element : list.AsArray()) {
-    if (element.type() != bson::Type::kDocument) {
-      continue;
+  std::string seed(request.call().generic.lsid);
+  seed += '/' + std::to_string(*request.call().generic.txn_number) + '/' + std::to_string(number);
+  bson::ObjectId id;
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (size_t round = 0; round < id.bytes.size(); round += 4) {
+    for (const char byte : seed) {
+      hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3ULL;
     }
-    const bson::View document = element.value().AsDocument();
-    batch->open.push_back(batch->statements.size());
-    batch->statements.push_back(
-        {index++,
-         batch->array == "documents" ? WithId(document) : bson::Document(document),
-         WriteWay::kDirect,
-         {}});
+    hash ^= hash >> 29;
+    for (size_t i = 0; i < 4; ++i) {
+      id.bytes[round + i] = static_cast<uint8_t>(hash >> (8 * i + 16));
+    }
   }
-  return Status::Ok();
+  return id;
+}
+
+bson::Document WithId(Routed& request, bson::View document, int32_t number) {
+  if (document.Has("_id")) {
+    return bson::Document(document);
+  }
+  bson::Builder out;
+  out.Append("_id", NewId(request, number)).AppendFields(document);
+  return out.Finish();
+}
+
+// The number of the statement in a retryable write.
+int32_t NumberOf(bson::View whole, int32_t index) {
+  const bson::Value list = whole["stmtIds"];
+  if (list.is_array()) {
+    const bson::Value number = list.AsArray()[std::to_string(index)];
+    return number.type() == bson::Type::kInt32 ? number.AsInt32() : index;
+  }
+  const bson::Value first = whole["stmtId"];
+  return (first.type() == bson::Type::kInt32 ? first.AsInt32() : 0) + index;
+}
+
+void AddStatement(Routed& request, Batch* batch, bson::View document, int32_t index,
+                  int32_t number) {
+  batch->open.push_back(batch->statements.size());
+  batch->statements.push_back(
+      {index,
+       batch->array == "documents" ? WithId(request, document, number) : bson::Document(document),
+       WriteWay::kDirect,
+       {},
+       number});
+}
+
+void Begin(Routed& request, Batch* batch) {
+  batch->numbered = IsRetryable(request);
+  batch->in_transaction = request.call().generic.in_transaction();
+  batch->let = DocumentIn(batch->whole, "let");
 }
 
 Task<Status> RouteBatch(Routed& request, std::string_view array, bool create) {
   CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
-  Batch batch;
-  batch.ns = ns;
-  batch.array = array;
-  batch.whole = Whole(*request.call().request);
-  const bson::Value ordered = batch.whole["ordered"];
-  batch.ordered = ordered.type() != bson::Type::kBool || ordered.AsBool();
   Result<RoutePtr> found = co_await request.Find(ns, create);
   if (!found.ok() && found.status().code() == kNamespaceNotFound) {
     co_return request.RunHere();
@@ -404,11 +490,30 @@ Task<Status> RouteBatch(Routed& request, std::string_view array, bool create) {
     Status forwarded = co_await Forward(request, ns, options);
     co_return forwarded;
   }
-  batch.let = DocumentIn(batch.whole, "let");
-  CO_RETURN_IF_ERROR(ReadStatements(batch.whole, &batch));
+  Batch batch;
+  batch.ns = ns;
+  batch.array = array;
+  batch.whole = Whole(*request.call().request);
+  const bson::Value ordered = batch.whole["ordered"];
+  batch.ordered = ordered.type() != bson::Type::kBool || ordered.AsBool();
+  Begin(request, &batch);
+  const bson::Value list = batch.whole[array];
+  if (list.is_array()) {
+    int32_t index = 0;
+    for (const bson::Element& element : list.AsArray()) {
+      if (element.type() == bson::Type::kDocument) {
+        AddStatement(request, &batch, element.value().AsDocument(), index,
+                     NumberOf(batch.whole, index));
+        ++index;
+      }
+    }
+  }
   request.call().summary.ns = ns;
   Status status = co_await RunBatch(request, &batch, *found);
   CO_RETURN_IF_ERROR(status);
+  if (run::IsUnacknowledged(request.call().generic.write_concern)) {
+    batch.reply = WriteReply();
+  }
   batch.reply.AppendTo(&request.call().reply, array == "updates");
   co_return Status::Ok();
 }
@@ -417,94 +522,19 @@ Task<Status> RouteInsert(Routed& request) { return RouteBatch(request, "document
 Task<Status> RouteUpdate(Routed& request) { return RouteBatch(request, "updates", true); }
 Task<Status> RouteDelete(Routed& request) { return RouteBatch(request, "deletes", false); }
 
-// --- findAndModify ---
-
-Task<Status> RouteFindAndModify(Routed& request) {
-  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
-  Result<RoutePtr> found = co_await request.Find(ns, true);
-  CO_RETURN_IF_ERROR(found.status());
-  RoutePtr route = *found;
-  CO_ASSIGN_OR_RETURN(const auto modify, request::FindAndModifyRequest::Parse(request.body));
-  for (int i = 0; i <= kMostRefreshes; ++i) {
-    if (!route->sharded()) {
-      const ForwardOptions options{.create = true};
-      Status forwarded = co_await Forward(request, ns, options);
-      co_return forwarded;
-    }
-    const Query query{modify.query, modify.collation, modify.let};
-    placement::WriteWish wish;
-    wish.upsert = modify.upsert;
-    CO_ASSIGN_OR_RETURN(const placement::WriteTargets targets,
-                        TargetChange(request, *route, query, wish));
-    bool stale = false;
-    placement::ShardName shard = *targets.targets.shards.begin();
-    bson::Document command = request.body;
-    if (targets.way == WriteWay::kTwoPhase) {
-      Batch batch;
-      batch.ns = ns;
-      batch.let = modify.let;
-      bson::Builder statement;
-      statement.Append("q", modify.query);
-      for (std::string_view name : {"sort", "collation", "hint"}) {
-        if (const bson::Element field = request.body.view().Find(name); field.present()) {
-          statement.Append(field);
-        }
-      }
-      const bson::Document asked = statement.Finish();
-      const bson::Document question = Question(batch, *route, asked);
-      const bool sorted = !modify.sort.empty() && targets.targets.shards.size() > 1;
-      std::vector<Part> questions;
-      for (const placement::ShardName& one : targets.targets.shards) {
-        questions.push_back({one, question});
-      }
-      Result<std::vector<Heard>> heard =
-          co_await AskVersioned(request, &route, std::move(questions), &stale);
-      CO_RETURN_IF_ERROR(heard.status());
-      if (stale) {
-        continue;
-      }
-      if (sorted) {
-        co_return Status(kIllegalOperation,
-                         "findAndModify with a sort names the shard key in its query");
-      }
-      CO_ASSIGN_OR_RETURN(const std::optional<Candidate> candidate, CandidateIn(*heard));
-      if (!candidate && modify.upsert) {
-        co_return Status(kShardKeyNotFound,
-                         "An upsert on a sharded collection names the whole shard key in its "
-                         "filter");
-      }
-      if (candidate) {
-        shard = candidate->shard;
-        const bson::Document key = KeyFilter(route->chunks->pattern(), candidate->document);
-        command = WithFilter(request.body, "query", ExactFilter(key, modify.query), false);
-      }
-    }
-    std::vector<Part> parts;
-    parts.push_back({shard, command});
-    Result<std::vector<Heard>> heard =
-        co_await AskVersioned(request, &route, std::move(parts), &stale);
-    CO_RETURN_IF_ERROR(heard.status());
-    if (!stale) {
-      co_return request.Deliver(std::move(heard->front()));
-    }
-  }
-  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
-}
-
 }  // namespace
 
-Task<Result<WriteReply>> RunStatement(Routed& request, std::string ns, std::string_view array,
-                                      const bson::Document& command, bson::Document statement,
-                                      int32_t index) {
+Task<Result<WriteReply>> RunStatements(Routed& request, const StatementRun& run) {
   Batch batch;
-  batch.ns = ns;
-  batch.array = array;
-  batch.whole = command;
-  batch.let = DocumentIn(batch.whole, "let");
-  batch.open = {0};
-  batch.statements.push_back(
-      {index, array == "documents" ? WithId(statement) : statement, WriteWay::kDirect, {}});
-  Result<RoutePtr> route = co_await request.Find(ns, true);
+  batch.ns = run.ns;
+  batch.array = run.array;
+  batch.whole = run.command;
+  batch.ordered = run.ordered;
+  Begin(request, &batch);
+  for (const auto& [index, statement] : run.statements) {
+    AddStatement(request, &batch, statement, index, index);
+  }
+  Result<RoutePtr> route = co_await request.Find(run.ns, true);
   CO_RETURN_IF_ERROR(route.status());
   Status status = co_await RunBatch(request, &batch, *route);
   CO_RETURN_IF_ERROR(status);
@@ -516,7 +546,6 @@ std::span<const RoutineRow> WriteRoutines() {
       {"insert", RouteInsert},
       {"update", RouteUpdate},
       {"delete", RouteDelete},
-      {"findAndModify", RouteFindAndModify},
   };
   return kRows;
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "quire/bson.h"
 #include "request/write_reply.h"
@@ -11,11 +13,17 @@
 
 namespace quire::router {
 
-// Runs one insert, update or delete statement where it belongs. `array` is "documents", "updates"
-// or "deletes"; `command` what stands beside it; `index` its number in the client's request.
-Task<Result<request::WriteReply>> RunStatement(Routed& request, std::string ns,
-                                               std::string_view array,
-                                               const bson::Document& command,
-                                               bson::Document statement, int32_t index);
+// Statements of one kind about one namespace.
+struct StatementRun {
+  std::string ns;
+  std::string_view array;  // "documents", "updates" or "deletes"
+  bson::Document command;  // what stands beside them
+  bool ordered = true;
+  // With their numbers in the client's request.
+  std::vector<std::pair<int32_t, bson::Document>> statements;
+};
+
+// Runs them where they belong. What has an index in the reply has the client's.
+Task<Result<request::WriteReply>> RunStatements(Routed& request, const StatementRun& run);
 
 }  // namespace quire::router

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "bson/number.h"
+
 namespace quire::router {
 
 namespace {
@@ -12,6 +14,23 @@ constexpr size_t kMostBytes = size_t{12} << 20;
 
 bool IsAlone(const WriteStatement& statement) {
   return statement.way != placement::WriteWay::kDirect || statement.shards.size() != 1;
+}
+
+// The write concern, w: 0 replaced by w: 1.
+void AppendAcknowledged(const bson::Element& concern, bson::Builder* out) {
+  const bson::Value value = concern.value();
+  if (!value.is_document() || !value.AsDocument()["w"].is_number() ||
+      bson::ClampedInt64(value.AsDocument()["w"]) != 0) {
+    out->Append(concern);
+    return;
+  }
+  out->BeginDocument("writeConcern").Append("w", 1);
+  for (const bson::Element& field : value.AsDocument()) {
+    if (field.name() != "w") {
+      out->Append(field);
+    }
+  }
+  out->End();
 }
 
 }  // namespace
@@ -64,7 +83,9 @@ bson::Document PartCommand(bson::View command, std::string_view array,
                            bool with_ids) {
   bson::Builder out;
   for (const bson::Element& field : command) {
-    if (field.name() != array && field.name() != "stmtId" && field.name() != "stmtIds") {
+    if (field.name() == "writeConcern") {
+      AppendAcknowledged(field, &out);
+    } else if (field.name() != array && field.name() != "stmtId" && field.name() != "stmtIds") {
       out.Append(field);
     }
   }
@@ -76,7 +97,7 @@ bson::Document PartCommand(bson::View command, std::string_view array,
   if (with_ids) {
     out.BeginArray("stmtIds");
     for (const size_t place : part.statements) {
-      out.Push(statements[place].index);
+      out.Push(statements[place].number);
     }
     out.End();
   }

@@ -18,6 +18,9 @@ struct WriteStatement {
   bson::Document document;
   placement::WriteWay way = placement::WriteWay::kDirect;
   std::vector<placement::ShardName> shards;  // one, unless kEach
+  int32_t number = 0;                        // in a retryable write
+  // Of kEach: those that have run it. It is not sent there again, whatever is learnt meanwhile.
+  std::vector<placement::ShardName> answered = {};
 };
 
 // Statements that one shard gets in one command.
@@ -32,7 +35,8 @@ struct WritePart {
 std::vector<WritePart> NextParts(const std::vector<WriteStatement>& statements,
                                  const std::vector<size_t>& open, bool ordered);
 
-// A command with these statements: `array` is "documents", "updates" or "deletes".
+// A command with these statements: `array` is "documents", "updates" or "deletes". Shards always
+// tell what became of it.
 bson::Document PartCommand(bson::View command, std::string_view array,
                            const std::vector<WriteStatement>& statements, const WritePart& part,
                            bool with_ids);

@@ -12,7 +12,7 @@ using placement::WriteWay;
 
 WriteStatement To(int32_t index, std::vector<placement::ShardName> shards,
                   WriteWay way = WriteWay::kDirect) {
-  return {index, Doc("_id", index), way, std::move(shards)};
+  return {index, Doc("_id", index), way, std::move(shards), index};
 }
 
 std::vector<size_t> All(size_t count) {
@@ -81,6 +81,15 @@ TEST(WriteParts, TheCommandKeepsTheRestAndNumbersStatements) {
             R"({"insert":"c","ordered":false,"documents":[{"_id":0},{"_id":2}],"stmtIds":[0,2]})");
   EXPECT_EQ(bson::ToJson(PartCommand(command, "documents", statements, part, false)),
             R"({"insert":"c","ordered":false,"documents":[{"_id":0},{"_id":2}]})");
+}
+
+TEST(WriteParts, ShardsTellWhatBecameOfAWriteThatNobodyAsksAbout) {
+  const std::vector<WriteStatement> statements = {To(0, {"a"})};
+  const WritePart part{"a", {0}};
+  const bson::Document command =
+      Doc("delete", "c", "deletes", List(), "writeConcern", Doc("w", 0, "wtimeout", 5));
+  EXPECT_EQ(bson::ToJson(PartCommand(command, "deletes", statements, part, false)),
+            R"({"delete":"c","writeConcern":{"w":1,"wtimeout":5},"deletes":[{"_id":0}]})");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ std::optional<NameOutcome> Change::Outcome(const std::string&, const std::string
 }
 void Change::Finished(const std::string&, bson::View) {}
 Status Change::Clean(Context&, bool, coord::Transaction*) { return Status::Ok(); }
+void Change::AddToJournal(Context&, coord::Transaction*) const {}
 Result<bson::Document> Change::Reply() const { return bson::Document(); }
 
 std::string Change::Text(std::string_view field) const {
@@ -162,10 +163,15 @@ Placed PlacedOn(const placement::ChunkMap& map, const std::string& shard) {
 
 Status DeleteAll(Context& context, std::string_view prefix, coord::Transaction* end) {
   constexpr size_t kPerTransaction = 100;
-  ASSIGN_OR_RETURN(const auto entries, context.store.List(prefix));
+  ASSIGN_OR_RETURN(auto entries, context.store.List(prefix));
+  // A transaction writes a key once.
+  std::erase_if(entries, [&](const coord::Entry& entry) {
+    return std::any_of(end->writes.begin(), end->writes.end(),
+                       [&](const coord::Write& write) { return write.key == entry.key; });
+  });
   size_t left = entries.size();
   size_t at = 0;
-  while (left > kPerTransaction / 2) {
+  while (left > 0 && left + end->writes.size() > kPerTransaction / 2) {
     coord::Transaction part;
     const size_t count = std::min(left, kPerTransaction);
     for (size_t i = 0; i < count; ++i) {

@@ -51,6 +51,8 @@ class Change {
   virtual void Finished(const std::string& shard, bson::View reply);
   // All shards are done: adds what goes with the end of the lock. Called again after an error.
   virtual Status Clean(Context& context, bool committed, coord::Transaction* end);
+  // What config.changelog tells of it, if anything.
+  virtual void AddToJournal(Context& context, coord::Transaction* end) const;
   virtual Result<bson::Document> Reply() const;
 
  protected:

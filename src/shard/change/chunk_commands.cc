@@ -8,8 +8,10 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "placement/chunk_changes.h"
+#include "quire/doc.h"
 #include "request/fields.h"
 #include "shard/change/chunk_writes.h"
+#include "shard/change/journal.h"
 #include "shard/change/run_change.h"
 
 namespace quire::shard {
@@ -22,7 +24,7 @@ constexpr std::chrono::milliseconds kMedianPatience{60'000};
 
 // Writes the change of chunks unless another change of the collection is under way.
 Status WriteChange(Context& context, const CollectionFacts& facts,
-                   const placement::ChunkChange& change) {
+                   const placement::ChunkChange& change, std::string_view what) {
   const std::string key = LockKey(CollectionId(facts.record.ns));
   ASSIGN_OR_RETURN(const auto lock, context.store.Fact(key));
   if (lock) {
@@ -35,6 +37,12 @@ Status WriteChange(Context& context, const CollectionFacts& facts,
   coord::Transaction transaction;
   transaction.compares.push_back({key, lock ? lock->modified : 0});
   RETURN_IF_ERROR(AddChunkWrites(facts, change, &transaction));
+  if (!change.removed.empty()) {
+    const bson::Document details = Doc("min", change.removed.front()->range.min.values, "max",
+                                       change.removed.back()->range.max.values, "chunks",
+                                       static_cast<int64_t>(change.added.size()));
+    AddToJournal(context, what, facts.record.ns, details, &transaction);
+  }
   ASSIGN_OR_RETURN(const coord::Answer answer, context.store.Transact(std::move(transaction)));
   return answer.done ? Status::Ok()
                      : Status(kConflictingOperationInProgress,
@@ -180,7 +188,7 @@ Result<bson::Document> SplitCommand(Context& context, const std::string& ns, bso
   for (const ChunkPtr& chunk : change.added) {
     RETURN_IF_ERROR(placement::CheckStorable(chunk->range.min));
   }
-  RETURN_IF_ERROR(WriteChange(context, facts, change));
+  RETURN_IF_ERROR(WriteChange(context, facts, change, "split"));
   return bson::Document();
 }
 
@@ -194,7 +202,7 @@ Result<bson::Document> MergeCommand(Context& context, const std::string& ns, bso
                    placement::RangeOfBounds(*facts.map, bounds->min, bounds->max));
   ASSIGN_OR_RETURN(const auto change, placement::MergeChunks(*facts.map, range));
   if (!change.empty()) {
-    RETURN_IF_ERROR(WriteChange(context, facts, change));
+    RETURN_IF_ERROR(WriteChange(context, facts, change, "merge"));
   }
   return bson::Document();
 }
@@ -210,7 +218,7 @@ Result<bson::Document> MergeAllCommand(Context& context, const std::string& ns,
   ASSIGN_OR_RETURN(const ZoneFacts zones, context.store.ReadZones(ns));
   const auto changes = placement::MergeAllOn(*facts.map, record.name, zones.zones);
   for (const placement::ChunkChange& change : changes) {
-    RETURN_IF_ERROR(WriteChange(context, facts, change));
+    RETURN_IF_ERROR(WriteChange(context, facts, change, "merge"));
     ASSIGN_OR_RETURN(facts, ShardedFacts(context, ns));
   }
   return bson::Document();
@@ -237,7 +245,7 @@ Result<bson::Document> ClearJumboCommand(Context& context, const std::string& ns
   if (chunk->jumbo) {
     auto cleared = std::make_shared<placement::Chunk>(*chunk);
     cleared->jumbo = false;
-    RETURN_IF_ERROR(WriteChange(context, facts, {{chunk}, {cleared}, {}}));
+    RETURN_IF_ERROR(WriteChange(context, facts, {{chunk}, {cleared}, {}}, "clearJumboFlag"));
   }
   return bson::Document();
 }

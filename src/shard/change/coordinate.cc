@@ -137,35 +137,45 @@ Result<bson::Document> Coordinate(Context& context, Reservations& reservations,
   return Dispatch(context, command, request);
 }
 
-void ResumeAll(Context& context, Reservations& reservations) {
-  const auto locks = context.store.List("ddl/");
-  if (!locks.ok()) {
-    log::Warning("SHARDING", "Whether changes were left open is not known",
-                 {{"error", locks.status().message()}});
-    return;
+Status ResumeOne(Context& context, Reservations& reservations, const std::string& id) {
+  ASSIGN_OR_RETURN(const auto entry, context.store.Fact(LockKey(id)));
+  if (!entry) {
+    return Status::Ok();
   }
-  for (const coord::Entry& entry : *locks) {
+  ASSIGN_OR_RETURN(const LockRecord record, DecodeLock(entry->value));
+  if (record.lock.over || record.names.empty()) {
+    return Status::Ok();
+  }
+  const bool whole = id.starts_with("d:");
+  std::set<std::string> ids = {std::string()};
+  if (!whole) {
+    ids = {record.names.begin(), record.names.end()};
+  }
+  std::vector<std::unique_ptr<Reservations::Reservation>> reserved;
+  for (const std::string& one : ids) {
+    reserved.push_back(reservations.Take(DatabaseId(DatabaseOf(NameOfId(id))), one));
+  }
+  return ChangeRun::Resume(context, id);
+}
+
+Status ResumeAll(Context& context, Reservations& reservations) {
+  ASSIGN_OR_RETURN(const auto locks, context.store.List("ddl/"));
+  Status first = Status::Ok();
+  for (const coord::Entry& entry : locks) {
     const auto record = DecodeLock(entry.value);
     if (!record.ok() || record->lock.over || record->owner != context.shard ||
         record->names.empty()) {
       continue;
     }
     const std::string& id = record->names.front();
-    const bool whole = id.starts_with("d:");
-    std::set<std::string> ids = {std::string()};
-    if (!whole) {
-      ids = {record->names.begin(), record->names.end()};
-    }
-    std::vector<std::unique_ptr<Reservations::Reservation>> reserved;
-    for (const std::string& one : ids) {
-      reserved.push_back(reservations.Take(DatabaseId(DatabaseOf(NameOfId(id))), one));
-    }
-    const Status resumed = ChangeRun::Resume(context, id);
+    const Status resumed = ResumeOne(context, reservations, id);
     if (!resumed.ok()) {
       log::Warning("SHARDING", "A change that was left open is not finished",
                    {{"name", id}, {"error", resumed.message()}});
+      first = first.ok() ? resumed : first;
     }
   }
+  return first;
 }
 
 }  // namespace quire::shard

@@ -4,6 +4,8 @@
 // chunks. {_shardsvrCoordinate: <the client's command>, db, databaseVersion, writeConcern?}.
 #pragma once
 
+#include <string>
+
 #include "quire/bson.h"
 #include "quire/status.h"
 #include "shard/change/context.h"
@@ -14,7 +16,10 @@ namespace quire::shard {
 // The reply for the client. Blocks its thread.
 Result<bson::Document> Coordinate(Context& context, Reservations& reservations, bson::View request);
 
-// Goes on with the changes that another primary of this shard has left.
-void ResumeAll(Context& context, Reservations& reservations);
+// Goes on with the changes that another primary of this shard has left. Error: one of them is not
+// finished, or nobody knows whether there are some.
+Status ResumeAll(Context& context, Reservations& reservations);
+// Goes on with one change, whoever has left it; named by the first name that it changes.
+Status ResumeOne(Context& context, Reservations& reservations, const std::string& id);
 
 }  // namespace quire::shard

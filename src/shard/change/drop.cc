@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "placement/version_fields.h"
 #include "shard/change/change.h"
+#include "shard/change/journal.h"
 
 namespace quire::shard {
 
@@ -47,6 +48,9 @@ class DropCollection final : public Change {
   }
   std::optional<NameOutcome> Outcome(const std::string&, const std::string&) const override {
     return NameOutcome{};
+  }
+  void AddToJournal(Context& context, coord::Transaction* end) const override {
+    shard::AddToJournal(context, "dropCollection", Text("ns"), bson::Document(), end);
   }
   Status Clean(Context& context, bool committed, coord::Transaction* end) override {
     return committed ? DeleteRecords(context, args(), end) : Status::Ok();
@@ -93,6 +97,9 @@ class DropDatabase final : public Change {
   }
   std::optional<NameOutcome> Outcome(const std::string&, const std::string&) const override {
     return NameOutcome{};
+  }
+  void AddToJournal(Context& context, coord::Transaction* end) const override {
+    shard::AddToJournal(context, "dropDatabase", Text("db"), bson::Document(), end);
   }
   Status Clean(Context& context, bool committed, coord::Transaction* end) override {
     if (!committed) {

@@ -10,6 +10,7 @@
 #include "placement/chunk_changes.h"
 #include "shard/change/change.h"
 #include "shard/change/chunk_writes.h"
+#include "shard/change/journal.h"
 
 namespace quire::shard {
 
@@ -58,9 +59,60 @@ class MoveRange final : public Change {
     return NameOutcome{PlacedOn(*map_, shard), bson::Document(map_->pattern().document())};
   }
 
+  void AddToJournal(Context& context, coord::Transaction* end) const override {
+    bson::Builder details;
+    details.Append("min", args()["min"])
+        .Append("max", args()["max"])
+        .Append("from", Text("from"))
+        .Append("to", Text("to"))
+        .Append("note", "success");
+    const bson::Document moved = details.Finish();
+    shard::AddToJournal(context, "moveChunk.from", Text("ns"), moved, end);
+    shard::AddToJournal(context, "moveChunk.commit", Text("ns"), moved, end);
+  }
+
  private:
   placement::ChunkMapPtr map_;
 };
+
+// Whether a document lies in a range of hashes: by a look at all, as an index of hashes has no
+// ranges to be asked for.
+Result<bool> HoldsHashed(Context& context, const store::CollectionInfo& collection,
+                         const placement::ShardKeyPattern& pattern,
+                         const placement::KeyRange& range) {
+  bson::Builder fields;
+  for (const placement::ShardKeyPattern::Part& part : pattern.parts()) {
+    fields.Append(part.name(), 1);
+  }
+  bson::Builder find;
+  find.Append("find", collection.name)
+      .Append("batchSize", 10'000)
+      .Append("projection", fields.Finish());
+  ASSIGN_OR_RETURN(bson::Document reply, context.local(collection.database, find.Finish(), {}));
+  std::string_view batch = "firstBatch";
+  while (true) {
+    const bson::View cursor = reply["cursor"].AsDocument();
+    const int64_t id = bson::ClampedInt64(cursor["id"]);
+    for (const bson::Element& e : cursor[batch].AsArray()) {
+      ASSIGN_OR_RETURN(const placement::ShardKey key, pattern.KeyOf(e.value().AsDocument()));
+      if (range.min <= key && (key < range.max || range.max == pattern.Highest())) {
+        if (id != 0) {
+          bson::Builder kill;
+          kill.Append("killCursors", collection.name).BeginArray("cursors").Push(id).End();
+          RETURN_IF_ERROR(context.local(collection.database, kill.Finish(), {}).status());
+        }
+        return true;
+      }
+    }
+    if (id == 0) {
+      return false;
+    }
+    bson::Builder more;
+    more.Append("getMore", id).Append("collection", collection.name);
+    ASSIGN_OR_RETURN(reply, context.local(collection.database, more.Finish(), {}));
+    batch = "nextBatch";
+  }
+}
 
 // Whether a document of the collection lies in the range: by the index that carries the key.
 Result<bool> HoldsDocuments(Context& context, const store::CollectionInfo& collection,
@@ -68,6 +120,9 @@ Result<bool> HoldsDocuments(Context& context, const store::CollectionInfo& colle
                             const placement::KeyRange& range) {
   if (collection.state->documents.load() == 0) {
     return false;
+  }
+  if (pattern.is_hashed()) {
+    return HoldsHashed(context, collection, pattern, range);
   }
   for (const auto& index : collection.indexes) {
     if (!SupportsKey(*index, pattern)) {

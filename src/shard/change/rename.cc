@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "placement/version_fields.h"
 #include "shard/change/change.h"
+#include "shard/change/journal.h"
 
 namespace quire::shard {
 
@@ -82,6 +83,12 @@ class RenameCollection final : public Change {
       return NameOutcome{};
     }
     return NameOutcome{PlacedOn(*map_, shard), bson::Document(map_->pattern().document())};
+  }
+
+  void AddToJournal(Context& context, coord::Transaction* end) const override {
+    bson::Builder details;
+    details.Append("to", Text("to"));
+    shard::AddToJournal(context, "renameCollection", Text("from"), details.Finish(), end);
   }
 
   Status Clean(Context& context, bool committed, coord::Transaction* end) override {

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "shard/change/journal.h"
 #include "shard/change/participant.h"
 
 namespace quire::shard {
@@ -24,6 +25,8 @@ constexpr milliseconds kPause{100};
 constexpr milliseconds kStepPatience{30'000};
 constexpr milliseconds kBuildPatience{24 * 3600 * 1000};
 constexpr size_t kMostArguments = size_t{256} << 10;
+// Changes with every shard that joins, drains or leaves.
+constexpr std::string_view kShardList = "shardlist";
 
 bool WritesLock(State state) {
   return state == State::kTaking || state == State::kDeciding || state == State::kAborting ||
@@ -51,6 +54,7 @@ std::string Encode(const LockRecord& record) {
       .Append("over", record.lock.over)
       .Append("nonce", record.lock.nonce)
       .Append("owner", record.owner)
+      .Append("primary", record.primary)
       .Append("kind", record.kind)
       .Append("arguments", record.arguments);
   out.BeginArray("names");
@@ -76,6 +80,8 @@ Result<LockRecord> DecodeLock(std::string_view value) {
   record.lock.over = over.AsBool();
   record.lock.nonce = std::string(document["nonce"].AsString());
   record.owner = std::string(document["owner"].AsString());
+  const bson::Value primary = document["primary"];
+  record.primary = primary.is_string() ? std::string(primary.AsString()) : record.owner;
   record.kind = std::string(document["kind"].AsString());
   record.arguments = bson::Document(document["arguments"].AsDocument());
   for (const bson::Element& e : document["names"].AsArray()) {
@@ -104,6 +110,8 @@ Status ChangeRun::Prepare() {
   epoch_ = context_.log.epoch();
   nonce_ = bson::ObjectId::Generate().ToHex();
   RETURN_IF_ERROR(CheckOwner());
+  ASSIGN_OR_RETURN(const auto list, context_.store.Fact(kShardList));
+  list_ = list ? list->modified : 0;
   ASSIGN_OR_RETURN(shards_, context_.store.ReadShards());
   if (std::none_of(shards_.begin(), shards_.end(),
                    [&](const auto& shard) { return shard.name == context_.shard; })) {
@@ -141,6 +149,7 @@ Result<std::optional<LockRecord>> ChangeRun::ReadLock(HeldLock* lock) {
 
 Result<bson::Document> ChangeRun::Run() {
   constexpr int kMostTries = 20;
+  constexpr int kMostOvertaken = 3;
   std::set<ShardName> names;
   for (int i = 0; i < kMostTries; ++i) {
     RETURN_IF_ERROR(Prepare());
@@ -171,7 +180,14 @@ Result<bson::Document> ChangeRun::Run() {
       continue;
     }
     if (coordinator.committed()) {
+      PruneJournal(context_);
       return change_->Reply();
+    }
+    if (overtaken_ && i < kMostOvertaken) {  // all is as it was: once more, with what is true now
+      overtaken_ = false;
+      problem_ = Status::Ok();
+      checked_ = false;
+      continue;
     }
     return problem_.ok() ? Status(kConflictingOperationInProgress, "the change was undone")
                          : problem_;
@@ -191,6 +207,7 @@ Status ChangeRun::Resume(Context& context, const std::string& id) {
     return {kInternalError, "a change of an unknown kind: " + record->kind};
   }
   ChangeRun run(context, std::move(change));
+  run.primary_ = record->primary;
   RETURN_IF_ERROR(run.Prepare());
   LockSeen seen;
   for (HeldLock& lock : run.locks_) {
@@ -208,7 +225,7 @@ Status ChangeRun::Resume(Context& context, const std::string& id) {
     names.insert(shard.name);
   }
   log::Info("SHARDING", "A change is resumed", {{"kind", record->kind}, {"name", id}});
-  Coordinator coordinator = Coordinator::Resume(seen, run.nonce_, context.shard, names);
+  Coordinator coordinator = Coordinator::Resume(seen, run.nonce_, run.primary_, names);
   run.checked_ = true;
   return run.Drive(coordinator);
 }
@@ -245,11 +262,16 @@ void ChangeRun::GiveUp(Coordinator& coordinator, Status why) {
 Status ChangeRun::AddWrites(Coordinator& coordinator, coord::Transaction* transaction) {
   if (coordinator.state() == State::kDeciding) {
     RETURN_IF_ERROR(change_->Decide(context_, transaction));
+    transaction->compares.push_back({std::string(kShardList), list_});
   } else if (coordinator.state() == State::kReleasing) {
     RETURN_IF_ERROR(change_->Clean(context_, coordinator.committed(), transaction));
+    if (coordinator.committed()) {
+      change_->AddToJournal(context_, transaction);
+    }
   }
   LockRecord record;
   record.owner = context_.shard;
+  record.primary = primary_;
   record.kind = std::string(change_->kind());
   record.arguments = change_->arguments();
   record.names = change_->names();
@@ -303,6 +325,7 @@ void ChangeRun::WriteLocks(Coordinator& coordinator) {
   coordinator.Wrote(answer->done ? WriteOutcome::kDone : WriteOutcome::kRefused, seen);
   if (!answer->done && coordinator.state() == before) {
     if (before == State::kDeciding) {
+      overtaken_ = problem_.ok();
       GiveUp(coordinator, Status(kConflictingOperationInProgress,
                                  "the cluster's metadata changed while the command ran"));
     }

@@ -27,6 +27,7 @@ std::string LockKey(const std::string& id);
 struct LockRecord {
   Lock lock;
   std::string owner;               // shard
+  std::string primary;             // shard of the database: prepared first, finished last
   std::string kind;                // of the change
   bson::Document arguments;        // of the change
   std::vector<std::string> names;  // all ids that it changes, the first one's lock first
@@ -71,9 +72,12 @@ class ChangeRun {
   std::vector<placement::ShardRecord> shards_;
   std::vector<HeldLock> locks_;
   coord::Revision leader_ = 0;
+  coord::Revision list_ = 0;  // of the number of changes of the list of shards
   uint64_t epoch_ = 0;
+  std::string primary_ = context_.shard;
   std::string nonce_;
   Status problem_ = Status::Ok();  // why it is undone
+  bool overtaken_ = false;         // because what it had read has changed meanwhile
   bool checked_ = false;
   bool told_ = false;  // Change::Decided has run
 };

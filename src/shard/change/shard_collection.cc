@@ -14,6 +14,7 @@
 #include "plan/bounds/interval.h"
 #include "quire/doc.h"
 #include "shard/change/change.h"
+#include "shard/change/journal.h"
 #include "store/log/note.h"
 
 namespace quire::shard {
@@ -112,6 +113,12 @@ class ShardCollection final : public Change {
   Status Clean(Context& context, bool committed, coord::Transaction* end) override {
     return committed ? Status::Ok()
                      : DeleteAll(context, placement::PrefixOfChunks(GenerationOf()), end);
+  }
+
+  void AddToJournal(Context& context, coord::Transaction* end) const override {
+    bson::Builder details;
+    details.Append("shardKey", args()["key"]).Append("unique", args()["unique"]);
+    shard::AddToJournal(context, "shardCollection.end", Text("ns"), details.Finish(), end);
   }
 
   Result<bson::Document> Reply() const override {

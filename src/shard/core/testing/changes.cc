@@ -49,24 +49,26 @@ void Simulator::AskForChange() {
   Pump(running);
 }
 
-// A new primary of the owner goes on with what is not over.
-void Simulator::Resume() {
+// A new primary of the owner goes on with what is not over, or another shard's does, which has not
+// heard of the owner's for long: the owner may be alive all the same.
+void Simulator::Resume(int shard) {
   if (lock_.lock.over) {
     return;
   }
   auto running = std::make_shared<Running>(Running{
       changes_[lock_.lock.stamp.number],
       Coordinator::Resume(lock_, std::to_string(++nonces_), "0", Names(kShards), options_.rules),
-      shards_[0].boot});
+      shards_[static_cast<size_t>(shard)].boot, shard});
   running->change.wish = -1;
-  Say("change ", lock_.lock.stamp.number, " is resumed");
+  Say("change ", lock_.lock.stamp.number, " is resumed by ", shard);
   Pump(running);
 }
 
 void Simulator::Pump(const RunningPtr& change) {
   using State = Coordinator::State;
   Coordinator& c = change->coordinator;
-  if (change->finished || (calm_ && change->boot != shards_[0].boot)) {
+  const int boot = shards_[static_cast<size_t>(change->shard)].boot;
+  if (change->finished || (calm_ && change->boot != boot)) {
     return;
   }
   if (c.answers() && change->change.wish >= 0) {
@@ -109,7 +111,8 @@ void Simulator::WriteLock(const RunningPtr& change) {
   const int64_t expected = change->coordinator.expected();
   const auto state = change->coordinator.state();
   auto writes = [this, change, wanted, expected, state] {
-    if (lock_.revision != expected || change->boot != shards_[0].boot) {
+    if (lock_.revision != expected ||
+        change->boot != shards_[static_cast<size_t>(change->shard)].boot) {
       return false;
     }
     const uint64_t number = wanted.stamp.number;

@@ -51,6 +51,8 @@ std::string Simulator::Run() {
       Query(static_cast<int>(Draw(kRouters)));
     } else if (Chance(options_.failovers)) {
       FailOver(static_cast<int>(Draw(kShards)));
+    } else if (Chance(options_.takeovers)) {
+      Resume(static_cast<int>(Draw(kShards)));
     } else if (!pending_.empty()) {
       const size_t i = Draw(pending_.size());
       std::swap(pending_[i], pending_.back());
@@ -170,7 +172,7 @@ void Simulator::FailOver(int shard) {
   ++counts_.failovers;
   Say("shard ", shard, " has a new primary ", s.boot);
   if (shard == 0) {
-    Later([this] { Resume(); });
+    Later([this] { Resume(0); });
   }
 }
 

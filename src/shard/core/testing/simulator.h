@@ -32,6 +32,7 @@ struct SimulatorOptions {
   double failovers = 0.01;  // per step
   double writes = 0.08;
   double changes = 0.04;
+  double takeovers = 0.004;  // per step
   std::ostream* trace = nullptr;
 };
 
@@ -139,7 +140,7 @@ class Simulator {
 
   // --- Changes
   void AskForChange();
-  void Resume();
+  void Resume(int shard);
   void Pump(const RunningPtr& change);
   void WriteLock(const RunningPtr& change);
   // The routing after the decision; fills in what it means for each shard.

@@ -61,7 +61,8 @@ struct Simulator::Reading {
 struct Simulator::Running {
   Change change;
   Coordinator coordinator;
-  int boot = 0;
+  int boot = 0;   // of the process that coordinates
+  int shard = 0;  // whose primary that is
   bool writing = false;
   bool finished = false;
   std::set<ShardName> sent = {};

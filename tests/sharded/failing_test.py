@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A shard that is slow or dead fails its own requests in time, and nobody else's; many clients that are idle or wait."""
+import os
+import signal
+import socket
+import threading
+import time
+import unittest
+
+import pymongo
+from pymongo.errors import OperationFailure, PyMongoError
+
+import counted
+import rig
+
+CLUSTER = None
+IDLE = 1000
+WAITING = 200
+
+
+def setUpModule():
+    global CLUSTER
+    CLUSTER = rig.Cluster()
+
+
+def tearDownModule():
+    CLUSTER.close()
+
+
+class Failing(unittest.TestCase):
+    def setUp(self):
+        self.client = CLUSTER.client
+        admin = self.client.admin
+        self.client.drop_database("f")
+        admin.command("enableSharding", "f", primaryShard="s0")
+        admin.command("shardCollection", "f.c", key={"x": 1})
+        admin.command("split", "f.c", middle={"x": 0})
+        admin.command("moveChunk", "f.c", find={"x": 1}, to="s1")
+        self.c = self.client.f.c
+        self.c.insert_many([{"_id": i, "x": i} for i in range(-5, 5)])
+
+    def test_a_paused_shard(self):
+        pid = CLUSTER.processes()["s1/0"]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for _ in range(3):
+                with self.assertRaises(OperationFailure) as failed:
+                    list(self.c.find({"x": 3}).max_time_ms(300))
+                self.assertEqual(50, failed.exception.code)
+                self.assertEqual(1, self.c.count_documents({"x": -3}))
+                self.assertEqual(1, self.c.update_one({"x": -3}, {"$inc": {"n": 1}}).modified_count)
+            with self.assertRaises(OperationFailure) as failed:
+                self.client.f.command("update", "c", updates=[{"q": {}, "u": {"$inc": {"m": 1}}, "multi": True}],
+                                      maxTimeMS=300)
+            self.assertEqual(50, failed.exception.code)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        self.assertEqual(1, self.c.count_documents({"x": 3}))
+
+    def test_a_dead_shard_and_its_return(self):
+        CLUSTER.tool("kill", "s1/0")
+        self.assertEqual(1, self.c.count_documents({"x": -3}))
+        with self.assertRaises(PyMongoError):
+            self.client.f.command("insert", "c", documents=[{"_id": 50, "x": 50}], maxTimeMS=1000)
+        self.assertEqual(1, self.client.f.command("insert", "c", documents=[{"_id": -50, "x": -50}])["n"])
+        CLUSTER.tool("start", "s1/0")
+        for _ in range(200):
+            try:
+                if self.c.count_documents({"x": 3}, maxTimeMS=1000) == 1:
+                    break
+            except PyMongoError:
+                time.sleep(0.1)
+        self.assertEqual(1, self.c.count_documents({"x": 3}))
+
+    def test_many_that_are_idle_and_many_that_wait(self):
+        host, port = CLUSTER.uri[len("mongodb://"):].split("/")[0].split(":")
+        idle = [socket.create_connection((host, int(port))) for _ in range(IDLE)]
+        database = self.client.f
+        database.create_collection("log", capped=True, size=1 << 20)
+        database.log.insert_one({"n": 0})
+        crowd = pymongo.MongoClient(CLUSTER.uri, maxPoolSize=WAITING + 10)
+        seen = []
+
+        def wait():
+            cursor = crowd.f.log.find({"n": {"$gt": 0}}, cursor_type=pymongo.CursorType.TAILABLE_AWAIT)
+            cursor.max_await_time_ms(20000)
+            for document in cursor:
+                seen.append(document["n"])
+                return
+
+        waiting = [threading.Thread(target=wait) for _ in range(WAITING)]
+        for one in waiting:
+            one.start()
+        time.sleep(2)
+        self.assertEqual(10, self.c.count_documents({}))
+        database.log.insert_one({"n": 1})
+        for one in waiting:
+            one.join(60)
+        self.assertEqual(WAITING, len([n for n in seen if n == 1]))
+        for one in idle:
+            one.close()
+        crowd.close()
+
+
+if __name__ == "__main__":
+    counted.main()
