@@ -27,7 +27,8 @@ class RawStore {
   RawStore(const RawStore&) = delete;
   RawStore& operator=(const RawStore&) = delete;
 
-  // Nanoseconds in which an iterator passes a document: the median of some passes over all.
+  // Nanoseconds of processor time in which an iterator passes a document: the median of some passes
+  // over all. On a busy machine a yardstick of wall time would flatter what it measures.
   double ScanNs();
   // The event under its _id: the entry that has its record's number, then the record.
   bool Get(int64_t document);
