@@ -241,11 +241,10 @@ Normalised NormaliseFlat(bson::View spec) {
   if (spec.Has("bits")) {
     options.Append("bits", static_cast<int32_t>(bits));
   }
-  if (spec.Has("min")) {
-    options.Append("min", min);
-  }
-  if (spec.Has("max")) {
-    options.Append("max", max);
+  for (std::string_view name : {"min", "max"}) {
+    if (spec.Has(name)) {
+      options.Append(name, spec[name]);
+    }
   }
   out.options = options.Finish();
   return std::optional(std::move(out));

@@ -36,7 +36,7 @@ constexpr GoodRow kGood[] = {
      R"({"2dsphereIndexVersion":3})"},
     {R"({"key": {"g": "2d", "a": 1}})", R"({"g":"2d","a":1})", R"({})"},
     {R"({"key": {"g": "2d"}, "bits": 10, "min": -5, "max": 5})", R"({"g":"2d"})",
-     R"({"bits":10,"min":-5.0,"max":5.0})"},
+     R"({"bits":10,"min":-5,"max":5})"},
 };
 
 TEST(SpecialIndexSpec, IsCompleted) {
