@@ -6,13 +6,11 @@ import {setTimeout as sleep} from 'node:timers/promises';
 import {MongoClient} from 'mongodb';
 
 const [uri, name, rate] = process.argv.slice(2);
-const workers = 4;
-// The limits keep a client from waiting for the answer of a server that hangs until that wakes up. One connection, and a
-// monitor that does not stream: this driver does not retry a write on a connection of which it has noticed by another
-// one that its server is gone.
+// The limits keep a client from waiting for the answer of a server that hangs until that wakes up. One write at a
+// time, and a monitor that does not stream: this driver does not retry a write on a connection of which it has noticed
+// by another one that its server is gone.
 const client = await MongoClient.connect(uri, {
   retryWrites: true,
-  maxPoolSize: 1,
   serverMonitoringMode: 'poll',
   writeConcern: {w: 'majority'},
   serverSelectionTimeoutMS: 60_000,
@@ -25,8 +23,8 @@ const errors = [];
 let ended = false;
 process.stdin.on('end', () => ended = true).resume();
 
-async function work(first) {
-  for (let number = first; !ended; number += workers) {
+async function work() {
+  for (let number = 0; !ended; ++number) {
     const began = Date.now();
     try {
       await things.updateOne({_id: number}, {$inc: {n: 1}}, {upsert: true});
@@ -34,11 +32,11 @@ async function work(first) {
     } catch (error) {
       errors.push(String(error));
     }
-    await sleep(Math.max(0, 1000 * workers / Number(rate) - (Date.now() - began)));
+    await sleep(Math.max(0, 1000 / Number(rate) - (Date.now() - began)));
   }
 }
 
 console.log('begun');
-await Promise.all(Array.from({length: workers}, (_, i) => work(i)));
+await work();
 console.log(JSON.stringify({acknowledged, errors}));
 await client.close();
