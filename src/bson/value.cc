@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bson/field_walk.h"
+#include "bson/walk/field_walk.h"
 #include "quire/bson.h"
 
 namespace quire::bson {

@@ -5,12 +5,23 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/try.h"
-#include "engine/own_state.h"
 #include "expr/agg/expression.h"
 #include "expr/agg/variable_name.h"
 #include "run/labels.h"
+#include "store/log/set_marks.h"
 
 namespace quire::engine {
+
+namespace {
+
+// As it was last kept (own_state.h), else as the options say.
+Result<uint64_t> LogSizeOf(kv::Store& store, const EngineOptions& options) {
+  ASSIGN_OR_RETURN(auto txn, store.Begin({.read_only = true}));
+  ASSIGN_OR_RETURN(const uint64_t kept, store::ReadLogSize(*txn));
+  return kept != 0 ? kept : options.log_bytes;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::Open(std::unique_ptr<kv::Store> store,
                                              EngineOptions options) {

@@ -16,12 +16,6 @@ Status Write(kv::Store& store, uint64_t bytes) {
 
 }  // namespace
 
-Result<uint64_t> LogSizeOf(kv::Store& store, const EngineOptions& options) {
-  ASSIGN_OR_RETURN(auto txn, store.Begin({.read_only = true}));
-  ASSIGN_OR_RETURN(const uint64_t kept, store::ReadLogSize(*txn));
-  return kept != 0 ? kept : options.log_bytes;
-}
-
 Status KeepLogSize(Engine& engine, uint64_t bytes) {
   RETURN_IF_ERROR(Write(engine.store(), bytes));
   engine.log_bytes = bytes;

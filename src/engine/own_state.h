@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is a node's own, and not its set's. How large the change log may get: as the options say,
-// until replSetResizeOplog says otherwise.
+// until replSetResizeOplog says otherwise (Engine::log_bytes).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,6 @@
 
 namespace quire::engine {
 
-// As it was last kept, else as the options say.
-Result<uint64_t> LogSizeOf(kv::Store& store, const EngineOptions& options);
 // From now on, and after the next start. Durable when it returns.
 Status KeepLogSize(Engine& engine, uint64_t bytes);
 // The node's folder is a copy of another member's: drops what was that member's own, the database

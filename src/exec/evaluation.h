@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "bson/field_index.h"
+#include "bson/walk/field_index.h"
 #include "exec/operator.h"
 #include "expr/agg/expression.h"
 #include "expr/date/recent_texts.h"

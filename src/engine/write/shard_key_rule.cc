@@ -42,8 +42,8 @@ Status OwnedByAnother(bson::View document, bool upsert) {
 
 }  // namespace
 
-Status CheckKeyChange(const Operation& operation, const store::CollectionInfo& info, bool multi, const expr::update::Outcome& outcome,
-                      bson::View before, bson::View after) {
+Status CheckKeyChange(const Operation& operation, const store::CollectionInfo& info, bool multi,
+                      const expr::update::Outcome& outcome, bson::View before, bson::View after) {
   const std::shared_ptr<const OwnedPlacement> placement = PlacementOf(info);
   if (placement == nullptr || !MayTouchKey(placement->pattern, outcome)) {
     return Status::Ok();

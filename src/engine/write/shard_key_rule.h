@@ -15,8 +15,8 @@ namespace quire::engine {
 // An update makes `after` of `before`. Errors: InvalidOptions when it is one of many,
 // IllegalOperation outside retryable writes and transactions, NotSingleValueField for an array,
 // WouldChangeOwningShard with the document as extra() when another shard has the new key.
-Status CheckKeyChange(const Operation& operation, const store::CollectionInfo& info, bool multi, const expr::update::Outcome& outcome,
-                      bson::View before, bson::View after);
+Status CheckKeyChange(const Operation& operation, const store::CollectionInfo& info, bool multi,
+                      const expr::update::Outcome& outcome, bson::View before, bson::View after);
 // An upsert makes a document. Error: WouldChangeOwningShard with it as extra().
 Status CheckUpsertedKey(const store::CollectionInfo& info, bson::View document);
 

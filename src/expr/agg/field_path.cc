@@ -4,8 +4,8 @@
 #include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/field_index.h"
-#include "bson/field_walk.h"
+#include "bson/walk/field_index.h"
+#include "bson/walk/field_walk.h"
 #include "expr/agg/node_internal.h"
 #include "expr/agg/result_internal.h"
 

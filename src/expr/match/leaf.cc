@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "bson/compare.h"
-#include "bson/form_walk.h"
 #include "bson/number.h"
+#include "bson/walk/form_walk.h"
 #include "expr/collation/collator.h"
 
 namespace quire::expr::match {

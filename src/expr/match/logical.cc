@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "bson/form_walk.h"
+#include "bson/walk/form_walk.h"
 #include "expr/match/node.h"
 
 namespace quire::expr::match {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/current_op.h"
-#include "bson/field_walk.h"
+#include "bson/walk/field_walk.h"
 #include "expr/context.h"
 #include "expr/match/match.h"
 #include "quire/bson.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bson/field_walk.h"
+#include "bson/walk/field_walk.h"
 #include "quire/bson.h"
 
 namespace quire::expr::match {

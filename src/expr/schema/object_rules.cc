@@ -4,7 +4,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "bson/field_table.h"
+#include "bson/walk/field_table.h"
 #include "expr/regex.h"
 #include "expr/schema/rule_internal.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "bson/field_table.h"
+#include "bson/walk/field_table.h"
 
 namespace quire::expr::update {
 

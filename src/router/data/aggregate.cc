@@ -10,7 +10,7 @@
 #include "router/core.h"
 #include "router/cursor/remote_rows.h"
 #include "router/data/forward.h"
-#include "router/data/read.h"
+#include "router/data/merged.h"
 #include "router/data/sink.h"
 #include "router/pipeline/merge_run.h"
 #include "router/rows.h"
@@ -32,18 +32,6 @@ bool OthersLieOn(const Places& places, const placement::ShardName& shard) {
          (places.sink == nullptr || LiesOn(*places.sink, shard));
 }
 
-// Until the source has a row, or none any more.
-class RowsArrived final : public Wait {
- public:
-  explicit RowsArrived(run::RowSource* source)
-      : source_(*source), listener_(source->News()->Listen([this] { rung.Ring(); })) {}
-  bool ready() override { return source_.HasNews(); }
-
- private:
-  run::RowSource& source_;
-  std::unique_ptr<Bell::Listener> listener_;
-};
-
 // Rows of a batch that is merged: the next one is on its way while half of it is taken.
 constexpr int32_t kMergedBatch = 1000;
 
@@ -61,18 +49,6 @@ bson::Document RowsFor(const pipeline::SplitPipeline& split) {
 }
 
 }  // namespace
-
-Task<Result<bool>> NextRow(Routed& request, run::Cursor& cursor, exec::Row* row) {
-  while (true) {
-    Result<bool> found = cursor.source->Next(request.op(), row);
-    if (!found.ok() || *found || !cursor.source->Pending()) {
-      co_return found;
-    }
-    auto arrived = std::make_shared<RowsArrived>(cursor.source.get());
-    Status waited = co_await request.Until(arrived);
-    CO_RETURN_IF_ERROR(waited);
-  }
-}
 
 Task<Result<Places>> FindPlaces(Routed& request, const Aggregation& aggregation,
                                 const ParsedPipeline& pipeline) {

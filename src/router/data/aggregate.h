@@ -51,10 +51,6 @@ Task<Result<std::shared_ptr<run::Cursor>>> OpenDivided(Routed& request,
 // Runs it and replies with a cursor.
 Task<Status> RunAggregation(Routed& request, Aggregation aggregation);
 
-// The next row of a cursor that nobody else has; waits while it is on its way. The row is valid
-// until the next call.
-Task<Result<bool>> NextRow(Routed& request, run::Cursor& cursor, exec::Row* row);
-
 // Explains it.
 Task<Status> ExplainAggregation(Routed& request, Aggregation aggregation, std::string verbosity);
 

@@ -10,7 +10,7 @@
 #include "router/core.h"
 #include "router/data/aggregate.h"
 #include "router/data/forward.h"
-#include "router/data/read.h"
+#include "router/data/merged.h"
 #include "router/data/target.h"
 #include "router/pipeline/view_read.h"
 #include "router/rows.h"

@@ -9,6 +9,7 @@
 #include "router/core.h"
 #include "router/data/aggregate.h"
 #include "router/data/forward.h"
+#include "router/data/merged.h"
 #include "router/rows.h"
 
 namespace quire::router {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // find, count and distinct over shards.
-#include "router/data/read.h"
+#include "engine/read/read.h"
 
 #include <algorithm>
 #include <set>
@@ -10,7 +10,6 @@
 #include "base/try.h"
 #include "bson/compare.h"
 #include "bson/number.h"
-#include "engine/read/read.h"
 #include "expr/collation/collator.h"
 #include "pipeline/stages/match.h"
 #include "request/crud.h"
@@ -20,6 +19,7 @@
 #include "router/cursor/remote_rows.h"
 #include "router/data/aggregate.h"
 #include "router/data/forward.h"
+#include "router/data/merged.h"
 #include "router/data/target.h"
 #include "router/pipeline/view_read.h"
 #include "router/remote/errors.h"
@@ -70,71 +70,6 @@ Result<bson::Document> ShardFind(bson::View body, const request::FindRequest& fi
   }
   return out.Finish();
 }
-
-}  // namespace
-
-std::vector<OpenedCursor> TakeOpened(Routed& request, std::vector<Heard> heard) {
-  std::vector<OpenedCursor> opened;
-  for (Heard& one : heard) {
-    const bson::Value time = (*one.reply)["operationTime"];
-    if (time.type() == bson::Type::kTimestamp) {
-      request.call().operation_time = std::max(request.call().operation_time, time.AsTimestamp());
-    }
-    opened.push_back({one.shard, one.host, *std::move(one.reply)});
-  }
-  return opened;
-}
-
-Status OpenMerged(Routed& request, std::vector<Heard> heard, const MergeOptions& merge) {
-  auto cursor = std::make_shared<run::Cursor>();
-  cursor->ns = merge.ns;
-  cursor->lsid = request.call().generic.lsid;
-  RemoteRowsOptions options;
-  options.database = std::string(DatabaseOf(merge.ns));
-  options.collection = merge.ns.substr(options.database.size() + 1);
-  options.session = request.SessionFields();
-  options.sorted = merge.sorted;
-  options.wrapped = merge.sorted;
-  options.allows_partial = merge.allows_partial;
-  options.skip = merge.skip;
-  options.limit = merge.limit;
-  options.batch_size = merge.batch_size;
-  cursor->source = std::make_unique<RemoteRows>(&request.core.lanes(), std::move(options),
-                                                TakeOpened(request, std::move(heard)));
-  run::FirstBatch first;
-  first.size = merge.batch_size;
-  first.single = merge.single_batch;
-  first.partial = merge.partial;
-  first.needs = request.invocation.needs;
-  return run::AppendFirstBatch(request.core.engine().cursors(), std::move(cursor), first,
-                               request.call());
-}
-
-void KillOpened(Routed& request, const std::vector<Heard>& heard) {
-  for (const Heard& one : heard) {
-    if (!one.reply.ok()) {
-      continue;
-    }
-    auto cursor = request::CursorReply::Read(*one.reply);
-    if (!cursor.ok() || cursor->id == 0) {
-      continue;
-    }
-    const bson::Document session = request.SessionFields();
-    const std::string database(DatabaseOf(cursor->ns));
-    bson::Builder kill;
-    kill.Append("killCursors", cursor->ns.substr(database.size() + 1))
-        .BeginArray("cursors")
-        .Push(cursor->id)
-        .End()
-        .AppendFields(session)
-        .Append("$db", database);
-    constexpr std::chrono::seconds kPatience{10};
-    request.core.lanes().Send(one.host, kill.Finish(), OpContext::Clock::now() + kPatience,
-                              [](const Result<bson::Document>&) {});
-  }
-}
-
-namespace {
 
 // The one row that an aggregation of a view gives; empty when it gives none.
 Task<Result<bson::Document>> RowOfView(Routed& request, const std::string& ns,

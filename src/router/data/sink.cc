@@ -10,7 +10,7 @@
 #include "placement/target/target.h"
 #include "quire/doc.h"
 #include "router/core.h"
-#include "router/data/aggregate.h"
+#include "router/data/merged.h"
 #include "router/data/target.h"
 
 namespace quire::router {

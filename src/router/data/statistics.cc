@@ -9,7 +9,7 @@
 #include "request/reply.h"
 #include "router/core.h"
 #include "router/data/forward.h"
-#include "router/data/read.h"
+#include "router/data/merged.h"
 #include "router/data/target.h"
 #include "router/rows.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bson/field_index.h"
+#include "bson/walk/field_index.h"
 
 namespace quire::bson {
 

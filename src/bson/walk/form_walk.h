@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "bson/field_walk.h"
+#include "bson/walk/field_walk.h"
 #include "quire/bson.h"
 
 #if defined(__SSE2__)

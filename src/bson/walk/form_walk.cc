@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bson/form_walk.h"
+#include "bson/walk/form_walk.h"
 
 #include <algorithm>
 

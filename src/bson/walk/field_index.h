@@ -12,8 +12,8 @@
 #include <optional>
 #include <string_view>
 
-#include "bson/field_walk.h"
-#include "bson/form_walk.h"
+#include "bson/walk/field_walk.h"
+#include "bson/walk/form_walk.h"
 #include "quire/bson.h"
 
 namespace quire::bson {

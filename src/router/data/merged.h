@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reads of several shards share.
+// The cursors of several shards as one.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "router/cursor/remote_rows.h"
 #include "router/remote/ask.h"
 #include "router/routed.h"
+#include "run/cursor.h"
 
 namespace quire::router {
 
@@ -31,5 +32,9 @@ Status OpenMerged(Routed& request, std::vector<Heard> heard, const MergeOptions&
 std::vector<OpenedCursor> TakeOpened(Routed& request, std::vector<Heard> heard);
 // Closes them: the request is not going to read them.
 void KillOpened(Routed& request, const std::vector<Heard>& heard);
+
+// The next row of a cursor that nobody else has; waits while it is on its way. The row is valid
+// until the next call.
+Task<Result<bool>> NextRow(Routed& request, run::Cursor& cursor, exec::Row* row);
 
 }  // namespace quire::router

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bson/field_table.h"
+#include "bson/walk/field_table.h"
 
 #include <gtest/gtest.h>
 

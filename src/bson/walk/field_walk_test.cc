@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bson/field_walk.h"
+#include "bson/walk/field_walk.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bson/field_index.h"
-#include "bson/form_walk.h"
+#include "bson/walk/field_index.h"
+#include "bson/walk/form_walk.h"
 
 namespace quire::bson {
 namespace {
