@@ -292,7 +292,7 @@ void Settle(Batch* batch, const WritePart& part, std::vector<request::WriteError
 Status TakeAnswer(Batch* batch, const WritePart& part, const Heard& heard, Round* round) {
   std::vector<request::WriteError> errors;
   if (!heard.reply.ok()) {
-    const Status status = ForClients(heard.reply.status());
+    Status status = ForClients(heard.reply.status());
     if (batch->in_transaction || !IsUnreachable(heard.reply.status().code())) {
       return status;
     }
