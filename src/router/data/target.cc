@@ -57,9 +57,24 @@ Status FirstErrorOf(const std::vector<Heard>& heard) {
   return Status::Ok();
 }
 
+namespace {
+
+bool WantsSnapshot(const Routed& request) {
+  const bson::Value concern = request.body["readConcern"];
+  const bson::Value level = concern.is_document() ? concern.AsDocument()["level"] : bson::Value();
+  return level.is_string() && level.AsString() == "snapshot";
+}
+
+}  // namespace
+
 Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
                                               std::vector<Part> parts, bool* stale) {
   *stale = false;
+  // Each shard would show a moment of its own.
+  if (parts.size() > 1 && !request.call().generic.in_transaction() && WantsSnapshot(request)) {
+    co_return Status(kSnapshotUnavailable,
+                     "reads with read concern snapshot that need several shards are not supported");
+  }
   std::vector<Asked> asked;
   for (Part& part : parts) {
     bool begins = false;
