@@ -102,7 +102,7 @@ void Member::Impl::Do(const CommandDone& done) {
   }
   OpenCommand command = std::move(found->second);
   commands_.erase(found);
-  Publish();  // whoever is told of it may look at once
+  Publish();
   Status status = Explain(command.what, done.code);
   if (auto other = hosts_.find(done.hint); other != hosts_.end() && done.hint != self_) {
     status = {done.code, "The member " + other->second + " holds newer data: recover from there"};

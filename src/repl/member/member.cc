@@ -245,10 +245,19 @@ void Member::Impl::Step(const Input& input) {
   }
   actions_.clear();
   core_->Step(input, &actions_);
+  std::vector<CommandDone> done;
   for (const Action& action : actions_) {
-    std::visit([this](const auto& one) { Do(one); }, action);
+    if (const auto* command = std::get_if<CommandDone>(&action)) {
+      done.push_back(*command);
+    } else {
+      std::visit([this](const auto& one) { Do(one); }, action);
+    }
   }
   AfterStep();
+  // Whoever is told of it may look at once: last, when the new configuration is there.
+  for (const CommandDone& one : done) {
+    Do(one);
+  }
 }
 
 void Member::Impl::AfterStep() {
