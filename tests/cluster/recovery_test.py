@@ -27,12 +27,22 @@ class Recovery(unittest.TestCase):
         client.close()
 
     def reconfigure(self, member, members):
-        """With force, at this member; one try."""
+        """With force, at this member; again while another change is under way."""
         client = self.rig.direct(member, socketTimeoutMS=60000)
-        try:
+
+        def done():
             config = client.admin.command("replSetGetConfig")["config"]
             config["members"] = [m for m in config["members"] if m["host"] in {other.host for other in members}]
-            client.admin.command("replSetReconfig", config, force=True)
+            try:
+                client.admin.command("replSetReconfig", config, force=True)
+            except OperationFailure as error:
+                if error.code != IN_PROGRESS:
+                    raise
+                return False
+            return True
+
+        try:
+            self.rig.wait(done, 60, f"{member.name} reconfigures")
         finally:
             client.close()
 

@@ -11,8 +11,8 @@ import counted
 from rig import Rig
 
 PROGRAM = os.path.join(os.path.dirname(os.environ["QUIRE"]), "patterns_test")
-# A system of each kind; `all` runs every one.
-SOME = "*Transfers*/Served:*GridFs*/Served:*Inventory*/Served:*Catalog*/Served:*Inbox*/Served"
+# Two systems with much to lose; `all` runs every one.
+SOME = "*Transfers*/Served:*Inventory*/Served"
 FILTER = SOME
 
 

@@ -566,7 +566,7 @@ def watch_commands(round_type):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=int(os.environ.get("MODEL_SEED", 5000)))
-    parser.add_argument("--seconds", type=float, default=float(os.environ.get("MODEL_SECONDS", 40)))
+    parser.add_argument("--seconds", type=float, default=float(os.environ.get("MODEL_SECONDS", 20)))
     parser.add_argument("--commands", type=int, default=60)
     arguments = parser.parse_args()
     watch_commands(Round)
