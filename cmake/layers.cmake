@@ -6,7 +6,7 @@
 add_custom_target(unit_tests)
 
 # The tests that read files of the repo; the others stay the same in every checkout for a compiler cache.
-set_source_files_properties(src/auth/auth_test.cc src/command/auth/privileges_test.cc
+set_source_files_properties(src/auth/auth_test.cc src/command/auth/privileges_test.cc src/router/privileges_test.cc
   src/patterns/all_systems/headers_test.cc src/plan/explain_test.cc
   PROPERTIES COMPILE_DEFINITIONS QUIRE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 

@@ -29,7 +29,8 @@ Result<bool> IsExceptedFromLogin(Invocation& i, const Access& access) {
   bool sets_up = access.scope == Access::Scope::kCluster &&
                  (access.action == Action::replSetConfigure ||
                   access.action == Action::replSetGetStatus || access.action == Action::addShard);
-  if (!(makes_user || sets_up) || !IsLocal(i.call.client)) {
+  if (!(makes_user || sets_up) || !IsLocal(i.call.client) ||
+      !i.commands.localhost_exception.load()) {
     return false;
   }
   ASSIGN_OR_RETURN(std::vector<bson::Document> users, LoadOwnAll(i.engine, kUsers, {}, {}));
@@ -98,6 +99,14 @@ bool MayUse(Invocation& i, const Resource& resource) {
   }
   std::shared_ptr<const Login> login = CurrentLogin(i);
   return login != nullptr && login->privileges.AllowAnythingOn(resource);
+}
+
+Result<bool> SeesAllDatabases(Invocation& i, std::optional<bool> authorized) {
+  const bool may = May(i, Action::listDatabases, auth::Cluster());
+  if (!may && authorized && !*authorized) {
+    return Unauthorized(i);
+  }
+  return may && !authorized.value_or(false);
 }
 
 Status RequireAction(Invocation& i, Action action, const Resource& resource) {

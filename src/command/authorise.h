@@ -4,6 +4,7 @@
 // control everybody may run everything.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "auth/needs.h"
@@ -24,6 +25,9 @@ bool May(Invocation& invocation, Action action, const auth::Resource& resource);
 bool MayUse(Invocation& invocation, std::string_view database);
 // Whether the client may do anything at all on the resource.
 bool MayUse(Invocation& invocation, const auth::Resource& resource);
+// Whether listDatabases shows the client all of them, or those that it may use. `authorized`: the
+// argument authorizedDatabases. Error: Unauthorized.
+Result<bool> SeesAllDatabases(Invocation& invocation, std::optional<bool> authorized);
 // Unauthorized unless it may.
 Status RequireAction(Invocation& invocation, Action action, const auth::Resource& resource);
 Status Unauthorized(const Invocation& invocation);

@@ -19,22 +19,22 @@ constexpr int kDuplicateField = 40413;
 class AccessTest : public testing::Test {
  protected:
   AccessTest() {
-    Setup("admin", R"({"createUser": "root", "pwd": "secret-of-root", "roles": ["root"]})");
-    Setup("app", R"({"createUser": "nobody", "pwd": "x", "roles": []})");
-    Setup("app", R"({"createUser": "writer", "pwd": "x", "roles": ["readWrite"]})");
-    Setup("app", R"({"createUser": "reader", "pwd": "x", "roles": ["read"]})");
-    Setup("app", R"({"createUser": "keeper", "pwd": "x", "roles": ["userAdmin"]})");
-    Setup("app", R"({"createUser": "admin", "pwd": "x", "roles": ["dbAdmin"]})");
-    Setup("admin", R"({"createUser": "adminWriter", "pwd": "x", "roles": ["readWrite"]})");
-    Setup("admin", R"({"createUser": "adminReader", "pwd": "x", "roles": ["read"]})");
-    Setup(
+    AsRoot("admin", R"({"createUser": "root", "pwd": "secret-of-root", "roles": ["root"]})");
+    AsRoot("app", R"({"createUser": "nobody", "pwd": "x", "roles": []})");
+    AsRoot("app", R"({"createUser": "writer", "pwd": "x", "roles": ["readWrite"]})");
+    AsRoot("app", R"({"createUser": "reader", "pwd": "x", "roles": ["read"]})");
+    AsRoot("app", R"({"createUser": "keeper", "pwd": "x", "roles": ["userAdmin"]})");
+    AsRoot("app", R"({"createUser": "admin", "pwd": "x", "roles": ["dbAdmin"]})");
+    AsRoot("admin", R"({"createUser": "adminWriter", "pwd": "x", "roles": ["readWrite"]})");
+    AsRoot("admin", R"({"createUser": "adminReader", "pwd": "x", "roles": ["read"]})");
+    AsRoot(
         "app",
         R"({"insert": "own", "documents": [{"_id": 1, "a": 1}, {"_id": 2, "a": 2}, {"_id": 3}]})");
-    Setup("other", R"({"insert": "foreign", "documents": [{"_id": 1, "secret": 1}]})");
+    AsRoot("other", R"({"insert": "foreign", "documents": [{"_id": 1, "secret": 1}]})");
     node_.commands().info().access_control = true;
   }
 
-  void Setup(std::string_view database, std::string_view json) {
+  void AsRoot(std::string_view database, std::string_view json) {
     bson::Document reply = node_.Run(json, database);
     ASSERT_EQ(reply["ok"].AsDouble(), 1) << json << bson::ToJson(reply);
   }
@@ -202,7 +202,7 @@ TEST_F(AccessTest, BypassingValidationIsAPrivilegeOfItsOwn) {
 }
 
 TEST_F(AccessTest, NumbersAreBooleansForBoth) {
-  Setup("admin", R"({"ping": 1})");
+  AsRoot("admin", R"({"ping": 1})");
   EXPECT_EQ(Code("root", R"({"createRole": "changer", "roles": [], "privileges": [
       {"resource": {"db": "app", "collection": "own"}, "actions": ["find", "update"]}]})"),
             0);
@@ -243,7 +243,7 @@ TEST_F(AccessTest, RenamingShowsNothingNew) {
       {"resource": {"db": "app", "collection": ""}, "actions": ["renameCollectionSameDB"]}]})"),
             0);
   EXPECT_EQ(Code("root", R"({"createUser": "dropper", "pwd": "x", "roles": ["dropper"]})"), 0);
-  Setup("app", R"({"ping": 1})");
+  AsRoot("app", R"({"ping": 1})");
   EXPECT_EQ(Code("root", R"({"create": "goal"})"), 0);
   EXPECT_EQ(
       Code("dropper", R"({"renameCollection": "app.own", "to": "app.goal", "dropTarget": true})",

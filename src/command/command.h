@@ -115,6 +115,8 @@ class Commands : public run::Dispatcher {
   // Whether certificates of the server's own organisation are refused as logins
   // (enforceUserClusterSeparation).
   std::atomic<bool> separate_members{true};
+  // Whether those on the same machine may make the first user (enableLocalhostAuthBypass).
+  std::atomic<bool> localhost_exception{true};
   // Parameters of TLS, for whoever starts the server; set before it is.
   struct TlsParameters {
     std::string ciphers;

@@ -108,6 +108,13 @@ TEST_F(DifferencesTest, Updates) {
       << "whether there is a document or not";
 }
 
+TEST_F(DifferencesTest, OneDocumentNeedsNoOrder) {
+  const std::string sorted = R"(, "sort": {"a": "up"}, "update": {"$set": {"x": 1}}})";
+  EXPECT_EQ(node_.Code(R"({"findAndModify": "c", "query": {"_id": 1})" + sorted), 0);
+  EXPECT_EQ(node_.Code(R"({"findAndModify": "c", "query": {"_id": {"$gte": 1}})" + sorted), 15974);
+  EXPECT_EQ(node_.Code(R"({"find": "c", "filter": {"_id": 1}, "sort": {"a": "up"}})"), 15974);
+}
+
 TEST_F(DifferencesTest, Names) {
   const struct {
     const char* command;
@@ -120,6 +127,7 @@ TEST_F(DifferencesTest, Names) {
       {R"({"update": "system.foo", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}]})",
        kInvalidNamespace},
       {R"({"find": "system.foo"})", 0},
+      {R"({"find": "c", "filter": null})", kTypeMismatch},
       {R"({"create": "a.system.b"})", kBadValue},
       {R"({"insert": "a.system.b", "documents": [{}]})", kBadValue},
       {R"({"find": {"$symbol": "c"}})", 0},
@@ -319,6 +327,32 @@ TEST_F(DifferencesTest, ExplainOfAPipelineThatWritesWritesNothing) {
   EXPECT_EQ(cursor["executionStats"].AsDocument()["nReturned"].AsInt32(), 4);
   EXPECT_TRUE(shown["stages"].AsArray()["1"].AsDocument().Has("$out"));
   EXPECT_FALSE(Exists("written"));
+  const bson::Document unchecked = Explain(
+      R"({"aggregate": "c", "pipeline": [{"$merge": {"into": "m", "on": "a"}}], "cursor": {}})",
+      "queryPlanner");
+  EXPECT_EQ(unchecked["code"].AsInt32(), 51183);
+}
+
+TEST_F(DifferencesTest, ExplainTellsOfThePlanning) {
+  node_.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a"},
+      {"key": {"a": 1, "b": 1}, "name": "ab"}]})");
+  const std::string find = R"({"find": "c", "filter": {"a": {"$gte": 1}}})";
+  auto cached = [&] {
+    const bson::Document shown = Explain(find, "executionStats");
+    const bson::View planner = shown["queryPlanner"].AsDocument();
+    EXPECT_EQ(planner["optimizationTimeMillis"].type(), bson::Type::kInt32);
+    EXPECT_FALSE(planner["prunedSimilarIndexes"].AsBool());
+    const bool chosen = planner["winningPlan"].AsDocument()["isCached"].AsBool();
+    const bson::View run = shown["executionStats"].AsDocument()["executionStages"].AsDocument();
+    EXPECT_EQ(run["isCached"].AsBool(), chosen);
+    EXPECT_FALSE(planner["rejectedPlans"].AsArray()["0"].AsDocument()["isCached"].AsBool());
+    return chosen;
+  };
+  EXPECT_FALSE(cached());
+  for (int i = 0; i < 3; ++i) {
+    node_.Run(find);
+  }
+  EXPECT_TRUE(cached());
 }
 
 TEST_F(DifferencesTest, ThePlanCacheShapeOfAPipeline) {

@@ -23,15 +23,14 @@ engine::Durability DurabilityOf(bool waits_for_disk) {
 }
 
 // The numbers of a retryable write's statements: stmtIds, or counted from stmtId.
-void ReadStatementIds(bson::View body, int32_t* first, std::vector<int32_t>* ids) {
-  if (bson::Value statement = body["stmtId"]; statement.type() == bson::Type::kInt32) {
-    *first = statement.AsInt32();
+void ReadStatementIds(const request::Generic& generic, int32_t* first, std::vector<int32_t>* ids) {
+  if (generic.statement_id.type() == bson::Type::kInt32) {
+    *first = generic.statement_id.AsInt32();
   }
-  bson::Value list = body["stmtIds"];
-  if (!list.is_array()) {
+  if (!generic.statement_ids.is_array()) {
     return;
   }
-  for (const bson::Element& e : list.AsArray()) {
+  for (const bson::Element& e : generic.statement_ids.AsArray()) {
     if (e.type() == bson::Type::kInt32) {
       ids->push_back(e.value().AsInt32());
     }
@@ -89,6 +88,7 @@ Status NodeBackend::AuditBegins(const request::Call& call) {
 
 Status NodeBackend::Parse(run::Running& running) {
   NodeRunning& own = Own(running);
+  own.operation.caller = running.call.identity.get();
   const Row& row = *commands_.rows()[running.row];
   if (row.parse != nullptr) {
     ASSIGN_OR_RETURN(own.parsed, row.parse(own.invocation));
@@ -160,7 +160,7 @@ Status NodeBackend::EnterTransaction(run::Running& running) {
   if (commands_.fail_points().armed()) {
     operation.before_commit = [this, &call] { return commands_.fail_points().MeetCommit(call); };
   }
-  ReadStatementIds(call.body, &operation.first_statement, &own.statement_ids);
+  ReadStatementIds(generic, &operation.first_statement, &own.statement_ids);
   operation.statement_ids = own.statement_ids;
   return Status::Ok();
 }
@@ -194,7 +194,15 @@ void NodeBackend::Written(run::Running& running) {
 }
 
 Status NodeBackend::AwaitWriteConcern(run::Running& running) {
-  return replication() == nullptr ? Status::Ok() : AwaitReplicated(Own(running), *replication());
+  if (replication() != nullptr) {
+    return AwaitReplicated(Own(running), *replication());
+  }
+  request::Call& call = running.call;
+  const bool waits = !call.generic.in_transaction() || call.command.Is(request::kEndsTransaction);
+  if (!running.status.ok() && running.ran && waits && running.op.CheckInterruptNow().ok()) {
+    call.write_concern_error = run::ConcernErrorOfOne(call.generic.write_concern);
+  }
+  return Status::Ok();
 }
 
 std::chrono::seconds NodeBackend::most_ahead() const {

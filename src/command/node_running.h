@@ -20,9 +20,7 @@ struct NodeRunning : run::Running {
   NodeRunning(const run::Arrival& arrival, Commands& commands)
       : Running(arrival),
         operation{commands.engine(), op},
-        invocation{commands, commands.engine(), operation, call} {
-    operation.caller = call.identity.get();
-  }
+        invocation{commands, commands.engine(), operation, call} {}
 
   engine::Operation operation;
   Invocation invocation;

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -172,6 +173,8 @@ struct Operation {
   bson::Date began = bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
                                     std::chrono::system_clock::now().time_since_epoch())
                                     .count()};
+  // $$CLUSTER_TIME in all its statements, where somebody has fixed it; else each has its own.
+  std::optional<bson::Timestamp> cluster_time = {};
 
   int32_t StatementId(int32_t i) const {
     return static_cast<size_t>(i) < statement_ids.size() ? statement_ids[static_cast<size_t>(i)]

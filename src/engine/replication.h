@@ -70,6 +70,8 @@ struct SetStatus {
   int64_t commit_wall_millis = 0;
   int64_t election_wall_millis = 0;  // of this member's leadership
   LogPosition election;              // its first slot
+  LogPosition seen_at_election;      // the end of its log when it won
+  LogPosition committed_at_election;
   std::vector<MemberStatus> members;
 };
 

@@ -15,7 +15,6 @@
 namespace quire::peer {
 namespace {
 
-constexpr size_t kReadBytes = 64 << 10;
 // Small requests are sent together; large ones are not copied behind others.
 constexpr size_t kTogether = 64 << 10;
 
@@ -206,10 +205,10 @@ void Connection::OnEvents(uint32_t events) {
 
 void Connection::Receive() {
   while (state_ == State::kGreeting || state_ == State::kOpen) {
-    switch (stream_->Read(kReadBytes, &in_)) {
+    switch (stream_->Read(&in_)) {
       case Progress::kDone:
         last_received_ = std::chrono::steady_clock::now();
-        if (!TakeReplies()) {
+        if (!TakeReplies() || !stream_->MayHaveMore()) {
           return;
         }
         break;
@@ -290,6 +289,7 @@ void Connection::Close(Status why) {
   }
   state_ = State::kClosed;
   problem_ = std::move(why);
+  owner_->Ended(id_);
   stream_.reset();
   if (fd_ >= 0) {
     close(std::exchange(fd_, -1));

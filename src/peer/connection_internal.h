@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One connection of a pool: made, greeted, and then a pipe of requests and replies. Used by the
-// pool's thread alone.
+// One connection of a pool: made, greeted, and then a pipe of requests and replies. Used while its
+// pool's state is locked.
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,8 @@ class ConnectionOwner {
   virtual const bson::Document* CommandOf(RequestId id) = 0;
   virtual void Sent(RequestId id) = 0;
   virtual void Replied(RequestId id, bson::Document reply) = 0;
+  // The connection with that id is closed.
+  virtual void Ended(uint64_t connection) = 0;
 };
 
 // What all connections of a pool share.

@@ -25,6 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr uint64_t kWakeUp = 0;  // stands for the eventfd where connections have their ids
+constexpr std::chrono::hours kLongestSleep{1};
 
 struct Request {
   std::string host;
@@ -48,12 +49,14 @@ class Pool::Impl final : public ConnectionOwner {
   void Cancel(RequestId id, bool close);
   bool OnOwnThread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
-  const bson::Document* CommandOf(RequestId id) override;
-  void Sent(RequestId id) override;
-  void Replied(RequestId id, bson::Document reply) override;
+  // Connections call these while the pool's state is locked.
+  const bson::Document* CommandOf(RequestId id) override QUIRE_REQUIRES(state_);
+  void Sent(RequestId id) override QUIRE_REQUIRES(state_);
+  void Replied(RequestId id, bson::Document reply) override QUIRE_REQUIRES(state_);
+  void Ended(uint64_t connection) override QUIRE_REQUIRES(state_);
 
  private:
-  // What other threads ask of the pool's.
+  // What other threads leave to the pool's.
   struct Wishes {
     std::vector<std::pair<RequestId, Request>> requests;
     std::vector<std::pair<RequestId, bool>> cancels;  // and whether its connection is closed
@@ -61,15 +64,25 @@ class Pool::Impl final : public ConnectionOwner {
     bool stop = false;
   };
 
+  // What is to be told when nothing is locked.
+  struct CallBacks {
+    std::vector<std::pair<Done, Result<bson::Document>>> answers;
+    std::vector<std::pair<std::string, LinkEvent>> links;
+    bool empty() const { return answers.empty() && links.empty(); }
+  };
+
   void Run();
-  bool TakeWishes();
-  void Take(RequestId id, Request request);
-  Connection* ConnectionFor(const Request& request);
-  void Finish(RequestId id, Result<bson::Document> reply);
-  void ExpireRequests(Clock::time_point now);
-  void ExpireConnections(Clock::time_point now);
-  void Reap();
-  int PollTimeout() const;
+  bool TakeWishes() QUIRE_REQUIRES(state_);
+  // Sends it at once where its connection is open. False: it is left to the pool's thread.
+  bool SendNow(RequestId id, Request* request) QUIRE_REQUIRES(state_);
+  void Take(RequestId id, Request request) QUIRE_REQUIRES(state_);
+  Connection* ConnectionFor(const Request& request) QUIRE_REQUIRES(state_);
+  void Finish(RequestId id, Result<bson::Document> reply) QUIRE_REQUIRES(state_);
+  void ExpireRequests(Clock::time_point now) QUIRE_REQUIRES(state_);
+  void ExpireConnections(Clock::time_point now) QUIRE_REQUIRES(state_);
+  void Reap() QUIRE_REQUIRES(state_);
+  int PollTimeout() QUIRE_REQUIRES(state_);
+  void CallBack();
   void Post(std::function<void()> call);
   void WakeUp();
 
@@ -82,17 +95,22 @@ class Pool::Impl final : public ConnectionOwner {
   Resolver resolver_;
   std::thread thread_;
 
-  Mutex mutex_;
+  // Requests and connections: the pool's thread holds it but while it waits and calls back.
+  Mutex state_;
+  bool stopping_ QUIRE_GUARDED_BY(state_) = false;
+  uint64_t last_connection_ QUIRE_GUARDED_BY(state_) = kWakeUp;
+  std::unordered_map<RequestId, Request> requests_ QUIRE_GUARDED_BY(state_);
+  std::set<std::pair<Deadline, RequestId>> deadlines_ QUIRE_GUARDED_BY(state_);
+  std::map<std::pair<std::string, std::string>, uint64_t> by_lane_ QUIRE_GUARDED_BY(state_);
+  std::unordered_map<uint64_t, std::unique_ptr<Connection>> connections_ QUIRE_GUARDED_BY(state_);
+  std::set<uint64_t> opening_ QUIRE_GUARDED_BY(state_);   // or just opened
+  std::vector<uint64_t> ended_ QUIRE_GUARDED_BY(state_);  // connections to be reaped
+  Clock::time_point sleeps_until_ QUIRE_GUARDED_BY(state_) = Clock::time_point::max();
+  CallBacks callbacks_ QUIRE_GUARDED_BY(state_);
+
+  Mutex mutex_;  // locked behind state_
   Wishes wishes_ QUIRE_GUARDED_BY(mutex_);
   RequestId last_id_ QUIRE_GUARDED_BY(mutex_) = 0;
-
-  // Of the pool's thread alone.
-  bool stopping_ = false;
-  uint64_t last_connection_ = kWakeUp;
-  std::unordered_map<RequestId, Request> requests_;
-  std::set<std::pair<Deadline, RequestId>> deadlines_;
-  std::map<std::pair<std::string, std::string>, uint64_t> by_lane_;
-  std::unordered_map<uint64_t, std::unique_ptr<Connection>> connections_;
 };
 
 Status Pool::Impl::Start() {
@@ -131,12 +149,38 @@ Pool::Impl::~Impl() {
 RequestId Pool::Impl::Send(Request request) {
   RequestId id;
   {
+    MutexLock state(state_);
+    bool behind = false;  // others that may be for the same connection
+    {
+      MutexLock lock(mutex_);
+      id = ++last_id_;
+      behind = !wishes_.requests.empty();
+    }
+    if (!behind && SendNow(id, &request)) {
+      return id;
+    }
     MutexLock lock(mutex_);
-    id = ++last_id_;
     wishes_.requests.emplace_back(id, std::move(request));
   }
   WakeUp();
   return id;
+}
+
+bool Pool::Impl::SendNow(RequestId id, Request* request) {
+  if (stopping_) {
+    return false;
+  }
+  const auto lane = by_lane_.find({request->host, request->lane});
+  const auto known = lane == by_lane_.end() ? connections_.end() : connections_.find(lane->second);
+  if (known == connections_.end() || known->second->state() != Connection::State::kOpen) {
+    return false;
+  }
+  const bool sooner = request->deadline < sleeps_until_;
+  Take(id, std::move(*request));
+  if (sooner || !ended_.empty()) {
+    WakeUp();
+  }
+  return true;
 }
 
 void Pool::Impl::Cancel(RequestId id, bool close) {
@@ -162,21 +206,57 @@ void Pool::Impl::WakeUp() {
 
 void Pool::Impl::Run() {
   std::array<epoll_event, 64> events;
-  while (TakeWishes() || !stopping_) {
-    const int count = epoll_wait(epoll_, events.data(), events.size(), PollTimeout());
+  bool goes_on = true;
+  while (goes_on) {
+    int timeout = 0;
+    {
+      MutexLock lock(state_);
+      goes_on = TakeWishes() || !stopping_;
+      timeout = PollTimeout();
+    }
+    CallBack();
+    if (!goes_on) {
+      return;
+    }
+    const int count = epoll_wait(epoll_, events.data(), events.size(), timeout);
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<size_t>(i)];
-      if (event.data.u64 == kWakeUp) {
+      const uint64_t id = event.data.u64;  // a copy: the struct is packed
+      if (id == kWakeUp) {
         uint64_t rings;
         (void)!read(wake_, &rings, sizeof rings);
-      } else if (auto found = connections_.find(event.data.u64); found != connections_.end()) {
-        found->second->OnEvents(event.events);
+        continue;
       }
+      {
+        MutexLock lock(state_);
+        if (auto found = connections_.find(id); found != connections_.end()) {
+          found->second->OnEvents(event.events);
+        }
+      }
+      CallBack();
     }
-    const auto now = Clock::now();
-    ExpireRequests(now);
-    ExpireConnections(now);
-    Reap();
+    {
+      MutexLock lock(state_);
+      const auto now = Clock::now();
+      ExpireRequests(now);
+      ExpireConnections(now);
+      Reap();
+    }
+    CallBack();
+  }
+}
+
+void Pool::Impl::CallBack() {
+  CallBacks callbacks;
+  {
+    MutexLock lock(state_);
+    std::swap(callbacks, callbacks_);
+  }
+  for (auto& [done, reply] : callbacks.answers) {
+    done(std::move(reply));
+  }
+  for (const auto& [host, event] : callbacks.links) {
+    options_.on_link(host, event);
   }
 }
 
@@ -208,12 +288,14 @@ bool Pool::Impl::TakeWishes() {
     }
   }
   Reap();
-  return !wishes.requests.empty() || !wishes.cancels.empty() || !wishes.calls.empty();
+  return wishes.stop || !wishes.requests.empty() || !wishes.cancels.empty() ||
+         !wishes.calls.empty();
 }
 
 void Pool::Impl::Take(RequestId id, Request request) {
   if (stopping_) {
-    request.done(Status(kShutdownInProgress, "The pool is shutting down"));
+    callbacks_.answers.emplace_back(std::move(request.done),
+                                    Status(kShutdownInProgress, "The pool is shutting down"));
     return;
   }
   deadlines_.emplace(request.deadline, id);
@@ -233,13 +315,15 @@ Connection* Pool::Impl::ConnectionFor(const Request& request) {
   auto made = std::make_unique<Connection>(id, request.host, *shared_, this);
   Connection* connection = made.get();
   connections_.emplace(id, std::move(made));
+  opening_.insert(id);
   auto split = SplitHost(request.host);
   if (!split.ok()) {
     connection->Close(split.status());
     return connection;
   }
   resolver_.Resolve(*split, [this, serial = id, name = split->host](auto addresses) {
-    Post([this, serial, name, addresses = std::move(addresses)]() mutable {
+    // Called with the state locked, as all wishes are taken.
+    Post([this, serial, name, addresses = std::move(addresses)]() QUIRE_UNCHECKED mutable {
       if (auto found = connections_.find(serial); found != connections_.end()) {
         found->second->Connect(std::move(addresses), name);
       }
@@ -261,6 +345,8 @@ void Pool::Impl::Sent(RequestId id) {
 
 void Pool::Impl::Replied(RequestId id, bson::Document reply) { Finish(id, std::move(reply)); }
 
+void Pool::Impl::Ended(uint64_t connection) { ended_.push_back(connection); }
+
 void Pool::Impl::Finish(RequestId id, Result<bson::Document> reply) {
   auto found = requests_.find(id);
   if (found == requests_.end()) {
@@ -269,7 +355,7 @@ void Pool::Impl::Finish(RequestId id, Result<bson::Document> reply) {
   Done done = std::move(found->second.done);
   deadlines_.erase({found->second.deadline, id});
   requests_.erase(found);
-  done(std::move(reply));
+  callbacks_.answers.emplace_back(std::move(done), std::move(reply));
 }
 
 void Pool::Impl::ExpireRequests(Clock::time_point now) {
@@ -291,21 +377,26 @@ void Pool::Impl::ExpireRequests(Clock::time_point now) {
 }
 
 void Pool::Impl::ExpireConnections(Clock::time_point now) {
-  for (auto& [id, connection] : connections_) {
-    if (connection->state() < Connection::State::kOpen && connection->setup_until() <= now) {
-      connection->Close({kNetworkTimeout, "Timed out connecting to " + connection->host()});
+  for (auto it = opening_.begin(); it != opening_.end();) {
+    const auto found = connections_.find(*it);
+    if (found == connections_.end() || found->second->state() >= Connection::State::kOpen) {
+      it = opening_.erase(it);
+      continue;
     }
+    Connection& connection = *found->second;
+    if (connection.setup_until() <= now) {
+      connection.Close({kNetworkTimeout, "Timed out connecting to " + connection.host()});
+    }
+    ++it;
   }
 }
 
 void Pool::Impl::Reap() {
   std::vector<std::unique_ptr<Connection>> closed;
-  for (auto it = connections_.begin(); it != connections_.end();) {
-    if (it->second->state() == Connection::State::kClosed) {
-      closed.push_back(std::move(it->second));
-      it = connections_.erase(it);
-    } else {
-      ++it;
+  for (const uint64_t id : std::exchange(ended_, {})) {
+    if (auto found = connections_.find(id); found != connections_.end()) {
+      closed.push_back(std::move(found->second));
+      connections_.erase(found);
     }
   }
   for (const auto& connection : closed) {
@@ -315,28 +406,28 @@ void Pool::Impl::Reap() {
     if (!options_.on_link) {
       continue;
     }
-    if (connection->refused()) {
-      options_.on_link(connection->host(), LinkEvent::kRefused);
-    } else if (connection->ended_by_other()) {
-      options_.on_link(connection->host(), LinkEvent::kClosed);
+    if (connection->refused() || connection->ended_by_other()) {
+      const LinkEvent event = connection->refused() ? LinkEvent::kRefused : LinkEvent::kClosed;
+      callbacks_.links.emplace_back(connection->host(), event);
     }
   }
 }
 
-int Pool::Impl::PollTimeout() const {
-  if (stopping_) {
+int Pool::Impl::PollTimeout() {
+  if (stopping_ || !callbacks_.empty()) {
     return 0;
   }
-  auto until = Clock::now() + std::chrono::hours(1);
+  sleeps_until_ = Clock::now() + kLongestSleep;
   if (!deadlines_.empty()) {
-    until = std::min(until, deadlines_.begin()->first);
+    sleeps_until_ = std::min(sleeps_until_, deadlines_.begin()->first);
   }
-  for (const auto& [id, connection] : connections_) {
-    if (connection->state() < Connection::State::kOpen) {
-      until = std::min(until, connection->setup_until());
+  for (const uint64_t id : opening_) {
+    if (auto found = connections_.find(id); found != connections_.end()) {
+      sleeps_until_ = std::min(sleeps_until_, found->second->setup_until());
     }
   }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(sleeps_until_ - Clock::now()).count();
   return static_cast<int>(std::max<int64_t>(left, 0));
 }
 

@@ -5,6 +5,7 @@
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 
 #include "base/error_codes.h"
@@ -14,6 +15,8 @@
 
 namespace quire::peer {
 namespace {
+
+constexpr size_t kReadBytes = 64 << 10;
 
 bool IsAddress(const std::string& host) {
   in6_addr buffer;
@@ -123,22 +126,23 @@ Progress Stream::Handshake() {
   return Progress::kDone;
 }
 
-Progress Stream::Read(size_t most, std::string* in) {
-  const size_t before = in->size();
-  in->resize(before + most);
+Progress Stream::Read(std::string* in) {
+  std::array<char, kReadBytes> bytes;
+  may_have_more_ = ssl_ != nullptr;
   if (ssl_ != nullptr) {
     size_t n = 0;
     ERR_clear_error();
-    const int result = SSL_read_ex(ssl_.get(), in->data() + before, most, &n);
-    in->resize(before + n);
+    const int result = SSL_read_ex(ssl_.get(), bytes.data(), bytes.size(), &n);
+    in->append(bytes.data(), n);
     return result == 1 ? Progress::kDone : Explain(result, "reading");
   }
   ssize_t n;
   do {
-    n = recv(fd_, in->data() + before, most, MSG_DONTWAIT);
+    n = recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
   } while (n < 0 && errno == EINTR);
-  in->resize(before + static_cast<size_t>(n > 0 ? n : 0));
   if (n > 0) {
+    in->append(bytes.data(), static_cast<size_t>(n));
+    may_have_more_ = static_cast<size_t>(n) == bytes.size();
     return Progress::kDone;
   }
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {

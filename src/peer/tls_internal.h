@@ -32,8 +32,10 @@ class Stream {
 
   // kDone: open. After kEnd problem() tells why.
   Progress Handshake();
-  // Appends what is there to *in, at most `most` bytes.
-  Progress Read(size_t most, std::string* in);
+  // Appends what is there to *in, or a part of it.
+  Progress Read(std::string* in);
+  // Whether there may be more than the last Read took: else the socket tells when there is.
+  bool MayHaveMore() const { return may_have_more_; }
   // Sends from *at on, and moves it.
   Progress Write(const std::string& bytes, size_t* at);
   const std::string& problem() const { return problem_; }
@@ -47,6 +49,7 @@ class Stream {
   const int fd_;
   std::unique_ptr<SSL, Free> ssl_;
   bool open_ = false;
+  bool may_have_more_ = false;
   std::string problem_;
 };
 

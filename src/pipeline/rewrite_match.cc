@@ -58,6 +58,9 @@ Status SplitMatches(Stages* stages, const expr::Context* context) {
   Stages out;
   for (StagePtr& stage : *stages) {
     auto* match = As<MatchStage>(stage.get());
+    if (match != nullptr && match->filter().empty()) {
+      continue;  // lets everything pass
+    }
     std::vector<bson::Document> conditions;
     if (match != nullptr && !out.empty() && !match->StaysInPlace()) {
       AddConditions(match->filter(), &conditions);

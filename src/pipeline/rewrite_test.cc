@@ -21,6 +21,7 @@ TEST(Rewrite, Steps) {
       {"split-matches", "[{$limit: 1}, {$match: {a: 1, $and: [{b: 2}, {c: 3}]}}]",
        "[{$limit: 1}, {$match: {a: 1}}, {$match: {b: 2}}, {$match: {c: 3}}]"},
       {"split-matches", "[{$match: {a: 1, b: 1}}]", "[{$match: {a: 1, b: 1}}]"},
+      {"split-matches", "[{$match: {}}, {$limit: 1}, {$match: {}}]", "[{$limit: 1}]"},
       {"push-matches", "[{$unwind: '$t'}, {$match: {a: 1}}]",
        "[{$match: {a: 1}}, {$unwind: {path: '$t'}}]"},
       {"push-matches", "[{$unwind: {path: '$t'}}, {$match: {t: 1}}]",

@@ -6,7 +6,9 @@
 #include <set>
 #include <string>
 
+#include "pipeline/stages/lookup.h"
 #include "pipeline/stages/order.h"
+#include "pipeline/stages/unwind.h"
 #include "quire/doc.h"
 
 namespace quire::pipeline {
@@ -61,6 +63,35 @@ Step GroupOfCount(const Stage& count) {
 Step FieldOfCount(const Stage& count) {
   bson::Document fields = Doc("$project", Doc("_id", 0, count.spec().AsString(), 1));
   return {nullptr, {fields}, {fields}};
+}
+
+// $count where it runs once.
+Step WholeCount(const Stage& count) {
+  Step step = AsWritten(count);
+  step.shown = {GroupOfCount(count).shown.front(), FieldOfCount(count).shown.front()};
+  return step;
+}
+
+// The options of an $unwind of what the $lookup before it joins; null when it is none.
+const exec::UnwindOptions* UnwindOfLookup(const Stage* lookup_of, const Stage& unwind_of) {
+  const auto* lookup = lookup_of == nullptr ? nullptr : As<LookupStage>(lookup_of);
+  const auto* unwind = As<UnwindStage>(&unwind_of);
+  return lookup != nullptr && unwind != nullptr && lookup->as().size() == 1 &&
+                 unwind->options().path == lookup->as()
+             ? &unwind->options()
+             : nullptr;
+}
+
+// A $lookup is shown with its $unwind, and the $unwind itself is not.
+bson::Document Unwinding(bson::View lookup, const exec::UnwindOptions& unwind) {
+  return bson::Builder()
+      .BeginDocument("$lookup")
+      .AppendFields(lookup["$lookup"].AsDocument())
+      .BeginDocument("unwinding")
+      .Append("preserveNullAndEmptyArrays", unwind.preserve)
+      .End()
+      .End()
+      .Finish();
 }
 
 // The states of the shards taken together.
@@ -235,7 +266,13 @@ class Splitter {
   }
 
   void AddToMerger(size_t i) {
-    Step step = StepOf(*stages_[i]);
+    const bool counts = stages_[i]->kind() == StageKind::kCount;
+    Step step = counts ? WholeCount(*stages_[i]) : StepOf(*stages_[i]);
+    if (const exec::UnwindOptions* unwind =
+            merger_.empty() ? nullptr : UnwindOfLookup(merger_.back().stage, *stages_[i])) {
+      merger_.back().shown = {Unwinding(merger_.back().shown.front(), *unwind)};
+      step.shown.clear();
+    }
     // A $sort is shown with its limit, and the $limit itself is not.
     if (const auto* cut = As<CutStage>(stages_[i].get());
         cut != nullptr && cut->is_limit() && limit_of_sort_) {

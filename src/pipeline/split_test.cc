@@ -166,13 +166,24 @@ TEST(Split, ShownParts) {
       {"[{$sample: {size: 3}}, {$match: {a: 1}}]", "sample", "limit match"},
       {"[{$facet: {x: [{$count: 'n'}]}}]", "project", "facet"},
       {"[{$match: {a: 1}}, {$out: 'd'}]", "match", "out"},
-      {"[{$skip: 3}, {$count: 'n'}]", "project", "skip count"},
+      {"[{$skip: 3}, {$count: 'n'}]", "project", "skip group project"},
+      {"[{$match: {}}, {$skip: 3}, {$match: {}}]", "", "skip"},
   };
   for (const Case& test : kCases) {
     SplitPipeline split = SplitOf(test.pipeline);
     EXPECT_EQ(NamesOf(split.shards_shown), test.shards) << test.pipeline;
     EXPECT_EQ(NamesOf(split.merger_shown), test.merger) << test.pipeline;
   }
+}
+
+TEST(Split, ALookupIsShownWithItsUnwind) {
+  const SplitPipeline split = SplitOf(
+      "[{$lookup: {from: 'd', localField: 'a', foreignField: 'b', as: 'j'}}, {$unwind: '$j'}, "
+      "{$unwind: '$k'}]",
+      [](const Namespace&) { return false; });
+  EXPECT_EQ(NamesOf(split.merger_shown), "lookup unwind");
+  EXPECT_FALSE(split.merger_shown[0].view()["$lookup"].AsDocument()["unwinding"].missing());
+  EXPECT_EQ(NamesOf(split.merger), "lookup unwind unwind");
 }
 
 TEST(Split, SentParts) {

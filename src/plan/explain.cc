@@ -17,9 +17,8 @@ namespace quire::plan {
 
 namespace {
 
-uint64_t MillisSince(std::chrono::steady_clock::time_point start) {
-  auto past = std::chrono::steady_clock::now() - start;
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(past).count());
+uint64_t Millis(std::chrono::steady_clock::duration span) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
 }
 
 // Stages that give no rows of their own: MongoDB counts inside them.
@@ -239,8 +238,27 @@ void AppendTree(const Explained& explained, const PlanNode& root, const Running*
   EndStages(open, out);
 }
 
-void AppendStages(const Explained& explained, const Running& running, bson::Builder* out) {
+// Whether the plan is the one that is remembered for its shape and would be used.
+bool IsCached(const Explained& explained, const PlanNode& root) {
+  if (explained.query.collection == nullptr) {
+    return false;
+  }
+  const auto known = PlanMemory::Of(*explained.query.collection).Find(ShapeOf(explained.query).key);
+  return known && known->active && known->signature == SignatureOf(root);
+}
+
+void AppendPlan(const Explained& explained, const PlanNode& root, const Running* running,
+                bson::Builder* out) {
+  out->Append("isCached", IsCached(explained, root));
+  AppendTree(explained, root, running, out);
+}
+
+void AppendStages(const Explained& explained, const Running& running, bool of_winner,
+                  bson::Builder* out) {
   out->BeginDocument("executionStages");
+  if (of_winner) {
+    out->Append("isCached", IsCached(explained, *explained.plans[explained.winner]));
+  }
   const bool writes = !explained.query.write_stage.empty();
   const int open = writes ? BeginWriteStages(explained.query, &running.op->counters(), out) : 0;
   StatsWriter(explained.query, out).Tree(running);
@@ -259,7 +277,7 @@ void AppendTrials(std::string_view name, const Explained& explained, bson::Build
     out->Append("totalKeysExamined", Counter(trial.counters.keys_examined));
     out->Append("totalDocsExamined", Counter(trial.counters.docs_examined));
     out->Append("score", trial.score);
-    AppendStages(explained, trial.running, out);
+    AppendStages(explained, trial.running, /*of_winner=*/false, out);
     out->End();
   }
   out->End();
@@ -272,7 +290,6 @@ void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
   QueryShape shape = ShapeOf(query);
   bool filtered = query.collection != nullptr &&
                   PlanMemory::Of(*query.collection).FindFilter(shape.query_hash).has_value();
-  out->Append("indexFilterSet", filtered);
   if (query.filter != nullptr) {
     out->Append("parsedQuery", expr::match::Serialize(query.filter->root()));
   } else {
@@ -281,21 +298,24 @@ void AppendPlannerFields(const Explained& explained, bson::Builder* out) {
   if (query.context->collator != nullptr) {
     out->Append("collation", query.context->collator->spec());
   }
+  out->Append("indexFilterSet", filtered);
   const std::string shown_hash = ExplainedHash(query, shape);
   out->Append("queryHash", shown_hash);
   out->Append("planCacheShapeHash", shown_hash);
   out->Append("planCacheKey", shape.plan_cache_key);
+  out->Append("optimizationTimeMillis", Counter(Millis(explained.chosen - explained.start)));
   out->Append("maxIndexedOrSolutionsReached", false);
   out->Append("maxIndexedAndSolutionsReached", false);
   out->Append("maxScansToExplodeReached", false);
+  out->Append("prunedSimilarIndexes", false);
   out->BeginDocument("winningPlan");
-  AppendTree(explained, *explained.plans[explained.winner], explained.running, out);
+  AppendPlan(explained, *explained.plans[explained.winner], explained.running, out);
   out->End();
   out->BeginArray("rejectedPlans");
   for (size_t i = 0; i < explained.plans.size(); ++i) {
     if (i != explained.winner) {
       out->PushDocument();
-      AppendTree(explained, *explained.plans[i], nullptr, out);
+      AppendPlan(explained, *explained.plans[i], nullptr, out);
       out->End();
     }
   }
@@ -310,10 +330,11 @@ void AppendExecutionFields(const Explained& explained, std::string_view verbosit
                  GivesNothing(explained.running->node->kind);
   out->Append("executionSuccess", true);
   out->Append("nReturned", Counter(nothing ? 0 : totals.returned));
-  out->Append("executionTimeMillis", Counter(MillisSince(explained.start)));
+  out->Append("executionTimeMillis",
+              Counter(Millis(std::chrono::steady_clock::now() - explained.start)));
   out->Append("totalKeysExamined", Counter(totals.keys_examined));
   out->Append("totalDocsExamined", Counter(totals.docs_examined));
-  AppendStages(explained, *explained.running, out);
+  AppendStages(explained, *explained.running, /*of_winner=*/true, out);
   if (verbosity == "allPlansExecution") {
     AppendTrials("allPlansExecution", explained, out);
   }
@@ -336,9 +357,28 @@ void AppendCacheDetails(const Explained& explained, bson::Document* plan, bson::
   *scores = bson::Document(both["scores"].AsArray());
 }
 
+namespace {
+
+// The text of a key pattern; each thread keeps the last one, as most queries use the index of the
+// one before.
+const std::string& KeyPatternText(bson::View pattern) {
+  thread_local std::string bytes;
+  thread_local std::string text;
+  if (bytes != pattern.bytes()) {
+    text = DocumentText(pattern);
+    bytes = pattern.bytes();
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string SummaryOf(const PlanNode& root) {
   if (root.index != nullptr) {
-    return std::string(StageName(root.kind)) + " " + DocumentText(root.index->key_pattern);
+    return std::string(StageName(root.kind)) + " " + KeyPatternText(root.index->key_pattern);
+  }
+  if (root.inputs.size() == 1) {
+    return SummaryOf(*root.inputs.front());
   }
   if (root.inputs.empty()) {
     return std::string(StageName(root.kind));

@@ -24,6 +24,7 @@ struct Explained {
   const std::vector<Trial>& trials;  // empty when there was none
   const Running* running;            // null before the run
   std::chrono::steady_clock::time_point start;
+  std::chrono::steady_clock::time_point chosen;  // when the winner was known
 };
 
 // The fields of queryPlanner.

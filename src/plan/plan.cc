@@ -57,6 +57,9 @@ Result<std::unique_ptr<Plan>> Plan::Make(OpContext& op, const QuerySpec& query,
                                          store::Transaction& txn) {
   std::unique_ptr<Plan> plan(new Plan(query, op.memory_limit));
   RETURN_IF_ERROR(plan->Choose(op, txn));
+  if (query.explain) {
+    plan->chosen_ = std::chrono::steady_clock::now();
+  }
   return plan;
 }
 
@@ -195,7 +198,7 @@ void Plan::Remember(const QueryShape& shape) const {
       .Append("sort", query_.sort_spec)
       .Append("projection", query_.projection_spec);
   plan.created_from = from.Finish();
-  Explained explained{query_, plans_, winner_, trials_, nullptr, start_};
+  Explained explained{query_, plans_, winner_, trials_, nullptr, start_, chosen_};
   AppendCacheDetails(explained, &plan.plan, &plan.trials, &plan.scores);
   PlanMemory::Of(*query_.collection).Remember(std::move(plan));
 }
@@ -248,12 +251,12 @@ const Running* Plan::running() const {
 }
 
 void Plan::ExplainPlanner(bson::Builder* out) const {
-  Explained explained{query_, plans_, winner_, trials_, running(), start_};
+  Explained explained{query_, plans_, winner_, trials_, running(), start_, chosen_};
   AppendPlannerFields(explained, out);
 }
 
 void Plan::ExplainExecution(std::string_view verbosity, bson::Builder* out) const {
-  Explained explained{query_, plans_, winner_, trials_, running(), start_};
+  Explained explained{query_, plans_, winner_, trials_, running(), start_, chosen_};
   AppendExecutionFields(explained, verbosity, out);
 }
 

@@ -64,6 +64,7 @@ class Plan {
   bson::Document natural_hint_;  // what query_.hint shows when the sort asked for natural order
   size_t memory_limit_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point chosen_ = start_;
   std::vector<PlanNodePtr> plans_;
   size_t winner_ = 0;
   std::vector<Trial> trials_;  // one per plan when there was a trial

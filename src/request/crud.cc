@@ -14,7 +14,7 @@ namespace {
 using R = FindRequest;
 
 constexpr FieldRow<R> kFindRows[] = {
-    Field<&R::filter>("filter"),
+    NotNull(Field<&R::filter>("filter")),
     Field<&R::sort>("sort"),
     Field<&R::projection>("projection"),
     FieldBy<&R::hint, ReadHint>("hint"),
@@ -246,8 +246,11 @@ Status CheckBatchSize(size_t size) {
 }
 
 Status CheckDatabaseName(std::string_view database) {
+  constexpr auto kMeansSomething = [](char c) {
+    return c == '/' || c == '\\' || c == '.' || c == ' ' || c == '"' || c == '$' || c == '\0';
+  };
   if (database.empty() || database.size() > 63 ||
-      database.find_first_of(std::string_view("/\\. \"$\0", 7)) != std::string_view::npos) {
+      std::any_of(database.begin(), database.end(), kMeansSomething)) {
     return {kInvalidNamespace, "Invalid database name: '" + std::string(database) + "'"};
   }
   return Status::Ok();

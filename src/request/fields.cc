@@ -81,7 +81,10 @@ Result<int64_t> Integer(std::string_view command, const bson::Element& e, double
     return rounded.value_or(as_double < 0 ? INT64_MIN : INT64_MAX);
   }
   constexpr double kTwo63 = 9223372036854775808.0;
-  return as_double >= kTwo63 ? INT64_MAX : static_cast<int64_t>(as_double);
+  if (as_double >= kTwo63 || as_double <= -kTwo63) {
+    return as_double < 0 ? INT64_MIN : INT64_MAX;
+  }
+  return static_cast<int64_t>(as_double);
 }
 
 }  // namespace

@@ -234,7 +234,13 @@ Status ReadOne(std::string_view command, const bson::Element& e, Generic* out) {
   if (name == "writeConcern") {
     return ReadWriteConcern(command, e, &out->write_concern);
   }
-  if (name == "comment") {
+  if (name == "$clusterTime") {
+    out->cluster_time = e;
+  } else if (name == "stmtId") {
+    out->statement_id = e.value();
+  } else if (name == "stmtIds") {
+    out->statement_ids = e.value();
+  } else if (name == "comment") {
     out->comment = e.value();
   } else if (name == "help") {
     out->help = (e.type() == bson::Type::kBool && e.value().AsBool()) ||

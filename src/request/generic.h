@@ -52,7 +52,10 @@ struct Generic {
   std::string_view read_concern_level;  // "" when not given
   WriteConcern write_concern;
   Api api;
-  bool help = false;  // only what the command does is wanted
+  bool help = false;           // only what the command does is wanted
+  bson::Element cluster_time;  // $clusterTime as it was given; absent without one
+  bson::Value statement_id;    // stmtId
+  bson::Value statement_ids;   // stmtIds
 
   // In a multi-document transaction.
   bool in_transaction() const { return autocommit.has_value(); }

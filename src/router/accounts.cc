@@ -21,6 +21,59 @@ namespace {
 constexpr std::chrono::seconds kInterval{5};
 constexpr std::chrono::seconds kPatience{5};
 
+// Makes `documents` those of the collection. At no time is one missing that was there and stays:
+// without users, whoever is on the same machine may make the first one.
+Status Replace(engine::Engine& engine, const std::string& ns,
+               const std::vector<bson::Document>& documents) {
+  bson::Builder gone;
+  gone.BeginDocument("_id").BeginArray("$nin");
+  for (const bson::Document& account : documents) {
+    RETURN_IF_ERROR(command::SaveOwn(engine, ns, account));
+    gone.Push(account["_id"]);
+  }
+  gone.End().End();
+  const bson::Document filter = gone.Finish();
+  return command::RemoveOwn(engine, ns, filter).status();
+}
+
+// The reply to a command that worked.
+Result<bson::Document> Ask(Lanes& lanes, const std::string& host, bson::Document command) {
+  std::promise<Result<bson::Document>> promise;
+  auto answer = promise.get_future();
+  lanes.Send(host, std::move(command), std::chrono::steady_clock::now() + kPatience,
+             [&promise](Result<bson::Document> reply) { promise.set_value(std::move(reply)); });
+  Result<bson::Document> reply = answer.get();
+  RETURN_IF_ERROR(reply.ok() ? request::StatusOf(*reply) : reply.status());
+  return reply;
+}
+
+// All accounts, however much room they take, without what users are said to be.
+Result<std::vector<bson::Document>> ReadAll(Lanes& lanes, const std::string& host,
+                                            const std::string& collection) {
+  std::vector<bson::Document> all;
+  bson::Document command = Doc("find", collection, "projection", Doc("customData", 0), "batchSize",
+                               100'000, "sort", Doc("_id", 1), "$db", "admin");
+  while (true) {
+    ASSIGN_OR_RETURN(const bson::Document reply, Ask(lanes, host, std::move(command)));
+    ASSIGN_OR_RETURN(const auto cursor, request::CursorReply::Read(reply));
+    for (const bson::Element& account : cursor.batch) {
+      all.emplace_back(account.value().AsDocument());
+    }
+    if (cursor.id == 0) {
+      return all;
+    }
+    command = Doc("getMore", cursor.id, "collection", collection, "$db", "admin");
+  }
+}
+
+std::string BytesOf(const std::vector<bson::Document>& documents) {
+  std::string bytes;
+  for (const bson::Document& document : documents) {
+    bytes += document.bytes();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 class Accounts::Reading final : public Wait {
@@ -133,38 +186,23 @@ bool Accounts::Mirror(const std::string& ns, const std::string& collection) {
   if (!host) {
     return false;
   }
-  std::promise<Result<bson::Document>> promise;
-  auto answer = promise.get_future();
-  core_.lanes().Send(
-      *host,
-      Doc("find", collection, "batchSize", 100'000, "singleBatch", true, "sort", Doc("_id", 1),
-          "$db", "admin"),
-      std::chrono::steady_clock::now() + kPatience,
-      [&promise](Result<bson::Document> reply) { promise.set_value(std::move(reply)); });
-  const Result<bson::Document> reply = answer.get();
-  if (!reply.ok() || !request::StatusOf(*reply).ok()) {
-    return false;
-  }
-  auto cursor = request::CursorReply::Read(*reply);
-  if (!cursor.ok()) {
+  const auto accounts = ReadAll(core_.lanes(), *host, collection);
+  if (!accounts.ok()) {
     return false;
   }
   std::string& digest = collection == "system.users" ? digest_users_ : digest_roles_;
-  if (digest == cursor->batch.bytes()) {
+  std::string bytes = BytesOf(*accounts);
+  if (digest == bytes) {
     return true;
   }
-  engine::Engine& engine = core_.engine();
-  if (auto removed = command::RemoveOwn(engine, ns, bson::View()); !removed.ok()) {
+  digest.clear();
+  const Status replaced = Replace(core_.engine(), ns, *accounts);
+  core_.commands.accounts_version.fetch_add(1);
+  if (!replaced.ok()) {
+    log::Error("ACCESS", "Accounts could not be taken over", {{"error", replaced.message()}});
     return false;
   }
-  for (const bson::Element& document : cursor->batch) {
-    if (Status added = command::AddOwn(engine, ns, document.value().AsDocument()); !added.ok()) {
-      log::Error("ACCESS", "An account could not be taken over", {{"error", added.message()}});
-      return false;
-    }
-  }
-  digest = cursor->batch.bytes();
-  core_.commands.accounts_version.fetch_add(1);
+  digest = std::move(bytes);
   return true;
 }
 

@@ -68,7 +68,9 @@ Status RouterBackend::Prepare(run::Running& running) {
 Status RouterBackend::EnterTransaction(run::Running& running) {
   const request::Generic& generic = running.call.generic;
   if (generic.in_transaction() && generic.start_transaction) {
-    core_.transactions.Begin(generic.lsid, *generic.txn_number, generic.read_concern);
+    core_.transactions.Begin(
+        generic.lsid, *generic.txn_number, generic.read_concern,
+        [this](std::string_view session) { return sessions().Find(session) != nullptr; });
   }
   return Status::Ok();
 }
@@ -95,6 +97,11 @@ void RouterBackend::Written(run::Running& running) {
   if (RoutineOf(running) == nullptr) {
     NodeBackend::Written(running);
   }
+}
+
+// Shards wait for what was written there.
+Status RouterBackend::AwaitWriteConcern(run::Running& running) {
+  return RoutineOf(running) == nullptr ? NodeBackend::AwaitWriteConcern(running) : Status::Ok();
 }
 
 std::chrono::seconds RouterBackend::most_ahead() const { return std::chrono::seconds(60); }

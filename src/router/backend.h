@@ -21,6 +21,7 @@ class RouterBackend final : public command::NodeBackend {
   Status Run(run::Running& running) override;
   bool AbortTransaction(run::Running& running) override;
   void Written(run::Running& running) override;
+  Status AwaitWriteConcern(run::Running& running) override;
   std::chrono::seconds most_ahead() const override;
   bool dates_replies_at_end() const override { return false; }
   void KeepProfile(std::string_view, const bson::Document&) override {}

@@ -22,9 +22,9 @@ constexpr int kMostDropWaits = 1500;
 
 // What the router says itself to shards.
 bool IsReplaced(std::string_view field) {
-  static constexpr std::array<std::string_view, 9> kFields = {
-      "$db",       "$clusterTime",         "maxTimeMS",   "lsid",         "apiVersion",
-      "apiStrict", "apiDeprecationErrors", "$configTime", "$topologyTime"};
+  static constexpr std::array<std::string_view, 10> kFields = {
+      "$db",       "$clusterTime",         "maxTimeMS",   "lsid",          "apiVersion",
+      "apiStrict", "apiDeprecationErrors", "$configTime", "$topologyTime", "$audit"};
   return std::find(kFields.begin(), kFields.end(), field) != kFields.end();
 }
 
@@ -41,11 +41,24 @@ void AppendSession(const request::Call& call, bson::Builder* out) {
   out->End();
 }
 
+// For whom it is run: what is everybody's own on a shard (operations, sessions) is that user's.
+void AppendUser(const request::Call& call, bson::Builder* out) {
+  if (call.identity != nullptr) {
+    out->BeginDocument("$audit")
+        .BeginDocument("$impersonatedUser")
+        .Append("user", call.identity->user)
+        .Append("db", call.identity->database)
+        .End()
+        .End();
+  }
+}
+
 // Whether what is sent may tell the time: pipelines, whose views may, and what names a clock.
 bool MayTellTime(const request::Call& call, bson::View command) {
   return call.command.Is(request::kRunsPipeline) ||
          (call.command.Is(request::kRead | request::kWrite) &&
-          command.bytes().find("$$NOW") != std::string_view::npos);
+          (command.bytes().find("$$NOW") != std::string_view::npos ||
+           command.bytes().find("$$CLUSTER_TIME") != std::string_view::npos));
 }
 
 }  // namespace
@@ -55,7 +68,9 @@ Routed::Routed(Core* core_of, command::Invocation* invocation_of)
       core(*core_of),
       invocation(*invocation_of),
       body(invocation_of->call.body),
-      database(invocation_of->call.database) {}
+      database(invocation_of->call.database) {
+  invocation.operation.cluster_time = core.engine().clock().Now();
+}
 
 Result<std::string> Routed::Namespace() const {
   ASSIGN_OR_RETURN(std::string_view collection,
@@ -106,6 +121,7 @@ bson::Document Routed::Outgoing(const bson::Argument& command, std::string_view 
     }
   }
   AppendSession(own, &out);
+  AppendUser(own, &out);
   if (own.op.has_deadline() && !own.command.Is(request::kOwnTimeLimit)) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         own.op.deadline() - OpContext::Clock::now());
@@ -114,6 +130,7 @@ bson::Document Routed::Outgoing(const bson::Argument& command, std::string_view 
   if (MayTellTime(own, command)) {  // the same on all shards
     out.BeginDocument("legacyRuntimeConstants")
         .Append("localNow", invocation.operation.began)
+        .Append("clusterTime", *invocation.operation.cluster_time)
         .End();
   }
   if (more) {
@@ -230,7 +247,7 @@ void Routed::AppendReply(const bson::Argument& reply) {
   }
 }
 
-Status Routed::Deliver(Heard heard) {
+Status Routed::Deliver(Heard heard, std::function<bool(bson::View)> shows) {
   if (!heard.reply.ok()) {
     return ForClients(heard.reply.status());
   }
@@ -261,6 +278,7 @@ Status Routed::Deliver(Heard heard) {
   options.session = SessionFields();
   options.tailable = cursor->tailable;
   options.awaits = cursor->await_data;
+  options.shows = std::move(shows);
   run::FirstBatch first;
   first.size = static_cast<int64_t>(read.batch.Count());
   first.at_cluster_time = read.at_cluster_time;

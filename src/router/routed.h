@@ -59,7 +59,7 @@ class Routed final : public Flow {
   // Appends a shard's reply to the client's, without what each reply has of its own.
   void AppendReply(const bson::Argument& reply);
   // Ends the command with what one shard answered: its error, its reply, or a cursor on its own.
-  Status Deliver(Heard heard);
+  Status Deliver(Heard heard, std::function<bool(bson::View)> shows = nullptr);
   // Runs the row on the router's own, which has none of the cluster's data: the answer of a server
   // where nothing is.
   Status RunHere();

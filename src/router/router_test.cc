@@ -29,8 +29,8 @@ class RouterTest : public ::testing::Test {
   int Code(std::string_view json, std::string_view database = "db") {
     return cluster_->Code(json, database);
   }
-  int Count(std::string_view json) {
-    const bson::Document reply = cluster_->Run(json);
+  int Count(std::string_view json, std::string_view database = "db") {
+    const bson::Document reply = cluster_->Run(json, database);
     return reply["n"].is_number() ? reply["n"].AsInt32() : -1;
   }
 };
@@ -56,6 +56,41 @@ TEST_F(RouterTest, DatabasesLieOnOneShard) {
             R"([{"_id":"one"}])");
 }
 
+// Also of those that were sharded at the same time and divided alike.
+TEST_F(RouterTest, ConfigShowsTheChunksOfAllCollections) {
+  cluster_->Place("alike1");
+  cluster_->Place("alike2");
+  EXPECT_EQ(
+      Count(R"({"count": "collections", "query": {"_id": {"$regex": "^db.alike"}}})", "config"), 2);
+  const int before = Count(R"({"count": "chunks", "query": {}})", "config");
+  cluster_->Place("alike3");
+  EXPECT_EQ(Count(R"({"count": "chunks", "query": {}})", "config"), before + 2);
+}
+
+// Not that a shard did not answer in time: it was told to end as well.
+TEST_F(RouterTest, TimeLimitsEndWhatShardsDo) {
+  EXPECT_EQ(Code(R"({"insert": "c", "documents": [{"_id": 1}]})", "slow"), 0);
+  for (std::string_view command :
+       {R"({"find": "c", "filter": {"$where": "for (;;) {}"}, "maxTimeMS": 50})",
+        R"({"update": "c", "updates": [{"q": {"$where": "for (;;) {}"}, "u": {"$set": {"a": 1}},
+            "multi": true}], "maxTimeMS": 50})",
+        R"({"delete": "c", "deletes": [{"q": {"$where": "for (;;) {}"}, "limit": 0}],
+            "maxTimeMS": 50})",
+        R"({"findAndModify": "c", "query": {"$where": "for (;;) {}"}, "remove": true,
+            "maxTimeMS": 50})",
+        R"({"aggregate": "c", "pipeline": [{"$set": {"x": {"$function": {"lang": "js", "args": [],
+            "body": "function () { for (;;) {} }"}}}}, {"$out": "d"}], "cursor": {},
+            "maxTimeMS": 50})"}) {
+    const bson::Document reply = cluster_->Run(command, "slow");
+    const bson::Value errors = reply["writeErrors"];
+    const bson::View error =
+        errors.is_array() ? errors.AsArray().front().value().AsDocument() : reply.view();
+    EXPECT_EQ(error["code"].is_number() ? error["code"].AsInt32() : 0, kMaxTimeMSExpired)
+        << command << "\n"
+        << bson::ToJson(reply);
+  }
+}
+
 TEST_F(RouterTest, CursorsAreReadOn) {
   std::string documents;
   for (int i = 0; i < 300; ++i) {
@@ -74,6 +109,19 @@ TEST_F(RouterTest, CursorsAreReadOn) {
   const bson::Document third = cluster_->Run(more, "one");
   EXPECT_EQ(third["cursor"].AsDocument()["nextBatch"].AsArray().Count(), 50U);
   EXPECT_EQ(third["cursor"].AsDocument()["id"].AsInt64(), 0);
+}
+
+TEST_F(RouterTest, CursorsOfConfigAreReadOnInTheirSession) {
+  const std::string session =
+      R"(, "lsid": {"id": {"$binary": {"base64": "MDEyMzQ1Njc4OWFiY2RlZg==", "subType": "04"}}}})";
+  const bson::Document first =
+      cluster_->Run(R"({"find": "shards", "batchSize": 1)" + session, "config");
+  const int64_t id = first["cursor"].AsDocument()["id"].AsInt64();
+  ASSERT_NE(id, 0);
+  const std::string more =
+      R"({"getMore": {"$numberLong": ")" + std::to_string(id) + R"("}, "collection": "shards")";
+  EXPECT_EQ(Code(more + "}", "config"), 50738);
+  EXPECT_EQ(Code(more + session, "config"), 0);
 }
 
 TEST_F(RouterTest, WhatIsNotThereIsEmpty) {

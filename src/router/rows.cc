@@ -12,8 +12,9 @@ namespace {
 
 // A node's commands that a router does not have, or has in another way.
 bool IsLeftOut(std::string_view name) {
-  static constexpr std::array<std::string_view, 14> kLeftOut = {"applyOps",
+  static constexpr std::array<std::string_view, 15> kLeftOut = {"applyOps",
                                                                 "autoCompact",
+                                                                "compact",
                                                                 "reIndex",
                                                                 "cloneCollectionAsCapped",
                                                                 "top",

@@ -4,7 +4,9 @@
 // refused, and the first is told to abort.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,16 +27,24 @@ class Transactions {
     bson::Document read_concern;
   };
 
-  // A transaction begins; what was known of the session's last one is forgotten.
-  void Begin(std::string_view session, int64_t number, bson::View read_concern);
+  // A transaction begins; what was known of the session's last one is forgotten. Now and then, so
+  // is what is known of sessions that have ended: `lives` says which have not.
+  void Begin(std::string_view session, int64_t number, bson::View read_concern,
+             const std::function<bool(std::string_view session)>& lives);
   // Nothing when it is not known here.
   std::optional<Known> Find(std::string_view session, int64_t number);
   // The first statement goes there.
   void Settle(std::string_view session, int64_t number, const placement::ShardName& shard);
   void Forget(std::string_view session);
+  size_t size();
+
+  static constexpr size_t kSweptAfter = 1000;  // transactions
 
  private:
+  void Sweep(const std::function<bool(std::string_view session)>& lives);
+
   Mutex mutex_;
+  size_t begun_ QUIRE_GUARDED_BY(mutex_) = 0;  // since the last sweep
   std::map<std::string, Known, std::less<>> known_ QUIRE_GUARDED_BY(mutex_);
 };
 

@@ -2,10 +2,12 @@
 //
 // The gates about the arguments that every command takes.
 #include "auth/key_file.h"
+#include "auth/scram.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/repeated.h"
 #include "request/fields.h"
+#include "run/backend.h"
 #include "run/dispatcher.h"
 #include "run/gates.h"
 
@@ -15,13 +17,46 @@ using request::Call;
 
 namespace {
 
-// Whoever has logged in. A router or another member of the cluster works for its own users, and
-// says for whom.
+// A router or another member of the cluster works for its own users, and says for whom.
+bool IsMember(const request::Identity* caller) {
+  return caller != nullptr && caller->user == auth::kMemberUser &&
+         caller->database == auth::kMemberDatabase;
+}
+
+// Whoever has logged in, or is named by a member.
 std::string_view OwnerOfSession(const Call& call) {
-  const request::Identity& caller = *call.identity;
-  const bool member = caller.user == auth::kMemberUser && caller.database == auth::kMemberDatabase;
-  return member && !call.generic.session_owner.empty() ? call.generic.session_owner
-                                                       : std::string_view(caller.digest);
+  return IsMember(call.client.identity.get()) && !call.generic.session_owner.empty()
+             ? call.generic.session_owner
+             : std::string_view(call.identity->digest);
+}
+
+// Makes the user that a member says the request is run for its identity: what is their own
+// (operations, sessions, cursors) is theirs here, too. What may be done stays decided by the login.
+// {$audit: {$impersonatedUser: {user, db}, ...}}, as MongoDB's routers send it.
+Status TakeIdentity(Running& running) {
+  Call& call = running.call;
+  if (!running.dispatcher.backend().access_control()) {
+    return Status::Ok();
+  }
+  const bson::Element given = call.body.Find("$audit");
+  if (!given.present() || given.value().nullish()) {
+    return Status::Ok();
+  }
+  if (!IsMember(call.client.identity.get())) {
+    return {kUnauthorized, "Unauthorized use of impersonation metadata."};
+  }
+  const bson::Value user = given.type() == bson::Type::kDocument
+                               ? given.value().AsDocument()["$impersonatedUser"]
+                               : bson::Value();
+  if (!user.is_document() || !user.AsDocument()["user"].is_string() ||
+      !user.AsDocument()["db"].is_string()) {
+    return request::WrongType(call.command.name, given, "object");
+  }
+  const std::string name(user.AsDocument()["user"].AsString());
+  const std::string database(user.AsDocument()["db"].AsString());
+  call.identity = std::make_shared<request::Identity>(
+      request::Identity{name, database, auth::UserDigest(name, database)});
+  return Status::Ok();
 }
 
 }  // namespace
@@ -37,6 +72,7 @@ Status RefuseRepeatedFields(Running& running) {
 Status ReadArguments(Running& running) {
   Call& call = running.call;
   ASSIGN_OR_RETURN(call.generic, request::ReadGeneric(call.command.name, call.body));
+  RETURN_IF_ERROR(TakeIdentity(running));
   if (!call.generic.lsid.empty() && call.identity != nullptr) {
     call.session_key = request::SessionKey(call.generic.lsid, OwnerOfSession(call));
     call.generic.lsid = call.session_key;

@@ -279,6 +279,7 @@ Status EndFirst(CursorTable& cursors, std::shared_ptr<Cursor> cursor, const Firs
   cursors.returned += returned;
   if (!cursor->exhausted && !first.single) {
     cursor->owner = call.identity;
+    cursor->lsid = call.generic.lsid;
     cursor->needs = first.needs;
     cursor->command = KeptCommand(call.body);
     KeepTimeLeft(call.op, cursor.get());

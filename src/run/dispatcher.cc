@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/dispatcher.h"
 
+#include <array>
 #include <condition_variable>
+#include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -41,6 +44,56 @@ class ThreadWaker : public request::Waker {
   Mutex mutex_;
   std::condition_variable changed_;
   bool woken_ QUIRE_GUARDED_BY(mutex_) = false;
+};
+
+// What every reply ends with, put together once: only its two times differ from reply to reply.
+class LogicalTimes {
+ public:
+  LogicalTimes() : fields_(Make()) {
+    if (fields_.bytes().size() > kMostBytes) {
+      std::abort();  // once, in every build: Append writes there
+    }
+    const bson::View all = fields_;
+    cluster_time_ = PlaceOf(all.Find("$clusterTime").value().AsDocument().Find("clusterTime"));
+    operation_time_ = PlaceOf(all.Find("operationTime"));
+  }
+
+  void Append(bson::Timestamp cluster_time, bson::Timestamp operation_time,
+              bson::Builder* reply) const {
+    std::array<char, kMostBytes> bytes;
+    memcpy(bytes.data(), fields_.bytes().data(), fields_.bytes().size());
+    Write(cluster_time, bytes.data() + cluster_time_);
+    Write(operation_time, bytes.data() + operation_time_);
+    reply->AppendFields(bson::View(bytes.data()));
+  }
+
+ private:
+  static constexpr size_t kMostBytes = 160;
+
+  static bson::Document Make() {
+    static constexpr char kNoHash[20] = {};
+    bson::Builder fields;
+    fields.BeginDocument("$clusterTime")
+        .Append("clusterTime", bson::Timestamp())
+        .BeginDocument("signature")
+        .Append("hash", bson::Value::Binary({kNoHash, sizeof kNoHash}, 0))
+        .Append("keyId", int64_t{0})
+        .End()
+        .End()
+        .Append("operationTime", bson::Timestamp());
+    return fields.Finish();
+  }
+  size_t PlaceOf(const bson::Element& field) const {
+    return static_cast<size_t>(field.value_data() - fields_.bytes().data());
+  }
+  static void Write(bson::Timestamp time, char* out) {
+    const uint64_t bits = uint64_t{time.seconds} << 32 | time.increment;
+    memcpy(out, &bits, sizeof bits);
+  }
+
+  const bson::Document fields_;
+  size_t cluster_time_;
+  size_t operation_time_;
 };
 
 }  // namespace
@@ -109,16 +162,9 @@ void Dispatcher::FinishReply(const request::Call* call, bson::Builder* reply) {
   if (call != nullptr && call->command.Is(request::kNoLogicalTime)) {
     return;
   }
-  static constexpr char kNoHash[20] = {};
+  static const LogicalTimes times;
   const bool ran = call != nullptr && call->operation_time != bson::Timestamp();
-  reply->BeginDocument("$clusterTime")
-      .Append("clusterTime", backend_.Now())
-      .BeginDocument("signature")
-      .Append("hash", bson::Value::Binary({kNoHash, sizeof kNoHash}, 0))
-      .Append("keyId", int64_t{0})
-      .End()
-      .End()
-      .Append("operationTime", ran ? call->operation_time : backend_.Visible());
+  times.Append(backend_.Now(), ran ? call->operation_time : backend_.Visible(), reply);
 }
 
 void Dispatcher::AppendConcernError(const Running& running, bson::Builder* reply) {

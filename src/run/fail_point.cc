@@ -21,9 +21,9 @@ constexpr std::string_view kFailGetMore = "failGetMoreAfterCursorCheckout";
 constexpr std::string_view kTimeOut = "maxTimeAlwaysTimeOut";
 constexpr std::string_view kNoTimeOut = "maxTimeNeverTimeOut";
 constexpr std::string_view kRetryableWrite = "onPrimaryTransactionalWrite";
-constexpr std::string_view kHoldReply = "hangBeforeWaitingForWriteConcern";
-constexpr std::string_view kNames[] = {kFailCommand, kFailGetMore,    kTimeOut,
-                                       kNoTimeOut,   kRetryableWrite, kHoldReply};
+constexpr std::string_view kNames[] = {
+    kFailCommand,           kFailGetMore,           kTimeOut, kNoTimeOut, kRetryableWrite,
+    FailPoints::kHoldReply, FailPoints::kHoldChange};
 
 bool Names(const bson::Value& list, const request::Call& call) {
   for (const bson::Element& e : list.AsArray()) {
@@ -121,7 +121,7 @@ bool IsTime(const bson::Value& value) {
 }
 
 constexpr Known kData[] = {
-    {"failCommands", kOfCommand, IsArray, "an array"},
+    {"failCommands", kOfCommand | kOfGetMore, IsArray, "an array"},  // of getMore: it alone
     {"failAllCommands", kOfCommand, IsSwitch, "a boolean"},
     {"errorCode", kOfCommand | kOfGetMore, IsNumber, "a number"},
     // The text of the error stays the server's own.
@@ -295,11 +295,11 @@ Status FailPoints::MeetCommit(request::Call& call) {
                             : Status(failure->code, "Failing a write via a fail point");
 }
 
-bool FailPoints::MeetReply() { return MeetPoint(kHoldReply).has_value(); }
+bool FailPoints::MeetHold(std::string_view point) { return MeetPoint(point).has_value(); }
 
-bool FailPoints::HoldsReplies() {
+bool FailPoints::Holds(std::string_view point) {
   MutexLock lock(mutex_);
-  const auto found = points_.find(kHoldReply);
+  const auto found = points_.find(point);
   return found != points_.end() && found->second.mode != Mode::kOff;
 }
 

@@ -54,9 +54,13 @@ class FailPoints {
   // A retryable write is about to commit documents: the error that it does not commit with. The
   // connection may be closed either way.
   Status MeetCommit(request::Call& call);
-  // The reply of a write is complete. True: it is not sent as long as HoldsReplies.
-  bool MeetReply();
-  bool HoldsReplies();
+  // Points where something waits until they are off: the reply of a write that is complete, a step
+  // of a change of a sharded collection.
+  static constexpr std::string_view kHoldReply = "hangBeforeWaitingForWriteConcern";
+  static constexpr std::string_view kHoldChange = "hangAtStepOfShardedChange";
+  // The point is reached. True: to wait there as long as it Holds.
+  bool MeetHold(std::string_view point);
+  bool Holds(std::string_view point);
   // Rings when a point is set.
   Bell& changed() { return changed_; }
 

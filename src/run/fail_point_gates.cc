@@ -38,7 +38,7 @@ class PointIsOff : public Condition {
     return points_.changed().Listen(std::move(changed));
   }
   std::optional<Status> Held() override {
-    return points_.HoldsReplies() ? std::nullopt : std::optional(Status::Ok());
+    return points_.Holds(FailPoints::kHoldReply) ? std::nullopt : std::optional(Status::Ok());
   }
 
  private:
@@ -78,22 +78,24 @@ Status EndByCommandPoint(Running& running) {
 
 Status HoldReplyByPoint(Running& running) {
   FailPoints& points = running.dispatcher.fail_points();
-  if (points.armed() && running.ran && points.MeetReply()) {
+  if (points.armed() && running.ran && points.MeetHold(FailPoints::kHoldReply)) {
     AwaitCondition(std::make_unique<PointIsOff>(points),
                    std::chrono::steady_clock::time_point::max(), running.call);
   }
   return Status::Ok();
 }
 
-// The reply of a command that was run although it was to fail.
+// The reply of a command that was run although it was to fail, or failed by itself.
 Status AddFailedWriteConcern(Running& running) {
-  if (!running.failure || !running.failure->write_concern_error.value().is_document()) {
+  if (!running.ran || !running.failure ||
+      !running.failure->write_concern_error.value().is_document()) {
     return Status::Ok();
   }
   request::Call& call = running.call;
   const bson::Value error = running.failure->write_concern_error.value();
   call.write_concern_error = bson::Document(error.AsDocument());
-  if (running.failure->labels.value().is_array()) {  // these, instead of those of the code
+  if (running.status.ok() &&
+      running.failure->labels.value().is_array()) {  // these, instead of those of the code
     call.reply.Append("writeConcernError", error)
         .Append("errorLabels", running.failure->labels.value());
     call.write_concern_error = {};

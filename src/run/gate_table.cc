@@ -58,7 +58,7 @@ constexpr Gate kGates[] = {
     {"session back", GiveSessionBack, 0, Gate::kAlways},
     {"fail point: reply", HoldReplyByPoint, kWrite | kWriteConcern, Gate::kAlways},
     {"write concern", AwaitWriteConcern, kWrite | kWriteConcern | kOnPrimary, Gate::kAlways},
-    {"fail point: write concern", AddFailedWriteConcern},
+    {"fail point: write concern", AddFailedWriteConcern, 0, Gate::kAlways},
 };
 
 }  // namespace

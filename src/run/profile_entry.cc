@@ -97,7 +97,8 @@ std::string_view HostOf(std::string_view remote) {
   return remote.starts_with('[') ? remote.substr(1, remote.size() - 2) : remote;
 }
 
-void AppendClient(const request::Client& client, bson::Builder* out) {
+void AppendClient(const request::Call& call, bson::Builder* out) {
+  const request::Client& client = call.client;
   out->Append("client", HostOf(client.remote()));
   if (client.has_metadata) {
     bson::Value application = client.metadata["application"];
@@ -105,7 +106,7 @@ void AppendClient(const request::Client& client, bson::Builder* out) {
       out->Append("appName", application.AsDocument()["name"]);
     }
   }
-  const request::Identity* who = client.identity.get();
+  const request::Identity* who = call.identity.get();
   out->BeginArray("allUsers");
   if (who != nullptr) {
     out->PushDocument().Append("user", who->user).Append("db", who->database).End();
@@ -134,7 +135,7 @@ bson::Document Describe(const request::Call& call, const Operation& operation) {
     out.Append("planSummary", operation.did.plan);
   }
   out.Append("ts", WallClock());
-  AppendClient(call.client, &out);
+  AppendClient(call, &out);
   return out.Finish();
 }
 

@@ -19,7 +19,7 @@ bool IsUnacknowledged(const request::WriteConcern& concern) {
   return concern.w.is_number() && bson::ClampedInt64(concern.w) == 0 && !concern.journal;
 }
 
-void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder* reply) {
+bson::Document ConcernErrorOfOne(const request::WriteConcern& concern) {
   int code = 0;
   std::string message;
   if (concern.w.is_number() && bson::ClampedInt64(concern.w) > 1) {
@@ -31,7 +31,7 @@ void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder
               "' found in replica set configuration";
   }
   if (code == 0) {
-    return;
+    return {};
   }
   bson::Builder info;
   info.BeginDocument("writeConcern")
@@ -39,8 +39,14 @@ void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder
       .Append("wtimeout", concern.wtimeout)
       .Append("provenance", "clientSupplied")
       .End();
-  reply->Append("writeConcernError",
-                request::WriteConcernError({code, std::move(message)}, info.Finish()));
+  return request::WriteConcernError({code, std::move(message)}, info.Finish());
+}
+
+void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder* reply) {
+  const bson::Document error = ConcernErrorOfOne(concern);
+  if (!error.empty()) {
+    reply->Append("writeConcernError", error);
+  }
 }
 
 }  // namespace quire::run

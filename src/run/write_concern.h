@@ -14,7 +14,10 @@ bool WaitsForDisk(const request::WriteConcern& concern);
 // w: 0 without j: true: the client does not want to know what became of the write.
 bool IsUnacknowledged(const request::WriteConcern& concern);
 
-// Appends writeConcernError when a replica set of one member cannot satisfy the concern.
+// The writeConcernError of a replica set of one member that cannot satisfy the concern; else empty.
+bson::Document ConcernErrorOfOne(const request::WriteConcern& concern);
+
+// Appends it, if there is one.
 void AppendWriteConcernError(const request::WriteConcern& concern, bson::Builder* reply);
 
 }  // namespace quire::run

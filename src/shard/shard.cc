@@ -32,7 +32,8 @@ Shard::Shard(engine::Engine& engine, std::unique_ptr<coord::Store> store,
       store_(std::move(store), options.cluster, "asked/" + options.set_name),
       peers_(std::move(peers)),
       local_(std::move(local)),
-      leader_key_("sets/" + options.set_name + "/leader") {
+      leader_key_("sets/" + options.set_name + "/leader"),
+      fail_points_(options.fail_points) {
   // What this shard logs after another has done its part has a later time than that.
   peers_->heard = [&engine](bson::View reply) {
     const bson::Value gossip = reply["$clusterTime"];
@@ -124,7 +125,8 @@ Context Shard::MakeContext() {
           .shard = shard_,
           .leader_key = leader_key_,
           .changed = [this] { changed.Ring(); },
-          .stopping = stopping_};
+          .stopping = stopping_,
+          .fail_points = fail_points_};
 }
 
 engine::Sharding::Admission Shard::Admit(std::span<const engine::NamespaceVersion> names,

@@ -30,6 +30,7 @@ namespace quire::shard {
 struct ShardOptions {
   std::string set_name;
   std::string cluster = "quire";
+  run::FailPoints* fail_points = nullptr;  // outlive the shard
 };
 
 class Shard final : public engine::Sharding {
@@ -75,6 +76,7 @@ class Shard final : public engine::Sharding {
   std::unique_ptr<ShardPeers> peers_;
   const LocalRunner local_;
   const std::string leader_key_;
+  run::FailPoints* const fail_points_;
   Reservations reservations_;
   std::atomic<bool> joined_{false};
   mutable Mutex mutex_;

@@ -6,6 +6,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "bson/walk/field_index.h"
 #include "store/build/index_build.h"
 #include "store/keys/index_keys.h"
 #include "store/keys/index_kind.h"
@@ -121,6 +122,14 @@ struct StoredEntry {
   IndexKeySet all;  // of a document that has several
 };
 
+// The fields of the document whose entries this thread puts: its form is most likely that of the
+// one before.
+bson::FieldIndex& StartFields(bson::View document) {
+  static thread_local bson::FieldIndex fields;
+  fields.Start(document);
+  return fields;
+}
+
 Status PutStored(Transaction& txn, const CollectionInfo& info, const IndexInfo& index,
                  const std::string& store_key, const std::string& store_value, RecordId id) {
   if (!index.keys_have_ids) {
@@ -173,7 +182,7 @@ Status KeysOf(const IndexInfo& index, bson::View document, IndexKeySet* keys) {
 
 // Leaves the entry's key in entry->key when there was one alone.
 Status PutEntries(Transaction& txn, const CollectionInfo& info, const IndexInfo& index, RecordId id,
-                  bson::View document, StoredEntry* entry) {
+                  bson::View document, bson::FieldIndex& fields, StoredEntry* entry) {
   ASSIGN_OR_RETURN(const bool indexed, IsIndexed(index, document));
   if (!indexed) {
     return Status::Ok();
@@ -181,7 +190,7 @@ Status PutEntries(Transaction& txn, const CollectionInfo& info, const IndexInfo&
   entry->key.clear();
   AppendTableId(index.table->id, &entry->key);
   bool nothing = false;
-  if (AppendOnlyKey(index.keys, document, &entry->key, &entry->type_bits, &nothing)) {
+  if (AppendOnlyKey(index.keys, fields, &entry->key, &entry->type_bits, &nothing)) {
     if (index.keys.sparse && nothing) {
       return Status::Ok();
     }
@@ -354,14 +363,15 @@ namespace {
 Status PutAllEntries(Transaction& txn, const CollectionInfo& info, RecordId id,
                      bson::View document) {
   StoredEntry entry;
+  bson::FieldIndex& fields = StartFields(document);
   for (const auto& index : info.indexes) {
-    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &entry));
+    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, fields, &entry));
     if (info.clustered && index->is_id) {
       RETURN_IF_ERROR(CheckClusterKeySize(document["_id"], KeyBytes(entry.key).size()));
     }
   }
   for (const auto& index : info.building) {
-    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, &entry));
+    RETURN_IF_ERROR(PutEntries(txn, info, *index, id, document, fields, &entry));
   }
   return Status::Ok();
 }

@@ -3,31 +3,28 @@
 
 namespace quire::bson {
 
-Value FieldIndex::Find(const Name& name) {
-  const std::string_view wanted = name.field_.name();
-  const bool is_short = wanted.size() < sizeof name.key_;  // then its key is all of it
+Value FieldIndex::Find(std::string_view wanted, uint64_t wanted_key) {
+  const bool is_short = wanted.size() < sizeof wanted_key;  // then its key is all of it
   for (size_t i = 0; i < known_; ++i) {
-    if (fields_[i].key == name.key_ && (is_short || NameOf(fields_[i]) == wanted)) {
+    if (fields_[i].key == wanted_key && (is_short || NameOf(fields_[i]) == wanted)) {
       return Value::FromBytes(TypeOf(fields_[i]), fields_[i].value);
     }
   }
-  FormWalk walk = *walk_;
-  while (walk.valid() && known_ < kMost) {
-    const std::string_view field = walk.name();
-    const Type type = walk.type();
-    const char* value = walk.value_data();
-    const uint64_t key = walk.key();
-    walk.Next();
-    fields_[known_++] = {key, value, static_cast<uint32_t>(field.size())};
-    if (key == name.key_ && (is_short || field == wanted)) {
-      walk_.emplace(walk);
-      return Value::FromBytes(type, value);
+  while (next_ != end_ && known_ < kMost) {
+    const Form::Facts facts = FactsOf(next_, known_);
+    const Field& field = fields_[known_++] = {facts.key, next_ + facts.value, facts.value - 2};
+    next_ = facts.After(next_);
+    if (field.key == wanted_key && (is_short || NameOf(field) == wanted)) {
+      return Value::FromBytes(TypeOf(field), field.value);
     }
   }
-  walk_.emplace(walk);
-  for (; walk.valid(); walk.Next()) {
-    if (walk.key() == name.key_ && walk.name() == wanted) {
-      return walk.value();
+  const char* next = next_;
+  for (size_t place = known_; next != end_; ++place) {
+    const Form::Facts facts = FactsOf(next, place);
+    const Field field{facts.key, next + facts.value, facts.value - 2};
+    next = facts.After(next);
+    if (field.key == wanted_key && NameOf(field) == wanted) {
+      return Value::FromBytes(TypeOf(field), field.value);
     }
   }
   return {};

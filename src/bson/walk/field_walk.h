@@ -24,7 +24,7 @@ namespace quire::bson {
 class FieldName {
  public:
   explicit FieldName(std::string_view name) : name_(name), is_long_(name.size() >= kStart) {
-    memcpy(start_, name.data(), std::min(name.size(), kStart));
+    std::copy_n(name.data(), std::min(name.size(), kStart), start_);  // no name: no bytes either
     // The terminator belongs to it: "ab" is not the start of "abc".
     wanted_ = is_long_ ? (1U << kStart) - 1 : (2U << name.size()) - 1;
   }

@@ -150,6 +150,7 @@ TEST(FieldWalk, FindsExactlyTheName) {
       ASSERT_EQ(value.missing(), first == nullptr) << name;
       const Value again = index.Find(FieldIndex::Name(name));
       ASSERT_TRUE(value.BinaryEquals(again)) << name;
+      ASSERT_TRUE(value.BinaryEquals(index.Find(name))) << name;
       if (first != nullptr) {
         ASSERT_EQ(found.value_data(), first) << name;
         ASSERT_TRUE(value.BinaryEquals(found.value())) << name;

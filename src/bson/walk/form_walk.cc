@@ -5,10 +5,10 @@
 
 namespace quire::bson {
 
-Form::Facts FormWalk::Learn(const char* at, size_t place, Form* form) {
+Form::Facts Form::Learn(const char* at, size_t place) {
   const Element element(at);
   const std::string_view name = element.name();
-  Form::Facts facts;
+  Facts facts;
   facts.bit = FieldName(name).bit();
   memcpy(&facts.key, name.data(), std::min(name.size(), sizeof facts.key));
   facts.value = static_cast<uint32_t>(name.size() + 2);
@@ -30,8 +30,8 @@ Form::Facts FormWalk::Learn(const char* at, size_t place, Form* form) {
   }
   facts.fixed = element.value_size() - number;
   const bool alike = element.type() != Type::kRegex;  // the size of those only a look at each tells
-  if (alike && facts.value <= Form::kStart && place < Form::kMostFields) {
-    Form::Field& field = form->fields_[place];
+  if (alike && facts.value <= kStart && place < kMostFields) {
+    Field& field = fields_[place];
     memcpy(field.start, at, facts.value);
     field.wanted = (uint32_t{1} << facts.value) - 1;
     field.facts = facts;

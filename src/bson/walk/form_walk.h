@@ -25,6 +25,7 @@ namespace quire::bson {
 // for concurrent use.
 class Form {
  private:
+  friend class FieldIndex;
   friend class FormWalk;
   static constexpr size_t kStart = 16;
   static constexpr size_t kMostFields = 32;
@@ -37,12 +38,43 @@ class Form {
     uint32_t value = 0;     // where the value begins, from the type on
     uint32_t fixed = 0;     // what the value takes at least
     bool has_size = false;  // and more: the number it begins with
+
+    // Where the field after the one at `at` begins.
+    const char* After(const char* at) const {
+      const char* data = at + value;
+      if (!has_size) {
+        return data + fixed;
+      }
+      uint32_t more;
+      memcpy(&more, data, sizeof more);
+      return data + fixed + more;
+    }
   };
   struct Field {
     alignas(kStart) char start[kStart] = {};  // type, name and its end
     uint32_t wanted = kNothing;               // a bit for each byte of start that counts
     Facts facts;
   };
+
+  // What is known of the field at `at`, the document's `place`-th, when it is the one known; else
+  // null. `end` is the document's. No byte past the document is read.
+  const Facts* Known(const char* at, const char* end, size_t place) const {
+#if defined(__SSE2__)
+    if (end - at >= static_cast<std::ptrdiff_t>(kStart) && place < kMostFields) [[likely]] {
+      const Field& last = fields_[place];
+      const __m128i start = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+      const __m128i known = _mm_load_si128(reinterpret_cast<const __m128i*>(last.start));
+      const auto same = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(start, known)));
+      if ((same & last.wanted) == last.wanted) [[likely]] {
+        return &last.facts;
+      }
+    }
+#endif
+    return nullptr;
+  }
+  // Looks at the field itself, and remembers it when its name is short.
+  Facts Learn(const char* at, size_t place);
+
   Field fields_[kMostFields];
 };
 
@@ -62,13 +94,7 @@ class FormWalk {
   bool valid() const { return at_ != end_; }
   // All below REQUIRE that it is at a field.
   void Next() {
-    const char* value = value_data();
-    at_ = value + facts_.fixed;
-    if (facts_.has_size) {
-      uint32_t more;
-      memcpy(&more, value, sizeof more);
-      at_ += more;
-    }
+    at_ = facts_.After(at_);
     ++place_;
     Read();
   }
@@ -81,27 +107,12 @@ class FormWalk {
 
  private:
   void Read() {
-#if defined(__SSE2__)
-    // No byte past the document is read.
-    if (end_ - at_ >= static_cast<std::ptrdiff_t>(Form::kStart) && place_ < Form::kMostFields)
-        [[likely]] {
-      const Form::Field& last = form_->fields_[place_];
-      const __m128i start = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at_));
-      const __m128i known = _mm_load_si128(reinterpret_cast<const __m128i*>(last.start));
-      const auto same = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(start, known)));
-      if ((same & last.wanted) == last.wanted) [[likely]] {
-        facts_ = last.facts;  // a copy: who is shown a field may walk over others meanwhile
-        return;
-      }
-    }
-#endif
-    if (valid()) {
-      facts_ = Learn(at_, place_, form_);
+    if (const Form::Facts* known = form_->Known(at_, end_, place_)) [[likely]] {
+      facts_ = *known;  // a copy: who is shown a field may walk over others meanwhile
+    } else if (valid()) {
+      facts_ = form_->Learn(at_, place_);
     }
   }
-  // Looks at the field itself, and remembers it when its name is short. Static, so that a walk can
-  // be kept in registers.
-  static Form::Facts Learn(const char* at, size_t place, Form* form);
 
   const char* at_;
   const char* const end_;

@@ -65,6 +65,25 @@ TEST_F(MemberLoginTest, OnlyMembersSpeakAsSuch) {
   EXPECT_EQ(Message(), kUnauthorized);
 }
 
+// A router says for whom it works: what is that user's own is theirs, and nobody else's.
+TEST_F(MemberLoginTest, OnlyMembersActForOthers) {
+  ASSERT_TRUE(node_.commands().members.SetKey("a0+/shared").ok());
+  node_.AddUser("boss", {{"root", "admin"}});
+  request::Client boss("10.0.0.1:6", "10.0.0.9:27017", "10.0.0.1");
+  node_.LogIn(boss, "boss");
+  ASSERT_EQ(LogIn("a0+/shared"), 0);
+  const auto own = [](std::string_view user) {
+    return R"({"currentOp": 1, "$ownOps": true, "$audit": {"$impersonatedUser": {"user": ")" +
+           std::string(user) + R"(", "db": "people"}}})";
+  };
+  EXPECT_EQ(node_.CodeAs(boss, own("ann"), "admin"), kUnauthorized);
+  const bson::Document reply = node_.RunAs(client_, own("ann"), "admin");
+  const std::string seen = bson::ToJson(reply["inprog"]);
+  EXPECT_NE(seen.find(R"("effectiveUsers":[{"user":"ann","db":"people"}])"), std::string::npos);
+  EXPECT_NE(seen.find(R"("runBy":[{"user":"__system","db":"local"}])"), std::string::npos);
+  EXPECT_EQ(node_.CodeAs(client_, R"({"ping": 1, "$audit": 1})", "admin"), kTypeMismatch);
+}
+
 // A router says whose session it is; whoever else says so has sessions of its own alone.
 TEST_F(MemberLoginTest, OnlyMembersNameTheOwnersOfSessions) {
   ASSERT_TRUE(node_.commands().members.SetKey("a0+/shared").ok());

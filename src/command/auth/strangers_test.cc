@@ -7,6 +7,7 @@
 
 #include "auth/scram.h"
 #include "base/error_codes.h"
+#include "command/diagnostic.h"
 #include "command/testing/harness.h"
 #include "kv/fault/fault_store.h"
 
@@ -67,6 +68,27 @@ TEST_F(StrangersTest, LargePayloadsAreNotKept) {
   EXPECT_EQ(Code(Start("ann", 8 << 10)), kAuthenticationFailed);
   EXPECT_EQ(stranger_.login_under_way, nullptr);
   EXPECT_EQ(Code(Start("ann", 4 << 10)), 0);
+}
+
+// The first user is made by whoever is on the same machine, unless the server was told otherwise.
+TEST(LocalhostException, CanBeTakenAway) {
+  constexpr std::string_view kFirst = R"({"createUser": "a", "pwd": "x", "roles": ["root"]})";
+  Node node;
+  node.commands().info().access_control = true;
+  EXPECT_TRUE(SetStartupParameters(node.commands(), {"enableLocalhostAuthBypass=false"}).ok());
+  EXPECT_EQ(node.Code(kFirst, "admin"), kUnauthorized);
+  EXPECT_TRUE(SetStartupParameters(node.commands(), {"enableLocalhostAuthBypass=true"}).ok());
+  EXPECT_EQ(node.Code(kFirst, "admin"), 0);
+  EXPECT_EQ(node.Code(R"({"createUser": "b", "pwd": "x", "roles": []})", "admin"), kUnauthorized);
+}
+
+TEST_F(StrangersTest, DoNotSetTheClock) {
+  const bson::Timestamp before = node_.engine().clock().Now();
+  const uint32_t later = before.seconds + 30;
+  EXPECT_EQ(Code(Run(R"({"ping": 1, "$clusterTime": {"clusterTime": {"$timestamp": {"t": )" +
+                     std::to_string(later) + R"(, "i": 1}}}})")),
+            0);
+  EXPECT_LT(node_.engine().clock().Now().seconds, later);
 }
 
 TEST_F(StrangersTest, HaveNoSessions) {

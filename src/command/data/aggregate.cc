@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "command/authorise.h"
 #include "command/command.h"
+#include "command/data/aggregate.h"
 #include "command/data/router_wish.h"
 #include "command/parsed_row.h"
 #include "request/crud.h"
@@ -130,20 +131,7 @@ Status RunAggregate(Invocation& i, const request::AggregateRequest& request) {
   if (!request.collection.empty()) {
     ASSIGN_OR_RETURN(i.call.summary.ns, request::ReadNamespace(i.database(), request.collection));
   }
-  if (i.call.generic.api.strict) {
-    RETURN_IF_ERROR(CheckStrict(request.pipeline.view, request.explain));
-  }
-  if (Writes(request.pipeline.view)) {
-    if (i.call.generic.read_concern_level == "linearizable") {
-      return {kInvalidOptions,
-              "$out and $merge cannot be used with a 'linearizable' read concern level"};
-    }
-  }
-  if (i.operation.in_transaction) {
-    RETURN_IF_ERROR(CheckStagesInTransaction(request.pipeline.view));
-  }
-  RETURN_IF_ERROR(CheckLocalOnly(request.pipeline.view, i.call.generic.read_concern_level));
-  RETURN_IF_ERROR(CheckStream(i, request.pipeline.view));
+  RETURN_IF_ERROR(CheckAggregate(i, request));
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), request.explain));
   if (request.explain) {
     return ExplainPipeline(i, i.body(), "queryPlanner");
@@ -162,6 +150,23 @@ Status RunAggregate(Invocation& i, const request::AggregateRequest& request) {
 }
 
 }  // namespace
+
+Status CheckAggregate(const Invocation& i, const request::AggregateRequest& request) {
+  const bson::View pipeline = request.pipeline.view;
+  const request::Generic& generic = i.call.generic;
+  if (generic.api.strict) {
+    RETURN_IF_ERROR(CheckStrict(pipeline, request.explain));
+  }
+  if (Writes(pipeline) && generic.read_concern_level == "linearizable") {
+    return {kInvalidOptions,
+            "$out and $merge cannot be used with a 'linearizable' read concern level"};
+  }
+  if (generic.in_transaction()) {
+    RETURN_IF_ERROR(CheckStagesInTransaction(pipeline));
+  }
+  RETURN_IF_ERROR(CheckLocalOnly(pipeline, generic.read_concern_level));
+  return CheckStream(i, pipeline);
+}
 
 std::span<const Row> AggregateRows() {
   using namespace request;  // NOLINT(google-build-using-namespace): the flags below

@@ -363,6 +363,47 @@ TEST(Crud, CountAndDistinctDoNotKnowTheTime) {
   EXPECT_EQ(node.Json(R"({"count": "c", "query": {"a": "$$NOW"}})"), R"({"n":1,"ok":1.0})");
 }
 
+TEST(Crud, ATailableCursorHasOneTime) {
+  Node node;
+  node.Run(R"({"create": "log", "capped": true, "size": 10000})");
+  node.Run(R"({"insert": "log", "documents": [{"_id": 1}]})");
+  bson::Document batch = node.Run(R"({"find": "log", "tailable": true, "batchSize": 1,
+      "projection": {"_id": 0, "t": "$$CLUSTER_TIME"}})");
+  const std::string first = bson::ToJson(batch["cursor"].AsDocument()["firstBatch"].AsArray()["0"]);
+  const int64_t id = batch["cursor"].AsDocument()["id"].AsInt64();
+  node.Run(R"({"insert": "log", "documents": [{"_id": 2}]})");
+  batch = node.Run(R"({"getMore": {"$numberLong": ")" + std::to_string(id) +
+                   R"("}, "collection": "log"})");
+  EXPECT_EQ(bson::ToJson(batch["cursor"].AsDocument()["nextBatch"].AsArray()["0"]), first);
+}
+
+TEST(Crud, ACommandHasOneClusterTime) {
+  Node node;
+  const auto times = [&](const std::string& command, std::string_view database) {
+    node.Run(R"({"drop": "c"})");
+    EXPECT_EQ(node.Code(command, database), 0) << command;
+    const bson::Document found = node.Run(R"({"distinct": "c", "key": "t"})");
+    return found["values"].AsArray().Count();
+  };
+  const std::string pipeline = R"([{"$set": {"t": "$$CLUSTER_TIME"}}], "upsert": true})";
+  EXPECT_EQ(times(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": )" + pipeline +
+                      R"(, {"q": {"_id": 2}, "u": )" + pipeline + "]}",
+                  "test"),
+            1U);
+  EXPECT_EQ(times(R"({"bulkWrite": 1, "nsInfo": [{"ns": "test.c"}], "ops": [
+                      {"update": 0, "filter": {"_id": 1}, "updateMods": )" +
+                      pipeline + R"(, {"update": 0, "filter": {"_id": 2}, "updateMods": )" +
+                      pipeline + "]}",
+                  "admin"),
+            1U);
+  const std::string modifier =
+      R"({"$currentDate": {"t": {"$type": "timestamp"}}}, "upsert": true})";
+  EXPECT_EQ(times(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": )" + modifier +
+                      R"(, {"q": {"_id": 2}, "u": )" + modifier + "]}",
+                  "test"),
+            2U);
+}
+
 TEST(Crud, DistinctOfAViewIsOkAsAnInteger) {
   Node node;
   node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
@@ -471,6 +512,19 @@ TEST(Near, HasItsOwnOrder) {
   EXPECT_EQ(node.Code(find + R"("sort": {"$natural": 1}})"), 2);
   EXPECT_EQ(node.Code(find + R"("hint": {"$natural": 1}})"), 2);
   EXPECT_EQ(node.Code(find + R"("hint": "at"})"), 0);
+}
+
+// A process that ended within an $out has left what it had written.
+TEST(Crud, OutStartsAfresh) {
+  Node node;
+  EXPECT_EQ(node.Code(R"({"insert": "tmp.agg_out.1", "documents": [{"_id": "left"}]})"), 0);
+  EXPECT_EQ(node.Code(R"({"insert": "from", "documents": [{"_id": 1}]})"), 0);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(node.Code(R"({"aggregate": "from", "pipeline": [{"$out": "into"}], "cursor": {}})"),
+              0);
+  }
+  EXPECT_EQ(node.Batch(R"({"find": "into"})"), R"([{"_id":1}])");
+  EXPECT_EQ(node.Batch(R"({"listCollections": 1, "filter": {"name": {"$regex": "^tmp"}}})"), "[]");
 }
 
 }  // namespace

@@ -106,11 +106,13 @@ void AppendServer(Invocation& i, bson::View explained, bson::View command) {
     i.reply().Append("queryShapeHash", QueryShapeHash(explained, i.database()));
   }
   i.reply().Append("command", command);
+  const std::string& host = i.commands.info().host;
   i.reply()
       .BeginDocument("serverInfo")
-      .Append("host", i.commands.info().host)
+      .Append("host", host.substr(0, host.rfind(':')))
       .Append("port", i.commands.info().port)
       .Append("version", kMongoVersion)
+      .Append("gitVersion", "quire-" + std::string(kVersion))
       .End();
   i.reply().BeginDocument("serverParameters");
   for (const auto& [name, value] : kLimits) {

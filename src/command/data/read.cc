@@ -11,13 +11,39 @@
 #include "command/data/router_wish.h"
 #include "command/parsed_row.h"
 #include "engine/read/aggregate.h"
+#include "engine/read/read_by_id.h"
 #include "engine/sharding.h"
 #include "request/crud.h"
+#include "request/cursor_reply.h"
 #include "run/batch.h"
 
 namespace quire::command {
 
 namespace {
+
+// Of a read with readConcern "snapshot"; those of others have none.
+std::optional<bson::Timestamp> SnapshotTime(const Invocation& i) {
+  if (i.operation.snapshot == nullptr || i.operation.snapshot->time == bson::Timestamp()) {
+    return std::nullopt;
+  }
+  return i.operation.snapshot->time;
+}
+
+// The reply of a find that leaves no cursor.
+void AppendFound(Invocation& i, const engine::FoundById& by_id) {
+  request::OpSummary& summary = i.call.summary;
+  request::CursorReply::Begin(request::BatchKind::kFirst, &i.reply());
+  if (by_id.found) {
+    i.reply().Push(by_id.read.document());
+    ++i.engine.cursors().returned;
+  }
+  summary.returned = by_id.found ? 1 : 0;
+  summary.cursor_exhausted = true;
+  request::CursorReply end;
+  end.at_cluster_time = SnapshotTime(i);
+  end.ns = summary.ns;
+  end.End(&i.reply());
+}
 
 Status RunFind(Invocation& i) {
   ASSIGN_OR_RETURN(auto request, request::FindRequest::Parse(i.body()));
@@ -25,18 +51,30 @@ Status RunFind(Invocation& i) {
   i.call.summary.ns = ns;
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), false));
   ASSIGN_OR_RETURN(const engine::ShardRowsWish rows, RouterWish(i));
+  if (!rows.rows) {
+    engine::FoundById by_id;
+    ASSIGN_OR_RETURN(const bool answered,
+                     engine::FindById(i.operation, ns, request, &i.call.summary, &by_id));
+    if (answered) {
+      AppendFound(i, by_id);
+      return Status::Ok();
+    }
+  }
   ASSIGN_OR_RETURN(auto cursor, engine::Find(i.operation, ns, request, rows));
   return AppendFirstBatch(i, std::move(cursor), request.batch_size, request.single_batch);
 }
 
-// Whoever opened a cursor reads it on, as long as they may still do what they were allowed then.
+// Whoever opened a cursor reads it on, as long as they may still do what they were allowed then. A
+// member has opened it for somebody, and knows for whom.
 Status CheckReader(Invocation& i, const run::Cursor& cursor) {
   if (!i.commands.info().access_control) {
     return Status::Ok();
   }
   std::shared_ptr<const Login> login = CurrentLogin(i);
-  const bool own = login != nullptr && cursor.owner != nullptr &&
-                   cursor.owner->user == login->user && cursor.owner->database == login->database;
+  const bool own =
+      login != nullptr && cursor.owner != nullptr &&
+      (i.commands.members.Is(login->user, login->database) ||
+       (cursor.owner->user == login->user && cursor.owner->database == login->database));
   if (!own) {
     return {kUnauthorized, "cursor id " + std::to_string(cursor.id()) +
                                " was not created by the authenticated user"};
@@ -134,14 +172,6 @@ Status RunCount(Invocation& i) {
   ASSIGN_OR_RETURN(int64_t n, engine::Count(i.operation, ns, request, &i.call.summary));
   AppendCount(&i.reply(), "n", n);
   return Status::Ok();
-}
-
-// Of a read with readConcern "snapshot"; those of others have none.
-std::optional<bson::Timestamp> SnapshotTime(const Invocation& i) {
-  if (i.operation.snapshot == nullptr || i.operation.snapshot->time == bson::Timestamp()) {
-    return std::nullopt;
-  }
-  return i.operation.snapshot->time;
 }
 
 Status RunDistinct(Invocation& i) {

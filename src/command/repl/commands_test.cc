@@ -70,6 +70,8 @@ TEST_F(ReplCommandsTest, GetConfig) {
   const bson::Document reply = Admin(R"({"replSetGetConfig": 1, "commitmentStatus": true})");
   EXPECT_EQ(reply["config"].AsDocument()["version"].AsInt32(), 4);
   EXPECT_TRUE(reply["commitmentStatus"].AsBool());
+  EXPECT_EQ(AdminError(R"({"replSetGetConfig": 1, "commitmentStatus": "yes"})"),
+            "14 Expected boolean or number type for field \"commitmentStatus\", found string");
   set_.Follow(3);
   EXPECT_EQ(AdminCode(R"({"replSetGetConfig": 1})"), 0);
   EXPECT_EQ(AdminCode(R"({"replSetGetConfig": 1, "commitmentStatus": true})"), kNotWritablePrimary);
@@ -182,7 +184,10 @@ TEST_F(ReplCommandsTest, FreezeAndMaintenanceAreForSecondaries) {
   EXPECT_EQ(set_.asked(), "freeze 10000");
   const bson::Document unfrozen = Admin(R"({"replSetFreeze": 0})");
   EXPECT_EQ(unfrozen["info"].AsString(), "unfreezing");
-  EXPECT_EQ(AdminCode(R"({"replSetFreeze": -1})"), kBadValue);
+  const bson::Document at_once = Admin(R"({"replSetFreeze": "soon"})");
+  EXPECT_EQ(at_once["info"].AsString(), "unfreezing");
+  set_.Follow(3);
+  EXPECT_EQ(AdminCode(R"({"replSetFreeze": -1})"), 0);
   EXPECT_EQ(AdminCode(R"({"replSetMaintenance": true})"), 0);
   EXPECT_EQ(AdminCode(R"({"replSetMaintenance": false})"), kOperationFailed);
 }
@@ -236,6 +241,9 @@ TEST_F(ReplCommandsTest, StatusOfAPrimary) {
   set_.Lead(7);
   set_.Set([](SetStatus& status) {
     status.commit = {7, uint64_t{100} << 32};
+    status.election = {7, uint64_t{98} << 32};
+    status.seen_at_election = {6, uint64_t{97} << 32};
+    status.committed_at_election = {6, uint64_t{96} << 32};
     MemberStatus self;
     self.id = 0;
     self.self = true;
@@ -254,7 +262,12 @@ TEST_F(ReplCommandsTest, StatusOfAPrimary) {
   EXPECT_EQ(reply["syncSourceHost"].AsString(), "");
   EXPECT_EQ(reply["majorityVoteCount"].AsInt32(), 2);
   EXPECT_EQ(reply["votingMembersCount"].AsInt32(), 3);
-  EXPECT_FALSE(reply["electionCandidateMetrics"].missing());
+  const bson::View election = reply["electionCandidateMetrics"].AsDocument();
+  EXPECT_EQ(bson::ToJson(election["lastSeenOpTimeAtElection"].AsDocument()),
+            R"({"ts":{"$timestamp":{"t":97,"i":0}},"t":6})");
+  EXPECT_EQ(bson::ToJson(election["lastCommittedOpTimeAtElection"].AsDocument()),
+            R"({"ts":{"$timestamp":{"t":96,"i":0}},"t":6})");
+  EXPECT_EQ(reply["members"].AsArray()["0"].AsDocument()["electionDate"].AsDate().millis, 98'000);
   std::vector<std::string> shown;
   for (const bson::Element& e : reply["members"].AsArray()) {
     const bson::View member = e.value().AsDocument();

@@ -69,6 +69,11 @@ Status GetConfig(Invocation& i) {
     return NotInitiated();
   }
   const bson::Value wants = i.body()["commitmentStatus"];
+  if (!wants.missing() && wants.type() != bson::Type::kBool && !wants.is_number()) {
+    return {kTypeMismatch,
+            "Expected boolean or number type for field \"commitmentStatus\", found " +
+                std::string(bson::TypeName(wants.type()))};
+  }
   if (Truthy(wants) && !status->writable) {
     return {kNotWritablePrimary,
             "replSetGetConfig with commitmentStatus must be run on a writable PRIMARY"};

@@ -163,12 +163,13 @@ TEST_F(MemberGateTest, RoleChangeAbortsTransactionsAndForgetsSessions) {
 }
 
 TEST_F(MemberGateTest, ConfigurationIsShownInLocal) {
-  set_.Lead(2);
-  node_.commands().RoleChanged();
+  set_.Follow(2);
+  node_.commands().ConfigurationChanged();
   const bson::Document reply = Run(R"({"find": "system.replset"})", "local");
   const bson::View first =
       reply["cursor"].AsDocument()["firstBatch"].AsArray().front().value().AsDocument();
   EXPECT_EQ(first["version"].AsInt32(), 4);
+  EXPECT_EQ(Code(R"({"drop": "system.replset"})", "local"), kIllegalOperation);
 }
 
 }  // namespace

@@ -112,10 +112,11 @@ Status Freeze(Invocation& i) {
     return refused;
   }
   const bson::Value argument = i.body().front().value();
-  if (!argument.is_number() || bson::ClampedInt64(argument) < 0) {
-    return {kBadValue, "replSetFreeze needs a number of seconds that is not negative"};
+  const int64_t given = argument.is_number() ? bson::ClampedInt64(argument) : 0;
+  if (given < 0) {
+    return Status::Ok();  // until a moment that has passed
   }
-  const int64_t duration = std::min(bson::ClampedInt64(argument), kMostSeconds);
+  const int64_t duration = std::min(given, kMostSeconds);
   if (duration == 0) {
     i.reply().Append("info", "unfreezing");
   } else if (duration == 1) {

@@ -84,11 +84,12 @@ void AppendElection(bson::Builder& reply, const SetStatus& status, const SetMemb
       .Append("lastElectionReason", "electionTimeout")
       .Append("lastElectionDate", when)
       .Append("electionTerm", static_cast<int64_t>(status.epoch));
-  AppendOpTime(reply, "lastCommittedOpTimeAtElection", status.election);
-  AppendOpTime(reply, "lastSeenOpTimeAtElection", status.election);
+  AppendOpTime(reply, "lastCommittedOpTimeAtElection", status.committed_at_election);
+  AppendOpTime(reply, "lastSeenOpTimeAtElection", status.seen_at_election);
   reply.Append("numVotesNeeded", votes.majority)
       .Append("priorityAtElection", self.priority)
       .Append("electionTimeoutMillis", SettingOf(status, "electionTimeoutMillis"))
+      .Append("numCatchUpOps", int64_t{0})
       .Append("newTermStartDate", when)
       .Append("wMajorityWriteAvailabilityDate", when)
       .End();
@@ -117,7 +118,7 @@ void AppendSelf(bson::Builder& reply, const SetStatus& status, const LastApplied
   reply.Append("infoMessage", known == nullptr ? std::string_view() : known->message);
   if (status.state == MemberState::kPrimary) {
     reply.Append("electionTime", TimeOf(status.election))
-        .Append("electionDate", bson::Date{status.election_wall_millis});
+        .Append("electionDate", DateOf(status.election));
   }
   reply.Append("configVersion", VersionOf(status))
       .Append("configTerm", static_cast<int32_t>(bson::ClampedInt64(status.config["term"])))

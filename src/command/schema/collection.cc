@@ -37,6 +37,9 @@ Status RunDrop(Invocation& i) {
   if (name == "system.profile" && i.commands.profiler().Watches(i.database())) {
     return {kIllegalOperation, "turn off profiling before dropping system.profile collection"};
   }
+  if (ns == "local.system.replset") {
+    return {kIllegalOperation, "can't drop system collection " + ns};
+  }
   RETURN_IF_ERROR(engine::CheckCollectionUuid(i.operation, ns, f.collection_uuid));
   int64_t indexes = 0;
   Status dropped = engine::DropCollection(i.operation, ns, &indexes);
@@ -353,11 +356,7 @@ Status RunListDatabases(Invocation& i) {
       given.present() && !given.value().nullish() && given.type() != bson::Type::kBool) {
     return request::WrongType("listDatabases", given, "bool");
   }
-  bool every = May(i, Action::listDatabases, auth::Cluster());
-  if (!every && f.authorized && !*f.authorized) {
-    return Unauthorized(i);
-  }
-  every = every && !f.authorized.value_or(false);
+  ASSIGN_OR_RETURN(const bool every, SeesAllDatabases(i, f.authorized));
   auto snapshot = i.engine.catalog().snapshot();
   std::vector<bson::Document> all;
   for (const std::string& name : DatabaseNames(*snapshot)) {

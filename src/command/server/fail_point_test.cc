@@ -132,6 +132,30 @@ TEST_F(FailPointTest, GivesItsLabelsOrTheServers) {
   EXPECT_EQ(written["errorLabels"].AsArray()["0"].AsString(), "RetryableWriteError");
 }
 
+TEST_F(FailPointTest, AFailedWriteHasItsConcernErrorToo) {
+  node_.Run(R"({"create": "c"})");
+  const auto concern = [&](const std::string& json) {
+    const bson::Document reply = node_.Run(json);
+    EXPECT_EQ(reply["ok"].AsDouble(), 0) << json;
+    const bson::Value error = reply["writeConcernError"];
+    return error.is_document() ? error.AsDocument()["code"].AsInt32() : 0;
+  };
+  EXPECT_EQ(concern(R"({"create": "c", "capped": true, "size": 9, "writeConcern": {"w": 2}})"),
+            kUnsatisfiableWriteConcern);
+  EXPECT_EQ(concern(R"({"create": "c", "capped": true, "size": 9, "writeConcern": {"w": 1}})"), 0);
+  EXPECT_EQ(concern(R"({"create": "c", "nothing": 1, "writeConcern": {"w": 2}})"), 0)
+      << "it was not run";
+  ASSERT_EQ(Configure(R"("failCommand", "mode": "alwaysOn",
+              "data": {"failCommands": ["create"], "writeConcernError": {"code": 64}})"),
+            0);
+  EXPECT_EQ(concern(R"({"create": "c", "capped": true, "size": 9})"), 64);
+  EXPECT_EQ(concern(R"({"create": "c", "nothing": 1})"), 0);
+  ASSERT_EQ(Configure(R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": ["create"],
+              "errorCode": 91, "writeConcernError": {"code": 64}})"),
+            0);
+  EXPECT_EQ(concern(R"({"create": "d"})"), 0) << "it was not run";
+}
+
 TEST_F(FailPointTest, TimesOutWhatHasALimit) {
   node_.Run(R"({"insert": "c", "documents": [{}, {}, {}]})");
   const std::string limited = MoreOf(R"({"find": "c", "batchSize": 1, "maxTimeMS": 100000})");
@@ -156,7 +180,7 @@ TEST_F(FailPointTest, AGetMoreIsMetWithItsCursor) {
   node_.Run(R"({"insert": "c", "documents": [{}, {}]})");
   const std::string more = MoreOf(R"({"find": "c", "batchSize": 1})");
   ASSERT_EQ(Configure(R"("failGetMoreAfterCursorCheckout", "mode": {"times": 1},
-              "data": {"errorCode": 280, "errmsg": "so it is"})"),
+              "data": {"failCommands": ["getMore"], "errorCode": 280, "errmsg": "so it is"})"),
             0);
   EXPECT_EQ(node_.Code(R"({"getMore": {"$numberLong": "1"}, "collection": "c"})"), kCursorNotFound);
   const bson::Document failed = node_.Run(more);

@@ -58,6 +58,12 @@ void AppendCommand(bson::View given, bool truncate, bson::Builder* out) {
   out->End();
 }
 
+void AppendUser(std::string_view field, const request::Identity& user, bson::Builder* out) {
+  out->BeginArray(field);
+  out->PushDocument().Append("user", user.user).Append("db", user.database);
+  out->End().End();
+}
+
 bson::Document Describe(Commands& commands, const run::RunningOp& op, bool truncate) {
   const request::Call& call = *op.call;
   auto micros = std::chrono::duration_cast<std::chrono::microseconds>(
@@ -80,9 +86,11 @@ bson::Document Describe(Commands& commands, const run::RunningOp& op, bool trunc
   }
   out.Append("active", true).Append("currentOpTime", WallClock());
   if (call.identity != nullptr) {
-    out.BeginArray("effectiveUsers");
-    out.PushDocument().Append("user", call.identity->user).Append("db", call.identity->database);
-    out.End().End();
+    AppendUser("effectiveUsers", *call.identity, &out);
+    if (const request::Identity* by = call.client.identity.get();
+        by != nullptr && by->digest != call.identity->digest) {
+      AppendUser("runBy", *by, &out);
+    }
   }
   if (!call.generic.lsid.empty()) {
     request::AppendSession("lsid", call.generic.lsid, &out);
@@ -224,12 +232,16 @@ Status RunCurrentOp(Invocation& i) {
   return Status::Ok();
 }
 
-Result<int64_t> ParseKillOp(Invocation& i) {
+// Nothing: an operation of a shard ("shard:id"), which a router asks to end.
+Result<std::optional<int64_t>> ParseKillOp(Invocation& i) {
   bson::Element op = i.body().Find("op");
   if (!op.present()) {
     return Status(kNoSuchKey, "Missing expected field \"op\"");
   }
   bson::Value value = op.value();
+  if (value.is_string() && i.commands.info().router) {
+    return std::optional<int64_t>();
+  }
   if (!value.is_number()) {
     return Status(kTypeMismatch, "Expected field \"op\" to have numeric type, but found " +
                                      std::string(bson::TypeName(value.type())));
@@ -244,11 +256,11 @@ Result<int64_t> ParseKillOp(Invocation& i) {
     return Status(26823, "invalid op : " + std::to_string(*id) +
                              ". Op ID cannot be represented with 32 bits");
   }
-  return *id;
+  return id;
 }
 
-// Everybody ends what is their own.
-Status StateKillOp(Invocation& i, const int64_t& id, auth::Needs* needs) {
+// Everybody ends what is their own here.
+Status StateKillOp(Invocation& i, const std::optional<int64_t>& id, auth::Needs* needs) {
   bool own = false;
   i.commands.operations().ForEach([&](const run::RunningOp& op) {
     own = own || (op.id == id && op.call->identity != nullptr &&
@@ -260,8 +272,8 @@ Status StateKillOp(Invocation& i, const int64_t& id, auth::Needs* needs) {
   return Status::Ok();
 }
 
-Status RunKillOp(Invocation& i, const int64_t& id) {
-  i.commands.operations().Kill(id, kInterrupted);
+Status RunKillOp(Invocation& i, const std::optional<int64_t>& id) {
+  i.commands.operations().Kill(id.value_or(0), kInterrupted);
   i.reply().Append("info", "attempting to kill op");
   return Status::Ok();
 }

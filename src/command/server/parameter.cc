@@ -267,6 +267,11 @@ const Parameter kParameters[] = {
      },
      CheckSwitch,
      [](Commands& c, const bson::Value& v) { c.fail_points().AcceptVersion2(Truthy(v)); }},
+    {"enableLocalhostAuthBypass", kStartup,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.localhost_exception.load());
+     },
+     CheckSwitch, [](Commands& c, const bson::Value& v) { c.localhost_exception = Truthy(v); }},
     {"enableTestCommands", kStartup,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, c.fail_points().enabled());

@@ -366,34 +366,40 @@ void AppendMirroredReads(Invocation& i) {
   i.reply().Append("seen", int64_t{0}).Append("sent", int64_t{0});
 }
 
+enum class Shown {
+  kAlways,
+  kOnRequest,  // left out unless asked for
+  kByNodes,    // tells of storage or a replica set: a router has neither
+};
+
 struct Section {
   std::string_view name;
   void (*append)(Invocation& i);
-  bool on_request = false;  // left out unless asked for
+  Shown shown = Shown::kAlways;
 };
 
 constexpr Section kSections[] = {
     {"asserts", AppendAsserts},
-    {"catalogStats", AppendCatalogStats},
+    {"catalogStats", AppendCatalogStats, Shown::kByNodes},
     {"connections", AppendConnections},
     {"extra_info", AppendExtraInfo},
-    {"globalLock", AppendGlobalLock},
-    {"locks", AppendLocks},
+    {"globalLock", AppendGlobalLock, Shown::kByNodes},
+    {"locks", AppendLocks, Shown::kByNodes},
     {"logicalSessionRecordCache", AppendSessions},
     {"mem", AppendMem},
     {"metrics", AppendMetrics},
-    {"mirroredReads", AppendMirroredReads, true},
+    {"mirroredReads", AppendMirroredReads, Shown::kOnRequest},
     {"network", AppendNetwork},
-    {"opLatencies", AppendOpLatencies},
-    {"oplog", AppendOplog, true},
+    {"opLatencies", AppendOpLatencies, Shown::kByNodes},
+    {"oplog", AppendOplog, Shown::kOnRequest},
     {"opcounters", AppendOpCounters},
-    {"opcountersRepl", AppendOpCountersRepl},
-    {"repl", AppendRepl},
+    {"opcountersRepl", AppendOpCountersRepl, Shown::kByNodes},
+    {"repl", AppendRepl, Shown::kByNodes},
     {"security", AppendSecurity},
-    {"storageEngine", AppendStorageEngine},
+    {"storageEngine", AppendStorageEngine, Shown::kByNodes},
     {"transactions", AppendTransactions},
     {"transportSecurity", AppendTransportSecurity},
-    {"wiredTiger", AppendWiredTiger},
+    {"wiredTiger", AppendWiredTiger, Shown::kByNodes},
 };
 
 Status RunServerStatus(Invocation& i) {
@@ -401,7 +407,7 @@ Status RunServerStatus(Invocation& i) {
   i.reply()
       .Append("host", i.commands.info().host)
       .Append("version", kMongoVersion)
-      .Append("process", "mongod")
+      .Append("process", i.commands.info().router ? "mongos" : "mongod")
       .Append("pid", static_cast<int64_t>(getpid()))
       .Append("uptime", static_cast<double>(uptime / 1000))
       .Append("uptimeMillis", uptime)
@@ -409,8 +415,11 @@ Status RunServerStatus(Invocation& i) {
       .Append("localTime", WallClock());
   bool none = Truthy(i.body()["none"]);
   for (const Section& section : kSections) {
+    if (i.commands.info().router && section.shown == Shown::kByNodes) {
+      continue;
+    }
     bson::Value wanted = i.body()[section.name];
-    if (wanted.missing() ? none || section.on_request : !Truthy(wanted)) {
+    if (wanted.missing() ? none || section.shown == Shown::kOnRequest : !Truthy(wanted)) {
       continue;
     }
     i.reply().BeginDocument(section.name);

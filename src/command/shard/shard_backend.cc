@@ -91,9 +91,16 @@ Status ShardBackend::CheckVersions(ShardRunning& running, engine::Sharding& shar
 // The time that all shards tell.
 void ShardBackend::TakeTime(ShardRunning& running) {
   const bson::Value fixed = running.call.body["legacyRuntimeConstants"];
-  const bson::Value now = fixed.is_document() ? fixed.AsDocument()["localNow"] : bson::Value();
+  if (!fixed.is_document()) {
+    return;
+  }
+  const bson::Value now = fixed.AsDocument()["localNow"];
+  const bson::Value cluster_time = fixed.AsDocument()["clusterTime"];
   if (now.type() == bson::Type::kDate) {
     running.operation.began = now.AsDate();
+  }
+  if (cluster_time.type() == bson::Type::kTimestamp) {
+    running.operation.cluster_time = cluster_time.AsTimestamp();
   }
 }
 

@@ -35,6 +35,13 @@ class GuardedNode {
 
   // Makes, or makes again, a user with these roles.
   void AddUser(const std::string& name, const std::vector<auth::RoleName>& roles) {
+    const bson::Document user = UserDocument(name, roles);
+    EXPECT_TRUE(SaveOwn(*engine_, kUsers, user.view()).ok());
+    guarded_->accounts_version.fetch_add(1);
+  }
+  // A user of kPeople as it is stored.
+  static bson::Document UserDocument(const std::string& name,
+                                     const std::vector<auth::RoleName>& roles) {
     bson::Builder out;
     out.Append("_id", std::string(kPeople) + "." + name)
         .Append("user", name)
@@ -42,9 +49,7 @@ class GuardedNode {
         .BeginDocument("credentials")
         .End();
     AppendRoleNames("roles", roles, &out);
-    bson::Document user = out.Finish();
-    EXPECT_TRUE(SaveOwn(*engine_, kUsers, user.view()).ok());
-    guarded_->accounts_version.fetch_add(1);
+    return out.Finish();
   }
   // A role of admin with privileges given as JSON.
   void AddRole(const std::string& name, std::string_view privileges) {

@@ -163,6 +163,7 @@ Operation PipelineRun::MakeOperation(OpContext& op) const {
   operation.in_transaction = session_ != nullptr;
   operation.durability = durability_;
   operation.began = context_.now;
+  operation.cluster_time = context_.cluster_time;
   return operation;
 }
 
@@ -481,6 +482,7 @@ Result<std::unique_ptr<exec::Operator>> PipelineRun::OpenSource(OpContext& op,
 Result<std::unique_ptr<plan::DocumentSink>> PipelineRun::OpenSink(
     OpContext& op, const pipeline::SinkOptions& options) {
   if (explained_) {
+    RETURN_IF_ERROR(CheckSink(*this, options));
     return std::unique_ptr<plan::DocumentSink>(std::make_unique<NoSink>());
   }
   return MakeSink(op, *this, options);

@@ -147,6 +147,8 @@ Result<std::vector<bson::Document>> SourceDocuments(const Operation& operation,
                                                     std::string_view stage,
                                                     const bson::Value& spec);
 
+// The errors that a $merge has before it writes.
+Status CheckSink(PipelineRun& run, const pipeline::SinkOptions& options);
 Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
                                                      const pipeline::SinkOptions& options);
 

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/asks_for_meta.h"
+#include "plan/access/id_lookup.h"
 #include "plan/access/text_access.h"
 
 namespace quire::engine {
@@ -82,9 +83,9 @@ Status PlannedQuery::Parse(const Operation& operation) {
   if (sort_spec_.view().Has("$natural")) {
     RETURN_IF_ERROR(CheckNaturalSort(sort_spec_));
     hint_ = bson::OwnedValue(bson::Value(sort_spec_.view()));  // natural order is a scan's
-  } else {
+  } else if (!query_.for_write || plan::SimpleId(filter_spec_).missing()) {
     ASSIGN_OR_RETURN(sort_, expr::SortPattern::Parse(sort_spec_));
-  }
+  }  // else there is one document at most, and MongoDB does not look at the pattern
   if (!projection_spec_.empty()) {
     ASSIGN_OR_RETURN(projection_,
                      expr::Projection::Parse(projection_spec_, expr::Projection::Policy::kFind,

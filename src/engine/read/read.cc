@@ -23,7 +23,9 @@ class FindSource : public run::RowSource {
       : engine_(operation.engine),
         collection_(std::move(collection)),
         ownership_(collection_ == nullptr ? nullptr : CurrentOwnership(collection_->ns())),
-        query_(std::move(query)) {
+        query_(std::move(query)),
+        began_(query_->context().now),
+        cluster_time_(query_->context().cluster_time) {
     tailable_ = request.tailable;
     resumable_ = !operation.in_transaction && operation.snapshot == nullptr &&
                  collection_ != nullptr && !collection_->clustered && request.sort.empty() &&
@@ -60,6 +62,8 @@ class FindSource : public run::RowSource {
 
   Status Refresh(OpContext& op) override {
     Operation operation{engine_, op};
+    operation.began = began_;
+    operation.cluster_time = cluster_time_;
     plan::QuerySpec spec;
     spec.collection = collection_;
     spec.filter_spec = filter_;
@@ -68,7 +72,7 @@ class FindSource : public run::RowSource {
     spec.show_record_id = show_record_id_;
     spec.tailable = tailable_;
     spec.ownership = ownership_;
-    spec.hint = natural_.view()["hint"];
+    spec.hint = NaturalHint();
     spec.has_scan_after = last_ != 0;
     spec.scan_after = last_;
     seen_ = collection_->state->inserts();
@@ -123,6 +127,11 @@ class FindSource : public run::RowSource {
   }
 
  private:
+  // A scan stays one, whatever indexes are made meanwhile.
+  static bson::Value NaturalHint() {
+    static const bson::Document hint = bson::Builder().Append("$natural", 1).Finish();
+    return bson::Value(hint.view());
+  }
   // The query is about to go, and what it counted with it.
   void KeepTotals() {
     const exec::Counters all = Totals();
@@ -144,10 +153,9 @@ class FindSource : public run::RowSource {
   int64_t limit_ = 0;
   int64_t given_ = 0;
   std::string summary_;  // of the plan whose query rests
-  // A scan stays one, whatever indexes are made meanwhile.
-  const bson::Document natural_ =
-      bson::Builder().BeginDocument("hint").Append("$natural", 1).End().Finish();
   std::unique_ptr<PlannedQuery> query_;
+  const bson::Date began_;              // $$NOW in all batches
+  const bson::Timestamp cluster_time_;  // and $$CLUSTER_TIME
   store::RecordId last_ = 0;
   uint64_t seen_ = 0;
 };

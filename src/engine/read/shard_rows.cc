@@ -7,6 +7,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/ordered.h"
+#include "bson/walk/field_walk.h"
 
 namespace quire::engine {
 
@@ -128,16 +129,22 @@ Result<ShardRowsWish> ShardRowsWish::Read(bson::View command) {
   auto is_true = [](const bson::Value& value) {
     return value.type() == bson::Type::kBool && value.AsBool();
   };
-  if (const bson::Value rows = command["shardRows"]; !rows.missing()) {
-    if (!rows.is_document()) {
-      return Status(kBadValue, "shardRows is a document");
+  static const bson::FieldName kShardRows("shardRows");
+  static const bson::FieldName kPartialGroup("partialGroup");
+  for (bson::FieldWalk field(command); field.valid(); field.Next()) {
+    if (field.Is(kPartialGroup)) {
+      wish.partials = is_true(field.value());
+    } else if (field.Is(kShardRows)) {
+      const bson::Value rows = field.value();
+      if (!rows.is_document()) {
+        return Status(kBadValue, "shardRows is a document");
+      }
+      const bson::View fields = rows.AsDocument();
+      wish.given = true;
+      wish.metadata = is_true(fields["meta"]);
+      wish.rows = wish.metadata || is_true(fields["keys"]);
     }
-    const bson::View fields = rows.AsDocument();
-    wish.given = true;
-    wish.metadata = is_true(fields["meta"]);
-    wish.rows = wish.metadata || is_true(fields["keys"]);
   }
-  wish.partials = is_true(command["partialGroup"]);
   wish.given = wish.given || wish.partials;
   return wish;
 }

@@ -451,8 +451,8 @@ bool IsStar(const bson::Value& index) {
   return index.is_string() && index.AsString() == "*";
 }
 
-Result<std::vector<std::string>> IndexesToDrop(const store::CollectionInfo& collection,
-                                               const bson::Value& index) {
+Result<std::vector<std::string>> NamedIndexes(const store::CollectionInfo& collection,
+                                              const bson::Value& index) {
   std::vector<std::string> names;
   if (index.is_document()) {
     return IndexesByPattern(collection, index.AsDocument());
@@ -490,6 +490,29 @@ Result<std::vector<std::string>> IndexesToDrop(const store::CollectionInfo& coll
 
 }  // namespace
 
+Result<std::vector<std::string>> IndexesToDrop(const store::CollectionInfo& collection,
+                                               const bson::Value& index) {
+  ASSIGN_OR_RETURN(auto names, NamedIndexes(collection, index));
+  for (const std::string& name : names) {
+    const store::IndexInfo* info = collection.FindIndex(name);
+    bool building = std::any_of(collection.building.begin(), collection.building.end(),
+                                [&](const auto& unfinished) { return unfinished->name == name; });
+    if (building) {
+      continue;
+    }
+    if (info == nullptr) {
+      return Status(kIndexNotFound, "index not found with name [" + name + "]");
+    }
+    if (info->is_id && collection.clustered) {
+      return Status(5979800, "It is illegal to drop the clusteredIndex");
+    }
+    if (info->is_id) {
+      return Status(kInvalidOptions, "cannot drop _id index");
+    }
+  }
+  return names;
+}
+
 Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
                             const bson::Value& index) {
   store::CollectionPtr collection = operation.engine.catalog().Find(ns);
@@ -501,23 +524,6 @@ Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
   }
   auto before = static_cast<int32_t>(CountIndexes(*collection));
   ASSIGN_OR_RETURN(auto names, IndexesToDrop(*collection, index));
-  for (const std::string& name : names) {
-    const store::IndexInfo* info = collection->FindIndex(name);
-    bool building = std::any_of(collection->building.begin(), collection->building.end(),
-                                [&](const auto& unfinished) { return unfinished->name == name; });
-    if (building) {
-      continue;
-    }
-    if (info == nullptr) {
-      return Status(kIndexNotFound, "index not found with name [" + name + "]");
-    }
-    if (info->is_id && collection->clustered) {
-      return Status(5979800, "It is illegal to drop the clusteredIndex");
-    }
-    if (info->is_id) {
-      return Status(kInvalidOptions, "cannot drop _id index");
-    }
-  }
   if (!names.empty()) {
     RETURN_IF_ERROR(operation.engine.catalog().DropIndexes(ns, names, operation.durability));
   }

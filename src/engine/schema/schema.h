@@ -62,7 +62,11 @@ Result<CreatedIndexes> CreateIndexes(const Operation& operation, const std::stri
                                      const std::vector<bson::View>& specs);
 // The spec without the fields that no index has (ignoreUnknownIndexOptions).
 bson::Document KnownIndexOptions(bson::View spec);
-// `index`: a name, "*", a key pattern, or an array of names. Gives the number there were before.
+// The indexes that dropIndexes means by `index`: a name, "*", a key pattern, or an array of names.
+// Errors: IndexNotFound, AmbiguousIndexKeyPattern, InvalidOptions, TypeMismatch.
+Result<std::vector<std::string>> IndexesToDrop(const store::CollectionInfo& collection,
+                                               const bson::Value& index);
+// Gives the number there were before.
 Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
                             const bson::Value& index);
 

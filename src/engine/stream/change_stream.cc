@@ -97,6 +97,9 @@ Result<bool> ChangeStream::Next(OpContext& op, exec::Row* row) {
       at_end_ = true;
       return false;
     }
+    if (change_.kind != 'S') {
+      lone_event_.reset();
+    }
     if (!ShowsChange(spec_, change_, &invalidate_next_)) {
       if (const std::string_view shard = store::JoiningShard(change_); !shard.empty()) {
         joins_.emplace_back(shard);
@@ -108,6 +111,7 @@ Result<bool> ChangeStream::Next(OpContext& op, exec::Row* row) {
       Operation operation{engine_, op};
       ASSIGN_OR_RETURN(event_, MakeEvent(operation, spec_, change_));
       row->document = event_;
+      lone_event_ = ResumePoint{change_.time, true, change_.index, false};
       return true;
     }
   }
@@ -126,7 +130,10 @@ void ChangeStream::Returned(bson::View document) {
 
 bson::Document ChangeStream::ResumeToken() const {
   ResumePoint mark{store::UnpackTime(read_upto_)};
-  return at_end_ && last_point_ < mark ? MakeResumeToken(mark, {}, bson::View()) : last_token_;
+  // A router waits for times, drivers compare the token with the event's.
+  const bool at_event = !spec_.merged && lone_event_ && last_point_.CompareInLog(*lone_event_) == 0;
+  return at_end_ && !at_event && last_point_ < mark ? MakeResumeToken(mark, {}, bson::View())
+                                                    : last_token_;
 }
 
 bson::Document ChangeStream::State() const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,7 +97,8 @@ class ChangeStream final : public exec::Operator {
   std::vector<std::string> joins_;
   bool ended_ = false;
   bool invalidate_next_ = false;
-  bool at_end_ = false;  // everything visible was read
+  bool at_end_ = false;                    // everything visible was read
+  std::optional<ResumePoint> lone_event_;  // given last; answers of sessions alone came behind it
   uint64_t read_upto_;
   uint32_t fragments_to_skip_ = 0;
   store::Change change_;

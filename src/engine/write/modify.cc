@@ -3,8 +3,10 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "engine/read/read_by_id.h"
 #include "engine/write/shard_key_rule.h"
 #include "engine/write/write_unit.h"
+#include "plan/access/id_lookup.h"
 #include "store/collection.h"
 
 namespace quire::engine {
@@ -58,6 +60,10 @@ class Modifier {
     context_.collator = collator_.get();
     RETURN_IF_ERROR(FillContext(operation_, spec_.query.let, &context_));
     context_.script_scope = spec_.scripts;
+    if (!spec_.multi && spec_.query.sort_spec.empty() && spec_.query.hint.missing() &&
+        spec_.query.collation.empty() && spec_.query.write_fields.empty()) {
+      id_ = plan::SimpleId(spec_.query.filter_spec);
+    }
     if (spec_.update.missing()) {
       return Status::Ok();
     }
@@ -103,17 +109,40 @@ class Modifier {
   Status SingleBody(store::Transaction& txn, const store::CollectionPtr& collection,
                     bool* inserting) {
     result_ = ModifyResult();
+    if (!id_.missing() && !needs_position_ && ReadById::Suits(*collection)) {
+      return BodyById(txn, *collection, inserting);
+    }
     ASSIGN_OR_RETURN(auto query, PlannedQuery::Make(operation_, QueryOn(collection), &txn));
     exec::Row row;
     ASSIGN_OR_RETURN(bool found, query->Next(operation_.op, &row));
     Summarise(*query);
     if (found) {
-      RETURN_IF_ERROR(Change(txn, *collection, *query, row.meta.record_id, row.document));
-    } else if (spec_.query.write_upserts) {
-      *inserting = true;
-      RETURN_IF_ERROR(Upsert(txn, *collection));
+      RETURN_IF_ERROR(Change(txn, *collection, &query->filter(), row.meta.record_id, row.document));
+    } else {
+      RETURN_IF_ERROR(UpsertIfAsked(txn, *collection, inserting));
     }
     return Remember(txn);
+  }
+
+  // The same without a plan. The filter is not asked again: it is the _id that was looked for.
+  Status BodyById(store::Transaction& txn, const store::CollectionInfo& info, bool* inserting) {
+    ReadById read;
+    ASSIGN_OR_RETURN(const bool found, read.Find(operation_.op, txn, info, id_, summary_));
+    if (found) {
+      RETURN_IF_ERROR(Change(txn, info, nullptr, read.record(), read.document()));
+    } else {
+      RETURN_IF_ERROR(UpsertIfAsked(txn, info, inserting));
+    }
+    return Remember(txn);
+  }
+
+  Status UpsertIfAsked(store::Transaction& txn, const store::CollectionInfo& info,
+                       bool* inserting) {
+    if (!spec_.query.write_upserts) {
+      return Status::Ok();
+    }
+    *inserting = true;
+    return Upsert(txn, info);
   }
 
   Status RunMulti(const store::CollectionPtr& collection) {
@@ -186,28 +215,29 @@ class Modifier {
     }
     bson::View document(value.view().data());
     ASSIGN_OR_RETURN(bool matches, query.filter().Matches(document));
-    return matches ? Change(txn, info, query, id, document) : Status::Ok();
+    return matches ? Change(txn, info, &query.filter(), id, document) : Status::Ok();
   }
 
+  // `filter` found the document; null when its _id did, where nothing asks for more.
   Status Change(store::Transaction& txn, const store::CollectionInfo& info,
-                const PlannedQuery& query, store::RecordId id, bson::View document) {
+                const expr::match::Filter* filter, store::RecordId id, bson::View document) {
     RETURN_IF_ERROR(store::ClaimRecord(txn, info, id));
     ++result_.n;
     if (update_ == nullptr) {
       if (spec_.want != ModifySpec::Return::kNothing) {
-        RETURN_IF_ERROR(Return(query, document));
+        RETURN_IF_ERROR(Project(filter, document));
       }
       return store::Remove(txn, info, id, document);
     }
     expr::match::Details details;
     if (needs_position_) {
-      RETURN_IF_ERROR(query.filter().Matches(document, nullptr, &details).status());
+      RETURN_IF_ERROR(filter->Matches(document, nullptr, &details).status());
     }
     std::string bytes;
     ASSIGN_OR_RETURN(auto outcome, update_->Apply(document, details.array_index, false, &bytes));
     bson::View after = outcome.modified ? bson::View(bytes.data()) : document;
     if (spec_.want != ModifySpec::Return::kNothing) {
-      RETURN_IF_ERROR(Return(query, spec_.want == ModifySpec::Return::kAfter ? after : document));
+      RETURN_IF_ERROR(Project(filter, spec_.want == ModifySpec::Return::kAfter ? after : document));
     }
     if (!outcome.modified) {
       return Status::Ok();
@@ -245,10 +275,6 @@ class Modifier {
       return Project(nullptr, prepared);
     }
     return Status::Ok();
-  }
-
-  Status Return(const PlannedQuery& query, bson::View document) {
-    return Project(&query.filter(), document);
   }
 
   Status Project(const expr::match::Filter* filter, bson::View document) {
@@ -292,6 +318,7 @@ class Modifier {
   std::shared_ptr<const expr::Collator> collator_;
   expr::Context context_;
   std::unique_ptr<Update> update_;
+  bson::Value id_;  // what a filter that is nothing else asks for; missing: it is more
   bool needs_position_ = false;
   bool some_committed_ = false;  // chunks of a multi-document statement
   ModifyResult result_;

@@ -64,6 +64,24 @@ class Inserter {
   size_t bytes_ = 0;
 };
 
+// Names of the collections that $out fills begin so; the second part is this process's alone.
+constexpr std::string_view kTemporary = "tmp.agg_out.";
+const std::string& OwnTemporary() {
+  static const std::string own = std::string(kTemporary) + bson::ObjectId::Generate().ToHex() + ".";
+  return own;
+}
+
+// What processes before this one, which ended within an $out, have left in a database.
+void DropLeftTemporaries(Engine& engine, std::string_view database) {
+  for (const store::CollectionPtr& one : engine.catalog().snapshot()->InDatabase(database)) {
+    if (one->name.starts_with(kTemporary) && !one->name.starts_with(OwnTemporary())) {
+      // Best effort: the next one tries again.
+      const Status dropped = engine.catalog().Drop(one->ns(), kv::Durability::kProcess);
+      (void)dropped;
+    }
+  }
+}
+
 // $out: everything goes into a new collection that replaces the target at the end.
 class OutSink : public plan::DocumentSink {
  public:
@@ -72,7 +90,7 @@ class OutSink : public plan::DocumentSink {
         durability_(run.durability()),
         target_(FullName(options.target)),
         timeseries_(options.timeseries),
-        temporary_(options.target.database + ".tmp.agg_out." + std::to_string(next_++)),
+        temporary_(options.target.database + "." + OwnTemporary() + std::to_string(next_++)),
         inserter_(engine_, durability_, temporary_, run.bypass_validation()) {}
 
   ~OutSink() override {
@@ -87,6 +105,7 @@ class OutSink : public plan::DocumentSink {
   Status Start(OpContext& op) {
     Operation operation{engine_, op};
     operation.durability = durability_;
+    DropLeftTemporaries(engine_, target_.substr(0, target_.find('.')));
     store::CollectionPtr target = engine_.catalog().Find(target_);
     bool timeseries = !timeseries_.view().empty();
     if (target != nullptr && timeseries && !target->options.view().Has("timeseries")) {
@@ -202,6 +221,7 @@ class MergeSink : public plan::DocumentSink {
     Operation operation{engine_, op};
     operation.durability = durability_;
     operation.began = context_.now;
+    operation.cluster_time = context_.cluster_time;
     bson::Document with_id;
     if (!document.Has("_id") && on_.front() == "_id") {
       bson::Builder made;
@@ -374,6 +394,11 @@ class MergeSink : public plan::DocumentSink {
 };
 
 }  // namespace
+
+Status CheckSink(PipelineRun& run, const pipeline::SinkOptions& options) {
+  return options.mode == pipeline::SinkOptions::Mode::kOut ? Status::Ok()
+                                                           : MergeSink(run, options).Start();
+}
 
 Result<std::unique_ptr<plan::DocumentSink>> MakeSink(OpContext& op, PipelineRun& run,
                                                      const pipeline::SinkOptions& options) {

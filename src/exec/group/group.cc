@@ -60,7 +60,7 @@ Result<Group::State*> Group::NewState(const bson::Value& id) {
 
 // Valid until the next evaluation.
 Result<bson::Value> Group::KeyOf(const Row& row) {
-  if (options_.merges_partials) {
+  if (Merges()) {
     evaluation_.Start(row);
     return row.document["_id"];
   }
@@ -76,7 +76,7 @@ Result<bson::Value> Group::KeyOf(const Row& row) {
   return empty && !options_.empty_key.empty() ? bson::Value(options_.empty_key) : id;
 }
 
-Status Group::SetAside(OpContext& op, const bson::Value& id, const Row& row) {
+Status Group::Spill(OpContext& op) {
   if (!options_.allow_disk) {
     return Status(kQueryExceededMemoryLimitNoDiskUseAllowed,
                   "Exceeded memory limit for $group, but didn't allow external sort. Pass "
@@ -87,27 +87,34 @@ Status Group::SetAside(OpContext& op, const bson::Value& id, const Row& row) {
     options.memory_limit = op.memory_limit / 4;
     options.allow_disk = true;
     spilled_ = std::make_unique<Sorter>(options);
-    ++counters_.spills;
   }
-  return spilled_->Add(NumberKey(bson::Hash(id, options_.context->collator)), row);
+  ++counters_.spills;
+  Row row;
+  for (State& state : states_) {
+    RETURN_IF_ERROR(op.CheckInterrupt());
+    const std::string key = NumberKey(bson::Hash(state.id.value(), options_.context->collator));
+    for (bool last = false; !last;) {
+      ASSIGN_OR_RETURN(last, ShowPartial(state, &row));
+      RETURN_IF_ERROR(spilled_->Add(key, row));
+    }
+  }
+  Clear();
+  return Status::Ok();
 }
 
 Status Group::Take(const Row& row, size_t field, expr::Accumulation* state) {
-  if (!options_.merges_partials) {
+  if (!Merges()) {
     return state->Add(evaluation_.eval());
   }
   const bson::Value part = row.document[options_.fields[field].name];
   return part.missing() ? Status::Ok() : state->Merge(part, evaluation_.eval());
 }
 
-Status Group::Add(OpContext& op, const Row& row, bool may_spill) {
+Status Group::Add(const Row& row) {
   ASSIGN_OR_RETURN(bson::Value id, KeyOf(row));
   uint32_t found = table_.Find(id);
   State* state = found == GroupTable::kNone ? nullptr : &states_[found];
   if (!state) {
-    if (may_spill && memory_ + table_.memory() > op.memory_limit) {
-      return SetAside(op, id, row);
-    }
     ASSIGN_OR_RETURN(state, NewState(id));
   }
   size_t held = 0;
@@ -122,9 +129,6 @@ Status Group::Add(OpContext& op, const Row& row, bool may_spill) {
   state->memory = held;
   counters_.memory = std::max<uint64_t>(counters_.memory, memory_);
   charge_.Set(memory_ + table_.memory());
-  if (memory_ > op.memory_limit && !options_.allow_disk) {
-    return SetAside(op, id, row);
-  }
   return Status::Ok();
 }
 
@@ -136,16 +140,20 @@ Status Group::ReadInput(OpContext& op) {
     if (!more) {
       break;
     }
-    RETURN_IF_ERROR(Add(op, row, true));
+    RETURN_IF_ERROR(Add(row));
+    if (memory_ + table_.memory() > op.memory_limit) {
+      RETURN_IF_ERROR(Spill(op));
+    }
   }
   if (spilled_) {
+    RETURN_IF_ERROR(Spill(op));
     RETURN_IF_ERROR(spilled_->Finish());
+    merges_spilled_ = true;
     ASSIGN_OR_RETURN(more_spilled_, spilled_->Next(&pending_));
   }
   return Status::Ok();
 }
 
-// Groups the rows on disk that share the next hash.
 Status Group::ReadSpilled(OpContext& op) {
   Clear();
   for (bool first = true; more_spilled_; first = false) {
@@ -156,7 +164,7 @@ Status Group::ReadSpilled(OpContext& op) {
       break;
     }
     pending_hash_ = hash;
-    RETURN_IF_ERROR(Add(op, pending_, false));
+    RETURN_IF_ERROR(Add(pending_));
     ASSIGN_OR_RETURN(more_spilled_, spilled_->Next(&pending_));
   }
   return Status::Ok();
@@ -185,9 +193,8 @@ Status Group::Show(const State& state, Row* row) {
   return Status::Ok();
 }
 
-Status Group::ShowPartial(Row* row) {
+Result<bool> Group::ShowPartial(State& state, Row* row) {
   constexpr size_t kRowBytes = 4 * expr::Accumulation::kPartBytes;
-  State& state = states_[next_];
   if (parts_.empty()) {
     arena_.Reset();
     for (const auto& field : state.fields) {
@@ -213,9 +220,8 @@ Status Group::ShowPartial(Row* row) {
   row->document = bson::View(document_.data());
   if (!more) {
     parts_.clear();
-    ++next_;
   }
-  return Status::Ok();
+  return !more;
 }
 
 Result<bool> Group::Produce(OpContext& op, Row* row) {
@@ -229,7 +235,12 @@ Result<bool> Group::Produce(OpContext& op, Row* row) {
     }
     RETURN_IF_ERROR(ReadSpilled(op));
   }
-  RETURN_IF_ERROR(options_.gives_partials ? ShowPartial(row) : Show(states_[next_++], row));
+  if (options_.gives_partials) {
+    ASSIGN_OR_RETURN(bool last, ShowPartial(states_[next_], row));
+    next_ += last ? 1 : 0;
+  } else {
+    RETURN_IF_ERROR(Show(states_[next_++], row));
+  }
   return true;
 }
 

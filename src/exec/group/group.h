@@ -38,8 +38,9 @@ struct GroupOptions {
   bson::View empty_key;
 };
 
-// Groups come out in the order in which they were first seen. When memory does not suffice, rows of
-// groups not held yet go to disk and are grouped afterwards; without disk, error 292.
+// Groups come out in the order in which they were first seen. When memory does not suffice, their
+// states go to disk, all are merged there in the end, and come out by a hash of their keys; without
+// disk, error 292.
 class Group final : public Unary {
  public:
   Group(std::unique_ptr<Operator> input, GroupOptions options);
@@ -53,19 +54,22 @@ class Group final : public Unary {
     std::vector<std::unique_ptr<expr::Accumulation>> fields;
     size_t memory = 0;
   };
+  // Whether what is read now are partial states.
+  bool Merges() const { return options_.merges_partials || merges_spilled_; }
   Result<bson::Value> KeyOf(const Row& row);
   Status ReadInput(OpContext& op);
+  // Merges the states on disk that share the next hash.
   Status ReadSpilled(OpContext& op);
-  // Adds the row to its group. With `may_spill`, a row of a group not held yet is set aside when
-  // memory does not suffice.
-  Status Add(OpContext& op, const Row& row, bool may_spill);
+  // Adds the row to its group.
+  Status Add(const Row& row);
   Result<State*> NewState(const bson::Value& id);
-  Status SetAside(OpContext& op, const bson::Value& id, const Row& row);
   // Lets one accumulated field of a group take the row in.
   Status Take(const Row& row, size_t field, expr::Accumulation* state);
+  // Sends the states held to disk.
+  Status Spill(OpContext& op);
   Status Show(const State& state, Row* row);
-  // The next row of partial states of the group `next_`, which is one further when it was the last.
-  Status ShowPartial(Row* row);
+  // The next row of the group's partial states; whether it is the last of them.
+  Result<bool> ShowPartial(State& state, Row* row);
   void Clear();
 
   GroupOptions options_;
@@ -77,12 +81,13 @@ class Group final : public Unary {
   MemoryCharge charge_;
   bool read_ = false;
   std::unique_ptr<Sorter> spilled_;
+  bool merges_spilled_ = false;  // everything is read, and partly on disk
   bool more_spilled_ = false;
   Row pending_;  // first row of the next group on disk
   uint64_t pending_hash_ = 0;
   Arena arena_;
   std::string document_;
-  // Of the group whose partial states are being given: what is left of each field's.
+  // Of the group whose partial states are being shown: what is left of each field's.
   std::vector<std::deque<bson::Value>> parts_;
 };
 

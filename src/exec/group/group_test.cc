@@ -98,5 +98,29 @@ TEST_F(GroupTest, LargeStatesAreGivenInSeveralRows) {
   EXPECT_LT(largest, size_t{5} << 20);
 }
 
+class ScriptGroupTest : public GroupTest {
+ protected:
+  ScriptGroupTest()
+      : GroupTest(
+            "{f: {$accumulator: {init: 'function() { return {n: 0, merged: false}; }', accumulate: "
+            "'function(s) { return {n: s.n + 1, merged: s.merged}; }', accumulateArgs: [], merge: "
+            "'function(a, b) { return {n: a.n + b.n, merged: true}; }', lang: 'js'}}, n: {$count: "
+            "{}}, id: '$k'}") {}
+};
+
+TEST_F(ScriptGroupTest, StatesThatWereOnDiskAreMerged) {
+  for (const auto& [memory, merged] : {std::pair(size_t{100} << 20, false), {size_t{1000}, true}}) {
+    size_t rows = 0;
+    size_t largest = 0;
+    auto group = Over(std::make_unique<Documents>(Rows(0, 90, 1)), false, false);
+    for (const auto& [id, row] : Collect(*group, &rows, &largest, memory)) {
+      EXPECT_EQ(row, R"({"_id":)" + id + R"(,"f":{"n":30.0,"merged":)" +
+                         (merged ? "true" : "false") + R"(},"n":30})");
+    }
+    EXPECT_EQ(rows, 3u);
+    EXPECT_EQ(group->counters().spills > 0, merged);
+  }
+}
+
 }  // namespace
 }  // namespace quire::exec

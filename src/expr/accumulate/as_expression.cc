@@ -18,8 +18,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 // Calls `take` on every operand, or on the elements of the only operand when it is an array.
 template <typename Take>
 Status ForEachValue(const Call& call, EvalContext& eval, Take take) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// $accumulator: init, accumulate, merge and finalize as scripts. Groups that do not fit in memory
-// are accumulated again from their rows; `merge` is called where states of one group meet that were
-// accumulated apart.
+// $accumulator: init, accumulate, merge and finalize as scripts. `merge` is called where states of
+// one group meet that were accumulated apart: on shards, or before and after a part went to disk.
 #include "expr/script.h"
 
 #include "base/error_codes.h"

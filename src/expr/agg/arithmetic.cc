@@ -14,8 +14,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 // A number of milliseconds, halves rounded away from zero.
 Result<int64_t> Milliseconds(const Value& number, std::string_view op) {
   Summation sum;

@@ -10,8 +10,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 // The element at `index`, counted from the end when negative; missing when there is none.
 Value ElementAt(bson::View array, int64_t index) {
   if (index < 0) {

@@ -13,8 +13,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 // Fields in the order of their first mention, each with its last value.
 class FieldList {
  public:

@@ -21,8 +21,6 @@ namespace {
 
 namespace decimal = bson::decimal;
 
-std::string TypeText(Type type) { return std::string(bson::TypeName(type)); }
-
 Status Failure(std::string why) { return Status(kConversionFailure, std::move(why)); }
 
 Status Unsupported(const Value& value, Type to) {

@@ -14,8 +14,6 @@ namespace {
 
 enum Argument : size_t { kInput, kTo, kOnError, kOnNull, kFormat, kByteOrder };
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 // A date whose year has no four digits, converted to a string.
 constexpr int kYearOutOfRange = 18537;
 constexpr int kStringTooLong = 16493;

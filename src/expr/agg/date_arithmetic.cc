@@ -12,8 +12,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 Result<date::Unit> ReadUnit(const Call& call, const Value& value) {
   std::string op(call.name());
   if (!value.is_string()) {

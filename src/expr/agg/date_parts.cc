@@ -13,8 +13,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 int SundayWeek(const date::Fields& fields, int64_t days) {
   return (date::DayOfYear(fields) - 1 + 7 - date::DayOfWeek(days)) / 7;
 }

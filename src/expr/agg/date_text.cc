@@ -13,8 +13,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 constexpr std::string_view kDefaultFormat = "%Y-%m-%dT%H:%M:%S.%LZ";
 constexpr std::string_view kDefaultLocalFormat = "%Y-%m-%dT%H:%M:%S.%L";
 

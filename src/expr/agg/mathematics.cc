@@ -18,8 +18,6 @@ namespace {
 namespace decimal = bson::decimal;
 using bson::Decimal128;
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 Status NotNumeric(const Call& call, const Value& value) {
   return Status(call.name() == "$sigmoid" ? int{kTypeMismatch} : 28765,
                 std::string(call.name()) + " only supports numeric types, not " + TypeText(value));

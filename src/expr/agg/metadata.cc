@@ -13,8 +13,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 struct MetaRow {
   std::string_view name;
   Value (*read)(const Metadata& metadata);

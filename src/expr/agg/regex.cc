@@ -15,8 +15,6 @@ namespace {
 
 constexpr size_t kMaxPattern = 32764;
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 class Pattern {
  public:
   static Result<std::shared_ptr<const Pattern>> Compile(std::string_view pattern, uint32_t flags,

@@ -20,6 +20,10 @@ inline Value MakeString(EvalContext& eval, std::string&& text) {
   return Value(eval.arena->Adopt(std::move(text)));
 }
 
+// The name of a type, for messages.
+inline std::string TypeText(bson::Type type) { return std::string(bson::TypeName(type)); }
+inline std::string TypeText(const Value& value) { return TypeText(value.type()); }
+
 // Collects an array in the arena.
 class ArrayResult {
  public:

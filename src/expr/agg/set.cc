@@ -16,8 +16,6 @@ namespace {
 
 using OrderedSet = std::set<Value, bson::ValueLess>;
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 OrderedSet MakeSet(const EvalContext& eval) {
   return OrderedSet(bson::ValueLess{eval.context != nullptr ? eval.context->collator : nullptr});
 }

@@ -11,8 +11,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 char ToUpperAscii(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
 char ToLowerAscii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 

@@ -10,8 +10,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 // A start or end position; `fallback` when the operand is not given.
 Result<int64_t> Position(const Call& call, size_t i, EvalContext& eval, int64_t fallback) {
   if (!call.has(i)) {

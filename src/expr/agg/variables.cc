@@ -10,8 +10,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 // The fields of the argument document by name; the code of an unknown one.
 struct Field {
   std::string_view name;

@@ -11,8 +11,6 @@ namespace quire::expr::agg {
 
 namespace {
 
-std::string TypeText(const Value& value) { return std::string(bson::TypeName(value.type())); }
-
 // The expressions of an argument that is a list of them.
 Result<Operands> ParseList(const bson::Element& list, int code, ParseScope& scope) {
   if (!list.value().is_array()) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/update/diff.h"
 
+#include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "bson/walk/field_table.h"
 
@@ -20,26 +23,62 @@ using bson::View;
 
 bool Same(const Value& a, const Value& b) { return a.type() == b.type() && a.BinaryEquals(b); }
 
-// The paths an update touched, as a tree of their components; a leaf is a whole path.
-struct Paths {
-  std::map<std::string, std::unique_ptr<Paths>, std::less<>> below;
-  bool whole = false;
+// The order of paths component by component: what lies below a path follows it at once.
+bool ComponentsBefore(std::string_view a, std::string_view b) {
+  auto rank = [](std::string_view path, size_t at) {
+    return at == path.size() ? 0 : path[at] == '.' ? 1 : 2 + static_cast<unsigned char>(path[at]);
+  };
+  size_t at = 0;
+  while (at < a.size() && at < b.size() && a[at] == b[at]) {
+    ++at;
+  }
+  return rank(a, at) < rank(b, at);
+}
+
+// Paths an update touched that begin alike, in the order of their components; how they begin is
+// left out of account.
+class Paths {
+ public:
+  // One component of them: a path that ends with it is touched as a whole.
+  struct Component;
+
+  // REQUIRES: the paths are in order.
+  explicit Paths(std::span<const std::string_view> paths) : Paths(paths, 0) {}
+
+  bool empty() const { return paths_.empty(); }
+  size_t size() const { return paths_.size(); }
+  // Takes the first component and all paths that have it. REQUIRES: !empty().
+  Component Next();
+
+ private:
+  Paths(std::span<const std::string_view> paths, size_t at) : paths_(paths), at_(at) {}
+
+  std::span<const std::string_view> paths_;
+  size_t at_;
 };
 
-void AddPath(Paths* tree, std::string_view path) {
-  while (true) {
-    size_t dot = path.find('.');
-    auto& next = tree->below[std::string(path.substr(0, dot))];
-    if (next == nullptr) {
-      next = std::make_unique<Paths>();
-    }
-    tree = next.get();
-    if (dot == std::string_view::npos) {
-      tree->whole = true;
-      return;
-    }
-    path.remove_prefix(dot + 1);
+struct Paths::Component {
+  std::string_view name;
+  bool whole;
+  Paths below;
+};
+
+Paths::Component Paths::Next() {
+  const std::string_view first = paths_[0].substr(at_);
+  const std::string_view name = first.substr(0, first.find('.'));
+  const size_t end = at_ + name.size();
+  const bool whole = paths_[0].size() == end;
+  auto has = [&](std::string_view path) {
+    return path.substr(at_).starts_with(name) && (path.size() == end || path[end] == '.');
+  };
+  size_t count = 1;
+  while (count < paths_.size() && has(paths_[count])) {
+    ++count;
   }
+  const size_t begin = whole ? 1 : 0;
+  Component component{name, whole, Paths(paths_.subspan(begin, count - begin), end + 1)};
+  paths_ = paths_.subspan(count);
+  return component;
 }
 
 // Collects the parts of one document's difference in the order in which they are shown.
@@ -148,11 +187,13 @@ bool OnlyGrew(View before, View after) {
 
 class PathDiff {
  public:
-  static Document Documents(View before, View after, const Paths& paths) {
+  static Document Documents(View before, View after, Paths paths) {
     DocumentDiff out;
-    const bson::FieldTable old_fields(before, paths.below.size());
-    const bson::FieldTable new_fields(after, paths.below.size());
-    for (const auto& [name, below] : paths.below) {
+    const bson::FieldTable old_fields(before, paths.size());
+    const bson::FieldTable new_fields(after, paths.size());
+    while (!paths.empty()) {
+      const Paths::Component component = paths.Next();
+      const std::string_view name = component.name;
       Value old_value = old_fields[name];
       Value new_value = new_fields[name];
       if (new_value.missing()) {
@@ -162,7 +203,7 @@ class PathDiff {
       } else if (old_value.missing()) {
         out.Added(name, new_value);
       } else if (!Same(old_value, new_value)) {
-        if (std::optional<Document> diff = Inner(old_value, new_value, *below)) {
+        if (std::optional<Document> diff = Inner(old_value, new_value, component)) {
           out.Inside(name, std::move(*diff));
         } else {
           out.Changed(name, new_value);
@@ -175,28 +216,30 @@ class PathDiff {
  private:
   // The difference inside two values, or nothing when the new one is to be shown whole.
   static std::optional<Document> Inner(const Value& before, const Value& after,
-                                       const Paths& paths) {
+                                       const Paths::Component& component) {
     if (before.is_array() && after.is_array() &&
-        (!paths.whole || OnlyGrew(before.AsArray(), after.AsArray()))) {
-      return paths.whole ? DiffArrays(before.AsArray(), after.AsArray())
-                         : Arrays(before.AsArray(), after.AsArray(), paths);
+        (!component.whole || OnlyGrew(before.AsArray(), after.AsArray()))) {
+      return component.whole ? DiffArrays(before.AsArray(), after.AsArray())
+                             : Arrays(before.AsArray(), after.AsArray(), component.below);
     }
-    if (!paths.whole && before.is_document() && after.is_document()) {
-      return Documents(before.AsDocument(), after.AsDocument(), paths);
+    if (!component.whole && before.is_document() && after.is_document()) {
+      return Documents(before.AsDocument(), after.AsDocument(), component.below);
     }
     return std::nullopt;
   }
 
-  static Document Arrays(View before, View after, const Paths& paths) {
+  static Document Arrays(View before, View after, Paths paths) {
     Builder out;
     out.Append("a", true);
-    std::map<size_t, const Paths*> by_index;
-    for (const auto& [name, below] : paths.below) {
-      by_index[std::strtoul(name.c_str(), nullptr, 10)] = below.get();
+    std::map<size_t, Paths::Component> by_index;
+    while (!paths.empty()) {
+      const Paths::Component component = paths.Next();
+      by_index.insert_or_assign(std::strtoul(std::string(component.name).c_str(), nullptr, 10),
+                                component);
     }
     const bson::FieldTable old_elements(before, by_index.size());
     const bson::FieldTable new_elements(after, by_index.size());
-    for (const auto& [position, below] : by_index) {
+    for (const auto& [position, component] : by_index) {
       std::string index = std::to_string(position);
       Value old_value = old_elements[index];
       Value new_value = new_elements[index];
@@ -204,7 +247,7 @@ class PathDiff {
         continue;
       }
       std::optional<Document> diff =
-          old_value.missing() ? std::nullopt : Inner(old_value, new_value, *below);
+          old_value.missing() ? std::nullopt : Inner(old_value, new_value, component);
       if (diff) {
         out.Append("s" + index, *diff);
       } else {
@@ -368,11 +411,9 @@ Document Diff(View before, View after) {
 }
 
 Document DiffAt(View before, View after, const std::set<std::string>& paths) {
-  Paths tree;
-  for (const std::string& path : paths) {
-    AddPath(&tree, path);
-  }
-  return PathDiff::Documents(before, after, tree);
+  std::vector<std::string_view> ordered(paths.begin(), paths.end());
+  std::sort(ordered.begin(), ordered.end(), ComponentsBefore);
+  return PathDiff::Documents(before, after, Paths(ordered));
 }
 
 void AppendUpdateDescription(View diff, bool disambiguate, Builder* out) {

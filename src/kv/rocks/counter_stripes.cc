@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -48,19 +47,22 @@ CounterStripes::Lease::~Lease() {
 
 Status CounterStripes::Lease::Apply(rocksdb::DB* db, const Sections& sections,
                                     const std::vector<Addition>& additions, BatchBuilder* batch) {
+  next_.reserve(additions.size());
   for (const Addition& addition : additions) {
-    auto it = std::find_if(next_.begin(), next_.end(),
-                           [&](const auto& n) { return n.first == addition.counter; });
+    auto it = std::find_if(next_.begin(), next_.end(), [&](const Next& next) {
+      return next.stored->first == addition.counter;
+    });
     if (it == next_.end()) {
-      ASSIGN_OR_RETURN(int64_t current, stripes_.Current(db, sections, index_, addition.counter));
-      it = next_.emplace(it, addition.counter, current);
+      ASSIGN_OR_RETURN(Values::value_type * stored,
+                       stripes_.Current(db, sections, index_, addition.counter));
+      it = next_.insert(it, {stored, stored->second});
     }
-    it->second = AddCounters(it->second, addition.delta);
+    it->value = AddCounters(it->value, addition.delta);
   }
-  for (const auto& [counter, value] : next_) {
+  for (const Next& next : next_) {
     char bytes[kCounterSize];
-    EncodeCounter(value, bytes);
-    const std::string key = StripeKey(counter, index_);
+    EncodeCounter(next.value, bytes);
+    const std::string key = StripeKey(next.stored->first, index_);
     batch->Put(sections.NumberedOf(key), key, {bytes, kCounterSize});
   }
   return Status::Ok();
@@ -72,25 +74,28 @@ void CounterStripes::Lease::Finish(bool written) {
     values.clear();  // what is stored after a failure is read again
     return;
   }
-  for (auto& [counter, value] : next_) {
-    values.insert_or_assign(std::move(counter), value);
+  for (const Next& next : next_) {
+    next.stored->second = next.value;
   }
 }
 
-Result<int64_t> CounterStripes::Current(rocksdb::DB* db, const Sections& sections, size_t stripe,
-                                        const std::string& counter) {
+Result<CounterStripes::Values::value_type*> CounterStripes::Current(rocksdb::DB* db,
+                                                                    const Sections& sections,
+                                                                    size_t stripe,
+                                                                    const std::string& counter) {
   Values& values = values_[stripe];
   if (auto it = values.find(counter); it != values.end()) {
-    return it->second;
+    return &*it;
   }
   std::string stored;
   const std::string key = StripeKey(counter, stripe);
   rocksdb::Status status = db->Get({}, sections.Of(key), key, &stored);
-  if (status.IsNotFound()) {
-    return int64_t{0};
+  int64_t value = 0;
+  if (!status.IsNotFound()) {
+    RETURN_IF_ERROR(FromRocks(status));
+    ASSIGN_OR_RETURN(value, DecodeStripe(stored));
   }
-  RETURN_IF_ERROR(FromRocks(status));
-  return DecodeStripe(stored);
+  return &*values.emplace(counter, value).first;
 }
 
 void CounterStripes::Forget() {

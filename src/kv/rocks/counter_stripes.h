@@ -16,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -57,7 +56,11 @@ class CounterStripes {
    private:
     CounterStripes& stripes_;
     size_t index_ = 0;
-    std::vector<std::pair<std::string, int64_t>> next_;
+    struct Next {
+      Values::value_type* stored;
+      int64_t value;
+    };
+    std::vector<Next> next_;
   };
 
   CounterStripes() = default;
@@ -70,9 +73,10 @@ class CounterStripes {
  private:
   static constexpr size_t kStripes = 64;
 
-  // The stripe's value of a counter: remembered, or read from the database.
-  Result<int64_t> Current(rocksdb::DB* db, const Sections& sections, size_t stripe,
-                          const std::string& counter);
+  // The stripe's counter with its value: remembered, or read from the database. Valid until the
+  // stripe forgets.
+  Result<Values::value_type*> Current(rocksdb::DB* db, const Sections& sections, size_t stripe,
+                                      const std::string& counter);
 
   Mutex forget_mutex_;  // two that wait for every stripe would wait for each other
   std::counting_semaphore<kStripes> free_{kStripes};

@@ -194,6 +194,28 @@ class BoxMaker {
 };
 
 // Points of values become points of hashes; anything else says nothing about hashes.
+// Whether it looks for words: a planner takes another index than the key's for that.
+bool HasText(const Node& node) {
+  const auto& children = node.children();
+  return node.kind() == Kind::kText ||
+         std::any_of(children.begin(), children.end(),
+                     [](const NodePtr& child) { return HasText(*child); });
+}
+
+// The boxes of alternatives as one: what bounds a field in some of them, whatever the others say.
+Box United(const std::vector<Box>& boxes) {
+  Box united = boxes.front();
+  for (size_t i = 0; i < united.fields.size(); ++i) {
+    for (size_t n = 1; n < boxes.size(); ++n) {
+      for (const Interval& interval : boxes[n].fields[i].intervals()) {
+        united.fields[i].Add(interval);
+      }
+    }
+    united.fields[i].Unite();
+  }
+  return united;
+}
+
 IntervalList Hashed(const IntervalList& values) {
   if (values.empty() || !values.IsPoints()) {
     return values.empty() ? IntervalList() : IntervalList::All();
@@ -274,10 +296,16 @@ std::optional<ShardKey> KeyOfFilter(const ShardKeyPattern& pattern, const Node& 
 std::optional<std::vector<KeySpan>> SpansOfFilter(const ShardKeyPattern& pattern,
                                                   const Node& filter,
                                                   const expr::Context& context) {
+  if (HasText(filter)) {
+    return std::nullopt;
+  }
   const store::IndexInfo index = PretendedIndex(pattern);
   std::optional<std::vector<Box>> boxes = BoxMaker(index, context).Make(filter);
   if (!boxes.has_value()) {
     return std::nullopt;
+  }
+  if (filter.kind() == Kind::kOr && boxes->size() > 1) {
+    boxes = std::vector<Box>{United(*boxes)};
   }
   std::vector<KeySpan> spans;
   for (Box& box : *boxes) {

@@ -6,11 +6,7 @@
 
 namespace quire::plan {
 
-namespace {
-
-// The value of {_id: value}, when the filter is just that and names no operator.
-bson::Value SimpleId(const QuerySpec& query) {
-  bson::View spec = query.filter_spec;
+bson::Value SimpleId(bson::View spec) {
   if (spec.empty() || spec.size() != 4 + spec.front().raw().size() + 1) {
     return {};
   }
@@ -34,14 +30,12 @@ bson::Value SimpleId(const QuerySpec& query) {
   }
 }
 
-}  // namespace
-
 PlanNodePtr IdLookupPlan(const QuerySpec& query) {
   bool plain = !query.collection->clustered && query.hint.missing() && query.min.empty() &&
                query.max.empty() && query.skip == 0 && !query.return_key && !query.tailable &&
                query.distinct_path.empty() && query.context->collator == nullptr &&
                query.collection->collator == nullptr;
-  bson::Value id = plain ? SimpleId(query) : bson::Value();
+  bson::Value id = plain ? SimpleId(query.filter_spec) : bson::Value();
   if (id.missing()) {
     return nullptr;
   }

@@ -8,6 +8,9 @@
 
 namespace quire::plan {
 
+// The value of {_id: value} when the filter is just that and names no operator; else missing.
+bson::Value SimpleId(bson::View filter);
+
 // Null when the query is not that.
 PlanNodePtr IdLookupPlan(const QuerySpec& query);
 

@@ -351,8 +351,8 @@ TEST(Pipeline, WindowsAndDensifySpillWhenAllowed) {
       "[{$setWindowFields: {sortBy: {n: 1}, output: {s: {$push: '$k'}}}}]",
       "[{$densify: {field: 'n', range: {step: 2, bounds: 'full'}}}]",
       "[{$densify: {field: 'n', partitionByFields: ['k'], range: {step: 1, bounds: 'full'}}}]",
-      "[{$densify: {field: 'n', partitionByFields: ['k'], range: {step: 1, bounds: "
-      "'partition'}}}]",
+      ("[{$densify: {field: 'n', partitionByFields: ['k'], range: {step: 1, bounds: "
+       "'partition'}}}]"),
   };
   for (const char* pipeline : kPipelines) {
     SCOPED_TRACE(pipeline);

@@ -160,7 +160,7 @@ bson::Document ConfigDocument(const SetConfig& config, Epoch term, bool shown) {
   for (const bson::Element& field : DocumentOf(config)) {
     if (field.name() == "version") {
       out.Append("version", static_cast<int32_t>(config.version));
-      out.Append("term", static_cast<int64_t>(term));
+      out.Append("term", static_cast<int32_t>(term));
     } else if (field.name() == "members") {
       out.BeginArray("members");
       for (const MemberConfig& member : config.members) {

@@ -44,6 +44,7 @@ TEST(SetConfig, FillsInDefaultsAndKnowsItsMembers) {
   EXPECT_EQ(bson::ToJson(shown["members"].AsArray()["2"]),
             R"({"_id":5,"host":"c:27017","arbiterOnly":false,"buildIndexes":true,"hidden":false,)"
             R"("priority":0.0,"tags":{"dc":"y"},"secondaryDelaySecs":0,"votes":0})");
+  EXPECT_EQ(shown["term"].type(), bson::Type::kInt32);
   EXPECT_EQ(shown["term"].AsInt64(), 7);
   EXPECT_EQ(Parsed(bson::ToCanonicalJson(shown)).document, config.document);
 }

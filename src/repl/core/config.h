@@ -25,10 +25,13 @@ struct MemberConfig {
   std::vector<std::pair<std::string, std::string>> tags;
 };
 
-// A write concern by name (`settings.getLastErrorModes`): of each tag, so many different values.
+// Of each tag, so many different values.
+using WriteTags = std::vector<std::pair<std::string, int>>;
+
+// A write concern by name (`settings.getLastErrorModes`).
 struct WriteMode {
   std::string name;
-  std::vector<std::pair<std::string, int>> tags;
+  WriteTags tags;
 };
 
 struct SetConfig {

@@ -151,7 +151,7 @@ TEST_F(CoreTest, AWaiterOfAnotherEpochIsAnsweredAtOnce) {
   EXPECT_EQ(All<Answer>()[0].code, kPrimarySteppedDown);
   Step(Await{2, {core_.epoch(), 5}, {}});
   EXPECT_EQ(All<Answer>().at(0).code, 0);
-  Step(Await{3, {core_.epoch(), 9}, {WriteConcern::Kind::kMajority, 1, "", 50}});
+  Step(Await{3, {core_.epoch(), 9}, {WriteConcern::Kind::kMajority, 1, "", 50, {}}});
   EXPECT_TRUE(All<Answer>().empty());
   Advance(60);
   EXPECT_EQ(All<Answer>().at(0).code, kWriteConcernFailed);

@@ -20,6 +20,13 @@ int ValuesOf(const SetConfig& config, const std::string& tag, Time time,
   return static_cast<int>(values.size());
 }
 
+// The tags that a mode, or the concern itself, asks for. Null: there is no such mode.
+const WriteTags* TagsOf(const SetConfig& config, const WriteConcern& concern) {
+  if (concern.kind == WriteConcern::Kind::kTags) return &concern.tags;
+  const WriteMode* mode = config.FindMode(concern.mode);
+  return mode == nullptr ? nullptr : &mode->tags;
+}
+
 }  // namespace
 
 int CheckWriteConcern(const SetConfig& config, const WriteConcern& concern) {
@@ -30,16 +37,20 @@ int CheckWriteConcern(const SetConfig& config, const WriteConcern& concern) {
       return concern.number > static_cast<int>(config.members.size()) ? kUnsatisfiableWriteConcern
                                                                       : 0;
     case WriteConcern::Kind::kMode:
+    case WriteConcern::Kind::kTags:
       break;
   }
-  const WriteMode* mode = config.FindMode(concern.mode);
-  if (mode == nullptr) return kUnknownReplWriteConcern;
+  const WriteTags* tags = TagsOf(config, concern);
+  if (tags == nullptr) return kUnknownReplWriteConcern;
   std::vector<Held> all;
   for (const MemberConfig& member : config.members) all.push_back({member.id, 0});
-  bool can = std::all_of(mode->tags.begin(), mode->tags.end(), [&](const auto& need) {
-    return ValuesOf(config, need.first, 0, all) >= need.second;
-  });
-  return can ? 0 : kUnsatisfiableWriteConcern;
+  int problem = 0;
+  for (const auto& [tag, count] : *tags) {
+    const int values = ValuesOf(config, tag, 0, all);
+    if (values == 0 && concern.kind == WriteConcern::Kind::kTags) return kNoSuchKey;
+    if (values < count) problem = kUnsatisfiableWriteConcern;
+  }
+  return problem;
 }
 
 bool MeetsWriteConcern(const SetConfig& config, const WriteConcern& concern, Time time, Time commit,
@@ -55,11 +66,12 @@ bool MeetsWriteConcern(const SetConfig& config, const WriteConcern& concern, Tim
       return holders >= concern.number;
     }
     case WriteConcern::Kind::kMode:
+    case WriteConcern::Kind::kTags:
       break;
   }
-  const WriteMode* mode = config.FindMode(concern.mode);
-  if (mode == nullptr) return false;
-  return std::all_of(mode->tags.begin(), mode->tags.end(), [&](const auto& need) {
+  const WriteTags* tags = TagsOf(config, concern);
+  if (tags == nullptr) return false;
+  return std::all_of(tags->begin(), tags->end(), [&](const auto& need) {
     return ValuesOf(config, need.first, time, held) >= need.second;
   });
 }

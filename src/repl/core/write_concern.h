@@ -13,12 +13,13 @@
 namespace quire::repl {
 
 struct WriteConcern {
-  enum class Kind { kNumber, kMajority, kMode };
+  enum class Kind { kNumber, kMajority, kMode, kTags };
 
   Kind kind = Kind::kMajority;
   int number = 1;
   std::string mode;
   Millis timeout = 0;  // 0: none
+  WriteTags tags;      // of kTags
 };
 
 // How far a member holds the log durably.
@@ -27,7 +28,8 @@ struct Held {
   Time held = 0;  // on disk, and shown to its readers
 };
 
-// Whether the set could ever meet it: 0, UnsatisfiableWriteConcern or UnknownReplWriteConcern.
+// Whether the set could ever meet it: 0, UnsatisfiableWriteConcern, UnknownReplWriteConcern, or
+// NoSuchKey when no member has such a tag.
 int CheckWriteConcern(const SetConfig& config, const WriteConcern& concern);
 
 // Whether the slot at `time` is held by as many as the concern asks for. From `majority` on, a

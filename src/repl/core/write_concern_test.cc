@@ -20,19 +20,23 @@ SetConfig Config() {
 
 TEST(WriteConcernTest, WhatNoSetCanMeetIsRefused) {
   SetConfig config = Config();
-  EXPECT_EQ(CheckWriteConcern(config, {Kind::kNumber, 5, "", 0}), 0);
-  EXPECT_EQ(CheckWriteConcern(config, {Kind::kNumber, 6, "", 0}), kUnsatisfiableWriteConcern);
-  EXPECT_EQ(CheckWriteConcern(config, {Kind::kMode, 1, "twoPlaces", 0}), 0);
-  EXPECT_EQ(CheckWriteConcern(config, {Kind::kMode, 1, "fourPlaces", 0}),
+  EXPECT_EQ(CheckWriteConcern(config, {Kind::kNumber, 5, "", 0, {}}), 0);
+  EXPECT_EQ(CheckWriteConcern(config, {Kind::kNumber, 6, "", 0, {}}), kUnsatisfiableWriteConcern);
+  EXPECT_EQ(CheckWriteConcern(config, {Kind::kMode, 1, "twoPlaces", 0, {}}), 0);
+  EXPECT_EQ(CheckWriteConcern(config, {Kind::kMode, 1, "fourPlaces", 0, {}}),
             kUnsatisfiableWriteConcern);
-  EXPECT_EQ(CheckWriteConcern(config, {Kind::kMode, 1, "other", 0}), kUnknownReplWriteConcern);
+  EXPECT_EQ(CheckWriteConcern(config, {Kind::kMode, 1, "other", 0, {}}), kUnknownReplWriteConcern);
+  EXPECT_EQ(CheckWriteConcern(config, {Kind::kTags, 1, "", 0, {{"dc", 3}}}), 0);
+  EXPECT_EQ(CheckWriteConcern(config, {Kind::kTags, 1, "", 0, {{"dc", 4}}}),
+            kUnsatisfiableWriteConcern);
+  EXPECT_EQ(CheckWriteConcern(config, {Kind::kTags, 1, "", 0, {{"rack", 1}}}), kNoSuchKey);
 }
 
 TEST(WriteConcernTest, NumbersCountEveryMemberAndWaitForCommitFromAMajorityOn) {
   SetConfig config = Config();
   std::vector<Held> held = {{0, 10}, {3, 10}, {1, 4}};
   auto meets = [&](int number, Time commit) {
-    return MeetsWriteConcern(config, {Kind::kNumber, number, "", 0}, 10, commit, held,
+    return MeetsWriteConcern(config, {Kind::kNumber, number, "", 0, {}}, 10, commit, held,
                              config.Majority());
   };
   EXPECT_TRUE(meets(1, 0));
@@ -52,11 +56,13 @@ TEST(WriteConcernTest, MajorityIsTheCommitPoint) {
 
 TEST(WriteConcernTest, ModesCountDifferentValuesOfTags) {
   SetConfig config = Config();
-  WriteConcern concern{Kind::kMode, 1, "twoPlaces", 0};
-  std::vector<Held> held = {{0, 10}, {1, 10}, {2, 9}};
-  EXPECT_FALSE(MeetsWriteConcern(config, concern, 10, 0, held, 2));
-  held.push_back({4, 11});
-  EXPECT_TRUE(MeetsWriteConcern(config, concern, 10, 0, held, 2));
+  for (const WriteConcern& concern : {WriteConcern{Kind::kMode, 1, "twoPlaces", 0, {}},
+                                      WriteConcern{Kind::kTags, 1, "", 0, {{"dc", 2}}}}) {
+    std::vector<Held> held = {{0, 10}, {1, 10}, {2, 9}};
+    EXPECT_FALSE(MeetsWriteConcern(config, concern, 10, 0, held, 2));
+    held.push_back({4, 11});
+    EXPECT_TRUE(MeetsWriteConcern(config, concern, 10, 0, held, 2));
+  }
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ namespace {
 constexpr std::chrono::seconds kStorePatience{3};
 // Requests to the store that wait for others; the state machine repeats what was left out.
 constexpr int kMostStoreWrites = 2;
+// So much of the leader's log is taken before what came earlier is written: the next message need
+// not wait for a sync.
+constexpr size_t kQueuedBytes = size_t{8} << 20;
 
 bool OnlyAckedGrew(const Local& before, const Local& now) {
   return before.data == now.data && before.fresh == now.fresh && before.accepted == now.accepted &&
@@ -125,20 +128,50 @@ Status Member::Impl::OnceThereIsRoom(const std::function<Status()>& write) {
   }
 }
 
-void Member::Impl::Do(const AppendLog& append) {
-  disk_.Post([this, last = append.last.time, incoming = std::exchange(incoming_, std::nullopt)] {
-    const Status appended = OnceThereIsRoom([&] {
-      MutexLock lock(log_mutex_);
-      return data->Append(incoming->slots);
-    });
-    if (!appended.ok()) {
-      Fail(appended);
-      return;
+void Member::Impl::Do(const AppendLog&) {
+  Incoming incoming = *std::exchange(incoming_, std::nullopt);
+  bool post = false;
+  bool taken = false;
+  {
+    MutexLock lock(queued_mutex_);
+    for (engine::LogSlot& slot : incoming.slots) {
+      queued_.bytes += slot.bytes();
+      queued_.slots.push_back(std::move(slot));
     }
-    appended_ = last;
-    incoming->answer(Introduction());
-    KickApply();
+    taken = queued_.bytes <= kQueuedBytes;
+    if (!taken) {
+      queued_.answers.push_back(std::move(incoming.answer));
+    }
+    post = !std::exchange(queued_.posted, true);
+  }
+  if (taken) {
+    incoming.answer(Introduction());
+  }
+  if (post) {
+    disk_.Post([this] { AppendQueued(); });
+  }
+}
+
+// Everything that came while the disk was busy goes into the log in one step.
+void Member::Impl::AppendQueued() {
+  Queued all;
+  {
+    MutexLock lock(queued_mutex_);
+    std::swap(all, queued_);
+  }
+  const Status appended = OnceThereIsRoom([&] {
+    MutexLock lock(log_mutex_);
+    return data->Append(all.slots);
   });
+  if (!appended.ok()) {
+    Fail(appended);
+    return;
+  }
+  appended_ = all.slots.back().at.time;
+  for (const Answered& answer : all.answers) {
+    answer(Introduction());
+  }
+  KickApply();
 }
 
 void Member::Impl::Do(const SyncLog& sync) {
@@ -236,6 +269,8 @@ void Member::Impl::Do(const OpenLog& open) {
   MutexLock lock(log_mutex_);
   data->OpenLog(open.epoch);
   election_ = {};
+  seen_at_election_ = core_->log().last();
+  committed_at_election_ = PositionAt(core_->commit());
   election_wall_millis_ = bson::Date::Now().millis;
 }
 

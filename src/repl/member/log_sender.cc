@@ -46,6 +46,7 @@ void LogSender::Append(MemberId to, const repl::Append& message) {
 void LogSender::Reset() {
   MutexLock lock(mutex_);
   streams_.clear();
+  newest_.reset();
 }
 
 bool LogSender::Next(MemberId to, repl::Append* message, uint64_t* generation) {
@@ -70,28 +71,44 @@ void LogSender::Pump(MemberId to) {
   repl::Append message;
   uint64_t generation = 0;
   while (Next(to, &message, &generation)) {
-    auto slots = data_->ReadSlots(FromCore(message.previous), message.last.time, kPieceBytes);
-    if (!slots.ok() || slots->empty()) {
+    const std::shared_ptr<const Piece> slots = Read(message);
+    if (slots == nullptr) {
       Fail(to, generation);
-      if (!slots.ok() && slots.status().code() == kCappedPositionLost) {
-        lost_();
-      }
       continue;
     }
-    // A message speaks of one epoch.
-    const uint64_t epoch = slots->front().at.epoch;
-    slots->erase(std::find_if(slots->begin(), slots->end(),
-                              [&](const engine::LogSlot& slot) { return slot.at.epoch != epoch; }),
-                 slots->end());
-    message.last = ToCore(slots->back().at);
+    message.last = slots->last;
     message.commit = commit_.load(std::memory_order_relaxed);
-    SendPiece(to, message, generation, *slots);
+    SendPiece(to, message, generation, slots);
   }
 }
 
+std::shared_ptr<const LogSender::Piece> LogSender::Read(const repl::Append& message) {
+  {
+    MutexLock lock(mutex_);
+    if (newest_ != nullptr && newest_->after == message.previous &&
+        newest_->last.time <= message.last.time) {
+      return newest_;
+    }
+  }
+  auto slots = data_->ReadSlots(FromCore(message.previous), message.last.time, kPieceBytes);
+  if (!slots.ok() || slots->empty()) {
+    if (!slots.ok() && slots.status().code() == kCappedPositionLost) {
+      lost_();
+    }
+    return nullptr;
+  }
+  // A message speaks of one epoch.
+  const uint64_t epoch = slots->front().at.epoch;
+  slots->erase(std::find_if(slots->begin(), slots->end(),
+                            [&](const engine::LogSlot& slot) { return slot.at.epoch != epoch; }),
+               slots->end());
+  return std::make_shared<const Piece>(
+      Piece{message.previous, ToCore(slots->back().at), EncodeSlots(*slots)});
+}
+
 void LogSender::SendPiece(MemberId to, const repl::Append& message, uint64_t generation,
-                          const std::vector<engine::LogSlot>& slots) {
-  const std::string bytes = EncodeSlots(slots);
+                          const std::shared_ptr<const Piece>& slots) {
+  const std::string& bytes = slots->bytes;
   int64_t piece = 0;
   {
     MutexLock lock(mutex_);
@@ -99,6 +116,8 @@ void LogSender::SendPiece(MemberId to, const repl::Append& message, uint64_t gen
     if (found == streams_.end() || found->second.generation != generation) {
       return;
     }
+    // Kept only while its stream is: what is cut from the log later has ended all streams before.
+    newest_ = slots;
     Stream& stream = found->second;
     stream.next = message.last;
     ++stream.on_way;

@@ -54,11 +54,20 @@ class LogSender {
     bool pumping = false;
   };
 
+  // Slots as they are sent, read for one member and kept for the others, who mostly lack the same.
+  struct Piece {
+    Position after;
+    Position last;
+    std::string bytes;
+  };
+
   void Pump(MemberId to);
+  // Null: there are none, or they are not in the log any more.
+  std::shared_ptr<const Piece> Read(const repl::Append& message);
   // The next piece; false when there is none, or enough is on the way.
   bool Next(MemberId to, repl::Append* message, uint64_t* generation);
   void SendPiece(MemberId to, const repl::Append& message, uint64_t generation,
-                 const std::vector<engine::LogSlot>& slots);
+                 const std::shared_ptr<const Piece>& slots);
   void Answered(MemberId to, uint64_t generation, Position last, size_t bytes, bool ok);
   void Fail(MemberId to, uint64_t generation);
 
@@ -70,6 +79,7 @@ class LogSender {
   Mutex mutex_;
   uint64_t last_generation_ QUIRE_GUARDED_BY(mutex_) = 0;
   std::map<MemberId, Stream> streams_ QUIRE_GUARDED_BY(mutex_);
+  std::shared_ptr<const Piece> newest_ QUIRE_GUARDED_BY(mutex_);
   // Names the messages whose parts belong together; no two processes use the same numbers.
   int64_t last_piece_ QUIRE_GUARDED_BY(mutex_) = static_cast<int64_t>(RandomId() >> 1);
   Worker worker_;

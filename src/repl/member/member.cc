@@ -210,6 +210,7 @@ void Member::Impl::OnTick() {
         SendProbe(id);
       }
     }
+    LookForNewNumber();
   }
   if (delay_ > 0) {
     KickApply();
@@ -244,7 +245,11 @@ void Member::Impl::Step(const Input& input) {
     return;
   }
   actions_.clear();
+  const bool was_primary = core_->state() == MemberState::kPrimary;
   core_->Step(input, &actions_);
+  if (was_primary && core_->state() != MemberState::kPrimary) {
+    Publish();  // before anybody is refused: the refusal carries the new topologyVersion
+  }
   std::vector<CommandDone> done;
   for (const Action& action : actions_) {
     if (const auto* command = std::get_if<CommandDone>(&action)) {
@@ -275,16 +280,23 @@ void Member::Impl::AfterStep() {
     MutexLock lock(published_mutex_);
     config_ = set_;
   }
-  // Its number is given for life: with another one it is another member.
-  for (const auto& [id, host] : hosts_) {
-    const bool mine =
-        std::find(options.hosts.begin(), options.hosts.end(), host) != options.hosts.end();
-    if (mine && id != self_ && own == nullptr) {
+  LookForNewNumber();
+}
+
+// Its number is given for life: with another one it is another member.
+void Member::Impl::LookForNewNumber() {
+  if (finding_ || set_->Find(self_) != nullptr) {
+    return;
+  }
+  finding_ = true;
+  FindSelf(*set_, [this](MemberId id) {
+    finding_ = false;
+    if (id != kNoMember && set_->Find(self_) == nullptr && set_->Find(id) != nullptr) {
       identity_.id = kNoMember;
       Do(Persist{core_->local()});
       StartAgain("this member has another _id in the new configuration");
     }
-  }
+  });
 }
 
 void Member::Impl::Fail(const Status& why) {

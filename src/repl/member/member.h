@@ -29,6 +29,8 @@ struct MemberOptions {
   // Ends the writes and transactions of clients with InterruptedDueToReplStateChange, and forgets
   // sessions: this member has stopped being the primary. May block.
   std::function<void()> stepped_down = [] {};
+  // The status shows another configuration, or another term in it. May block.
+  std::function<void(const bson::Document& config)> configured = [](const bson::Document&) {};
   // The process has to begin anew with its folder (FinishInitialSync comes first). Called once.
   std::function<void()> start_again = [] {};
   // The folder can no longer be written or read: the process has to end.

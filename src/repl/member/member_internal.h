@@ -118,6 +118,7 @@ class Member::Impl {
   void Do(const Answer& answer);
   void Do(const CommandDone& done);
   void Do(const Become& become);
+  void AppendQueued();
   void KickApply();
   void ApplySome();
   uint64_t ApplyLimit() const;
@@ -133,6 +134,7 @@ class Member::Impl {
   void NoteLostKeys(const coord::Position& position);
   void Discover(const View& view);
   void FindSelf(const SetConfig& config, std::function<void(MemberId)> found);
+  void LookForNewNumber();
   void Found(MemberId id, const View& view);
   void MakeCore(MemberId id, const View& view);
   void CopyFrom(const std::string& host);
@@ -198,6 +200,15 @@ class Member::Impl {
   Mutex local_mutex_;
   uint64_t local_saved_ QUIRE_GUARDED_BY(local_mutex_) = 0;
   uint64_t local_version_ = 0;
+  // What the leader sent and the log does not hold yet.
+  struct Queued {
+    std::vector<engine::LogSlot> slots;
+    size_t bytes = 0;
+    std::vector<Answered> answers;  // of those who wait until it is written
+    bool posted = false;
+  };
+  Mutex queued_mutex_;
+  Queued queued_ QUIRE_GUARDED_BY(queued_mutex_);
   std::atomic<Time> appended_{0};      // written to the log up to here
   std::atomic<Time> apply_target_{0};  // what is to be applied
   std::atomic<bool> apply_posted_{false};
@@ -248,6 +259,8 @@ class Member::Impl {
   Millis next_copy_ = 0;
   int64_t election_wall_millis_ = 0;
   Position election_;
+  Position seen_at_election_;
+  Position committed_at_election_;
 
   std::thread thread_;
   Worker disk_;     // appends and syncs

@@ -112,6 +112,22 @@ TEST_F(MemberTest, ConcernsAreMetTimeOutOrCannotBe) {
   EXPECT_TRUE(primary.Write("again", Number(3)).ok());
 }
 
+TEST_F(MemberTest, TheLogIsTakenWhileTheDiskSyncs) {
+  auto set = Made(3);
+  TestNode& follower = (*set)[1];
+  follower.data().HoldSyncs(true);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE((*set)[0].data().Write("x" + std::to_string(i)).ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const uint64_t last = (*set)[0].data().LastSlot().time;
+  EXPECT_TRUE(Eventually([&] { return follower.status()->last.time >= last; }));
+  EXPECT_LT(follower.status()->commit.time, last);
+  follower.data().HoldSyncs(false);
+  EXPECT_TRUE((*set)[0].Write("y", Majority()).ok());
+  EXPECT_TRUE(Eventually([&] { return follower.data().Texts() == (*set)[0].data().Texts(); }));
+}
+
 TEST_F(MemberTest, AWaitThatIsGivenUpIsNotAnswered) {
   auto set = Made(3);
   TestNode& primary = *set->Primary();
@@ -227,12 +243,15 @@ TEST_F(MemberTest, MembersAreAddedAndRemoved) {
   ASSERT_TRUE(set->AwaitInSync(3));
   EXPECT_EQ(added.state(), engine::MemberState::kSecondary);
   EXPECT_TRUE(set->Primary()->Write("b", Number(3)).ok());
+  const int version = set->Primary()->status()->config["version"].AsInt32();
+  EXPECT_TRUE(set->Await([&] { return added.configured_version() == version; }));
   const size_t other = set->Primary() == &(*set)[0] ? 1 : 0;
   const std::vector<size_t> left = {1 - other, 2};
   const Status fewer = set->Primary()->Reconfigure(set->Config(left, 5));
   ASSERT_TRUE(fewer.ok()) << fewer.ToString();
   EXPECT_TRUE(set->Await([&] { return (*set)[other].state() == engine::MemberState::kRemoved; }));
   EXPECT_EQ(set->Primary()->status()->config["version"].AsInt32(), 5);
+  EXPECT_TRUE(set->Await([&] { return added.configured_version() == 5; }));
   EXPECT_EQ(set->Primary()->member().CheckWriteConcern(Number(3)).code(),
             kUnsatisfiableWriteConcern);
   EXPECT_TRUE(set->Primary()->Write("c", Number(2)).ok());

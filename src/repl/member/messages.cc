@@ -18,6 +18,8 @@ namespace quire::repl {
 namespace {
 
 constexpr std::chrono::seconds kMessagePatience{2};
+// An acknowledgement's reply says nothing but that the leader lives: one now and then is enough.
+constexpr Millis kBetweenReplies = 100;
 
 }  // namespace
 
@@ -45,9 +47,12 @@ void Member::Impl::SendMessage(MemberId to, const Message& message) {
   if (std::holds_alternative<Beacon>(message)) {
     body.Append("members", SpreadDocument());
   }
+  const bool heard = std::holds_alternative<Ack>(message) && Now() - seen_[to].at < kBetweenReplies;
   SendTo(host->second, "beacon", body.Finish(), kMessagePatience,
-         [this, to, sent = Now()](Result<bson::Document> reply) {
-           Post([this, to, sent, reply = std::move(reply)] { TakeReply(to, reply, sent); });
+         [this, to, heard, sent = Now()](Result<bson::Document> reply) {
+           if (!heard || !reply.ok()) {
+             Post([this, to, sent, reply = std::move(reply)] { TakeReply(to, reply, sent); });
+           }
          });
 }
 

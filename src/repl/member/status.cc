@@ -81,12 +81,14 @@ void Member::Impl::Publish() {
   dirty_ = false;
   auto next = std::make_shared<engine::SetStatus>();
   next->state = ShownState();
+  bool reconfigured = false;
   if (set_) {
     const Epoch epoch = core_ ? core_->epoch() : 0;
     if (shown_set_ != set_ || shown_epoch_ != epoch) {
       shown_set_ = set_;
       shown_epoch_ = epoch;
       shown_config_ = ConfigDocument(*set_, epoch, true);
+      reconfigured = true;
     }
     next->initiated = true;
     next->config = shown_config_;
@@ -108,6 +110,8 @@ void Member::Impl::Publish() {
     if (next->writable) {
       next->election_wall_millis = election_wall_millis_;
       next->election = FromCore(election_);
+      next->seen_at_election = FromCore(seen_at_election_);
+      next->committed_at_election = FromCore(committed_at_election_);
     }
   }
   if (set_) {
@@ -125,6 +129,9 @@ void Member::Impl::Publish() {
   }
   if (other && changed != nullptr) {
     changed->Ring();
+  }
+  if (reconfigured) {
+    applier_.Post([this, config = shown_config_] { options.configured(config); });
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error_codes.h"
+#include "bson/number.h"
 #include "repl/member/member_internal.h"
 #include "repl/message/codec.h"
 
@@ -25,6 +26,13 @@ WriteConcern ConcernOf(const request::WriteConcern& concern) {
     const bool majority = concern.w.AsString() == "majority";
     out.kind = majority ? WriteConcern::Kind::kMajority : WriteConcern::Kind::kMode;
     out.mode = concern.w.AsString();
+    return out;
+  }
+  if (concern.w.is_document()) {
+    out.kind = WriteConcern::Kind::kTags;
+    for (const bson::Element& tag : concern.w.AsDocument()) {
+      out.tags.emplace_back(tag.name(), static_cast<int>(bson::ClampedInt64(tag.value())));
+    }
     return out;
   }
   out.kind = WriteConcern::Kind::kNumber;
@@ -128,6 +136,8 @@ Status Member::CheckWriteConcern(const request::WriteConcern& concern) const {
     case kUnknownReplWriteConcern:
       return {kUnknownReplWriteConcern, "No write concern mode named '" + wanted.mode +
                                             "' found in replica set configuration"};
+    case kNoSuchKey:
+      return {kNoSuchKey, "No member has one of the tags that the write concern asks for"};
     default:
       return Status::Ok();
   }

@@ -83,6 +83,7 @@ class TestNode final : public request::Handler {
   engine::MemberState state() { return member_->status()->state; }
   int copies() const { return copies_; }
   int step_downs() const { return step_downs_; }
+  int configured_version() const { return configured_version_; }
 
   void Start() {
     again_ = false;
@@ -209,6 +210,9 @@ class TestNode final : public request::Handler {
     options.settings.poll = 1000;
     options.start_again = [this] { again_ = true; };
     options.stepped_down = [this] { ++step_downs_; };
+    options.configured = [this](const bson::Document& config) {
+      configured_version_ = config["version"].AsInt32();
+    };
     options.failed = [](const Status& why) { ADD_FAILURE() << why.ToString(); };
     return options;
   }
@@ -220,6 +224,7 @@ class TestNode final : public request::Handler {
   int copies_ = 0;
   std::atomic<bool> again_{false};
   std::atomic<int> step_downs_{0};
+  std::atomic<int> configured_version_{0};  // of the last configuration that it was told of
   const std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<Member> member_;

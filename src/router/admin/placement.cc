@@ -26,6 +26,10 @@ Task<Status> OnNamespace(Routed& request, bool create) {
   if (dot == 0 || dot == std::string::npos || dot + 1 == ns.size()) {
     co_return Status(kInvalidNamespace, "Invalid namespace specified '" + ns + "'");
   }
+  if (DatabaseOf(ns) == "admin") {
+    co_return create ? Status(kIllegalOperation, "can't shard collections of the database 'admin'")
+                     : Status(kNamespaceNotSharded, "Collection " + ns + " is not sharded.");
+  }
   Status status = co_await Coordinate(request, std::move(ns), create);
   co_return status;
 }

@@ -28,6 +28,8 @@ bson::ObjectId ChunkId(const placement::CollectionRecord& collection,
       hash = (hash ^ static_cast<uint8_t>(byte)) * 1099511628211ULL;
     }
   };
+  const auto& epoch = collection.generation.epoch.bytes;
+  add({reinterpret_cast<const char*>(epoch.data()), epoch.size()});
   add(chunk.range.min.order);
   bson::ObjectId id = collection.generation.epoch;
   for (size_t i = 0; i < 8; ++i) {

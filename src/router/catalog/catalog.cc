@@ -139,6 +139,14 @@ class StoredCatalog final : public Catalog {
   };
   using Job = std::function<void(Status stopped)>;
 
+  // Clients ask for any name: those without chunks, which need not exist, go when they are many.
+  void Keep(const std::string& ns, Known known) QUIRE_REQUIRES(mutex_) {
+    if (routes_.size() >= kMostRoutes) {
+      std::erase_if(routes_, [](const auto& one) { return !one.second.route->sharded(); });
+    }
+    routes_[ns] = std::move(known);
+  }
+
   template <typename T>
   std::shared_ptr<Lookup<T>> Ask(std::function<Result<T>()> work) {
     auto lookup = std::make_shared<Lookup<T>>();
@@ -300,7 +308,7 @@ class StoredCatalog final : public Catalog {
       return Status(kDatabaseDropPending, "database " + route->database.name + " is being dropped");
     }
     MutexLock lock(mutex_);
-    routes_[ns] = {route, std::move(chunks), false};
+    Keep(ns, {route, std::move(chunks), false});
     return RoutePtr(route);
   }
 
@@ -319,7 +327,7 @@ class StoredCatalog final : public Catalog {
     route->database.primary = cluster->admin_shard;
     route->versioned = false;
     MutexLock lock(mutex_);
-    routes_[ns] = {route, {}, false};
+    Keep(ns, {route, {}, false});
     return RoutePtr(route);
   }
 

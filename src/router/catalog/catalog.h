@@ -77,6 +77,8 @@ class Catalog {
   static Result<std::unique_ptr<Catalog>> Start(CatalogOptions options);
   virtual ~Catalog() = default;
 
+  // So many namespaces are remembered without being sharded.
+  static constexpr size_t kMostRoutes = 10'000;
   // From memory alone; null when the store has to be asked.
   virtual RoutePtr Cached(std::string_view ns) = 0;
   // Errors: NamespaceNotFound when the database does not exist, DatabaseDropPending while it or the

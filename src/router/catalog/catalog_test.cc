@@ -106,6 +106,20 @@ TEST_F(CatalogTest, ARefusalIsFollowedByWhatIsTrueNow) {
   EXPECT_EQ((*later)->chunks->shards(), (std::set<placement::ShardName>{"s0"}));
 }
 
+// Whoever may read a database may ask for any name in it.
+TEST_F(CatalogTest, NamesWithoutChunksAreForgottenWhenTheyAreMany) {
+  ASSERT_TRUE(Await(catalog_->FindOrCreate("db.c")).ok());
+  Shard("db.sharded", "s1", 200);
+  ASSERT_TRUE(Await(catalog_->Find("db.sharded")).ok());
+  std::shared_ptr<Lookup<RoutePtr>> last;
+  for (size_t i = 0; i < Catalog::kMostRoutes; ++i) {
+    last = catalog_->Find("db.c" + std::to_string(i));
+  }
+  ASSERT_TRUE(Await(last).ok());
+  EXPECT_EQ(catalog_->Cached("db.c0"), nullptr);
+  EXPECT_NE(catalog_->Cached("db.sharded"), nullptr);
+}
+
 TEST_F(CatalogTest, WhatIsForgottenIsAskedForAgain) {
   ASSERT_TRUE(Await(catalog_->FindOrCreate("db.c")).ok());
   catalog_->Forget("db");

@@ -305,6 +305,7 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
 
 RemoteRows::RemoteRows(Lanes* lanes, RemoteRowsOptions options, std::vector<OpenedCursor> cursors)
     : wrapped_(options.wrapped),
+      shows_(options.shows),
       to_skip_(options.skip),
       left_(options.limit == 0 ? -1 : options.limit) {
   state_ = std::make_shared<State>(lanes, std::move(options));
@@ -322,6 +323,9 @@ Result<bool> RemoteRows::Next(OpContext&, exec::Row* row) {
     Result<bool> found = state_->Next(&state_->current);
     if (!found.ok() || !*found) {
       return found;
+    }
+    if (shows_ && !shows_(state_->current.sent)) {
+      continue;
     }
     if (to_skip_ > 0) {
       --to_skip_;

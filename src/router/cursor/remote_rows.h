@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,8 @@ struct RemoteRowsOptions {
   bool tailable = false;
   bool awaits = false;                // a tailable one waits for what comes
   std::optional<int64_t> batch_size;  // of getMores; none: what fits in a reply
+  // Rows that it says no to are left out. Empty: none is.
+  std::function<bool(bson::View row)> shows;
 };
 
 // Ends the cursors on the shards when it is destroyed.
@@ -69,6 +72,7 @@ class RemoteRows final : public run::RowSource {
   class State;
   std::shared_ptr<State> state_;
   const bool wrapped_;
+  const std::function<bool(bson::View)> shows_;
   int64_t to_skip_;
   int64_t left_;  // of the limit; -1: there is none
 };

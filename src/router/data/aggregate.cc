@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "command/data/aggregate.h"
 #include "quire/doc.h"
 #include "request/crud.h"
 #include "router/core.h"
@@ -192,6 +193,7 @@ Result<std::shared_ptr<run::Cursor>> OpenMerger(Routed& request, const Aggregati
   merge.allow_disk_use = aggregate.allow_disk_use;
   merge.memory_limit = request.op().memory_limit;
   merge.began = request.invocation.operation.began;
+  merge.cluster_time = request.invocation.operation.cluster_time;
   ASSIGN_OR_RETURN(cursor->source, OpenMergeRun(&request.core, std::move(merge), std::move(rows)));
   return cursor;
 }
@@ -422,6 +424,7 @@ namespace {
 
 Task<Status> RouteAggregate(Routed& request) {
   CO_ASSIGN_OR_RETURN(const auto aggregate, request::AggregateRequest::Parse(request.body));
+  CO_RETURN_IF_ERROR(command::CheckAggregate(request.invocation, aggregate));
   if (IsStream(aggregate) && !aggregate.explain) {
     Status status = co_await RouteStream(request, aggregate);
     co_return status;

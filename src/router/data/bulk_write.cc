@@ -5,6 +5,7 @@
 #include "request/bulk_write.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -70,8 +71,8 @@ bson::Document CommandOf(bson::View body, const std::string& ns, BulkOperation::
              : kind == BulkOperation::Kind::kUpdate ? "update"
                                                     : "delete",
              collection);
-  for (std::string_view name :
-       {"let", "writeConcern", "txnNumber", "autocommit", "comment", "bypassDocumentValidation"}) {
+  for (std::string_view name : {"ordered", "let", "writeConcern", "txnNumber", "autocommit",
+                                "comment", "bypassDocumentValidation"}) {
     const bool inserts = kind == BulkOperation::Kind::kInsert;
     const bool removes = kind == BulkOperation::Kind::kDelete;
     const bool left_out =
@@ -123,7 +124,11 @@ StatementRun RunFrom(const request::BulkWriteRequest& bulk, bson::View whole,
   return run;
 }
 
-BulkItem ItemOf(const BulkOperation& operation, int32_t index, const request::WriteReply& written) {
+// The errors of a run's statements by their places in the bulk.
+using Failed = std::map<int32_t, const Status*>;
+
+BulkItem ItemOf(const BulkOperation& operation, int32_t index, const request::WriteReply& written,
+                const Failed& failed) {
   BulkItem item;
   item.index = index;
   item.kind = operation.kind;
@@ -136,10 +141,8 @@ BulkItem ItemOf(const BulkOperation& operation, int32_t index, const request::Wr
     }
     return item;
   }
-  for (const request::WriteError& error : written.errors) {
-    if (error.index == index) {
-      item.status = error.status;
-    }
+  if (const auto error = failed.find(index); error != failed.end()) {
+    item.status = *error->second;
   }
   item.n = item.status.ok() ? 1 : 0;
   return item;
@@ -148,10 +151,16 @@ BulkItem ItemOf(const BulkOperation& operation, int32_t index, const request::Wr
 // Adds what the run has brought. Whether the rest is run, too.
 bool AddItems(const request::BulkWriteRequest& bulk, const StatementRun& run,
               const Result<request::WriteReply>& written, request::BulkWriteReply* reply) {
+  Failed failures;
+  if (written.ok()) {
+    for (const request::WriteError& error : written->errors) {
+      failures.emplace(error.index, &error.status);
+    }
+  }
   for (const auto& [index, statement] : run.statements) {
     BulkItem item;
     if (written.ok()) {
-      item = ItemOf(bulk.operations[static_cast<size_t>(index)], index, *written);
+      item = ItemOf(bulk.operations[static_cast<size_t>(index)], index, *written, failures);
     } else {
       item.index = index;
       item.kind = bulk.operations[static_cast<size_t>(index)].kind;

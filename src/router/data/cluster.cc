@@ -6,6 +6,7 @@
 
 #include "base/error_codes.h"
 #include "bson/number.h"
+#include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "quire/doc.h"
 #include "request/reply.h"
@@ -58,6 +59,12 @@ struct Listed {
 };
 
 Task<Status> ListDatabases(Routed& request) {
+  const bson::Value wanted = request.body["authorizedDatabases"];
+  CO_ASSIGN_OR_RETURN(
+      const bool every,
+      command::SeesAllDatabases(request.invocation, wanted.type() == bson::Type::kBool
+                                                        ? std::optional<bool>(wanted.AsBool())
+                                                        : std::nullopt));
   Result<std::vector<Heard>> heard = co_await AskAll(request, request.body);
   CO_RETURN_IF_ERROR(heard.status());
   CO_RETURN_IF_ERROR(FirstError(*heard));
@@ -71,11 +78,12 @@ Task<Status> ListDatabases(Routed& request) {
     for (const bson::Element& element : list.AsArray()) {
       const bson::View database = element.value().AsDocument();
       const std::string name(database["name"].AsString());
-      // Those are each shard's own, but for the admin database of the shard that has the accounts.
+      // Those are each shard's own: the cluster's are those of the shard that has the accounts.
       const auto cluster = request.core.catalog->Cluster();
-      const bool own = name == "local" || name == "config" ||
-                       (name == "admin" && cluster && cluster->admin_shard != one.shard);
-      if (own) {
+      const bool of_cluster = name == "admin" || name == "config";
+      const bool own =
+          name == "local" || (of_cluster && cluster && cluster->admin_shard != one.shard);
+      if (own || !(every || command::MayUse(request.invocation, name))) {
         continue;
       }
       Listed& listed = databases[name];
@@ -172,15 +180,30 @@ Task<Status> KillOp(Routed& request) {
   co_return request.Deliver(std::move(heard->front()));
 }
 
-// --- the same for all: {raw: {shard: reply}} ---
+// --- locks and the profiler ---
 
+// What the first shard says, with the files of all, and {all: {shard: reply}}.
 Task<Status> OnEachShard(Routed& request) {
   Result<std::vector<Heard>> heard = co_await AskAll(request, request.body);
   CO_RETURN_IF_ERROR(heard.status());
   CO_RETURN_IF_ERROR(FirstError(*heard));
   NoteTimes(request, *heard);
   bson::Builder& reply = request.call().reply;
-  reply.BeginDocument("raw");
+  if (!heard->empty()) {
+    int64_t files = 0;
+    for (const Heard& one : *heard) {
+      files += request::CountIn((*one.reply)["numFiles"]);
+    }
+    const bson::View first = *heard->front().reply;
+    for (const bson::Element& field : first) {
+      if (field.name() == "numFiles") {
+        request::AppendCount(&reply, "numFiles", files);
+      } else if (field.name() == "info" || field.name() == "lockCount") {
+        reply.Append(field);
+      }
+    }
+  }
+  reply.BeginDocument("all");
   for (const Heard& one : *heard) {
     reply.Append(one.shard, *one.reply);
   }
@@ -188,12 +211,21 @@ Task<Status> OnEachShard(Routed& request) {
   co_return Status::Ok();
 }
 
+// A router has no collections to keep a profile in; what it logs can be set.
+Task<Status> Profile(Routed& request) {
+  const bson::Value level = request.body.view().front().value();
+  if (level.is_number() && (bson::ClampedInt64(level) > 0 || bson::ClampedInt64(level) < -1)) {
+    co_return Status(kBadValue, "The profile level of a router is 0");
+  }
+  co_return request.RunHere();
+}
+
 }  // namespace
 
 std::span<const RoutineRow> ClusterRoutines() {
   static constexpr RoutineRow kRows[] = {
       {"listDatabases", ListDatabases}, {"currentOp", CurrentOp},     {"killOp", KillOp},
-      {"fsync", OnEachShard},           {"fsyncUnlock", OnEachShard},
+      {"fsync", OnEachShard},           {"fsyncUnlock", OnEachShard}, {"profile", Profile},
   };
   return kRows;
 }

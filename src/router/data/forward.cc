@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "router/data/forward.h"
 
+#include <set>
+
 #include "base/error_codes.h"
+#include "command/auth/login.h"
 #include "request/crud.h"
+#include "request/fields.h"
 #include "router/accounts.h"
 #include "router/core.h"
 #include "router/data/target.h"
@@ -32,18 +36,15 @@ Task<Status> RouteUnsharded(Routed& request) {
   co_return status;
 }
 
-// Commands that every shard with a part of the collection runs: {raw: {shard: reply}}.
-Task<Status> RouteOwners(Routed& request) {
-  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
-  Result<RoutePtr> found = co_await request.Find(ns, false);
-  if (!found.ok() || !(*found)->sharded()) {
-    Status status = co_await Forward(request, std::move(ns), ForwardOptions());
-    co_return status;
-  }
-  RoutePtr route = *found;
-  for (int i = 0; i <= kMostRefreshes && route->sharded(); ++i) {
+// What every shard with a part of the collection answers.
+Task<Result<std::vector<Heard>>> AskOwners(Routed& request, RoutePtr route) {
+  for (int i = 0; i <= kMostRefreshes; ++i) {
+    std::set<placement::ShardName> shards = {route->database.primary};
+    if (route->sharded()) {
+      shards = route->chunks->shards();
+    }
     std::vector<Part> parts;
-    for (const placement::ShardName& shard : route->chunks->shards()) {
+    for (const placement::ShardName& shard : shards) {
       parts.push_back({shard, request.body});
     }
     bool stale = false;
@@ -54,26 +55,68 @@ Task<Status> RouteOwners(Routed& request) {
       continue;
     }
     CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
-    bool valid = true;
-    bson::Builder& reply = request.call().reply;
-    reply.BeginDocument("raw");
-    for (const Heard& one : *heard) {
-      const bson::Value own = (*one.reply)["valid"];
-      valid = valid && (own.type() != bson::Type::kBool || own.AsBool());
-      reply.Append(one.shard, *one.reply);
-    }
-    reply.End();
-    if (request.call().command.name == "validate") {
-      reply.Append("valid", valid);
-    }
-    co_return Status::Ok();
+    co_return heard;
   }
-  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+  co_return Status(kStaleConfig, "The placement of " + route->ns + " changes all the time");
+}
+
+// {raw: {shard: reply}, valid}
+Task<Status> RouteValidate(Routed& request) {
+  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
+  Result<RoutePtr> found = co_await request.Find(ns, false);
+  if (!found.ok() && found.status().code() == kNamespaceNotFound) {
+    co_return request.RunHere();
+  }
+  CO_RETURN_IF_ERROR(found.status());
+  Result<std::vector<Heard>> heard = co_await AskOwners(request, *found);
+  CO_RETURN_IF_ERROR(heard.status());
+  bool valid = true;
+  bson::Builder& reply = request.call().reply;
+  reply.BeginDocument("raw");
+  for (const Heard& one : *heard) {
+    valid = valid && request::Truthy((*one.reply)["valid"]);
+    reply.Append(one.shard, *one.reply);
+  }
+  reply.End().Append("valid", valid);
+  co_return Status::Ok();
+}
+
+// What the first shard says, and each one's reply by its name.
+Task<Status> RoutePlanCache(Routed& request) {
+  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
+  Result<RoutePtr> found = co_await request.Find(ns, false);
+  if (!found.ok() && found.status().code() == kNamespaceNotFound) {
+    co_return request.RunHere();
+  }
+  CO_RETURN_IF_ERROR(found.status());
+  Result<std::vector<Heard>> heard = co_await AskOwners(request, *found);
+  CO_RETURN_IF_ERROR(heard.status());
+  request.AppendReply(*heard->front().reply);
+  for (const Heard& one : *heard) {
+    request.call().reply.Append(one.shard, *one.reply);
+  }
+  co_return Status::Ok();
 }
 
 Task<Status> RouteDatabase(Routed& request) {
   ForwardOptions options{.only_database = true};
   Status status = co_await Forward(request, request.database, options);
+  co_return status;
+}
+
+// With authorizedCollections everybody sees what they may use: the shard shows the router all.
+Task<Status> ListCollections(Routed& request) {
+  ForwardOptions options{.only_database = true};
+  command::Invocation& invocation = request.invocation;
+  if (invocation.commands.info().access_control &&
+      request::Truthy(request.body["authorizedCollections"])) {
+    options.shows = [login = command::CurrentLogin(invocation),
+                     database = request.database](bson::View row) {
+      return login != nullptr &&
+             login->privileges.AllowAnythingOn(auth::Collection(database, row["name"].AsString()));
+    };
+  }
+  Status status = co_await Forward(request, request.database, std::move(options));
   co_return status;
 }
 
@@ -156,7 +199,7 @@ Task<Status> Forward(Routed& request, std::string ns, ForwardOptions options) {
     CO_RETURN_IF_ERROR(heard.status());
     Heard& answer = heard->front();
     if (answer.reply.ok() || !IsStale(answer.reply.status().code()) || i == kMostRefreshes) {
-      co_return request.Deliver(std::move(answer));
+      co_return request.Deliver(std::move(answer), options.shows);
     }
     route = co_await request.Refresh(known, answer.error);
   }
@@ -166,16 +209,14 @@ std::span<const RoutineRow> ForwardRoutines() {
   static constexpr RoutineRow kRows[] = {
       {"filemd5", RouteUnsharded},
       {"listIndexes", RouteRead},
-      {"listCollections", RouteDatabase},
+      {"listCollections", ListCollections},
       {"validateDBMetadata", RouteDatabase},
-      {"dataSize", RouteDatabase},
-      {"validate", RouteOwners},
+      {"validate", RouteValidate},
       {"dbHash", RouteDatabase},
-      {"compact", RouteOwners},
-      {"planCacheClear", RouteOwners},
-      {"planCacheListFilters", RouteOwners},
-      {"planCacheSetFilter", RouteOwners},
-      {"planCacheClearFilters", RouteOwners},
+      {"planCacheClear", RoutePlanCache},
+      {"planCacheListFilters", RoutePlanCache},
+      {"planCacheSetFilter", RoutePlanCache},
+      {"planCacheClearFilters", RoutePlanCache},
       {"createUser", RouteAccounts},
       {"updateUser", RouteAccounts},
       {"dropUser", RouteAccounts},

@@ -3,6 +3,7 @@
 // Commands that one shard runs as they are.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct ForwardOptions {
   bool only_database = false;  // the command names no collection
   // Other collections that it reads there; null: none.
   const std::map<std::string, RoutePtr>* others = nullptr;
+  // Rows of the answer that it says no to are left out. Empty: none is.
+  std::function<bool(bson::View row)> shows = nullptr;
 };
 Task<Status> Forward(Routed& request, std::string ns, ForwardOptions options);
 

@@ -174,7 +174,7 @@ Task<Status> CountView(Routed& request, const std::string& ns, const request::Co
   co_return Status::Ok();
 }
 
-// The count that each of several shards gets: it skips nothing.
+// The count that each shard gets: it skips nothing.
 Result<bson::Document> ShardCount(bson::View body, const request::CountRequest& count) {
   ASSIGN_OR_RETURN(const int64_t limit, WantedOfShards(count.skip, count.limit));
   bson::Builder out;
@@ -205,10 +205,8 @@ void AppendCounts(Routed& request, const std::vector<Heard>& heard,
     }
   }
   reply.End();
-  if (heard.size() > 1) {  // one shard has done both
-    n = std::max<int64_t>(0, n - count.skip);
-    n = count.limit > 0 ? std::min(n, count.limit) : n;
-  }
+  n = std::max<int64_t>(0, n - count.skip);
+  n = count.limit > 0 ? std::min(n, count.limit) : n;
   request::AppendCount(&reply, "n", n);
 }
 
@@ -229,10 +227,7 @@ Task<Status> RouteCount(Routed& request) {
       CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));
       shards = targets.shards;
     }
-    bson::Document command = request.body;
-    if (shards.size() > 1) {
-      CO_ASSIGN_OR_RETURN(command, ShardCount(request.body, count));
-    }
+    CO_ASSIGN_OR_RETURN(const bson::Document command, ShardCount(request.body, count));
     std::vector<Part> parts;
     for (const placement::ShardName& shard : shards) {
       parts.push_back({shard, command});

@@ -13,17 +13,33 @@
 
 namespace quire::router {
 
+namespace {
+
+// The whole command under the name of its row: coordinators know no second names.
+bson::Document ByItsName(Routed& request) {
+  const bson::Document whole = Whole(*request.call().request);
+  const std::string_view given = whole.view().front().name();
+  bson::Builder out;
+  for (const bson::Element& e : whole.view()) {
+    out.Append(e.name() == given ? request.call().command.name : e.name(), e.value());
+  }
+  return out.Finish();
+}
+
+}  // namespace
+
 Task<Status> Coordinate(Routed& request, std::string ns, bool create) {
   const std::string name(DatabaseOf(ns));
   Result<RoutePtr> route = co_await request.Find(name, create);
   if (!route.ok() && route.status().code() == kNamespaceNotFound) {
     co_return request.RunHere();
   }
-  const bson::Document whole = Whole(*request.call().request);
+  const bson::Document whole = ByItsName(request);
   bool plain = request.call().generic.in_transaction();
   for (int i = 0;; ++i) {
     CO_RETURN_IF_ERROR(route.status());
     const RoutePtr& known = *route;
+    plain = plain || !known->versioned;  // always lies where it does: there is nothing to agree on
     bool begins = false;
     CO_RETURN_IF_ERROR(request.Enlist(known->database.primary, &begins));
     bson::Builder wrapped;
@@ -79,7 +95,14 @@ Task<Status> CoordinateOf(Routed& request, bool create) {
   co_return status;
 }
 
-Task<Status> RouteRename(Routed& request) { return CoordinateOf(request, false); }
+Task<Status> RouteRename(Routed& request) {
+  const bson::Value from = request.body.view().front().value();
+  if (from.is_string() && DatabaseOf(from.AsString()) == "admin") {
+    co_return Status(kIllegalOperation, "Can't rename a collection in the admin database");
+  }
+  Status status = co_await CoordinateOf(request, false);
+  co_return status;
+}
 
 Task<Status> RouteDropDatabase(Routed& request) {
   Status status = co_await Coordinate(request, request.database, false);

@@ -21,11 +21,13 @@ Status UnknownTransaction(std::string_view command) {
 }
 
 // The shard of the transaction: as it is known here, or as the client's recoveryToken says.
-std::optional<placement::ShardName> ShardOfEnd(Routed& request) {
+std::optional<placement::ShardName> ShardOfEnd(Routed& request, bool* recovers) {
   const request::Generic& generic = request.call().generic;
+  *recovers = false;
   if (auto known = request.core.transactions.Find(generic.lsid, *generic.txn_number)) {
     return known->shard;
   }
+  *recovers = true;
   const bson::Value token = request.body["recoveryToken"];
   const bson::Value shard =
       token.is_document() ? token.AsDocument()["recoveryShardId"] : bson::Value();
@@ -33,6 +35,24 @@ std::optional<placement::ShardName> ShardOfEnd(Routed& request) {
     return std::nullopt;
   }
   return std::string(shard.AsString());
+}
+
+// The commit of a transaction that another router ran asks what has come of it: what has not been
+// committed there never will be.
+Task<Status> AbortUndecided(Routed& request, placement::ShardName shard) {
+  const bson::Document session = request.SessionFields();
+  bson::Builder abort;
+  abort.Append("abortTransaction", 1).AppendFields(session);
+  AskOptions options;
+  options.repeatable = true;
+  std::vector<Asked> asked;
+  asked.push_back({std::move(shard), {}, request.Outgoing(abort.Finish(), "admin", nullptr)});
+  Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked), options);
+  CO_RETURN_IF_ERROR(heard.status());
+  const Status status = heard->front().reply.ok() ? Status::Ok() : heard->front().reply.status();
+  const bool decided =
+      status.ok() || status.code() == kTransactionCommitted || status.code() == kNoSuchTransaction;
+  co_return decided ? Status::Ok() : ForClients(status);
 }
 
 Task<Status> RouteEndOfTransaction(Routed& request) {
@@ -44,12 +64,17 @@ Task<Status> RouteEndOfTransaction(Routed& request) {
   if (!generic.txn_number) {
     co_return request.RunHere();
   }
-  const std::optional<placement::ShardName> shard = ShardOfEnd(request);
+  bool recovers = false;
+  const std::optional<placement::ShardName> shard = ShardOfEnd(request, &recovers);
   if (!shard) {
     co_return UnknownTransaction(request.call().command.name);
   }
   if (shard->empty()) {  // nothing was ever sent
     co_return Status::Ok();
+  }
+  if (recovers && request.call().command.name == "commitTransaction") {
+    Status decided = co_await AbortUndecided(request, *shard);
+    CO_RETURN_IF_ERROR(decided);
   }
   AskOptions options;
   options.repeatable = true;  // what was committed is committed once

@@ -22,8 +22,9 @@ constexpr size_t kMostDocuments = 10'000;
 
 using Documents = std::vector<bson::Document>;
 
-// {aggregate: 1, pipeline: [{$documents: ...}, sink]}
-bson::Document Command(const Documents& documents, bson::View sink, const bson::Value& concern) {
+// {aggregate: 1, pipeline: [{$documents: ...}, sink]} with what else the client's command says of
+// its writes.
+bson::Document Command(const Documents& documents, bson::View sink, bson::View client) {
   bson::Builder out;
   out.Append("aggregate", 1).BeginArray("pipeline").PushDocument();
   if (documents.empty()) {
@@ -36,7 +37,10 @@ bson::Document Command(const Documents& documents, bson::View sink, const bson::
     out.End().End();
   }
   out.End().Push(sink).End();
-  out.BeginDocument("cursor").End().Append("writeConcern", concern);
+  out.BeginDocument("cursor").End();
+  for (const char* name : {"writeConcern", "bypassDocumentValidation"}) {
+    out.Append(name, client[name]);
+  }
   return out.Finish();
 }
 
@@ -87,10 +91,10 @@ Task<Status> Send(Routed& request, const Route& target, const Documents& documen
   }
   std::vector<Asked> asked;
   for (const auto& [shard, part] : by_shard) {
-    asked.push_back({shard,
-                     {},
-                     request.Outgoing(Command(part, sink, request.body["writeConcern"]),
-                                      DatabaseOf(target.ns), nullptr)});
+    asked.push_back(
+        {shard,
+         {},
+         request.Outgoing(Command(part, sink, request.body), DatabaseOf(target.ns), nullptr)});
   }
   Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked), AskOptions());
   CO_RETURN_IF_ERROR(heard.status());

@@ -478,6 +478,19 @@ void Begin(Routed& request, Batch* batch) {
   batch->let = DocumentIn(batch->whole, "let");
 }
 
+// A message may be nearly as large as one may be: with more around it it would be too large.
+bool IsForwarded(const request::Request& request) {
+  constexpr size_t kMostForwarded = size_t{32} << 20;
+  constexpr size_t kAround = 12;  // each document's place in an array
+  size_t bytes = request.body.size();
+  for (const request::Sequence& sequence : request.sequences) {
+    for (const bson::View document : sequence.documents) {
+      bytes += document.size() + kAround;
+    }
+  }
+  return bytes <= kMostForwarded;
+}
+
 Task<Status> RouteBatch(Routed& request, std::string_view array, bool create) {
   CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
   Result<RoutePtr> found = co_await request.Find(ns, create);
@@ -485,7 +498,7 @@ Task<Status> RouteBatch(Routed& request, std::string_view array, bool create) {
     co_return request.RunHere();
   }
   CO_RETURN_IF_ERROR(found.status());
-  if (!(*found)->sharded()) {
+  if (!(*found)->sharded() && IsForwarded(*request.call().request)) {
     const ForwardOptions options{.create = create};
     Status forwarded = co_await Forward(request, ns, options);
     co_return forwarded;

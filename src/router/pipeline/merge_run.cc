@@ -144,6 +144,7 @@ class Run final : public plan::PipelineEnvironment, public std::enable_shared_fr
     context_.script_scope = options_.scripts;
     engine::Operation operation{core_.engine(), op_};
     operation.began = options_.began;
+    operation.cluster_time = options_.cluster_time;
     RETURN_IF_ERROR(engine::FillContext(operation, options_.let, &context_));
     pipeline::PipelineOptions parsing;
     parsing.ns = options_.ns;

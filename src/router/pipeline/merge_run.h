@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct MergeRunOptions {
   bool partials = false;                     // the first stage, a $group, merges partial states
   std::shared_ptr<const js::Scope> scripts;  // of a command's own pipeline; null: it is a client's
   bson::Date began;                          // $$NOW
+  std::optional<bson::Timestamp> cluster_time;
   bool allow_disk_use = true;
   size_t memory_limit = size_t{100} << 20;
 };

@@ -142,8 +142,8 @@ Task<Result<std::vector<Heard>>> AskShards(Flow& flow, Remote& remote, std::vect
     heard.push_back({one.shard, one.host, NobodyMayAnswer(one.shard), {}});
   }
   const auto give_up = Clock::now() + options.patience;
+  std::shared_ptr<MembersChanged> changed;  // while nobody is known who may answer
   while (!open.empty()) {
-    auto changed = std::make_shared<MembersChanged>(&remote.members);
     auto exchange = std::make_shared<Exchange>(&remote.lanes, asked.size());
     Abandoned abandoned(exchange);
     std::vector<Open> sent;
@@ -166,8 +166,13 @@ Task<Result<std::vector<Heard>>> AskShards(Flow& flow, Remote& remote, std::vect
       if (Clock::now() >= give_up) {
         break;
       }
+      if (changed == nullptr) {  // looked for once more: no change is missed
+        changed = std::make_shared<MembersChanged>(&remote.members);
+        continue;
+      }
       Status waited = co_await flow.Until(changed);
       CO_RETURN_IF_ERROR(waited);
+      changed.reset();
       continue;
     }
     Status waited = co_await flow.Until(exchange);
@@ -184,6 +189,9 @@ Task<Result<std::vector<Heard>>> AskShards(Flow& flow, Remote& remote, std::vect
         }
       }
       const int code = own.reply.ok() ? 0 : own.reply.status().code();
+      if (code == kNetworkTimeout) {  // by the limit of the operation itself, if that is over
+        CO_RETURN_IF_ERROR(flow.op().CheckInterruptNow());
+      }
       if (IsNetworkError(code) || IsNotPrimary(code) || IsStepDown(code)) {
         remote.members.Doubt(own.host);
       }

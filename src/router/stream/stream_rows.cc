@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error_codes.h"
+#include "base/memory_charge.h"
 #include "base/mutex.h"
 #include "request/cursor_reply.h"
 #include "request/reply.h"
@@ -23,6 +24,12 @@ constexpr int32_t kAwaitMillis = 1000;  // of a getMore on a shard
 constexpr int64_t kBatch = 1000;
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::seconds kFirstPatience{2};
+
+// A batch with its events, of which some may have to wait for other shards.
+struct HeldReply {
+  bson::Document reply;
+  MemoryCharge charge;
+};
 
 // A shard's cursor.
 struct OnShard {
@@ -224,8 +231,10 @@ class StreamRows::State : public std::enable_shared_from_this<State> {
   }
 
   void Take(size_t place, bson::Document reply) QUIRE_REQUIRES(mutex_) {
-    auto held = std::make_shared<const bson::Document>(std::move(reply));
-    const auto cursor = request::CursorReply::Read(*held);
+    auto held = std::make_shared<HeldReply>();
+    held->reply = std::move(reply);
+    held->charge.Set(held->reply.view().size());
+    const auto cursor = request::CursorReply::Read(held->reply);
     if (!cursor.ok()) {
       problem_ = cursor.status();
       return;

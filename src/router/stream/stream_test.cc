@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "base/error_codes.h"
+#include "base/memory_charge.h"
 #include "router/testing/cluster.h"
 
 namespace quire::router {
@@ -101,6 +102,21 @@ TEST_F(StreamTest, EventsOfAllShardsInTheirOrder) {
   }
   Read(&stream, 6);
   EXPECT_EQ(Types(stream), "insert:1 insert:2 insert:3 insert:4 insert:5 insert:6");
+  Close(stream);
+}
+
+TEST_F(StreamTest, EventsThatWaitInTheRouterCountAsMemory) {
+  const int64_t before = OperationMemory().held.load();
+  Stream stream = Open();
+  for (int i = 1031; i <= 1035; ++i) {
+    EXPECT_EQ(cluster_->Code(R"({"insert": "c", "documents": [{"_id": )" + std::to_string(i) +
+                             R"(, "x": 1, "s": ")" + std::string(200'000, 'x') + "\"}]}"),
+              0);
+  }
+  const std::string more = R"({"getMore": {"$numberLong": ")" + std::to_string(stream.id) +
+                           R"("}, "collection": "c", "batchSize": 1, "maxTimeMS": 5000})";
+  EXPECT_EQ(cluster_->Code(more), 0);
+  EXPECT_GT(OperationMemory().held.load(), before + 100'000);
   Close(stream);
 }
 

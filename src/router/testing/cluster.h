@@ -49,13 +49,16 @@ class OpenSharding final : public engine::Sharding {
 
 // A node that serves on loopback, as the one member of a set.
 struct TestShard {
-  explicit TestShard(const std::string& name) : sharding(name) {
+  // With a key, clients log in, and those who know it are members.
+  explicit TestShard(const std::string& name, const std::string& key = "") : sharding(name) {
     auto opened = engine::Engine::Open(kv::TestStore(store::KeySections()), {});
     EXPECT_TRUE(opened.ok());
     engine = *std::move(opened);
     command::ServerInfo info;
     info.set_name = name;
+    info.access_control = !key.empty();
     commands = std::make_unique<command::ShardCommands>(engine.get(), info);
+    EXPECT_TRUE(key.empty() || commands->members.SetKey(key).ok());
     commands->SetSharding(&sharding);
     server::Options options;
     options.port = 0;
@@ -108,19 +111,25 @@ class SharedStore final : public coord::Store {
 
 class Cluster {
  public:
-  Cluster() : s0("s0"), s1("s1") {
+  // With a key, clients log in, and those who know it are members.
+  explicit Cluster(const std::string& key = "") : s0("s0", key), s1("s1", key) {
     auto opened = engine::Engine::Open(kv::TestStore(store::KeySections()), {});
     EXPECT_TRUE(opened.ok());
     engine_ = *std::move(opened);
     command::ServerInfo info;
     info.router = true;
     info.host = "router:1";
+    info.access_control = !key.empty();
     router_ = std::make_unique<Router>(engine_.get(), std::move(info));
     RouterOptions options;
     options.store = std::make_unique<SharedStore>(&store);
+    if (!key.empty()) {
+      EXPECT_TRUE(router_->members.SetKey(key).ok());
+      options.peers.login = {.kind = peer::Login::Kind::kKey, .key = key};
+    }
     EXPECT_TRUE(router_->Connect(std::move(options)).ok());
-    EXPECT_EQ(Code("{\"addShard\": \"" + s0.address + "\"}", "admin"), 0);
-    EXPECT_EQ(Code("{\"addShard\": \"" + s1.address + "\"}", "admin"), 0);
+    AddShard(s0);
+    AddShard(s1);
   }
   ~Cluster() { router_.reset(); }
 
@@ -201,6 +210,16 @@ class Cluster {
   TestShard s1;
 
  private:
+  // Before the router knows that there are no users, it lets nobody in.
+  void AddShard(const TestShard& shard) {
+    const std::string command = "{\"addShard\": \"" + shard.address + "\"}";
+    int code = Code(command, "admin");
+    for (int i = 0; i < 1000 && code == kHostUnreachable; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      code = Code(command, "admin");
+    }
+    EXPECT_EQ(code, 0);
+  }
   void Put(const std::string& key, std::string value) {
     coord::Transaction transaction;
     transaction.writes = {coord::Put(router_->core().catalog->Key(key), std::move(value))};

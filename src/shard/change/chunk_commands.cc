@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -12,6 +13,7 @@
 #include "request/fields.h"
 #include "shard/change/chunk_writes.h"
 #include "shard/change/journal.h"
+#include "shard/change/keys_in_range.h"
 #include "shard/change/run_change.h"
 
 namespace quire::shard {
@@ -43,7 +45,9 @@ Status WriteChange(Context& context, const CollectionFacts& facts,
                                        static_cast<int64_t>(change.added.size()));
     AddToJournal(context, what, facts.record.ns, details, &transaction);
   }
+  Reach(context, what, "deciding");
   ASSIGN_OR_RETURN(const coord::Answer answer, context.store.Transact(std::move(transaction)));
+  Reach(context, what, "ended");
   return answer.done ? Status::Ok()
                      : Status(kConflictingOperationInProgress,
                               "the chunks of " + facts.record.ns + " changed meanwhile");
@@ -75,28 +79,41 @@ Result<std::optional<Bounds>> ReadBounds(bson::View command) {
   return std::optional(bounds);
 }
 
-// The key of {find: {...}}, which has all of its fields.
-Result<placement::ShardKey> KeyOfFind(const placement::ShardKeyPattern& pattern, bson::View find) {
-  for (const placement::ShardKeyPattern::Part& part : pattern.parts()) {
-    bson::Value value = find[part.name()];
-    if (value.missing()) {
-      bson::View at = find;
-      std::string_view rest = part.name();
-      for (size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
-        const bson::Value inner = at[rest.substr(0, dot)];
-        if (!inner.is_document()) {
-          break;
-        }
-        at = inner.AsDocument();
-        rest.remove_prefix(dot + 1);
+// The one value that a query demands of a field, which it names with dots or nested; missing when
+// it demands none.
+bson::Value DemandedBy(bson::View query, std::string_view name) {
+  bson::Value value = query[name];
+  if (value.missing()) {
+    bson::View at = query;
+    std::string_view rest = name;
+    for (size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
+      const bson::Value inner = at[rest.substr(0, dot)];
+      if (!inner.is_document()) {
+        return {};
       }
-      value = at[rest];
+      at = inner.AsDocument();
+      rest.remove_prefix(dot + 1);
     }
-    if (value.missing()) {
+    value = at[rest];
+  }
+  const bool holds_conditions = value.is_document() && !value.AsDocument().empty() &&
+                                value.AsDocument().front().name().starts_with('$');
+  if (!holds_conditions) {
+    return value;
+  }
+  return value.AsDocument().Count() == 1 ? value.AsDocument()["$eq"] : bson::Value();
+}
+
+// The key of {find: {...}}, a query that demands one value of each of its fields.
+Result<placement::ShardKey> KeyOfFind(const placement::ShardKeyPattern& pattern, bson::View find) {
+  std::vector<bson::Value> values;
+  for (const placement::ShardKeyPattern::Part& part : pattern.parts()) {
+    values.push_back(DemandedBy(find, part.name()));
+    if (values.back().missing() || values.back().is_array()) {
       return Status(kShardKeyNotFound, "no shard key found in chunk query");
     }
   }
-  return pattern.KeyOf(find);
+  return pattern.KeyOfValues(values);
 }
 
 Result<bson::View> ReadDocument(bson::View command, std::string_view field) {
@@ -330,34 +347,12 @@ Result<bson::Document> FindMedian(Context& context, bson::View command) {
                    placement::ShardKeyPattern::Parse(command["key"].AsDocument()));
   const placement::KeyRange range = {placement::ShardKey::Of(command["min"].AsDocument()),
                                      placement::ShardKey::Of(command["max"].AsDocument())};
-  // All keys in the range, in order. Documents are few where people split by hand.
-  bson::Builder find;
-  find.Append("find", CollectionOf(ns)).Append("batchSize", 1000);
-  bson::Builder fields;
-  for (const placement::ShardKeyPattern::Part& part : pattern.parts()) {
-    fields.Append(part.name(), 1);
-  }
-  find.Append("projection", fields.Finish());
+  // Documents are few where people split by hand.
   std::vector<placement::ShardKey> keys;
-  ASSIGN_OR_RETURN(bson::Document reply, context.local(DatabaseOf(ns), find.Finish(), {}));
-  std::string_view batch = "firstBatch";
-  while (true) {
-    const bson::View cursor = reply["cursor"].AsDocument();
-    for (const bson::Element& e : cursor[batch].AsArray()) {
-      ASSIGN_OR_RETURN(placement::ShardKey key, pattern.KeyOf(e.value().AsDocument()));
-      if (range.min <= key && (key < range.max || range.max == pattern.Highest())) {
-        keys.push_back(std::move(key));
-      }
-    }
-    const int64_t id = bson::ClampedInt64(cursor["id"]);
-    if (id == 0) {
-      break;
-    }
-    bson::Builder more;
-    more.Append("getMore", id).Append("collection", CollectionOf(ns));
-    ASSIGN_OR_RETURN(reply, context.local(DatabaseOf(ns), more.Finish(), {}));
-    batch = "nextBatch";
-  }
+  RETURN_IF_ERROR(ReadKeysInRange(context, ns, pattern, range, [&](placement::ShardKey key) {
+    keys.push_back(std::move(key));
+    return true;
+  }));
   std::sort(keys.begin(), keys.end());
   bson::Builder out;
   out.Append("count", static_cast<int64_t>(keys.size()));

@@ -3,11 +3,26 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "base/try.h"
 
 namespace quire::shard {
+
+void Reach(Context& context, std::string_view kind, std::string_view place) {
+  constexpr std::string_view kPoint = run::FailPoints::kHoldChange;
+  constexpr std::chrono::milliseconds kLookEvery{10};
+  run::FailPoints* points = context.fail_points;
+  if (points == nullptr || !points->armed() || !points->MeetHold(kPoint)) {
+    return;
+  }
+  log::Info("SHARDING", "A change is held by a fail point", {{"kind", kind}, {"place", place}});
+  while (points->Holds(kPoint) && !context.stopping.load()) {
+    std::this_thread::sleep_for(kLookEvery);
+  }
+}
 
 std::string_view CollectionOf(std::string_view ns) { return ns.substr(ns.find('.') + 1); }
 

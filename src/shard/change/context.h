@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "quire/bson.h"
 #include "quire/status.h"
+#include "run/fail_point.h"
 #include "shard/cluster/cluster_store.h"
 #include "shard/cluster/shard_peers.h"
 #include "shard/state/name_table.h"
@@ -35,7 +36,12 @@ struct Context {
   std::string leader_key;         // of its set, in the coordination store
   std::function<void()> changed;  // requests that wait may go on
   const std::atomic<bool>& stopping;
+  run::FailPoints* fail_points = nullptr;
 };
+
+// A step of a change is at `place`, where a fail point may hold it, for tests of what happens when
+// a process ends there.
+void Reach(Context& context, std::string_view kind, std::string_view place);
 
 // The local collection with that uuid under that name; null when it is not there.
 store::CollectionPtr FindLocal(Context& context, std::string_view ns, std::string_view uuid);

@@ -8,9 +8,11 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "placement/chunk_changes.h"
+#include "request/cursor_reply.h"
 #include "shard/change/change.h"
 #include "shard/change/chunk_writes.h"
 #include "shard/change/journal.h"
+#include "shard/change/keys_in_range.h"
 
 namespace quire::shard {
 
@@ -75,45 +77,6 @@ class MoveRange final : public Change {
   placement::ChunkMapPtr map_;
 };
 
-// Whether a document lies in a range of hashes: by a look at all, as an index of hashes has no
-// ranges to be asked for.
-Result<bool> HoldsHashed(Context& context, const store::CollectionInfo& collection,
-                         const placement::ShardKeyPattern& pattern,
-                         const placement::KeyRange& range) {
-  bson::Builder fields;
-  for (const placement::ShardKeyPattern::Part& part : pattern.parts()) {
-    fields.Append(part.name(), 1);
-  }
-  bson::Builder find;
-  find.Append("find", collection.name)
-      .Append("batchSize", 10'000)
-      .Append("projection", fields.Finish());
-  ASSIGN_OR_RETURN(bson::Document reply, context.local(collection.database, find.Finish(), {}));
-  std::string_view batch = "firstBatch";
-  while (true) {
-    const bson::View cursor = reply["cursor"].AsDocument();
-    const int64_t id = bson::ClampedInt64(cursor["id"]);
-    for (const bson::Element& e : cursor[batch].AsArray()) {
-      ASSIGN_OR_RETURN(const placement::ShardKey key, pattern.KeyOf(e.value().AsDocument()));
-      if (range.min <= key && (key < range.max || range.max == pattern.Highest())) {
-        if (id != 0) {
-          bson::Builder kill;
-          kill.Append("killCursors", collection.name).BeginArray("cursors").Push(id).End();
-          RETURN_IF_ERROR(context.local(collection.database, kill.Finish(), {}).status());
-        }
-        return true;
-      }
-    }
-    if (id == 0) {
-      return false;
-    }
-    bson::Builder more;
-    more.Append("getMore", id).Append("collection", collection.name);
-    ASSIGN_OR_RETURN(reply, context.local(collection.database, more.Finish(), {}));
-    batch = "nextBatch";
-  }
-}
-
 // Whether a document of the collection lies in the range: by the index that carries the key.
 Result<bool> HoldsDocuments(Context& context, const store::CollectionInfo& collection,
                             const placement::ShardKeyPattern& pattern,
@@ -121,8 +84,14 @@ Result<bool> HoldsDocuments(Context& context, const store::CollectionInfo& colle
   if (collection.state->documents.load() == 0) {
     return false;
   }
-  if (pattern.is_hashed()) {
-    return HoldsHashed(context, collection, pattern, range);
+  if (pattern.is_hashed()) {  // an index of hashes has no ranges to be asked for
+    bool found = false;
+    RETURN_IF_ERROR(
+        ReadKeysInRange(context, collection.ns(), pattern, range, [&](const placement::ShardKey&) {
+          found = true;
+          return false;
+        }));
+    return found;
   }
   for (const auto& index : collection.indexes) {
     if (!SupportsKey(*index, pattern)) {
@@ -149,7 +118,8 @@ Result<bool> HoldsDocuments(Context& context, const store::CollectionInfo& colle
     }
     ASSIGN_OR_RETURN(const bson::Document reply,
                      context.local(collection.database, find.Finish(), {}));
-    return !reply["cursor"].AsDocument()["firstBatch"].AsArray().empty();
+    ASSIGN_OR_RETURN(const auto cursor, request::CursorReply::Read(reply));
+    return !cursor.batch.empty();
   }
   return Status(kIndexNotFound, "no index of " + collection.ns() + " carries its shard key");
 }

@@ -72,6 +72,7 @@ Result<bson::Document> TakeStep(Context& context, const StepRequest& step) {
   if (part == nullptr) {
     return Status(kBadValue, "unknown kind of change: " + step.kind);
   }
+  Reach(context, step.kind, "asked");
   std::vector<std::string> ids;
   for (const StepRequest::Name& name : step.names) {
     ids.push_back(name.id);
@@ -110,6 +111,7 @@ Result<bson::Document> TakeStep(Context& context, const StepRequest& step) {
       }
       break;
   }
+  Reach(context, step.kind, "done");
   const bson::Document made = kept.Finish();
   for (const StepRequest::Name& name : step.names) {
     NameRecord record = context.names.Get(name.id);
@@ -123,6 +125,7 @@ Result<bson::Document> TakeStep(Context& context, const StepRequest& step) {
     record.kept = made;
     RETURN_IF_ERROR(SaveName(context, std::move(record)));
   }
+  Reach(context, step.kind, "noted");
   return reply.Finish();
 }
 

@@ -33,6 +33,29 @@ bool WritesLock(State state) {
          state == State::kReleasing;
 }
 
+std::string_view NameOf(State state) {
+  switch (state) {
+    case State::kTaking:
+      return "taking";
+    case State::kPreparing:
+      return "preparing";
+    case State::kDeciding:
+      return "deciding";
+    case State::kAborting:
+      return "aborting";
+    case State::kFinishing:
+      return "finishing";
+    case State::kUndoing:
+      return "undoing";
+    case State::kReleasing:
+      return "releasing";
+    case State::kEnded:
+      return "ended";
+    default:
+      return "";
+  }
+}
+
 uint64_t Number(const bson::Value& value) {
   return value.is_number() ? static_cast<uint64_t>(bson::ClampedInt64(value)) : 0;
 }
@@ -231,7 +254,11 @@ Status ChangeRun::Resume(Context& context, const std::string& id) {
 }
 
 Status ChangeRun::Drive(Coordinator& coordinator) {
-  while (coordinator.state() != State::kEnded && coordinator.state() != State::kBusy) {
+  while (coordinator.state() != State::kBusy) {
+    Reach(context_, change_->kind(), NameOf(coordinator.state()));
+    if (coordinator.state() == State::kEnded) {
+      break;
+    }
     RETURN_IF_ERROR(CheckOwner());
     if (coordinator.state() == State::kLost) {
       return {kInterruptedDueToReplStateChange, "another coordinator has taken the change over"};

@@ -2,12 +2,16 @@
 #include "shard/change/schema_commands.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/compare.h"
+#include "engine/schema/schema.h"
 #include "placement/version_fields.h"
 #include "plan/bounds/interval.h"
+#include "request/fields.h"
 #include "shard/change/change.h"
 #include "shard/change/chunk_commands.h"
 #include "shard/change/run_change.h"
@@ -39,7 +43,8 @@ bool HasRawReply(std::string_view command) {
 
 // Nobody shards the collection meanwhile: its name is reserved.
 Result<bson::Document> RunHere(Context& context, const SchemaRequest& request) {
-  ASSIGN_OR_RETURN(const bson::Document reply, context.local(request.database, Plain(request), {}));
+  const std::string database = request.name == "renameCollection" ? "admin" : request.database;
+  ASSIGN_OR_RETURN(const bson::Document reply, context.local(database, Plain(request), {}));
   bson::Builder out;
   if (HasRawReply(request.name)) {
     ASSIGN_OR_RETURN(const auto shards, context.store.ReadShards());
@@ -100,21 +105,12 @@ Status CheckUniqueIndexes(const placement::ShardKeyPattern& pattern, bson::View 
   return Status::Ok();
 }
 
-// Whether the command's `index` is about this one.
-bool Drops(const bson::Value& which, const store::IndexInfo& index) {
-  if (which.is_string()) {
-    return which.AsString() == index.name || (which.AsString() == "*" && !index.is_id);
-  }
-  if (which.is_array()) {
-    for (const bson::Element& e : which.AsArray()) {
-      if (e.value().is_string() && e.value().AsString() == index.name) {
-        return true;
-      }
-    }
-    return false;
-  }
-  return which.is_document() &&
-         plan::DocumentText(which.AsDocument()) == plan::DocumentText(index.key_pattern);
+// Whether some index that is not left out can be used for the shard key.
+bool CarryKey(const store::CollectionInfo& collection, const placement::ShardKeyPattern& pattern,
+              const std::function<bool(const store::IndexInfo&)>& left_out) {
+  return std::any_of(collection.indexes.begin(), collection.indexes.end(), [&](const auto& index) {
+    return SupportsKey(*index, pattern) && !left_out(*index);
+  });
 }
 
 // Some index has to carry the shard key. "*" leaves those that do.
@@ -122,19 +118,19 @@ Result<bson::Document> WithoutKeyIndexes(const store::CollectionInfo& collection
                                          const placement::ShardKeyPattern& pattern,
                                          const SchemaRequest& request) {
   const bson::Value which = request.body["index"];
-  const bool all = which.is_string() && which.AsString() == "*";
-  bool left = false;
-  bson::Builder names;
-  names.BeginArray("index");
-  for (const auto& index : collection.indexes) {
-    const bool supports = SupportsKey(*index, pattern);
-    const bool goes = Drops(which, *index) && !(all && supports);
-    left = left || (supports && !goes);
-    if (goes) {
-      names.Push(index->name);
-    }
+  ASSIGN_OR_RETURN(std::vector<std::string> names, engine::IndexesToDrop(collection, which));
+  const bool alone = which.is_array() && which.AsArray().Count() == 1;
+  const bson::Value star = alone ? which.AsArray().front().value() : which;
+  const bool all = star.is_string() && star.AsString() == "*";
+  if (all) {
+    std::erase_if(names, [&](const std::string& name) {
+      const store::IndexInfo* index = collection.FindIndex(name);
+      return index != nullptr && SupportsKey(*index, pattern);
+    });
   }
-  names.End();
+  const bool left = CarryKey(collection, pattern, [&](const store::IndexInfo& index) {
+    return std::find(names.begin(), names.end(), index.name) != names.end();
+  });
   if (!left) {
     return Status(kCannotDropShardKeyIndex,
                   "Cannot drop the only compatible index for this collection's shard key");
@@ -142,13 +138,40 @@ Result<bson::Document> WithoutKeyIndexes(const store::CollectionInfo& collection
   if (!all) {
     return Plain(request);
   }
+  bson::Builder kept;
+  kept.BeginArray("index");
+  for (const std::string& name : names) {
+    kept.Push(name);
+  }
+  kept.End();
   bson::Builder out;
-  const bson::Document kept = names.Finish();
+  const bson::Document list = kept.Finish();
   const bson::Document plain = Plain(request);
   for (const bson::Element& e : plain.view()) {
-    e.name() == "index" ? out.Append(kept.view().front()) : out.Append(e);
+    e.name() == "index" ? out.Append(list.view().front()) : out.Append(e);
   }
   return out.Finish();
+}
+
+// The planner does not see a hidden index: the last one of the shard key stays visible.
+Status CheckHiding(const store::CollectionInfo& collection,
+                   const placement::ShardKeyPattern& pattern, const bson::Value& changed) {
+  if (!changed.is_document()) {
+    return Status::Ok();
+  }
+  const bson::View index = changed.AsDocument();
+  if (!request::Truthy(index["hidden"])) {
+    return Status::Ok();
+  }
+  const bson::Value name = index["name"];
+  const bson::Value key = index["keyPattern"];
+  const bool left = CarryKey(collection, pattern, [&](const store::IndexInfo& one) {
+    return one.hidden || (name.is_string() && name.AsString() == one.name) ||
+           (key.is_document() && bson::CompareDocuments(one.key_pattern, key.AsDocument()) == 0);
+  });
+  return left ? Status::Ok()
+              : Status(kCannotDropShardKeyIndex,
+                       "Cannot hide the only compatible index for this collection's shard key");
 }
 
 Result<bson::Document> ChangeSharded(Context& context, const SchemaRequest& request,
@@ -161,7 +184,9 @@ Result<bson::Document> ChangeSharded(Context& context, const SchemaRequest& requ
   const bool creates = request.name == "createIndexes";
   if (creates) {
     RETURN_IF_ERROR(CheckUniqueIndexes(placed.pattern, request.body));
-  } else if (request.name != "collMod" && request.body.Has("index")) {
+  } else if (request.name == "collMod") {
+    RETURN_IF_ERROR(CheckHiding(*collection, placed.pattern, request.body["index"]));
+  } else if (request.body.Has("index")) {
     ASSIGN_OR_RETURN(command, WithoutKeyIndexes(*collection, placed.pattern, request));
   }
   bson::Builder arguments;

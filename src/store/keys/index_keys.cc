@@ -26,9 +26,20 @@ Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
   return Status::Ok();
 }
 
+// As GetPathOrArray from the first part on.
+bson::Value ValueAt(const bson::FieldPath& path, bson::FieldIndex& fields) {
+  const bson::Value value = fields.Find(path[0]);
+  if (path.size() == 1 || value.is_array()) {
+    return value;
+  }
+  size_t next = 1;
+  return value.is_document() ? bson::GetPathOrArray(value.AsDocument(), path, &next)
+                             : bson::Value();
+}
+
 }  // namespace
 
-bool AppendOnlyKey(const IndexKeySpec& spec, bson::View document, std::string* key,
+bool AppendOnlyKey(const IndexKeySpec& spec, bson::FieldIndex& fields, std::string* key,
                    std::string* type_bits, bool* nothing) {
   if (spec.special != nullptr || spec.wildcard != nullptr) {
     return false;
@@ -37,8 +48,7 @@ bool AppendOnlyKey(const IndexKeySpec& spec, bson::View document, std::string* k
   type_bits->clear();
   *nothing = true;
   for (size_t i = 0; i < spec.paths.size(); ++i) {
-    size_t next = 0;
-    bson::Value value = bson::GetPathOrArray(document, spec.paths[i], &next);
+    const bson::Value value = ValueAt(spec.paths[i], fields);
     const IndexKeySpec::Part& part = spec.parts[i];
     if (value.is_array() || part.kind != IndexKeySpec::Kind::kOrdered) {
       key->resize(start);

@@ -95,7 +95,9 @@ TEST(IndexKeys, FollowTheMultikeyRules) {
     std::string key = "before";
     std::string type_bits = "others";
     bool nothing = false;
-    if (AppendOnlyKey(spec, document, &key, &type_bits, &nothing)) {
+    bson::FieldIndex fields;
+    fields.Start(document);
+    if (AppendOnlyKey(spec, fields, &key, &type_bits, &nothing)) {
       ASSERT_LE(set.keys.size(), 1u) << row.document;
       EXPECT_EQ(set.keys.empty(), row.sparse && nothing) << row.document;
       EXPECT_EQ(set.multikey_steps, 0u);

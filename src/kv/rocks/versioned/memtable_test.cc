@@ -83,6 +83,25 @@ TEST_F(MemtableTest, OrdersKeysThatShareTheirFirstSixteenBytes) {
   EXPECT_EQ(Get(same + "c"), std::nullopt);
 }
 
+TEST_F(MemtableTest, OrdersKeysThatDifferAnywhere) {
+  std::map<std::string, std::string> model;
+  for (size_t same = 0; same <= 42; ++same) {
+    for (const std::string& rest : {std::string(), std::string("\0", 1), std::string("a"),
+                                    std::string("\xFF"), std::string("ab"), std::string(9, 'x')}) {
+      const std::string key = std::string(same, 'x') + rest;
+      if (!key.empty()) {
+        model[key] = std::to_string(same) + rest;
+        ASSERT_TRUE(db_->Put({}, key, model[key]).ok());
+      }
+    }
+  }
+  ExpectEqual(model);
+  for (const auto& [key, value] : model) {
+    EXPECT_EQ(Get(key), value);
+    EXPECT_EQ(Get(key + "?").has_value(), model.contains(key + "?"));
+  }
+}
+
 TEST_F(MemtableTest, HoldsWhatAMapHolds) {
   std::mt19937 random(7);
   auto key = [&] {
