@@ -175,7 +175,7 @@ GridFs::GridFs(const Client& client, std::string_view database, GridFsOptions op
     : options_(std::move(options)),
       files_(options_.bucket + ".files"),
       chunks_(options_.bucket + ".chunks"),
-      store_(client, database, options_.seams) {}
+      store_(client, database, options_.seams, options_.concerns) {}
 
 std::vector<IndexSpec> GridFs::Indexes() const {
   return {{files(), R"({"filename": 1, "uploadDate": 1})"},

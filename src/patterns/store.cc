@@ -120,8 +120,33 @@ auto Send(const Seams& seams, const Write& write) -> decltype(write()) {
 
 bool IsDuplicateKey(const Status& status) { return status.code() == kDuplicateKey; }
 
-Store::Store(Client client, std::string_view database, const Seams& seams)
-    : client_(std::move(client)), database_(client_.GetDatabase(database)), seams_(seams) {}
+Store::Store(Client client, std::string_view database, const Seams& seams, const Concerns& concerns)
+    : client_(std::move(client)),
+      database_(client_.GetDatabase(database)),
+      seams_(seams),
+      concerns_(concerns) {}
+
+Store Store::ForReports() const {
+  Store reports = *this;
+  reports.for_reports_ = true;
+  return reports;
+}
+
+// A transaction's concern goes with its commit.
+bson::Document Store::OfWrite(const bson::Document& concern) const {
+  const bson::Document& wanted = concern.empty() ? concerns_.writes : concern;
+  return wanted.empty() || session_ != nullptr ? bson::Document() : Doc("writeConcern", wanted);
+}
+
+bson::Document Store::OfRead(const bson::Document& extra) const {
+  if (!for_reports_ || extra.view().Has("$readPreference")) {
+    return extra;
+  }
+  const bson::Document preference = ToFields(concerns_.reports);
+  bson::Builder fields;
+  fields.AppendFields(extra).AppendFields(preference);
+  return fields.Finish();
+}
 
 void Store::Ask(std::string_view collection, const bson::Document& filter,
                 const FindOptions& options) const {
@@ -135,6 +160,7 @@ Result<std::optional<bson::Document>> Store::FindOne(std::string_view collection
                                                      const bson::Document& filter,
                                                      FindOptions options) const {
   options.session = session_;
+  options.extra = OfRead(options.extra);
   options.limit = 1;
   Ask(collection, filter, options);
   return In(collection).FindOne(filter, options);
@@ -155,6 +181,7 @@ Result<std::vector<bson::Document>> Store::Find(std::string_view collection,
 Result<Cursor> Store::Open(std::string_view collection, const bson::Document& filter,
                            FindOptions options) const {
   options.session = session_;
+  options.extra = OfRead(options.extra);
   Ask(collection, filter, options);
   return In(collection).Find(filter, options);
 }
@@ -166,8 +193,9 @@ Result<std::vector<bson::Document>> Store::Aggregate(std::string_view collection
     seams_.queries->Asks(
         Doc("aggregate", collection, "pipeline", ListOf(pipeline), "cursor", Doc()));
   }
-  ASSIGN_OR_RETURN(Cursor cursor,
-                   In(collection).Aggregate(pipeline, {.session = session_, .extra = extra}));
+  ASSIGN_OR_RETURN(
+      Cursor cursor,
+      In(collection).Aggregate(pipeline, {.session = session_, .extra = OfRead(extra)}));
   std::vector<bson::Document> found;
   while (cursor.Next()) {
     found.emplace_back(cursor.current());
@@ -178,7 +206,7 @@ Result<std::vector<bson::Document>> Store::Aggregate(std::string_view collection
 
 Result<int64_t> Store::Count(std::string_view collection, const bson::Document& filter) const {
   Ask(collection, filter, {});
-  return In(collection).Count(filter, {.session = session_});
+  return In(collection).Count(filter, {.session = session_, .extra = OfRead({})});
 }
 
 Result<bson::Document> Store::Run(const bson::Document& command) const {
@@ -186,22 +214,22 @@ Result<bson::Document> Store::Run(const bson::Document& command) const {
 }
 
 Result<bson::Document> Store::RunWrite(const bson::Document& command) const {
-  return Send(seams_, [&] { return Run(command); });
+  const bson::Document more = command.view().Has("writeConcern") ? bson::Document() : OfWrite();
+  bson::Builder whole;
+  whole.AppendFields(command).AppendFields(more);
+  const bson::Document sent = whole.Finish();
+  return Send(seams_, [&] { return Run(sent); });
 }
 
 Status Store::Insert(std::string_view collection, const bson::Document& document) const {
-  return Send(seams_,
-              [&] { return In(collection).InsertOne(document, {.session = session_}).status(); });
+  const InsertOptions options{.session = session_, .extra = OfWrite()};
+  return Send(seams_, [&] { return In(collection).InsertOne(document, options).status(); });
 }
 
 Result<bson::Document> Store::InsertBatch(std::string_view collection,
                                           const std::vector<bson::Document>& documents,
                                           bool ordered, const bson::Document& concern) const {
-  bson::Builder extra;
-  if (!concern.empty()) {
-    extra.Append("writeConcern", concern);
-  }
-  const InsertOptions options{.ordered = ordered, .session = session_, .extra = extra.Finish()};
+  const InsertOptions options{.ordered = ordered, .session = session_, .extra = OfWrite(concern)};
   return Send(seams_, [&]() -> Result<bson::Document> {
     auto inserted = In(collection).InsertMany(documents, options);
     if (inserted.ok()) {
@@ -219,10 +247,9 @@ Result<bson::Document> Store::InsertBatch(std::string_view collection,
 Result<int64_t> Store::UpdateOne(std::string_view collection, const bson::Document& filter,
                                  const bson::Document& update, bool upsert) const {
   Ask(collection, filter, {.limit = 1});
+  const UpdateOptions options{.upsert = upsert, .session = session_, .extra = OfWrite()};
   return Send(seams_, [&]() -> Result<int64_t> {
-    ASSIGN_OR_RETURN(
-        UpdateResult result,
-        In(collection).UpdateOne(filter, update.view(), {.upsert = upsert, .session = session_}));
+    ASSIGN_OR_RETURN(UpdateResult result, In(collection).UpdateOne(filter, update.view(), options));
     return result.matched + (result.upserted_id.missing() ? 0 : 1);
   });
 }
@@ -231,8 +258,10 @@ Result<int64_t> Store::UpdateMany(std::string_view collection, const bson::Docum
                                   const bson::Document& update) const {
   Ask(collection, filter, {});
   return Send(seams_, [&]() -> Result<int64_t> {
-    ASSIGN_OR_RETURN(UpdateResult result,
-                     In(collection).UpdateMany(filter, update.view(), {.session = session_}));
+    ASSIGN_OR_RETURN(
+        UpdateResult result,
+        In(collection)
+            .UpdateMany(filter, update.view(), {.session = session_, .extra = OfWrite()}));
     return result.modified;
   });
 }
@@ -242,21 +271,21 @@ Result<std::optional<bson::Document>> Store::FindAndUpdate(std::string_view coll
                                                            const bson::Document& update,
                                                            bool upsert) const {
   Ask(collection, filter, {.limit = 1});
-  return Send(seams_, [&] {
-    return In(collection)
-        .FindOneAndUpdate(filter, update,
-                          {.upsert = upsert, .return_new = true, .session = session_});
-  });
+  const FindAndModifyOptions options{
+      .upsert = upsert, .return_new = true, .session = session_, .extra = OfWrite()};
+  return Send(seams_, [&] { return In(collection).FindOneAndUpdate(filter, update, options); });
 }
 
 Result<int64_t> Store::DeleteOne(std::string_view collection, const bson::Document& filter) const {
   Ask(collection, filter, {.limit = 1});
-  return Send(seams_, [&] { return In(collection).DeleteOne(filter, {.session = session_}); });
+  const DeleteOptions options{.session = session_, .extra = OfWrite()};
+  return Send(seams_, [&] { return In(collection).DeleteOne(filter, options); });
 }
 
 Result<int64_t> Store::DeleteMany(std::string_view collection, const bson::Document& filter) const {
   Ask(collection, filter, {});
-  return Send(seams_, [&] { return In(collection).DeleteMany(filter, {.session = session_}); });
+  const DeleteOptions options{.session = session_, .extra = OfWrite()};
+  return Send(seams_, [&] { return In(collection).DeleteMany(filter, options); });
 }
 
 Status Store::Drop(std::string_view collection) const {

@@ -96,6 +96,7 @@ struct AdNetworkOptions {
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   std::chrono::milliseconds lease = std::chrono::minutes(1);
   std::string worker = "worker";
+  Concerns concerns = {};
   Seams seams = {};
 };
 

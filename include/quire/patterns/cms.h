@@ -32,6 +32,7 @@ struct CmsOptions {
   int32_t chunk_size = 255 * 1024;
   std::chrono::milliseconds lease = std::chrono::minutes(5);  // of the jobs
   std::string worker = "worker";  // a name of its own for every process that runs jobs
+  Concerns concerns = {};
   Seams seams = {};
 };
 

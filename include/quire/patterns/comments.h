@@ -45,6 +45,7 @@ struct CommentsOptions {
   bool reply_to_deleted = true;
   std::chrono::milliseconds lease = std::chrono::minutes(5);  // of the job
   std::string worker = "worker";  // a name of its own for every process that runs it
+  Concerns concerns = {};
   Seams seams = {};
 };
 

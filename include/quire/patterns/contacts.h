@@ -25,6 +25,7 @@ struct ContactsOptions {
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   std::string worker = "worker";  // a name of its own for every process that runs the job
   std::chrono::milliseconds lease = std::chrono::minutes(5);
+  Concerns concerns = {};
   Seams seams = {};
 };
 

@@ -45,6 +45,8 @@ struct EventLogOptions {
   Profile profile = Profile::kFull;
   std::string worker = "worker";  // a name of its own for every process that runs the jobs
   std::chrono::milliseconds lease = std::chrono::minutes(5);
+  // Of what is not given a concern of its own: the primary's word is enough.
+  Concerns concerns = KeptByPrimary();
   Seams seams = {};
 };
 

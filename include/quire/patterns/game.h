@@ -106,6 +106,8 @@ struct GameOptions {
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   std::chrono::milliseconds lease = std::chrono::minutes(1);
   std::string worker = "worker";
+  // Gold and items change hands: no failover takes back what was acknowledged.
+  Concerns concerns = KeptByMajority();
   Seams seams = {};
 };
 

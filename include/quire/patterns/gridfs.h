@@ -23,6 +23,7 @@ namespace quire::patterns {
 struct GridFsOptions {
   std::string bucket = "fs";
   int32_t chunk_size = 255 * 1024;
+  Concerns concerns = {};
   Seams seams = {};
 };
 

@@ -38,6 +38,7 @@ struct InboxOptions {
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   std::chrono::milliseconds lease = std::chrono::minutes(1);  // of the jobs
   std::string worker = "worker";  // a name of its own for every process that runs jobs
+  Concerns concerns = {};
   Seams seams = {};
 };
 

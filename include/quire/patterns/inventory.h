@@ -47,6 +47,8 @@ struct InventoryOptions {
   std::chrono::milliseconds lease = std::chrono::minutes(5);
   // So many carts or products are read by a job at a time. REQUIRES: > 0
   int64_t batch = 1000;
+  // Stock and payments: no failover takes back what was acknowledged.
+  Concerns concerns = KeptByMajority();
   Seams seams = {};
 };
 

@@ -35,6 +35,7 @@ struct LinksOptions {
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   std::string worker = "worker";  // a name of its own for every process that runs the jobs
   std::chrono::milliseconds lease = std::chrono::minutes(5);
+  Concerns concerns = {};
   Seams seams = {};
 };
 

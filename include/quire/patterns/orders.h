@@ -29,7 +29,9 @@ struct Order {
 // sharded by a hash of _id. Every call finds its order by _id. Safe for concurrent use.
 class Orders {
  public:
-  Orders(const Client& client, std::string_view database, const Seams& seams = {});
+  // No failover takes back what was acknowledged, unless the concerns say otherwise.
+  Orders(const Client& client, std::string_view database, const Seams& seams = {},
+         const Concerns& concerns = KeptByMajority());
 
   static const std::vector<IndexSpec>& Indexes();
   static const std::vector<ShardKeySpec>& ShardKeys();

@@ -77,6 +77,8 @@ struct PerfOptions {
   size_t batch_lines = 1000;
   double max_rejected = 0.1;      // share of a file's lines; above, the file has failed
   std::string worker = "worker";  // a name of its own for every worker
+  // Of what is not given a concern of its own: the primary's word is enough.
+  Concerns concerns = KeptByPrimary();
   Seams seams = {};
 };
 
@@ -170,6 +172,8 @@ class Perf {
   Result<std::vector<PerfSum>> Stored(const char* collection, const char* unit,
                                       std::string_view host, std::string_view parameter,
                                       bson::Date from, bson::Date to) const;
+  Result<std::vector<PerfSum>> SumsIn(const Store& store, const PerfGroup& by, bson::Date from,
+                                      bson::Date to) const;
   Result<PerfInsertReport> InsertOnce(const std::vector<PerfSample>& samples,
                                       const bson::Document& concern, const Claim& claim) const;
   Result<JobReport> RollupHeld(Lease* lease, const bson::Document& state) const;

@@ -30,6 +30,8 @@ struct ReportsOptions {
   int32_t stripes = 1;
   // How old a batch may be: within it no document gets more than 1000 batches.
   std::chrono::milliseconds batch_retention = std::chrono::hours(1);
+  // Counters: a failover may take the last hits.
+  Concerns concerns = KeptByPrimary();
   Seams seams = {};
 };
 

@@ -28,6 +28,8 @@ struct RollupsOptions {
   int64_t batch = 10'000;
   WeekStart week = WeekStart::kSunday;
   std::string worker = "worker";  // a name of its own for every worker
+  // Sums can be made again from their events.
+  Concerns concerns = KeptByPrimary();
   Seams seams = {};
 };
 

@@ -91,6 +91,7 @@ struct SocialOptions {
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   std::chrono::milliseconds lease = std::chrono::minutes(1);
   std::string worker = "worker";
+  Concerns concerns = {};
   Seams seams = {};
 };
 

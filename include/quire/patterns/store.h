@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quire/patterns/concerns.h"
 #include "quire/patterns/seams.h"
 #include "quire/quire.h"
 
@@ -36,9 +37,12 @@ bool IsDuplicateKey(const Status& status);
 // Cheap to copy; safe for concurrent use unless it is bound to a session.
 class Store {
  public:
-  Store(Client client, std::string_view database, const Seams& seams);
+  Store(Client client, std::string_view database, const Seams& seams,
+        const Concerns& concerns = {});
 
   const Seams& seams() const { return seams_; }
+  // The same store for reports: its reads go to whom the concerns name. Not in a transaction.
+  Store ForReports() const;
   bson::Date Now() const { return seams_.clock->Now(); }
   // Of the clock, `back` ago.
   bson::Date Ago(std::chrono::milliseconds back) const { return {Now().millis - back.count()}; }
@@ -62,7 +66,7 @@ class Store {
   Result<bson::Document> RunWrite(const bson::Document& command) const;
 
   Status Insert(std::string_view collection, const bson::Document& document) const;
-  // Several, with MongoDB's write concern unless it is empty: the reply, writeErrors and all. One
+  // Several, with this write concern unless it is empty: the reply, writeErrors and all. One
   // message when they are within kMaxInsertDocuments and kMaxInsertBytes.
   Result<bson::Document> InsertBatch(std::string_view collection,
                                      const std::vector<bson::Document>& documents, bool ordered,
@@ -98,6 +102,9 @@ class Store {
 
  private:
   Collection In(std::string_view collection) const { return database_.GetCollection(collection); }
+  // Further fields of a write, with the write concern; of a read, with the read preference.
+  bson::Document OfWrite(const bson::Document& concern = {}) const;
+  bson::Document OfRead(const bson::Document& extra) const;
   // Tells the query hook of a find; limit 0: all.
   void Ask(std::string_view collection, const bson::Document& filter,
            const FindOptions& options) const;
@@ -105,6 +112,8 @@ class Store {
   Client client_;
   Database database_;
   Seams seams_;
+  Concerns concerns_;
+  bool for_reports_ = false;
   Session* session_ = nullptr;
 };
 

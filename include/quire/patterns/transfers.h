@@ -30,6 +30,8 @@ struct TransfersOptions {
   std::chrono::milliseconds tombstone_retention = std::chrono::hours(24);
   std::string worker = "worker";  // a name of its own for every process that runs the jobs
   std::chrono::milliseconds lease = std::chrono::minutes(5);
+  // Money: no failover takes back what was acknowledged.
+  Concerns concerns = KeptByMajority();
   Seams seams = {};
 };
 

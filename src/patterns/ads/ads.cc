@@ -96,7 +96,7 @@ ServedAd ServedOf(bson::View document) {
 
 AdNetwork::Work::Work(const Client& client, std::string_view database, AdNetworkOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "ads") {}
 
 const std::vector<IndexSpec>& AdNetwork::Work::Indexes() {

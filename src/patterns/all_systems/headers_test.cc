@@ -16,6 +16,7 @@
 #include "quire/patterns/categories.h"
 #include "quire/patterns/cms.h"
 #include "quire/patterns/comments.h"
+#include "quire/patterns/concerns.h"
 #include "quire/patterns/contacts.h"
 #include "quire/patterns/error.h"
 #include "quire/patterns/event_log.h"

@@ -25,7 +25,7 @@ Document BySku(std::string_view sku) { return Doc("sku", sku); }
 
 Catalog::Work::Work(const Client& client, std::string_view database, CatalogOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "catalog") {}
 
 std::vector<IndexSpec> Catalog::Work::Indexes() const {

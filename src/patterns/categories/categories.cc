@@ -62,7 +62,7 @@ std::vector<CategoryRef> Category::Breadcrumb() const {
 
 Categories::Categories(const Client& client, std::string_view database, CategoriesOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "categories") {}
 
 const std::vector<IndexSpec>& Categories::Indexes() {

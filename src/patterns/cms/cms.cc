@@ -107,9 +107,12 @@ Status EditRefusal(const std::optional<Document>& stored, std::string_view slug)
 
 Cms::Work::Work(const Client& client, std::string_view database, CmsOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       assets_(client, database,
-              {.bucket = "cms.assets", .chunk_size = options_.chunk_size, .seams = options_.seams}),
+              {.bucket = "cms.assets",
+               .chunk_size = options_.chunk_size,
+               .concerns = options_.concerns,
+               .seams = options_.seams}),
       calls_(store_, "cms") {}
 
 std::vector<IndexSpec> Cms::Work::Indexes() {

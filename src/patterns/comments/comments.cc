@@ -152,7 +152,7 @@ Result<DiscussionPage> ThreadedPage(std::vector<DiscussionComment> all, const st
 
 Comments::Comments(const Client& client, std::string_view database, CommentsOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "comments"),
       storage_(MakeStorage(store_, options_)) {
   if (options_.design == CommentDesign::kTree) {

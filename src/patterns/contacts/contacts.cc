@@ -55,7 +55,7 @@ Contact ContactOf(const Document& document) {
 
 Contacts::Contacts(const Client& client, std::string_view database, ContactsOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "contacts") {}
 
 std::vector<IndexSpec> Contacts::Indexes() const {

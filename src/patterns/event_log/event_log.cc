@@ -59,7 +59,7 @@ struct EventLog::Batch {
 
 EventLog::EventLog(const Client& client, std::string_view database, EventLogOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       units_(std::make_unique<Units>(client, std::string(database), options_)) {}
 
 EventLog::~EventLog() = default;

@@ -113,9 +113,9 @@ Status EventLog::Read(const std::vector<Unit>& units, const Document& filter, in
     if (room() <= 0) {
       break;
     }
-    ASSIGN_OR_RETURN(auto found,
-                     units_->In(unit).Find(unit.collection, filter,
-                                           {.sort = Doc("time", 1, "_id", 1), .limit = room()}));
+    ASSIGN_OR_RETURN(auto found, units_->In(unit).ForReports().Find(
+                                     unit.collection, filter,
+                                     {.sort = Doc("time", 1, "_id", 1), .limit = room()}));
     std::move(found.begin(), found.end(), std::back_inserter(*documents));
   }
   return Status::Ok();
@@ -129,7 +129,7 @@ Result<std::vector<Document>> EventLog::Merged(const std::vector<Unit>& units,
     return std::vector<Document>();
   }
   if (units.size() == 1) {
-    return store_.Find(units[0].collection, filter, {.sort = sort, .limit = limit});
+    return store_.ForReports().Find(units[0].collection, filter, {.sort = sort, .limit = limit});
   }
   const Pipeline of_one = {Doc("$match", filter), Doc("$sort", sort), Doc("$limit", limit)};
   Pipeline pipeline = of_one;
@@ -139,7 +139,7 @@ Result<std::vector<Document>> EventLog::Merged(const std::vector<Unit>& units,
   }
   pipeline.push_back(Doc("$sort", sort));
   pipeline.push_back(Doc("$limit", limit));
-  return store_.Aggregate(units[0].collection, pipeline);
+  return store_.ForReports().Aggregate(units[0].collection, pipeline);
 }
 
 Result<Page> EventLog::ByPath(std::string_view path, const PageRequest& page) const {
@@ -168,7 +168,8 @@ Result<std::vector<DailyHits>> EventLog::CountByDayAndPath(bson::Date from, bson
   ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(from, to));
   std::map<std::tuple<std::string, int64_t, int64_t, int64_t>, int64_t> sums;
   for (const Unit& unit : units) {
-    ASSIGN_OR_RETURN(auto groups, units_->In(unit).Aggregate(unit.collection, pipeline));
+    ASSIGN_OR_RETURN(auto groups,
+                     units_->In(unit).ForReports().Aggregate(unit.collection, pipeline));
     for (const Document& group : groups) {
       sums[{std::string(TextAt(group, "_id.path")), IntegerAt(group, "_id.y"),
             IntegerAt(group, "_id.m"), IntegerAt(group, "_id.d")}] += IntegerAt(group, "hits");

@@ -54,13 +54,15 @@ class EventLog::Units {
                  const std::function<Status(const bson::Document&)>& visit) const;
   // Rename-based rotation.
   Result<JobReport> Rotate();
-  Store In(const Unit& unit) const { return Store(client_, unit.database, options_.seams); }
+  Store In(const Unit& unit) const {
+    return Store(client_, unit.database, options_.seams, options_.concerns);
+  }
 
  private:
   Result<std::vector<std::string>> Names() const;
   bool renamed() const { return options_.retention == Retention::kRenamedCollections; }
   Unit Current() const;
-  Store Here() const { return Store(client_, database_, options_.seams); }
+  Store Here() const { return Store(client_, database_, options_.seams, options_.concerns); }
   Result<bool> Exists(std::string_view collection) const;
   Status Rename(std::string_view from, std::string_view to) const;
   Status Restore();

@@ -51,7 +51,7 @@ std::map<std::string, const GameItem*> ItemIndex(const std::vector<GameItem>& in
 
 Game::Work::Work(const Client& client, std::string_view database, GameOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       saga_(store_, {.system = kSystem,
                      .name = "game.hand_over",
                      .records = kGameRecords,

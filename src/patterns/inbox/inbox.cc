@@ -48,7 +48,7 @@ std::unique_ptr<InboxStorage> MakeStorage(InboxDesign design, const Store& store
 
 Inbox::Inbox(const Client& client, std::string_view database, InboxOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "inbox"),
       storage_(MakeStorage(options_.design, store_)) {}
 

@@ -25,7 +25,7 @@ std::string RandomHex(RandomSource* random) {
 
 Inventory::Work::Work(const Client& client, std::string_view database, InventoryOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "inventory") {}
 
 Inventory::Inventory(const Client& client, std::string_view database, InventoryOptions options)

@@ -44,7 +44,7 @@ std::set<std::string> IdsIn(const bson::Value& links) {
 Links::Links(const Client& client, std::string_view database, LinksOptions options)
     : options_(std::move(options)),
       links_index_(R"({")" + options_.field + R"(": 1, "_id": 1})"),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "links." + options_.owners) {}
 
 std::vector<IndexSpec> Links::Indexes() const {

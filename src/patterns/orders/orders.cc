@@ -32,8 +32,9 @@ std::vector<OrderItem> ItemsOf(const bson::Document& order) {
 
 }  // namespace
 
-Orders::Orders(const Client& client, std::string_view database, const Seams& seams)
-    : store_(client, database, seams), calls_(store_, "orders") {}
+Orders::Orders(const Client& client, std::string_view database, const Seams& seams,
+               const Concerns& concerns)
+    : store_(client, database, seams, concerns), calls_(store_, "orders") {}
 
 const std::vector<IndexSpec>& Orders::Indexes() {
   static const std::vector<IndexSpec> kIndexes = {Idempotency::Index()};

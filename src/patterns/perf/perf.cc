@@ -56,7 +56,7 @@ Perf::Perf(const Client& client, std::string_view database, PerfOptions options)
     : options_(std::move(options)),
       client_(client),
       database_(database),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "perf") {}
 
 std::vector<IndexSpec> Perf::DayIndexes(std::string_view collection) {
@@ -283,9 +283,9 @@ Result<Page> Perf::Query(const Document& equality, Date from, Date to,
     if (room <= 0) {
       break;
     }
-    ASSIGN_OR_RETURN(auto found,
-                     store_.Find(day.collection, matching,
-                                 {.sort = Doc("GeneratedOn", 1, "_id", 1), .limit = room}));
+    ASSIGN_OR_RETURN(auto found, store_.ForReports().Find(
+                                     day.collection, matching,
+                                     {.sort = Doc("GeneratedOn", 1, "_id", 1), .limit = room}));
     std::move(found.begin(), found.end(), std::back_inserter(result.documents));
   }
   if (static_cast<int64_t>(result.documents.size()) == page.limit && page.limit > 0) {
@@ -323,6 +323,11 @@ Result<Document> Perf::Latest(std::string_view host) const {
 }
 
 Result<std::vector<PerfSum>> Perf::Aggregate(const PerfGroup& by, Date from, Date to) const {
+  return SumsIn(store_.ForReports(), by, from, to);
+}
+
+Result<std::vector<PerfSum>> Perf::SumsIn(const Store& store, const PerfGroup& by, Date from,
+                                          Date to) const {
   bson::Builder key;
   if (by.host) {
     key.Append("h", "$Host");
@@ -337,7 +342,7 @@ Result<std::vector<PerfSum>> Perf::Aggregate(const PerfGroup& by, Date from, Dat
   std::map<Key, PartialSum> sums;
   ASSIGN_OR_RETURN(std::vector<Day> days, DaysIn(from, to));
   for (const Day& day : days) {
-    ASSIGN_OR_RETURN(auto parts, store_.Aggregate(day.collection, pipeline));
+    ASSIGN_OR_RETURN(auto parts, store.Aggregate(day.collection, pipeline));
     for (const Document& part : parts) {
       sums[{std::string(TextAt(part, "_id.h")), std::string(TextAt(part, "_id.p")),
             by.day ? day.name : "", by.month ? day.name.substr(0, 6) : ""}]

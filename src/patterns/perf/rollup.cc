@@ -243,7 +243,7 @@ Result<bool> Perf::CheckDay(const Day& day, const bson::Value& last_run,
     }
     return false;
   }
-  ASSIGN_OR_RETURN(auto sums, Aggregate({.host = true, .parameter = true}, day.from, day.to));
+  ASSIGN_OR_RETURN(auto sums, SumsIn(store_, {.host = true, .parameter = true}, day.from, day.to));
   for (const PerfSum& sum : sums) {
     ASSIGN_OR_RETURN(auto stored, Daily(sum.host, sum.parameter, day.from, day.to));
     if (stored.size() != 1 || !Same(stored[0], sum)) {

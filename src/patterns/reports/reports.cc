@@ -78,7 +78,7 @@ struct Reports::Target {
 };
 
 Reports::Reports(const Client& client, std::string_view database, ReportsOptions options)
-    : options_(std::move(options)), store_(client, database, options_.seams) {}
+    : options_(std::move(options)), store_(client, database, options_.seams, options_.concerns) {}
 
 const std::vector<IndexSpec>& Reports::Indexes() {
   static constexpr char kKeys[] = R"({"metadata.site": 1, "metadata.page": 1, "metadata.date": 1})";
@@ -250,10 +250,11 @@ Result<std::vector<ReportPoint>> Reports::Series(std::string_view site, std::str
   RETURN_IF_ERROR(CheckNames(site, page));
   const bool monthly = split() && level == Level::kDay;
   const Date first = BucketStart(from, monthly ? Level::kMonth : Level::kDay);
-  ASSIGN_OR_RETURN(auto documents, store_.Find(monthly ? kMonthly : kDaily,
-                                               Doc("metadata.site", site, "metadata.page", page,
-                                                   "metadata.date", Doc("$gte", first, "$lt", to)),
-                                               {.sort = Doc("metadata.date", 1)}));
+  ASSIGN_OR_RETURN(auto documents,
+                   store_.ForReports().Find(monthly ? kMonthly : kDaily,
+                                            Doc("metadata.site", site, "metadata.page", page,
+                                                "metadata.date", Doc("$gte", first, "$lt", to)),
+                                            {.sort = Doc("metadata.date", 1)}));
   std::map<int64_t, Counts> by_date;  // of several documents with stripes
   for (const Document& document : documents) {
     AddCounts(document, "", &by_date[At(document, "metadata.date").AsDate().millis]);

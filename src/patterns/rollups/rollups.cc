@@ -94,7 +94,7 @@ std::string LineOf(const Row& row, const std::string& user, Date start) {
 
 Rollups::Rollups(const Client& client, std::string_view database, RollupsOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "rollups") {}
 
 const std::vector<IndexSpec>& Rollups::Indexes() {
@@ -409,10 +409,10 @@ Result<JobReport> Rollups::Repair(Date from, Date to) const {
 
 Result<std::vector<RollupValue>> Rollups::Query(std::string_view user, Level level, Date from,
                                                 Date to) const {
-  ASSIGN_OR_RETURN(auto found,
-                   store_.Find(RowOf(level).collection,
-                               Doc("_id.u", user, "_id.d", Doc("$gte", from, "$lt", to)),
-                               {.sort = Doc("_id.u", 1, "_id.d", 1)}));
+  ASSIGN_OR_RETURN(auto found, store_.ForReports().Find(
+                                   RowOf(level).collection,
+                                   Doc("_id.u", user, "_id.d", Doc("$gte", from, "$lt", to)),
+                                   {.sort = Doc("_id.u", 1, "_id.d", 1)}));
   std::vector<RollupValue> values;
   for (const Document& one : found) {
     values.push_back({At(one, "_id.d").AsDate(), DoubleAt(one, "value.total"),

@@ -89,7 +89,7 @@ Status CheckShort(std::string_view name) {
 
 Social::Social(const Client& client, std::string_view database, SocialOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "social") {
   const int64_t entry = options_.max_post + kShownComments * options_.max_text + kEntryRest;
   options_.page_size = static_cast<int32_t>(

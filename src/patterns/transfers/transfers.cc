@@ -53,7 +53,7 @@ TransferRecord RecordOf(const Document& document) {
 
 Transfers::Transfers(const Client& client, std::string_view database, TransfersOptions options)
     : options_(std::move(options)),
-      store_(client, database, options_.seams),
+      store_(client, database, options_.seams, options_.concerns),
       saga_(store_, {.system = kSystem,
                      .name = "transfers.transfer",
                      .records = kTransactions,
