@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
+
+#include "tool/picture.h"
 
 namespace quire::bench {
 namespace {
 
-constexpr const char* kColors[] = {"#4477aa", "#ee6677", "#228833", "#ccbb44",
-                                   "#66ccee", "#aa3377", "#bbbbbb", "#000000"};
+using apps::Anchor;
+using apps::DecadeAxis;
+using apps::Picture;
 
 std::string Formatted(const char* format, auto... values) {
   char text[256];
@@ -30,18 +34,23 @@ double GrowthOf(const Curve& curve) {
   return least > 0 ? greatest / least : 0;
 }
 
-// A logarithmic axis.
-struct Axis {
-  double low;
-  double high;
-  double from;
-  double to;
+constexpr double kWidth = 860;
+constexpr double kHeight = 520;
+constexpr double kLegend = 200;
+constexpr double kBottom = kHeight - 40;
 
-  double At(double value) const {
-    const double share = (std::log10(value) - low) / std::max(high - low, 1e-9);
-    return from + share * (to - from);
+void DrawAxes(const std::vector<Results>& runs, const DecadeAxis& x, const DecadeAxis& y,
+              Picture* picture) {
+  for (double decade = y.low; decade <= y.high; ++decade) {
+    const double at = y.At(std::pow(10, decade));
+    picture->Line(x.from, at, x.to, at, "#ddd");
+    picture->Text(52, at + 4, Anchor::kEnd, Formatted("%g", std::pow(10, decade)));
   }
-};
+  for (const Results& run : runs) {
+    picture->Text(x.At(static_cast<double>(run.size)), kHeight - 20, Anchor::kMiddle,
+                  std::to_string(run.size));
+  }
+}
 
 }  // namespace
 
@@ -85,9 +94,6 @@ std::string CurveTable(const std::vector<Results>& runs) {
 }
 
 std::string CurveSvg(const std::vector<Results>& runs) {
-  constexpr double kWidth = 860;
-  constexpr double kHeight = 520;
-  constexpr double kLegend = 200;
   const std::vector<Curve> curves = CurvesOf(runs);
   double least = 1e12;
   double most = 0;
@@ -97,51 +103,29 @@ std::string CurveSvg(const std::vector<Results>& runs) {
       most = std::max(most, point);
     }
   }
-  most = std::max(most, least);
-  const Axis x{std::log10(static_cast<double>(runs.front().size)),
-               std::log10(static_cast<double>(runs.back().size)), 60, kWidth - kLegend};
-  const Axis y{std::floor(std::log10(least)), std::ceil(std::log10(most)), kHeight - 40, 50};
-  std::string svg = Formatted(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n"
-      "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-      kWidth, kHeight);
-  svg +=
-      "<text x=\"60\" y=\"24\">p50 of an operation by documents in the data: us, of scans ns a "
-      "document (workload, connections)</text>\n";
-  for (double decade = y.low; decade <= y.high; ++decade) {
-    const double at = y.At(std::pow(10, decade));
-    svg += Formatted("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n",
-                     x.from, at, x.to, at);
-    svg += Formatted("<text x=\"52\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", at + 4,
-                     std::pow(10, decade));
-  }
-  for (const Results& run : runs) {
-    svg += Formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%lld</text>\n",
-                     x.At(static_cast<double>(run.size)), kHeight - 20,
-                     static_cast<long long>(run.size));
-  }
+  const DecadeAxis x{std::log10(static_cast<double>(runs.front().size)),
+                     std::log10(static_cast<double>(runs.back().size)), 60, kWidth - kLegend};
+  const DecadeAxis y = DecadeAxis::Around(least, std::max(most, least), kBottom, 50);
+  Picture picture;
+  picture.Text(60, 24, Anchor::kStart,
+               "p50 of an operation by documents in the data: us, of scans ns a document "
+               "(workload, connections)");
+  DrawAxes(runs, x, y, &picture);
   for (size_t i = 0; i < curves.size(); ++i) {
-    const char* color = kColors[i % std::size(kColors)];
-    const char* dash = i / std::size(kColors) % 2 == 0 ? "none" : "5,3";
-    std::string points;
+    const bool dashed = apps::ComesAgain(i);
+    std::vector<std::pair<double, double>> points;
     for (size_t k = 0; k < runs.size(); ++k) {
       if (curves[i].points[k] > 0) {
-        points += Formatted("%.1f,%.1f ", x.At(static_cast<double>(runs[k].size)),
-                            y.At(curves[i].points[k]));
+        points.emplace_back(x.At(static_cast<double>(runs[k].size)), y.At(curves[i].points[k]));
       }
     }
-    svg += "<polyline fill=\"none\" stroke=\"" + std::string(color) + "\" stroke-width=\"1.5\" " +
-           "stroke-dasharray=\"" + dash + "\" points=\"" + points + "\"/>\n";
+    picture.Curve(points, apps::ColorOf(i), dashed);
     const double at = 56 + 15 * static_cast<double>(i);
-    svg += Formatted(
-        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
-        "stroke-dasharray=\"%s\"/>\n",
-        kWidth - kLegend + 14, at - 4, kWidth - kLegend + 34, at - 4, color, dash);
-    svg += Formatted("<text x=\"%.1f\" y=\"%.1f\">", kWidth - kLegend + 40, at) + curves[i].name +
-           "</text>\n";
+    picture.Line(kWidth - kLegend + 14, at - 4, kWidth - kLegend + 34, at - 4, apps::ColorOf(i),
+                 dashed);
+    picture.Text(kWidth - kLegend + 40, at, Anchor::kStart, curves[i].name);
   }
-  return svg + "</svg>\n";
+  return picture.Finish(kWidth, kHeight, 11);
 }
 
 }  // namespace quire::bench

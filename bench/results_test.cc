@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "aims.h"
 #include "curves.h"
+#include "workload.h"
 
 namespace quire::bench {
 namespace {
@@ -100,6 +105,36 @@ TEST(BenchResults, CurvesShowTheGrowthOfARow) {
   const std::string svg = CurveSvg(runs);
   EXPECT_NE(svg.find("find, 4, b"), std::string::npos);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+// Every aim is about a workload there is: a name with an error in it would never be measured.
+TEST(BenchAims, NameWorkloads) {
+  const std::vector<Workload> all = Workloads();
+  for (const Aim& aim : Aims()) {
+    if (aim.connections > 0) {
+      EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Workload& w) {
+        return std::string(w.name) == aim.name;
+      })) << aim.name;
+      EXPECT_TRUE(IsAimed(aim.name, aim.connections));
+      EXPECT_TRUE(IsAimed("ping", aim.connections));
+    }
+  }
+  EXPECT_FALSE(IsAimed("scan-filter", 4));
+  EXPECT_EQ(AimedConnections(), "1,4");
+}
+
+TEST(BenchAims, AreMetMissedOrNotMeasured) {
+  Results results = Sample2();
+  results.rows[1].workload = "find-id";
+  results.rows[1].targets[0][0].per_second = 80;  // of 100, 200 and 300 a second
+  results.rows[1].targets[0][1].per_second = 160;
+  const std::string table = AimTable(results, {{"insert", 2000, 1000, 2}});
+  EXPECT_THAT(table, testing::ContainsRegex("find-id +4 of ping +0\\.80 >= +0\\.75  met\n"));
+  EXPECT_THAT(table,
+              testing::ContainsRegex("insert-1 +4 of ping +0\\.00 >= +0\\.60  not measured\n"));
+  EXPECT_THAT(table,
+              testing::ContainsRegex("insert +of RocksDB, embedded +2\\.00 <= +1\\.50  missed\n"));
+  EXPECT_THAT(table, testing::ContainsRegex("resident +MB +100 <= +1100  met\n"));
 }
 
 TEST(BenchResults, PictureHasABarPerTarget) {

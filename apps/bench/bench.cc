@@ -8,6 +8,7 @@
 #include <memory>
 #include <sstream>
 
+#include "aims.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "curves.h"
@@ -48,6 +49,7 @@ struct CommandLine {
   int64_t size = 200'000;
   std::string sizes_text;
   bool embedded = false;
+  bool aims = false;
   bool json = false;
   bool keep = false;
   bool list = false;
@@ -76,6 +78,12 @@ struct CommandLine {
          "operation grows: 10000,100000,1000000. The servers are started for it."},
         {"embedded", 0, "", &embedded,
          "Compare point reads and inserts within the program with RocksDB and the same bytes."},
+        {"aims", 0, "", &aims,
+         "Measure every workload there is an aim for (docs/performance.md) on the connections it "
+         "holds for, with 1 GB of cache in the servers that are started, then --embedded; print "
+         "each figure against its yardstick beside the aim. Five rounds of three seconds take "
+         "eight minutes: '--rounds 5'. p99.9 under long load: '--only insert-1 --connections 4 "
+         "--rounds 1 --seconds 600'. Growth: '--sizes'."},
         {"serveOptions", 0, "TEXT", &serve_text,
          "Options of the servers that are started: '--cacheSizeGB 1'."},
         {"json", 0, "", &json, "Print the results as JSON instead of a table."},
@@ -150,7 +158,24 @@ Status ReadWorkloads(CommandLine* line) {
   return Status::Ok();
 }
 
+// Takes the place of the options that say what is measured.
+Status ReadAims(CommandLine* line) {
+  if (!line->aims) {
+    return Status::Ok();
+  }
+  if (line->json || line->embedded || !line->only_text.empty() || !line->sizes_text.empty()) {
+    return {kBadValue, "--aims says itself what is measured and prints a table"};
+  }
+  line->only_text = bench::AimedWorkloads();
+  line->connection_text = bench::AimedConnections();
+  if (line->serve_text.empty()) {
+    line->serve_text = "--cacheSizeGB 1";
+  }
+  return Status::Ok();
+}
+
 Status Check(CommandLine* line) {
+  RETURN_IF_ERROR(ReadAims(line));
   RETURN_IF_ERROR(ReadConnections(line));
   RETURN_IF_ERROR(ReadSizes(line));
   RETURN_IF_ERROR(ReadWorkloads(line));
@@ -229,6 +254,11 @@ Result<std::unique_ptr<bench::RawStore>> OpenRaw(const CommandLine& line) {
   return bench::RawStore::Open(line.size);
 }
 
+bool IsMeasured(const CommandLine& line, const Workload& workload, int connections) {
+  return (!workload.one_connection || connections == 1) &&
+         (!line.aims || bench::IsAimed(workload.name, connections));
+}
+
 Status RunSize(const CommandLine& line, bool* failed, bench::Results* out) {
   std::vector<Measured> all;
   RETURN_IF_ERROR(OpenAndLoad(line, &all));
@@ -244,7 +274,7 @@ Status RunSize(const CommandLine& line, bool* failed, bench::Results* out) {
   }
   for (const Workload& workload : line.workloads) {
     for (int connections : line.connections) {
-      if (workload.one_connection && connections != 1) {
+      if (!IsMeasured(line, workload, connections)) {
         continue;
       }
       results.rows.push_back(MeasureRow(line, workload, connections, &all, raw.get()));
@@ -292,6 +322,10 @@ Status Run(const CommandLine& line, bool* failed) {
   }
   bench::Results results;
   RETURN_IF_ERROR(RunSize(line, failed, &results));
+  if (line.aims) {
+    ASSIGN_OR_RETURN(const auto pairs, bench::MeasureEmbedded(line.size, line.rounds));
+    fputs(bench::AimTable(results, pairs).c_str(), stdout);
+  }
   return Draw(line, bench::ResultsSvg(results));
 }
 

@@ -22,15 +22,16 @@ namespace {
 
 constexpr auto kStartLimit = std::chrono::seconds(120);
 constexpr auto kStopLimit = std::chrono::seconds(60);
+constexpr int64_t kNotGiven = -1;
 
 struct CommandLine {
   std::string folder;
   std::string store;
   std::vector<std::string> member_options;
-  int64_t shards = 1;
-  int64_t members = 3;
-  int64_t routers = -1;  // one, where there is more than one shard
-  int64_t port = 27017;
+  int64_t shards = kNotGiven;
+  int64_t members = kNotGiven;
+  int64_t routers = kNotGiven;
+  int64_t port = kNotGiven;
   bool json = false;
   bool help = false;
   std::vector<std::string> words;  // what to do, and to which process
@@ -63,13 +64,32 @@ struct Job {
   std::string_view help;
 };
 
+std::string ThisProgram() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+Status CheckEtcdInstalled() {
+  return IsInstalled("etcd") ? Status::Ok()
+                             : Status(kNoSuchKey,
+                                      "etcd is not in PATH: install Debian's package etcd-server, "
+                                      "or name one that runs with --etcd URL");
+}
+
+std::string Hint(const std::string& job, const Process& process, const ClusterLayout& layout) {
+  return "quire cluster " + job + " " + process.name + " --dir " + layout.folder;
+}
+
 Status StartOne(ClusterLayout& layout, Process& process) {
   if (StateOf(process) != ProcessState::kEnded) {
     return Status::Ok();
   }
-  if (IsStore(process) && !IsInstalled("etcd")) {
-    return {kNoSuchKey,
-            "etcd is not in PATH: install Debian's package etcd-server, or name one with --etcd"};
+  if (IsStore(process)) {
+    RETURN_IF_ERROR(CheckEtcdInstalled());
+  } else {
+    process.argv.front() = ThisProgram();  // it may be a newer one than the cluster began with
+  }
+  if (!IsPortFree(process.host)) {
+    return {kInternalError, process.host + " of " + process.name +
+                                " is in use by another program: end that one, then " +
+                                Hint("start", process, layout)};
   }
   if (!process.set.empty()) {
     std::filesystem::create_directories(layout.folder + "/" +
@@ -80,21 +100,24 @@ Status StartOne(ClusterLayout& layout, Process& process) {
 }
 
 Status StopOne(const Process& process) {
-  if (StateOf(process) == ProcessState::kEnded) {
-    return Status::Ok();
-  }
-  RETURN_IF_ERROR(SignalProcess(process, SIGTERM));
-  RETURN_IF_ERROR(SignalProcess(process, SIGCONT));  // a paused one could not end
+  // One that has ended, be it between the two signals, is what was asked for.
+  (void)SignalProcess(process, SIGTERM);
+  (void)SignalProcess(process, SIGCONT);  // a paused one could not end
   return AwaitEnd(process, kStopLimit)
              ? Status::Ok()
              : Status(kExceededTimeLimit, process.name + " does not end; see " + process.log);
+}
+
+bool Answers(const Process& process) {
+  return IsStore(process) ? !IsPortFree(process.host)
+                          : AskMember(process.host, std::chrono::seconds(2)).has_value();
 }
 
 // Until each of them answers, or one has ended.
 Status AwaitAnswers(const std::vector<Process*>& processes) {
   const auto until = std::chrono::steady_clock::now() + kStartLimit;
   for (const Process* process : processes) {
-    while (!AskMember(process->host, std::chrono::seconds(2))) {
+    while (!Answers(*process)) {
       if (StateOf(*process) == ProcessState::kEnded) {
         return {kInternalError, process->name + " has ended; see " + process->log};
       }
@@ -107,27 +130,86 @@ Status AwaitAnswers(const std::vector<Process*>& processes) {
   return Status::Ok();
 }
 
-Result<ClusterLayout> LayoutForUp(const CommandLine& line) {
+// What was asked for is what is there: the options of `up` make a cluster, and do not change one.
+Status CheckSame(const CommandLine& line, ClusterLayout& there) {
+  const std::string set = there.Sets().front();
+  const Process& first =
+      there.Routers().empty() ? *there.Members(set).front() : *there.Routers().front();
+  const auto port = std::stoll(first.host.substr(first.host.rfind(':') + 1));
+  auto count = [](size_t n) { return static_cast<int64_t>(n); };
+  const struct {
+    std::string_view name;
+    int64_t wanted;
+    int64_t present;
+  } kNumbers[] = {{"shards", line.shards, count(there.Sets().size())},
+                  {"members", line.members, count(there.Members(set).size())},
+                  {"routers", line.routers, count(there.Routers().size())},
+                  {"port", line.port == 0 ? kNotGiven : line.port, port}};
+  std::string differing;
+  for (const auto& number : kNumbers) {
+    if (number.wanted != kNotGiven && number.wanted != number.present) {
+      differing = std::string(number.name) + " is " + std::to_string(number.present);
+    }
+  }
+  if (!line.store.empty() && line.store != there.store) {
+    differing = "etcd is " + there.store;
+  }
+  const std::vector<std::string>& argv = there.Members(set).front()->argv;
+  const std::vector<std::string>& options = line.member_options;
+  if (options.size() > argv.size() ||
+      !std::equal(options.rbegin(), options.rend(), argv.rbegin())) {
+    differing = "option is not what the members were made with";
+  }
+  return differing.empty()
+             ? Status::Ok()
+             : Status(kBadValue, "there is a cluster in " + line.folder + " whose --" + differing +
+                                     ": leave the option out, or choose another folder");
+}
+
+Status CheckPorts(const ClusterLayout& layout) {
+  for (const Process& process : layout.processes) {
+    if (!IsPortFree(process.host)) {
+      return {kInternalError, process.host +
+                                  " is in use by another program: choose other ports "
+                                  "with --port (0: free ones)"};
+    }
+  }
+  return Status::Ok();
+}
+
+Result<ClusterLayout> MakeLayout(const CommandLine& line) {
+  auto or_default = [](int64_t given, int64_t otherwise) {
+    return given == kNotGiven ? otherwise : given;
+  };
+  if (line.store.empty()) {
+    RETURN_IF_ERROR(CheckEtcdInstalled());
+  }
+  NewCluster wanted{.folder = std::filesystem::absolute(line.folder).lexically_normal(),
+                    .shards = or_default(line.shards, 1),
+                    .members = or_default(line.members, 3),
+                    .routers = or_default(line.routers, line.shards > 1 ? 1 : 0),
+                    .port = or_default(line.port, 27017),
+                    .store = line.store,
+                    .tool = ThisProgram(),
+                    .options = line.member_options};
+  ClusterLayout layout = LayOut(wanted);
+  RETURN_IF_ERROR(CheckPorts(layout));
   std::error_code error;
   std::filesystem::create_directories(line.folder, error);
   if (error) {
     return Status(kFileStreamFailed, "cannot make " + line.folder + ": " + error.message());
   }
-  auto there = LoadLayout(line.folder);
-  if (there.ok() || there.status().code() != kNamespaceNotFound) {
-    return there;
-  }
-  NewCluster wanted{.folder = std::filesystem::absolute(line.folder).lexically_normal(),
-                    .shards = line.shards,
-                    .members = line.members,
-                    .routers = line.routers >= 0 ? line.routers : (line.shards > 1 ? 1 : 0),
-                    .port = line.port,
-                    .store = line.store,
-                    .tool = std::filesystem::read_symlink("/proc/self/exe"),
-                    .options = line.member_options};
-  ClusterLayout layout = LayOut(wanted);
   RETURN_IF_ERROR(SaveLayout(layout));
   return layout;
+}
+
+Result<ClusterLayout> LayoutForUp(const CommandLine& line) {
+  auto there = LoadLayout(line.folder);
+  if (there.ok()) {
+    RETURN_IF_ERROR(CheckSame(line, *there));
+    return there;
+  }
+  return there.status().code() == kNamespaceNotFound ? MakeLayout(line) : std::move(there);
 }
 
 Status Up(CommandLine& line) {
@@ -135,6 +217,10 @@ Status Up(CommandLine& line) {
   for (Process& process : layout.processes) {
     fprintf(stderr, "starting %-5s at %s\n", process.name.c_str(), process.host.c_str());
     RETURN_IF_ERROR(StartOne(layout, process));
+    (void)SignalProcess(process, SIGCONT);  // it may have been paused
+    if (IsStore(process)) {
+      RETURN_IF_ERROR(AwaitAnswers({&process}));
+    }
   }
   for (const std::string& set : layout.Sets()) {
     fprintf(stderr, "waiting for the set %s\n", set.c_str());
@@ -165,8 +251,8 @@ Status Down(CommandLine& line) {
   ASSIGN_OR_RETURN(ClusterLayout layout, LoadLayout(line.folder));
   // All are told at once, so that none waits for one that ended before it; the store ends last.
   for (const Process& process : layout.processes) {
-    if (!IsStore(process) && StateOf(process) != ProcessState::kEnded) {
-      RETURN_IF_ERROR(SignalProcess(process, SIGTERM));
+    if (!IsStore(process)) {
+      (void)SignalProcess(process, SIGTERM);
     }
   }
   for (auto process = layout.processes.rbegin(); process != layout.processes.rend(); ++process) {
@@ -177,7 +263,12 @@ Status Down(CommandLine& line) {
 
 Status Start(CommandLine& line) {
   ASSIGN_OR_RETURN(ClusterLayout layout, LoadLayout(line.folder));
-  return StartOne(layout, *layout.Find(line.words[1]));
+  Process& process = *layout.Find(line.words[1]);
+  if (StateOf(process) == ProcessState::kPaused) {
+    return {kInternalError, process.name + " is paused: " + Hint("resume", process, layout)};
+  }
+  RETURN_IF_ERROR(StartOne(layout, process));
+  return AwaitAnswers({&process});
 }
 
 Status Stop(CommandLine& line) {
@@ -187,7 +278,11 @@ Status Stop(CommandLine& line) {
 
 Status Signal(CommandLine& line, int signal) {
   ASSIGN_OR_RETURN(ClusterLayout layout, LoadLayout(line.folder));
-  return SignalProcess(*layout.Find(line.words[1]), signal);
+  const Process& process = *layout.Find(line.words[1]);
+  if (StateOf(process) == ProcessState::kEnded) {
+    return {kNoSuchKey, process.name + " is not running: " + Hint("start", process, layout)};
+  }
+  return SignalProcess(process, signal);
 }
 
 Status Kill(CommandLine& line) {
@@ -231,15 +326,49 @@ void PrintHelp(const std::vector<ToolOption>& rows) {
   for (const Job& job : kJobs) {
     printf("  %-7s %s\n", job.name.data(), job.help.data());
   }
-  printf("\nOptions:\n%s\nExit codes: 0 done, 1 failed, 2 wrong usage.\n",
-         OptionHelp(rows).c_str());
+  printf(
+      "\nRoles: primary, secondary, starting (not in a set yet), recovering, router, etcd; "
+      "paused,\n"
+      "silent (does not answer), down.\n"
+      "\nOptions:\n%s\nExit codes: 0 done, 1 failed, 2 wrong usage.\n",
+      OptionHelp(rows).c_str());
+}
+
+// An option that was given and says nothing to this job. Empty: there is none.
+std::string ForeignOption(const CommandLine& line, std::string_view job) {
+  const struct {
+    std::string_view name;
+    std::string_view job;
+    bool given;
+  } kOptions[] = {{"shards", "up", line.shards != kNotGiven},
+                  {"members", "up", line.members != kNotGiven},
+                  {"routers", "up", line.routers != kNotGiven},
+                  {"port", "up", line.port != kNotGiven},
+                  {"etcd", "up", !line.store.empty()},
+                  {"option", "up", !line.member_options.empty()},
+                  {"json", "status", line.json}};
+  for (const auto& option : kOptions) {
+    if (option.given && option.job != job) {
+      return "--" + std::string(option.name) + " is an option of '" + std::string(option.job) + "'";
+    }
+  }
+  return "";
+}
+
+std::string Names(const ClusterLayout& layout) {
+  std::string names;
+  for (const Process& process : layout.processes) {
+    names += (names.empty() ? "" : ", ") + process.name;
+  }
+  return names;
 }
 
 Status Check(const CommandLine& line) {
   const Job* job = line.words.empty() ? nullptr : FindJob(line.words[0]);
   if (job == nullptr) {
-    return {kBadValue, line.words.empty() ? "what shall be done? (quire cluster --help)"
-                                          : "there is no job '" + line.words[0] + "'"};
+    return {kBadValue, line.words.empty()
+                           ? "what shall be done? (quire cluster --help)"
+                           : "there is no job '" + line.words[0] + "' (quire cluster --help)"};
   }
   if (line.folder.empty()) {
     return {kBadValue, "--dir names the cluster's folder"};
@@ -248,13 +377,17 @@ Status Check(const CommandLine& line) {
     return {kBadValue, job->names_process ? "name one process (quire cluster status lists them)"
                                           : "'" + line.words[0] + "' takes no name"};
   }
+  if (std::string foreign = ForeignOption(line, job->name); !foreign.empty()) {
+    return {kBadValue, foreign};
+  }
   if (!job->names_process) {
     return Status::Ok();
   }
   ASSIGN_OR_RETURN(ClusterLayout layout, LoadLayout(line.folder));
   return layout.Find(line.words[1]) != nullptr
              ? Status::Ok()
-             : Status(kBadValue, "there is no process '" + line.words[1] + "'");
+             : Status(kBadValue,
+                      "there is no process '" + line.words[1] + "', only " + Names(layout));
 }
 
 }  // namespace

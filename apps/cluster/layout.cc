@@ -207,6 +207,14 @@ Result<ClusterLayout> LoadLayout(const std::string& folder) {
   for (const bson::Element& process : document["processes"].AsArray()) {
     layout.processes.push_back(FromDocument(process.value().AsDocument()));
   }
+  // The processes name their folder; those of a copy would be the first cluster's.
+  const std::filesystem::path made =
+      std::filesystem::path(layout.processes.front().log).parent_path();
+  std::error_code error;
+  if (!std::filesystem::equivalent(made, folder, error)) {
+    return Status(kBadValue, "the cluster in " + folder + " was made in " + made.string() +
+                                 " and runs only there: move the folder back");
+  }
   return layout;
 }
 

@@ -45,7 +45,8 @@ struct NewCluster {
 // The processes of a cluster that was not started yet.
 ClusterLayout LayOut(const NewCluster& wanted);
 
-// Error: NamespaceNotFound when no cluster is there; FailedToParse.
+// Errors: NamespaceNotFound when no cluster is there; FailedToParse; BadValue when the folder was
+// moved or copied.
 Result<ClusterLayout> LoadLayout(const std::string& folder);
 // Replaces what was there in one step.
 Status SaveLayout(const ClusterLayout& layout);

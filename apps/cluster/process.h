@@ -41,6 +41,9 @@ bool AwaitEnd(const Process& process, std::chrono::milliseconds limit);
 // Whether the program is in PATH.
 bool IsInstalled(const std::string& program);
 
+// Whether a server could listen at this address of 127.0.0.1.
+bool IsPortFree(const std::string& host);
+
 // A port of 127.0.0.1 that nobody listens on, other than those given.
 int FreePort(const std::vector<int>& other_than);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "demo/report.h"
+#include "tool/picture.h"
 #include "tool/text.h"
 
 namespace quire::apps {
@@ -15,64 +16,21 @@ constexpr double kTop = 74;
 constexpr double kBar = 14;
 constexpr double kBarStep = 18;
 constexpr double kGroupGap = 14;
-constexpr const char* kColors[] = {"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee"};
 
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
+constexpr double kLeast = 1e-4;  // milliseconds: less is shown as that
+
+// Of milliseconds.
+DecadeAxis AxisOf(const DemoReport& report) {
+  double least = 10;
+  double greatest = kLeast;
+  for (const DesignReport& design : report.designs) {
+    for (const StepReport& step : design.steps) {
+      least = std::min(least, std::max(step.p50_ms, kLeast));
+      greatest = std::max(greatest, step.p99_ms);
     }
   }
-  return out;
+  return DecadeAxis::Around(least, greatest, kLeft, kRight);
 }
-
-std::string Number(double v) { return Fixed(v, 1); }
-
-std::string TextAt(double x, double y, std::string_view anchor, std::string_view text) {
-  return "<text x=\"" + Number(x) + "\" y=\"" + Number(y) + "\" text-anchor=\"" +
-         std::string(anchor) + "\">" + Escaped(text) + "</text>\n";
-}
-
-std::string Line(double x1, double y1, double x2, double y2, std::string_view color) {
-  return "<line x1=\"" + Number(x1) + "\" y1=\"" + Number(y1) + "\" x2=\"" + Number(x2) +
-         "\" y2=\"" + Number(y2) + "\" stroke=\"" + std::string(color) + "\"/>\n";
-}
-
-std::string Rect(double x, double y, double width, std::string_view color) {
-  return "<rect x=\"" + Number(x) + "\" y=\"" + Number(y) + "\" width=\"" + Number(width) +
-         "\" height=\"" + Number(kBar) + "\" fill=\"" + std::string(color) + "\"/>\n";
-}
-
-// Decades of milliseconds on the x axis.
-struct Scale {
-  double low = 1;  // powers of ten
-  double high = -3;
-
-  explicit Scale(const DemoReport& report) {
-    for (const DesignReport& design : report.designs) {
-      for (const StepReport& step : design.steps) {
-        low = std::min(low, std::floor(std::log10(std::max(step.p50_ms, 1e-4))));
-        high = std::max(high, std::ceil(std::log10(std::max(step.p99_ms, 1e-4))));
-      }
-    }
-    high = std::max(high, low + 1);
-  }
-  double X(double ms) const {
-    const double at = (std::log10(std::max(ms, 1e-4)) - low) / (high - low);
-    return kLeft + std::clamp(at, 0.0, 1.0) * (kRight - kLeft);
-  }
-};
 
 std::vector<std::string> StepNames(const DemoReport& report) {
   std::vector<std::string> names;
@@ -86,21 +44,9 @@ std::vector<std::string> StepNames(const DemoReport& report) {
   return names;
 }
 
-std::string Legend(const DemoReport& report) {
-  std::string out;
-  double x = kLeft;
-  for (size_t i = 0; i < report.designs.size(); ++i) {
-    out += Rect(x, 44, kBar, kColors[i % std::size(kColors)]);
-    out += TextAt(x + kBar + 5, 55, "start", report.designs[i].name);
-    x += kBar + 30 + 7.5 * static_cast<double>(report.designs[i].name.size());
-  }
-  return out;
-}
-
 // The bars of one operation; moves `y` below them.
-std::string Group(const DemoReport& report, const Scale& scale, const std::string& name,
-                  double* y) {
-  std::string out;
+void DrawGroup(const DemoReport& report, const DecadeAxis& axis, const std::string& name,
+               Picture* picture, double* y) {
   const double top = *y;
   for (size_t i = 0; i < report.designs.size(); ++i) {
     for (const StepReport& step : report.designs[i].steps) {
@@ -108,49 +54,59 @@ std::string Group(const DemoReport& report, const Scale& scale, const std::strin
         continue;
       }
       const double middle = *y + kBar / 2;
-      out += Rect(kLeft, *y, std::max(scale.X(step.p50_ms) - kLeft, 1.0),
-                  kColors[i % std::size(kColors)]);
-      out += Line(scale.X(step.p50_ms), middle, scale.X(step.p99_ms), middle, "#333");
-      out += Line(scale.X(step.p99_ms), *y + 3, scale.X(step.p99_ms), *y + kBar - 3, "#333");
-      out += TextAt(kWidth - 8, middle + 4, "end", Fixed(step.p50_ms, 3));
+      const double half = axis.At(step.p50_ms);
+      const double most = axis.At(step.p99_ms);
+      picture->Bar(kLeft, *y, half - kLeft, kBar, ColorOf(i));
+      picture->Line(half, middle, most, middle, "#333");
+      picture->Line(most, *y + 3, most, *y + kBar - 3, "#333");
+      picture->Text(kWidth - 8, middle + 4, Anchor::kEnd, Fixed(step.p50_ms, 3));
       *y += kBarStep;
     }
   }
-  out += TextAt(kLeft - 10, (top + *y) / 2 + 2, "end", name);
+  picture->Text(kLeft - 10, (top + *y) / 2 + 2, Anchor::kEnd, name);
   *y += kGroupGap;
-  return out;
 }
 
-std::string Grid(const Scale& scale, double bottom) {
-  std::string out;
-  for (double decade = scale.low; decade <= scale.high; ++decade) {
+// Below the bars of that many operations.
+double BottomOf(const DemoReport& report, size_t operations) {
+  double bottom = kTop + static_cast<double>(operations) * kGroupGap;
+  for (const DesignReport& design : report.designs) {
+    for (const StepReport& step : design.steps) {
+      bottom += step.operations > 0 ? kBarStep : 0;
+    }
+  }
+  return bottom;
+}
+
+void DrawGrid(const DecadeAxis& axis, double bottom, Picture* picture) {
+  for (double decade = axis.low; decade <= axis.high; ++decade) {
     const double ms = std::pow(10, decade);
-    out += Line(scale.X(ms), kTop - 6, scale.X(ms), bottom, "#ddd");
-    out += TextAt(scale.X(ms), bottom + 16, "middle",
+    picture->Line(axis.At(ms), kTop - 6, axis.At(ms), bottom, "#ddd");
+    picture->Text(axis.At(ms), bottom + 16, Anchor::kMiddle,
                   ms >= 1 ? Fixed(ms, 0) + " ms" : Fixed(ms * 1000, ms < 0.001 ? 1 : 0) + " µs");
   }
-  return out;
 }
 
 }  // namespace
 
 std::string ReportSvg(const DemoReport& report) {
-  const Scale scale(report);
-  double y = kTop;
-  std::string bars;
-  for (const std::string& name : StepNames(report)) {
-    bars += Group(report, scale, name, &y);
+  const DecadeAxis axis = AxisOf(report);
+  const std::vector<std::string> steps = StepNames(report);
+  Picture picture;
+  picture.Text(12, 22, Anchor::kStart, "quire demo " + report.name + ": " + report.purpose);
+  std::vector<std::string> designs;
+  for (const DesignReport& design : report.designs) {
+    designs.push_back(design.name);
   }
-  const std::string height = Number(y + 48);
-  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + Number(kWidth) +
-                    "\" height=\"" + height + "\" viewBox=\"0 0 " + Number(kWidth) + " " + height +
-                    "\" font-family=\"sans-serif\" font-size=\"12\">\n"
-                    "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
-  out += TextAt(12, 22, "start", "quire demo " + report.name + ": " + report.purpose);
-  out += TextAt(kWidth - 8, y + 38, "end",
-                "bar and figure: median in ms; line: to the 99th percentile");
-  out += Legend(report) + Grid(scale, y) + bars;
-  return out + "</svg>\n";
+  picture.Legend(kLeft, designs);
+  DrawGrid(axis, BottomOf(report, steps.size()), &picture);
+  double y = kTop;
+  for (const std::string& name : steps) {
+    DrawGroup(report, axis, name, &picture, &y);
+  }
+  picture.Text(kWidth - 8, y + 38, Anchor::kEnd,
+               "bar and figure: median in ms; line: to the 99th percentile");
+  return picture.Finish(kWidth, y + 48, 12);
 }
 
 }  // namespace quire::apps

@@ -46,6 +46,7 @@ class MemberReplica final : public Replica {
                 command::ShardCommands* commands)
       : engine_(*engine), commands_(*commands), member_(std::move(member)) {
     engine_.replication = member_.get();
+    commands_.ConfigurationChanged();  // it may have been told of before
   }
   ~MemberReplica() override {
     commands_.SetSharding(nullptr);
@@ -125,6 +126,7 @@ Result<std::unique_ptr<Replica>> Replica::Start(const Settings& settings, engine
       sharding->Replicated(ns);
     }
   };
+  options.configured = [commands](const bson::Document&) { commands->ConfigurationChanged(); };
   ASSIGN_OR_RETURN(std::unique_ptr<coord::Store> placement, OpenCoordination(settings));
   peer::PoolOptions shards = peers;
   options.start_again = std::move(start_again);
@@ -137,9 +139,10 @@ Result<std::unique_ptr<Replica>> Replica::Start(const Settings& settings, engine
       repl::Member::Start(*engine, engine::MakeReplicaData(engine, settings.dbpath + "/rollback"),
                           std::move(store), std::move(peers), std::move(options)));
   auto replica = std::make_unique<MemberReplica>(std::move(member), engine, commands);
-  RETURN_IF_ERROR(
-      replica->StartShard(std::move(placement), std::move(shards),
-                          {.set_name = settings.repl_set, .cluster = settings.cluster_name}));
+  RETURN_IF_ERROR(replica->StartShard(std::move(placement), std::move(shards),
+                                      {.set_name = settings.repl_set,
+                                       .cluster = settings.cluster_name,
+                                       .fail_points = &commands->fail_points()}));
   return std::unique_ptr<Replica>(std::move(replica));
 }
 

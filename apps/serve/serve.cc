@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -345,6 +347,7 @@ class Service {
           command::ServerInfo& info = node_.commands->info();
           info.port = port;
           info.host = HostName() + ":" + std::to_string(port);
+          node_.engine->host = info.host;
           joined_ = is_member() ? Join() : is_router() ? ConnectRouter() : Status::Ok();
         }));
     return joined_;
@@ -372,14 +375,24 @@ class Service {
     return Status::Ok();
   }
 
-  // The name other machines know this one by, when they can reach it at all.
+  // The name other machines know this one by, when they can reach it at all: the address that it
+  // listens on, or the machine's name when it is all of them.
   std::string HostName() const {
-    char name[256] = "localhost";
-    bool local = !s_.bind_ip_all && (s_.bind_ip == "127.0.0.1" || s_.bind_ip == "localhost");
-    if (local || gethostname(name, sizeof name) != 0) {
-      return "127.0.0.1";
+    constexpr std::array<std::string_view, 3> kLocal = {"127.0.0.1", "localhost", "::1"};
+    constexpr std::array<std::string_view, 3> kAll = {"0.0.0.0", "::", "*"};
+    std::string name = s_.bind_ip_all ? "*" : "127.0.0.1";
+    for (const std::string& address : SplitList(s_.bind_ip)) {
+      const bool here =
+          address.starts_with('/') || std::ranges::find(kLocal, address) != kLocal.end();
+      if (name == "127.0.0.1" && !here) {
+        name = address;
+      }
     }
-    return name;
+    char machine[256];
+    if (std::ranges::find(kAll, name) != kAll.end()) {
+      return gethostname(machine, sizeof machine) == 0 ? machine : "127.0.0.1";
+    }
+    return name.find(':') == std::string::npos ? name : "[" + name + "]";
   }
 
   void Announce() {
