@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """fuzz.py [--quick] [--seconds N] [NAME]: builds the libFuzzer programs (src/**/NAME_fuzz.cc, with clang, in
-build-fuzz/) and runs each for N seconds (60), starting from tests/fuzz/NAME/ with the
+build-asan/) and runs each for N seconds (60), starting from tests/fuzz/NAME/ with the
 words of tests/fuzz/NAME.dict. What it finds that is
-new goes to build-fuzz/corpus/NAME, a crashing input to build-fuzz/crash-*. --quick leaves out those
+new goes to build-asan/corpus/NAME, a crashing input to build-asan/crash-*. --quick leaves out those
 that have a program NAME_replay in build/ (their instrumented build takes minutes) and runs that
 instead: the corpus, and a fixed number of changed inputs. The name `namespaces` stands for every command on every
 kind of namespace (src/command/every_command_test.cc) for N seconds, on the release build; --quick leaves it to the
@@ -15,7 +15,7 @@ import sys
 
 from sources import ROOT, cpp_files
 
-FOLDER = os.path.join(ROOT, "build-fuzz")
+FOLDER = os.path.join(ROOT, "build-asan")
 REPLAYS = 20_000
 NAMESPACES = "namespaces"
 
@@ -81,8 +81,7 @@ def main():
     replayed = [n for n in names if options.quick and os.path.exists(replay_program(n))]
     names = [n for n in names if n not in replayed]
     built = names and subprocess.run(
-        [os.path.join(ROOT, "tools", "build"), "build-fuzz", "-DCMAKE_BUILD_TYPE=Debug", "-DQUIRE_FUZZ=ON",
-         "-DBUILD_TESTING=OFF",
+        [os.path.join(ROOT, "tools", "build"), "build-asan", "-DCMAKE_BUILD_TYPE=Debug", "-DQUIRE_FUZZ=ON",
          "-DCMAKE_CXX_COMPILER=clang++", *[n + "_fuzz" for n in names]])
     if built and built.returncode != 0:
         return 1

@@ -21,11 +21,11 @@ finish_steps() {
 }
 trap finish_steps EXIT
 
-# Takes what the steps meanwhile leave of the processors. In a group of its own, to be ended whole.
+# In a group of its own, to be ended whole.
 ahead() {
   local name=$1
   shift
-  setsid nice "$@" >"$step_logs/$name" 2>&1 </dev/null &
+  setsid "$@" >"$step_logs/$name" 2>&1 </dev/null &
   step_ahead[$name]=$!
 }
 

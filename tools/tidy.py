@@ -5,7 +5,8 @@ build/compile_commands.json names; tests only when given by name. A source that 
 looked at again until it, a header of the repo, or the checks change.
 
 Most of a run's time goes into the headers, so sources that share their options and no names of their own are
-read together, and one by one only when the batch does not pass. The build's precompiled headers are left out."""
+read together, and in halves when the batch does not pass: two of them may not get along, or one has a fault. The
+build's precompiled headers are left out."""
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from sources import ROOT, cpp_files
 
 CLANG_TIDY = shutil.which("clang-tidy-14") or "clang-tidy"
 PASSED = os.path.join(ROOT, "build", "tidy")
-BATCH = 12
+BATCH = 24
 PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+/cmake_pch\.hxx")
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
 UNNAMED = re.compile(rb"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
@@ -84,15 +85,21 @@ def clang_tidy(path, *arguments):
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 
+def write_batch(members, together):
+    with open(together, "w", encoding="utf-8") as file:
+        file.writelines(f'#include "{path}"\n' for path in members)
+
+
 def tidy(members, together):
-    """[(path, what clang-tidy says; empty when it is content)] of the sources, `together` a file that includes them."""
-    if len(members) > 1 and clang_tidy(together, "--extra-arg=-Wfatal-errors").returncode == 0:
+    """[(path, what clang-tidy says; empty when it is content)] of the sources, `together` a file to include them."""
+    if len(members) == 1:
+        done = clang_tidy(members[0])
+        return [(members[0], done.stdout if done.returncode != 0 else "")]
+    write_batch(members, together)
+    if clang_tidy(together, "--extra-arg=-Wfatal-errors").returncode == 0:
         return [(path, "") for path in members]
-    said = []
-    for path in members:
-        done = clang_tidy(path)
-        said.append((path, done.stdout if done.returncode != 0 else ""))
-    return said
+    middle = len(members) // 2
+    return tidy(members[:middle], together) + tidy(members[middle:], together)
 
 
 def compile_commands():
@@ -105,14 +112,12 @@ def compile_commands():
     return commands, options
 
 
-def write_batches(batches, commands, options):
-    """A source for each batch and the commands of all of them, where clang-tidy finds them."""
+def name_batches(batches, commands, options):
+    """The source that is to stand for each batch, and the commands of all of them, where clang-tidy finds them."""
     os.makedirs(PASSED, exist_ok=True)
     sources = []
     for number, members in enumerate(batches):
         source = os.path.join(PASSED, f"batch_{number}.cc")
-        with open(source, "w", encoding="utf-8") as file:
-            file.writelines(f'#include "{path}"\n' for path in members)
         commands.append({"directory": os.path.join(ROOT, "build"), "file": source,
                          "command": f"{options[members[0]]} -c {source}"})
         sources.append(source)
@@ -130,7 +135,7 @@ def main():
     files = [f for f in files if f in options]
     marks = {path: mark_of(path) for path in files}
     batches = batches_of([path for path in files if not os.path.exists(marks[path])], options)
-    sources = write_batches(batches, commands, options)
+    sources = name_batches(batches, commands, options)
     done = len(files) - sum(len(members) for members in batches)
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
