@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A primary goes away while clients write, through two drivers: nothing is lost or doubled, and pymongo's see no error."""
+"""A primary goes away while clients write, through two drivers: nothing is lost or doubled, and no
+error is seen but one of the Node.js driver's own."""
 import json
 import os
 import subprocess
@@ -14,11 +15,13 @@ from pymongo.write_concern import WriteConcern
 import counted
 from rig import Rig
 
+RATE = 1000  # writes a second in all
+
 
 class Writer:
     """Writes numbered documents, so many a second, through retryable writes."""
 
-    def __init__(self, uri, collection, rate=1000, threads=4):
+    def __init__(self, uri, collection, rate, threads=32):
         self.uri = uri
         self.collection = collection
         self.ended = threading.Event()
@@ -56,10 +59,10 @@ class Writer:
 class NodeWriter:
     """The same by the Node.js driver, in a process of its own."""
 
-    def __init__(self, uri, collection, rate=1000):
+    def __init__(self, uri, collection, rate, clients=32):
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../drivers/node/writer.mjs")
-        self.process = subprocess.Popen(["node", program, uri, collection, str(rate)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(["node", program, uri, collection, str(rate), str(clients)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.process.stdout.readline() != "begun\n":
             raise AssertionError("the Node.js client does not begin")
         self.offset = time.time() - time.monotonic()
@@ -79,6 +82,10 @@ def longest_gap(writer, after):
     return max((b - a for a, b in zip(times, times[1:])), default=0)
 
 
+def writes_a_second(writer, before, seconds=2):
+    return sum(before - seconds <= t < before for t, _ in writer.acknowledged) / seconds
+
+
 class Failover(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -88,15 +95,15 @@ class Failover(unittest.TestCase):
         cls.addClassCleanup(cls.rig.close)
         cls.rig.up()
 
-    def run_fault(self, fault, mend):
+    def run_fault(self, fault, mend, dies=False):
         name = self.id().rsplit(".")[-1]
         self.rig.mend()
         self.rig.wait_healthy(60)
         # Half of the writes by each.
-        writer, node = Writer(self.rig.uri, name, rate=500), NodeWriter(self.rig.uri, f"{name}_node", rate=500)
+        writer, node = Writer(self.rig.uri, name, RATE / 2), NodeWriter(self.rig.uri, f"{name}_node", RATE / 2)
         self.addCleanup(writer.finish)
         self.addCleanup(node.finish)
-        self.rig.wait(lambda: len(writer.acknowledged) > 200, 60, "clients write")
+        self.rig.wait(lambda: len(writer.acknowledged) > 2 * RATE, 60, "clients write")
         primary = self.rig.primary()
         at = time.monotonic()
         self.addCleanup(mend, primary)
@@ -105,7 +112,7 @@ class Failover(unittest.TestCase):
         self.rig.wait(lambda: self.rig.primary(others), 60, "another member leads", self.rig.states)
         leads = time.monotonic()
         written = len(writer.acknowledged)
-        self.rig.wait(lambda: len(writer.acknowledged) > written + 500, 60, "clients go on")
+        self.rig.wait(lambda: len(writer.acknowledged) > written + 2 * RATE, 60, "clients go on")
         mend(primary)
         self.rig.wait_healthy(60)
         writer.finish()
@@ -113,18 +120,19 @@ class Failover(unittest.TestCase):
         client = pymongo.MongoClient(self.rig.uri)
         for kind, one, collection in (("pymongo", writer, name), ("Node.js", node, f"{name}_node")):
             counts = {d["_id"]: d["n"] for d in client.t[collection].find()}
-            took = one.acknowledged[-1][0] - one.acknowledged[0][0]
-            print(f"{name}: {kind}: {len(one.acknowledged)} writes in {took:.1f} s, {len(one.errors)} errors, another primary "
-                  f"after {leads - at:.2f} s, longest gap {longest_gap(one, at):.2f} s", flush=True)
-            # The Node.js driver does not retry a write once it has noticed otherwise that the server is gone.
-            if one is writer:
-                self.assertEqual([], one.errors[:3])
+            print(f"{name}: {kind}: {writes_a_second(one, at):.0f} writes a second before, {len(one.acknowledged)} in all, "
+                  f"{len(one.errors)} errors, another primary after {leads - at:.2f} s, longest gap "
+                  f"{longest_gap(one, at):.2f} s", flush=True)
+            # The Node.js driver does not retry a write on a connection that broke behind another one's, nor when there
+            # is nobody to connect to.
+            passing = ("MongoNetworkError",) if dies and one is node else ()
+            self.assertEqual([], [e for e in map(str, one.errors) if not e.startswith(passing)][:3])
             self.assertEqual([], [n for _, n in one.acknowledged if counts.get(n) != 1])
             self.assertEqual([], [n for n, count in counts.items() if count != 1])
         client.close()
 
     def test_killed(self):
-        self.run_fault(lambda p: p.kill(), lambda p: p.start())
+        self.run_fault(lambda p: p.kill(), lambda p: p.start(), dies=True)
 
     def test_stepped_down(self):
         self.run_fault(lambda p: self.rig.ask(p, "replSetStepDown", 10), lambda p: None)

@@ -71,7 +71,7 @@ def to_json(x):
         text = "NaN" if x != x else repr(x).replace("inf", "Infinity")
         return {"$numberDouble": text}
     if isinstance(x, datetime.datetime):
-        return {"$date": {"$numberLong": str(int((x - EPOCH).total_seconds() * 1000))}}
+        return {"$date": {"$numberLong": str((x - EPOCH) // datetime.timedelta(milliseconds=1))}}
     if isinstance(x, Timestamp):
         return {"$timestamp": {"t": x.time, "i": x.inc}}
     if isinstance(x, bytes):

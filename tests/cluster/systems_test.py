@@ -11,8 +11,8 @@ import counted
 from rig import Rig
 
 PROGRAM = os.path.join(os.path.dirname(os.environ["QUIRE"]), "patterns_test")
-# Two systems with much to lose; `all` runs every one.
-SOME = "*Transfers*/Served:*Inventory*/Served"
+# Two systems with much to lose, and what each waits for; `all` runs every one.
+SOME = "*Transfers*/Served:*Inventory*/Served:*Concerns*/Served:ReportsOfSecondaries*"
 FILTER = SOME
 
 
@@ -32,5 +32,5 @@ class Systems(unittest.TestCase):
 if __name__ == "__main__":
     if "all" in sys.argv:
         sys.argv.remove("all")
-        FILTER = "*/Served"
+        FILTER = "*/Served:ReportsOfSecondaries*"
     counted.main()

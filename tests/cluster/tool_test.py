@@ -2,6 +2,8 @@
 """`quire cluster` as a user types it."""
 import json
 import os
+import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -22,12 +24,18 @@ class Tool(unittest.TestCase):
         self.cluster("down", expect=None)
         self.folder.cleanup()
 
-    def cluster(self, *arguments, expect=0):
-        result = subprocess.run([QUIRE, "cluster", *arguments, "--dir", self.folder.name + "/c"],
-                                capture_output=True, text=True, timeout=180, check=False)
+    def run_tool(self, *arguments, folder="c", expect=0, environment=None):
+        result = subprocess.run([QUIRE, "cluster", *arguments, "--dir", f"{self.folder.name}/{folder}"],
+                                capture_output=True, text=True, timeout=180, check=False, env=environment)
         if expect is not None:
             self.assertEqual(expect, result.returncode, result.stdout + result.stderr)
-        return result.stdout
+        return result
+
+    def cluster(self, *arguments, **options):
+        return self.run_tool(*arguments, **options).stdout
+
+    def refused(self, text, *arguments, expect=1, **options):
+        self.assertIn(text, self.run_tool(*arguments, expect=expect, **options).stderr)
 
     def roles(self):
         return {p["name"]: p["role"] for p in json.loads(self.cluster("status", "--json"))["processes"]}
@@ -53,6 +61,8 @@ class Tool(unittest.TestCase):
         primary = next(n for n, r in self.roles().items() if r == "primary")
         self.cluster("kill", primary)
         self.assertEqual("down", self.roles()[primary])
+        for job in ("kill", "pause", "resume"):
+            self.refused(f"quire cluster start {primary}", job, primary)
         self.wait_for(lambda: "primary" in self.roles().values())
         self.cluster("start", primary)
         self.wait_for(self.settled)
@@ -60,6 +70,7 @@ class Tool(unittest.TestCase):
         follower = next(n for n, r in self.roles().items() if r == "secondary")
         self.cluster("pause", follower)
         self.assertEqual("paused", self.roles()[follower])
+        self.refused(f"quire cluster resume {follower}", "start", follower)
         self.cluster("resume", follower)
         self.wait_for(self.settled)
         self.cluster("stop", follower)
@@ -70,11 +81,43 @@ class Tool(unittest.TestCase):
         self.assertEqual(uri, self.cluster("up").splitlines()[-1])
         self.assertEqual({"_id": 1}, pymongo.MongoClient(uri).t.c.find_one())
 
+    def test_what_is_in_the_way(self):
+        port = next(p for p in range(41000, 60000, 10) if self.free(p, p + 3))
+        self.cluster("up", "--members", "1", "--port", str(port))
+        self.refused("only etcd, s0/0", "kill", "s0/7", expect=2)
+        self.refused("--members is an option of 'up'", "status", "--members", "1", expect=2)
+        self.refused("--json is an option of 'status'", "down", "--json", expect=2)
+        self.refused("--members is 1", "up", "--members", "3")
+        self.refused(f"--port is {port}", "up", "--port", str(port + 1))
+        self.refused("--option is not", "up", "--option=--cacheSizeGB=1")
+        self.refused("choose other ports", "up", "--port", str(port), folder="other")
+        self.assertFalse(os.path.exists(f"{self.folder.name}/other"))
+        shutil.copytree(f"{self.folder.name}/c", f"{self.folder.name}/copy")
+        self.refused("move the folder back", "down", folder="copy")
+        self.assertEqual("primary", self.roles()["s0/0"])
+
+        self.cluster("stop", "s0/0")
+        with socket.create_server(("127.0.0.1", port)):
+            self.refused("in use by another program", "start", "s0/0")
+        self.cluster("start", "s0/0")  # returns when it answers
+        self.wait_for(self.settled)
+
+    @staticmethod
+    def free(first, last):
+        for port in range(first, last + 1):
+            try:
+                socket.create_server(("127.0.0.1", port)).close()
+            except OSError:
+                return False
+        return True
+
     def test_wrong_usage(self):
         self.cluster("up", "--members", "9", expect=2)
         self.cluster("sideways", expect=2)
         self.cluster("kill", "s0/7", expect=2)
         self.cluster("status", expect=1)
+        self.refused("etcd-server", "up", expect=1, environment={**os.environ, "PATH": "/nowhere"})
+        self.assertFalse(os.path.exists(f"{self.folder.name}/c"))
 
 
 if __name__ == "__main__":

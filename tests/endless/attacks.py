@@ -36,6 +36,12 @@ def polygon(points, **place):
     return {"type": "Polygon", "coordinates": [ring(points, **place)]}
 
 
+def with_holes(points):
+    """Its outer ring begins at the same point, whatever its size, and has 20 holes."""
+    holes = [ring(points // 40, radius=0.125, x=1 + 0.375 * i) for i in range(20)]
+    return {"type": "Polygon", "coordinates": [ring(points // 2, radius=points / 50_000, x=10 - points / 50_000), *holes]}
+
+
 def multipoint(points, step):
     return {"type": "MultiPoint", "coordinates": [[i * step % 170, i * step / 170 % 80] for i in range(points)]}
 
@@ -187,6 +193,7 @@ def geometry():
     yield "polygon of 450,000", intersects(polygon(450_000))
     yield "polygon with a hole", intersects({"type": "Polygon", "coordinates": [
         ring(200_000), ring(200_000, radius=9.9)]})
+    yield "polygons with holes that have a corner in common", intersects(with_holes(300_000), "punched")
     yield "line of 400,000", intersects(line(400_000, 0.3))
     yield "20 polygons", intersects({"type": "MultiPolygon", "coordinates": [
         [ring(20_000, radius=1.0, x=3.0 * i - 30)] for i in range(20)]})
@@ -214,11 +221,56 @@ def building():
     yield "hash", {"dbHash": 1}
 
 
-# Those that are quick enough to end by themselves on a fast machine.
+def long_values():
+    many = {"$range": [0, 1_000_000]}
+    yield "compared texts", {**expression({"$map": {"input": many, "in": {"$eq": ["$s", "$longer"]}}}, "texts"),
+                             "collation": {"locale": "de", "strength": 1}}
+    yield "$toUpper", expression({"$map": {"input": many, "in": {"$strLenCP": {"$toUpper": "$s"}}}}, "texts")
+    yield "$strcasecmp", expression({"$map": {"input": many, "in": {"$strcasecmp": ["$s", "$s"]}}}, "texts")
+    yield "$substrCP", expression({"$map": {"input": many, "in": {"$substrCP": ["$s", 399_990, 5]}}}, "texts")
+    yield "$trim", expression({"$map": {"input": many, "in": {"$strLenCP": {"$trim": {
+        "input": "$s", "chars": "".join(chr(200 + i) for i in range(2000)) + "a"}}}}}, "texts")
+    yield "decimals", expression({"$map": {"input": many, "in": {"$exp": {"$divide": [
+        {"$toDecimal": "$$this"}, 1_000_000]}}}}, "c")
+    yield "$zip", expression({"$size": {"$zip": {"inputs": [HUGE, HUGE, HUGE]}}}, "c")
+    yield "$mergeObjects", expression({"$map": {"input": many, "in": {"$size": {"$objectToArray": {
+        "$mergeObjects": ["$$ROOT", {"x": 1}]}}}}}, "wide")
+    yield "$setField", expression({"$map": {"input": many, "in": {"$type": {"$setField": {
+        "field": "f1", "input": "$$ROOT", "value": 1}}}}}, "wide")
+    yield "$arrayToObject", expression({"$map": {"input": many, "in": {"$type": {"$arrayToObject": {
+        "$objectToArray": "$$ROOT"}}}}}, "wide")
+
+
+def commands():
+    slow = {"$expr": {"$eq": [-1, loops(3)]}}
+    yield "$lookup without an index", aggregate("many", {"$lookup": {
+        "from": "many", "localField": "s", "foreignField": "u", "as": "z"}}, {"$count": "n"})
+    yield "bulkWrite", {"bulkWrite": 1, "ops": [{"update": 0, "filter": slow, "updateMods": {"$set": {"x": 1}},
+                                                 "multi": True}], "nsInfo": [{"ns": "shop.many"}], "$db": "admin"}
+    yield "explain", {"explain": {"count": "many", "query": slow}, "verbosity": "executionStats"}
+    yield "$accumulator", aggregate("c", {"$group": {"_id": None, "x": {"$accumulator": {
+        "init": "function () { return 0; }", "accumulate": "function (s) { for (;;) {} }", "accumulateArgs": [],
+        "merge": "function (a, b) { return a; }", "lang": "js"}}}})
+    yield "finalize", {"mapReduce": "c", "map": "function () { emit(1, 1); }",
+                       "reduce": "function (k, v) { return 1; }", "finalize": "function (k, v) { for (;;) {} }",
+                       "out": {"inline": 1}}
+    yield "insert into a text index", {"insert": "words", "documents": [
+        {"s": " ".join(f"running{i * j % 9973}" for j in range(1, 60))} for i in range(20_000)]}
+    yield "copy", {"cloneCollectionAsCapped": "many", "toCollection": "copy", "size": 10 ** 9}
+    yield "array filters", {"update": "many", "updates": [
+        {"q": {}, "u": {"$set": {"t.$[e]": 1}}, "multi": True, "arrayFilters": [
+            {"$and": [{"e": {"$ne": i}} for i in range(2000)]}]}]}
+    yield "validator", {"collMod": "c", "validator": {"$and": [
+        {f"f{i}": {"$not": {"$regex": f"^(a|b|{i})+$"}}} for i in range(20_000)]}}
+
+
+# Those that are quick enough to end by themselves on a fast machine: with success, or because it is too much.
 SHORT = {"$in of 700,000 strings", "50,000 ranges of _id", "50,000 ranges of an index", "$and of $or",
          "$and of $or, explained", "products of $in", "points and points", "points and a polygon", "$expr of 300,000",
-         "hashed", "filter"}
-PARTS = (parsing, many_names, planning, sorting, windows, expressions, scripts, geometry, building)
+         "hashed", "filter", "copy", "validator", "points", "50,000 projected fields", "$switch of 50,000",
+         "$elemMatch of many", "$lookup without an index", "within"}
+PARTS = (parsing, many_names, planning, sorting, windows, expressions, scripts, geometry, building, long_values,
+         commands)
 
 
 def fill(database):
@@ -226,7 +278,7 @@ def fill(database):
     database.c.insert_many([{"a": i % 10, "t": [1, 2, 3]} for i in range(COLLECTION_SIZE)])
     database.one.insert_one({"_id": 1, "a": 1})
     database.wide.insert_one({"_id": 1, **{f"f{i}": i for i in range(80_000)}})
-    database.texts.insert_one({"_id": 1, "s": "a" * 400_000})
+    database.texts.insert_one({"_id": 1, "s": "a" * 400_000, "longer": "a" * 400_000 + "b"})
     database.many.create_index([("n", 1), ("s", 1)])
     database.many.create_index("a")
     database.many.create_index("b")
@@ -240,6 +292,7 @@ def fill(database):
     database.shapes.insert_many([{"g": polygon(60_000, radius=10.0 + i, x=0.01)} for i in range(4)])
     database.shapes.insert_one({"g": polygon(300_000)})
     database.shapes.insert_one({"g": line(300_000)})
+    database.punched.insert_many([{"g": with_holes(points)} for points in (275_000, 287_500)])
     database.points.insert_many([{"g": multipoint(100_000, 0.0017)}, {"g": multipoint(200_000, 0.0013)}])
     database.spots.create_index([("g", "2dsphere")])
     database.spots.insert_many([{"g": {"type": "Point", "coordinates": [i % 360 / 2.1, i % 170 / 2.1]},

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands about the cluster itself: shards that come and go, zones, balancer, config.*, the walk-through of
-docs/sharding.md."""
+"""Commands about the cluster itself: shards that come and go, zones, balancer, config.*."""
 import datetime
 import unittest
 
@@ -43,7 +42,6 @@ class Admin(unittest.TestCase):
         return [(c["min"], c["shard"]) for c in self.config.chunks.find({"uuid": uuid}).sort("min", 1)]
 
     def test_the_walk_through(self):
-        # docs/sharding.md, "A walk through two shards".
         self.admin.command("enableSharding", "shop", primaryShard="s0")
         self.admin.command("shardCollection", "shop.orders", key={"customer": 1, "at": 1})
         self.admin.command("split", "shop.orders", middle={"customer": 500, "at": bson.MinKey()})
@@ -106,6 +104,20 @@ class Admin(unittest.TestCase):
         self.assertTrue(self.config.settings.find_one({"_id": "balancer"})["stopped"])
         self.admin.command("balancerStart")
         self.assertEqual("full", self.admin.command("balancerStatus")["mode"])
+
+    def test_second_names_of_commands(self):
+        self.admin.command("enablesharding", "old_names", primaryShard="s0")
+        self.admin.command("shardcollection", "old_names.t", key={"k": 1})
+        self.admin.command("split", "old_names.t", middle={"k": 0})
+        self.admin.command("movechunk", "old_names.t", find={"k": 1}, to="s1")
+        self.assertEqual(["s0", "s1"], [shard for _, shard in self.chunks("old_names.t")])
+
+    def test_server_status_of_a_router(self):
+        status = self.admin.command("serverStatus")
+        self.assertEqual("mongos", status["process"])
+        self.assertNotIn("repl", status)
+        self.assertNotIn("storageEngine", status)
+        self.assertIn("opcounters", status)
 
     def test_zones_and_what_violates_them(self):
         self.admin.command("addShardToZone", "s1", zone="east")

@@ -3,8 +3,9 @@
 shards, hashed by _id. corpus_test.py [AREA [WORD OF A CASE'S NAME]].
 
 What a cluster may answer otherwise by its nature is not compared: plans (each shard has its own), the order of rows
-that no sort asks for, and which of them a limit without a sort gives. Cases that differ for another reason are named
-in corpus_differences.txt.
+that no sort asks for, and which of them a limit without a sort gives; what of the answer is each shard's own (counts,
+changes of indexes), and the index of the shard key. Cases that differ for another reason are named in
+corpus_differences.txt, and those that ask for a unique index that the shard key does not begin are left out.
 """
 import json
 import os
@@ -45,6 +46,33 @@ def sorted_rows(rows):
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
 
+KEY = {"_id": "hashed"}
+# Answered by each shard for itself ("raw"), or by the coordinator of the change.
+OF_SHARDS = ("createIndexes", "dropIndexes", "deleteIndexes", "collMod", "drop")
+
+
+def without_shards(reply, command):
+    """A reply without what only a cluster or only one server tells."""
+    first = next(iter(command), "")
+    if reply.get("ok") != 1.0:
+        return reply
+    if first in OF_SHARDS:
+        return {"ok": 1.0}
+    shown = {name: value for name, value in reply.items() if not (first == "count" and name == "shards")}
+    if first == "listIndexes" and "cursor" in shown:
+        batch = [index for index in shown["cursor"]["firstBatch"] if index["key"] != KEY]
+        shown["cursor"] = {**shown["cursor"], "firstBatch": batch}
+    if first == "mapReduce" and isinstance(shown.get("results"), list):
+        shown["results"] = sorted_rows(shown["results"])
+    return shown
+
+
+def wants_unique(case):
+    lists = [*case.get("indexes", {}).values(), *(step["run"].get("indexes", []) for step in case["steps"])]
+    return any(index.get("unique") and next(iter(index["key"]), "") != "_id"
+               for one in lists for index in one if isinstance(index, dict) and isinstance(index.get("key"), dict))
+
+
 def without_order(reply, command):
     """A reply to be compared whatever the order of its rows."""
     cursor = reply.get("cursor")
@@ -58,6 +86,9 @@ def without_order(reply, command):
 
 
 class CorpusCase(ShardedCase):
+    def name(self, text):
+        return text.replace(self.database, "@db")
+
     def prepare(self):
         ask = self.router.ask
         ask("admin", SON([("enableSharding", self.database), ("primaryShard", self.router.names[0])]))
@@ -91,7 +122,7 @@ class CorpusCase(ShardedCase):
         if step.get("drift") or step.get("check") == "plan":
             return None
         command = step["run"]
-        want, got = step["want"], self.compared(step, reply)
+        want, got = (without_shards(shown, command) for shown in (step["want"], self.compared(step, reply)))
         if not is_ordered(command):
             want, got = without_order(want, command), without_order(got, command)
         if json.dumps(want) == json.dumps(got):
@@ -115,6 +146,8 @@ def test_of(area, number, case):
     def test(self):
         if reason := self.known.get(f"{area}/{case['name']}"):
             self.skipTest(reason)
+        if wants_unique(case):
+            self.skipTest("a unique index has to begin with the shard key")
         router = Router(self.host)
         self.addCleanup(router.close)
         problem = CorpusCase(router, f"g_{area}_{number}x", case).run()

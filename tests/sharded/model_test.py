@@ -120,6 +120,8 @@ class Round:
         for name in ("f", "g", "t"):
             if r.random() < 0.85:
                 out[name] = self.value()
+        if r.random() < 0.5:
+            out["rows"] = [{"k": r.randint(0, 4), "v": r.randint(0, 9)} for _ in range(r.randint(0, 4))]
         out["n"] = r.randint(0, 9)
         return out
 
@@ -175,9 +177,9 @@ class Round:
         keys = [(path, r.choice([1, -1])) for path in r.sample(["f", "g", "n", "t", "a"], r.randint(1, 2))]
         for client in (self.routed, self.single):
             try:
-                client.model[self.name].create_index(keys)
-            except OperationFailure as error:  # two arrays
-                if error.code != 171:
+                client.model[self.name].create_index(keys, name="i" + repr(keys))  # not that of the key's own
+            except OperationFailure as error:  # two arrays, or it is the shard key's
+                if error.code not in (171, 85):
                     raise
 
     # queries
@@ -189,8 +191,10 @@ class Round:
             return {r.choice(["$and", "$or", "$nor"]): [self.filter(depth + 1) for _ in range(r.randint(1, 3))]}
         if kind < 0.25:
             return {}
+        if kind < 0.35:
+            return self.key_filter()
         out = {}
-        for path in r.sample(list(self.key) + ["f", "g", "n", "_id", "f.p"], r.randint(1, 2)):
+        for path in r.sample(list(self.key) + ["f", "g", "n", "_id", "f.p", "rows.k"], r.randint(1, 2)):
             value = r.randint(1, self.next_id + 3) if path == "_id" else (
                 self.key_value(path) if path in self.key else self.scalar())
             out[path] = r.choice([
@@ -200,9 +204,28 @@ class Round:
                 lambda v: {"$type": r.choice(["number", "string", "null", "array"])}])(value)
         return out
 
+    def key_filter(self):
+        """Points and ranges of a prefix of the shard key, alone or as alternatives."""
+        r = self.random
+
+        def of_prefix():
+            out = {}
+            for path in list(self.key)[:r.randint(1, len(self.key))]:
+                value = r.randint(1, self.next_id + 3) if path == "_id" else self.key_value(path)
+                low = r.randint(-20, 15)
+                out[path] = r.choice([
+                    lambda: value, lambda: {"$in": [value, self.key_value("a"), low]}, lambda: {"$gte": low, "$lt": low + 8},
+                    lambda: {"$gt": low, "$lte": low + 3}, lambda: {"$eq": value}])()
+            return out
+
+        if r.random() < 0.4:
+            return {"$or": [of_prefix() for _ in range(r.randint(2, 3))]}
+        return of_prefix()
+
     def sort(self):
         r = self.random
-        return {path: r.choice([1, -1]) for path in r.sample(list(self.key) + ["f", "g", "n", "_id"], r.randint(1, 3))}
+        return {path: r.choice([1, -1]) for path in r.sample(
+            list(self.key) + ["f", "g", "n", "_id", "f.p", "rows.v"], r.randint(1, 3))}
 
     def collation(self):
         return {"collation": {"locale": "en", "strength": self.random.choice([1, 2, 3])}} if self.random.random() < 0.15 else {}
@@ -218,7 +241,7 @@ class Round:
                 if "cursor" in reply:
                     batch, cursor_id = list(reply["cursor"]["firstBatch"]), reply["cursor"]["id"]
                     while cursor_id:
-                        more = client.model.command({"getMore": cursor_id, "collection": self.name})
+                        more = client.model.command({"getMore": cursor_id, "collection": self.name, **self.batch_size(command)})
                         batch += more["cursor"]["nextBatch"]
                         cursor_id = more["cursor"]["id"]
                     reply = {"batch": batch}
@@ -226,6 +249,11 @@ class Round:
             except OperationFailure as error:
                 replies.append(error)
         return replies
+
+    @staticmethod
+    def batch_size(command):
+        size = command.get("batchSize") or command.get("cursor", {}).get("batchSize")
+        return {"batchSize": size} if size else {}
 
     def agree(self, command, check):
         routed, single = self.run(command)
@@ -312,7 +340,7 @@ class Round:
 
     @staticmethod
     def arrays(sort):
-        return any(path in ("f", "g", "t") for path in sort)
+        return any(path.split(".")[0] in ("f", "g", "t", "rows") for path in sort)
 
     def count(self):
         command = {"count": self.name, "query": self.filter(), **self.collation()}
@@ -329,7 +357,7 @@ class Round:
         return command
 
     def distinct(self):
-        command = {"distinct": self.name, "key": self.random.choice(["f", "g", "n", "a", "f.p", "_id"]),
+        command = {"distinct": self.name, "key": self.random.choice(["f", "g", "n", "a", "f.p", "_id", "rows.k", "rows"]),
                    "query": self.filter(), **self.collation()}
 
         def check(routed, single):
@@ -388,6 +416,15 @@ class Round:
             lambda: [{"$graphLookup": {"from": "other", "startWith": "$n", "connectFromField": "k", "connectToField": "_id",
                                        "maxDepth": 2, "as": "anyGraph"}}],
             lambda: [{"$bucketAuto": {"groupBy": "$_id", "buckets": r.randint(1, 5)}}],
+            lambda: [{"$unwind": "$rows"}, {"$group": {"_id": "$rows.k", "v": {"$sum": "$rows.v"}, "c": {"$sum": 1}}}],
+            lambda: [{"$lookup": {"from": "other", "localField": "n", "foreignField": "k", "as": "j"}}, {"$unwind": "$j"},
+                     {"$match": {"j.w": {"$gt": r.randint(0, 20)}}}],
+            lambda: [{"$sort": {"g": r.choice([1, -1]), "_id": 1}}, {"$skip": r.randint(0, 9)}, {"$limit": r.randint(1, 30)}],
+            lambda: [{"$group": {"_id": by, "s": {"$sum": "$n"}}}, {"$sort": {"s": -1, "_id": 1}}, {"$limit": r.randint(1, 4)}],
+            lambda: [{"$unionWith": {"coll": self.name, "pipeline": [{"$group": {"_id": "$n", "c": {"$sum": 1}}}]}}],
+            lambda: [{"$facet": {"b": [{"$group": {"_id": "$n", "s": {"$sum": "$n"}}}, {"$sort": {"_id": 1}}, {"$limit": 3}],
+                                 "c": [{"$sort": {"_id": -1}}, {"$limit": 2}, {"$project": {"_id": 1}}]}}],
+            lambda: [{"$densify": {"field": "n", "range": {"step": 1, "bounds": [0, 12]}}}],
         ]
         out = []
         for _ in range(r.randint(1, 4)):
@@ -409,13 +446,24 @@ class Round:
         return r.choice([
             {"$inc": {"n": 1}}, {"$set": {"f": self.scalar()}}, {"$unset": {"g": ""}}, {"$set": {"m.q": r.randint(0, 5)}},
             {"$max": {"n": 5}}, {"$push": {"list": r.randint(0, 3)}}, [{"$set": {"m": {"$add": ["$n", 1]}}}],
-            {"$rename": {"t": "u"}}, {"$mul": {"n": 2}}])
+            {"$rename": {"t": "u"}}, {"$mul": {"n": 2}}, {"$min": {"n": 3}}, {"$pull": {"rows": {"k": r.randint(0, 4)}}},
+            {"$addToSet": {"list": {"$each": [r.randint(0, 3), r.randint(0, 3)]}}}, {"$inc": {"rows.$[].v": 1}},
+            {"$push": {"rows": {"$each": [{"k": 9, "v": r.randint(0, 9)}], "$sort": {"v": 1}, "$slice": 3}}},
+            [{"$set": {"total": {"$sum": "$rows.v"}}}, {"$unset": "g"}]])
+
+    def statement(self, query, multi):
+        """An update's statement; some change chosen elements of an array alone."""
+        r = self.random
+        if r.random() < 0.2:
+            return {"q": dict(query, rows={"$type": "array"}), "u": {"$set": {"rows.$[e].v": r.randint(10, 20)}},
+                    "arrayFilters": [{"e.k": {"$gte": r.randint(0, 4)}}], "multi": multi}
+        return {"q": query, "u": self.change(), "multi": multi}
 
     def update(self):
         r = self.random
         multi = r.random() < 0.5
         query = self.filter() if multi or r.random() < 0.3 else {"_id": r.randint(1, self.next_id + 2)}
-        command = {"update": self.name, "updates": [{"q": query, "u": self.change(), "multi": multi}]}
+        command = {"update": self.name, "updates": [self.statement(query, multi)]}
         free = not multi and not isinstance(query.get("_id"), int)
 
         def check(routed, single):
@@ -535,9 +583,68 @@ class Round:
         self.same_documents()
         return operations
 
+    def bulk_write(self):
+        """The command over several collections, whose _ids say which documents are meant."""
+        r = self.random
+        names = ["model." + self.name, "model.other"]
+        operations = []
+        for _ in range(r.randint(1, 6)):
+            on, at = r.randint(0, 1), {"_id": r.randint(1, self.next_id + 2)}
+            operations.append(r.choice([
+                lambda: {"update": on, "filter": at, "updateMods": {"$inc": {"n": 1}}},
+                lambda: {"update": on, "filter": {"n": r.randint(0, 9)}, "updateMods": {"$set": {"w": 1}}, "multi": True},
+                lambda: {"delete": on, "filter": at},
+                lambda: {"insert": 0, "document": self.document()}])())
+        command = {"bulkWrite": 1, "ops": operations, "nsInfo": [{"ns": name} for name in names],
+                   "ordered": r.random() < 0.5, "errorsOnly": r.random() < 0.3}
+        replies = [client.admin.command(command) for client in (self.routed, self.single)]
+        self.last = json_util.dumps(command)[:1500]
+        shown = []
+        for reply in replies:
+            rows = [(row["idx"], row["ok"], row.get("code"), row["n"], row.get("nModified")) for row in reply["cursor"]["firstBatch"]]
+            shown.append((rows, [reply[name] for name in sorted(reply) if name.startswith("n")]))
+        if shown[0] != shown[1]:
+            raise Different(f"bulkWrite {shown[0]}\n{shown[1]}")
+        self.same_documents()
+        return command
+
+    def transaction(self):
+        """Reads and writes of the documents of one key, which lie on one shard."""
+        r = self.random
+        key = {path: r.randint(1, self.next_id) if path == "_id" else r.randint(-20, 20) for path in self.key}
+        nested = {}
+        for path, value in key.items():
+            parts = path.split(".")
+            nested[parts[0]] = {parts[1]: value} if len(parts) > 1 else value
+        self.next_id += 1
+        fresh = dict(nested, n=r.randint(0, 9)) if "_id" in nested else dict(nested, _id=self.next_id, n=r.randint(0, 9))
+        inserts = "_id" not in nested or self.routed.model[self.name].count_documents(key) == 0
+        change, commits = self.change(), r.random() < 0.7
+        seen = []
+        for client in (self.routed, self.single):
+            collection = client.model[self.name]
+            with client.start_session() as session:
+                session.start_transaction()
+                try:
+                    steps = [collection.update_many(key, change, session=session).modified_count]
+                    if inserts:
+                        collection.insert_one(dict(fresh), session=session)
+                    steps.append(sorted(map(repr, map(canonical, collection.find(key, session=session)))))
+                    steps.append(collection.delete_many(dict(key, n={"$gt": 7}), session=session).deleted_count)
+                    steps.append(list(collection.aggregate([{"$match": key}, {"$count": "n"}], session=session)))
+                    (session.commit_transaction if commits else session.abort_transaction)()
+                except OperationFailure as error:
+                    steps = [error.code]
+                seen.append(steps)
+        self.last = f"transaction {key} {change} {fresh if inserts else ''} commits={commits}"
+        if seen[0] != seen[1]:
+            raise Different(f"transaction {seen[0]}\n{seen[1]}")
+        self.same_documents()
+
     def play(self, commands):
         table = [self.find] * 8 + [self.aggregate] * 8 + [self.count] * 2 + [self.distinct] * 2 + [self.update] * 3 + [
-            self.delete, self.find_and_modify, self.find_and_modify, self.upsert, self.insert, self.bulk]
+            self.delete, self.find_and_modify, self.find_and_modify, self.upsert, self.insert, self.bulk,
+            self.bulk_write, self.transaction]
         for i in range(commands):
             state = self.random.getstate()
             chosen = self.random.choice(table)

@@ -11,7 +11,7 @@ from recorded import known_differences
 from sharded_case import Router, ShardedCase
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-AREAS = ("target", "read", "agg", "write", "admin")
+AREAS = ("target", "read", "agg", "write", "admin", "more")
 
 
 class Recorded(unittest.TestCase):

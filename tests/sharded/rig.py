@@ -17,10 +17,11 @@ QUIRE = os.environ["QUIRE"]
 class Cluster:
     """`quire cluster up` in a folder of its own."""
 
-    def __init__(self, shards=2, members=1, routers=1):
+    def __init__(self, shards=2, members=1, routers=1, options=()):
+        """`options`: further ones of every member."""
         self.folder = tempfile.TemporaryDirectory(prefix="quire-sharded-")
         self.uri = self.tool("up", "--port", "0", "--shards", str(shards), "--members", str(members),
-                             "--routers", str(routers)).splitlines()[-1]
+                             "--routers", str(routers), *(f"--option={o}" for o in options)).splitlines()[-1]
         self.client = pymongo.MongoClient(self.uri, serverSelectionTimeoutMS=20000)
 
     def tool(self, *arguments):
@@ -33,9 +34,16 @@ class Cluster:
     def processes(self):
         return {p["name"]: p for p in json.loads(self.tool("status", "--json"))["processes"]}
 
+    def log(self, name):
+        """What the process has written so far, whichever of its lives it is."""
+        path = f"{self.folder.name}/c/{name.replace('/', '-')}.log"
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
     def direct(self, name):
         """A client of one process alone."""
-        return pymongo.MongoClient("mongodb://" + self.processes()[name]["host"], directConnection=True)
+        return pymongo.MongoClient("mongodb://" + self.processes()[name]["host"], directConnection=True,
+                                   uuidRepresentation="standard")
 
     def close(self):
         self.client.close()
@@ -47,6 +55,14 @@ def etcd(host, what, body):
     request = urllib.request.Request(f"http://{host}/v3/kv/{what}", json.dumps(body).encode())
     with urllib.request.urlopen(request, timeout=10) as answer:
         return json.load(answer)
+
+
+def etcd_values(host, prefix):
+    """The documents of the cluster whose keys begin with the prefix, by the rest of the key."""
+    key = "/quire/quire/" + prefix
+    found = etcd(host, "range", {"key": text(key), "range_end": text(key[:-1] + chr(ord(key[-1]) + 1))})
+    return {base64.b64decode(kv["key"]).decode("latin-1")[len(key):]: json_util.loads(base64.b64decode(kv["value"]))
+            for kv in found.get("kvs", [])}
 
 
 def text(value):

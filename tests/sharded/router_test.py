@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A router over two shards: what a client sees of it, and databases that lie on one of them."""
+import os
 import unittest
 
+import bson
 import pymongo
+from bson import SON
 from pymongo.errors import OperationFailure
 
 import counted
 import rig
+from recorded import Connection
 
 CLUSTER = None
 
@@ -156,6 +160,37 @@ class Router(unittest.TestCase):
         operations = self.admin.command("currentOp")["inprog"]
         self.assertLessEqual({"s0", "s1"}, {o["shard"] for o in operations})
         self.assertTrue(all(":" in o["opid"] for o in operations if "opid" in o))
+
+
+class TwoRouters(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = rig.Cluster(routers=2)
+        cls.addClassCleanup(cls.cluster.close)
+        processes = cls.cluster.processes()
+        cls.first, cls.second = (Connection(processes[name]["host"]) for name in ("r0", "r1"))
+        cls.addClassCleanup(cls.first.close)
+        cls.addClassCleanup(cls.second.close)
+        cls.first.command("two", SON(create="c"))
+
+    def test_a_commit_through_another_router_asks_what_has_come_of_it(self):
+        session = SON(id=bson.Binary(os.urandom(16), 4))
+
+        def send(router, database, command, number, **more):
+            of = [("lsid", session), ("txnNumber", bson.Int64(number)), ("autocommit", False)]
+            return router.command(database, SON([*command.items(), *of, *more.items()]))
+
+        for number, commits in ((1, False), (2, True)):
+            insert = SON([("insert", "c"), ("documents", [{"_id": number}])])
+            token = send(self.first, "two", insert, number, startTransaction=True)["recoveryToken"]
+            if commits:
+                self.assertEqual(1, send(self.first, "admin", SON(commitTransaction=1), number)["ok"])
+            for _ in range(2):
+                reply = send(self.second, "admin", SON(commitTransaction=1), number, recoveryToken=token)
+                self.assertEqual(0 if commits else 251, reply.get("code", 0), reply)
+                self.assertEqual([] if commits else ["TransientTransactionError"], reply.get("errorLabels", []))
+        rows = self.second.command("two", SON(find="c"))["cursor"]["firstBatch"]
+        self.assertEqual([{"_id": 2}], rows)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster whose processes know each other by a key file: users and roles through the router, and nobody else's rights."""
+"""Clusters whose processes know each other by a key file or by certificates: users and roles through routers, and nobody
+else's rights."""
 import os
 import socket
 import subprocess
@@ -12,9 +13,11 @@ import pymongo
 from pymongo.errors import OperationFailure, PyMongoError
 
 import counted
+from certificates import Authority
 
 QUIRE = os.environ["QUIRE"]
 UNAUTHORIZED = 13
+MEMBER = "/O=Quire/OU=Members/CN="
 
 
 def free_port():
@@ -36,28 +39,30 @@ def wait(what, seconds=60):
         time.sleep(0.1)
 
 
-class Secured(unittest.TestCase):
+class Secured:
+    """Two shards and two routers, with users; what every way to know each other has to keep."""
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="quire-secured-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.addClassCleanup(cls.end)
         cls.processes = []
-        key = cls.folder.name + "/key"
-        with open(key, "w", encoding="ascii") as file:
-            file.write("c2VjcmV0IG9mIHRoZSBjbHVzdGVy\n")
-        os.chmod(key, 0o600)
+        cls.prepare()
         client, peer = free_port(), free_port()
-        store = f"http://127.0.0.1:{client}"
+        store = f"{cls.scheme}://127.0.0.1:{client}"
         cls.start("etcd", ["etcd", f"--data-dir={cls.folder.name}/etcd", f"--listen-client-urls={store}",
                            f"--advertise-client-urls={store}", f"--listen-peer-urls=http://127.0.0.1:{peer}",
                            f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}",
-                           f"--initial-cluster=default=http://127.0.0.1:{peer}", "--log-level=error"])
-        cls.ports = {name: free_port() for name in ("s0", "s1", "router")}
-        common = ["--bind_ip", "127.0.0.1", "--coord", store, "--keyFile", key, "--nounixsocket"]
+                           f"--initial-cluster=default=http://127.0.0.1:{peer}", "--log-level=error", *cls.etcd_options()])
+        cls.ports = {name: free_port() for name in ("s0", "s1", "router", "other")}
+        common = ["--bind_ip", "127.0.0.1", "--coord", store, "--nounixsocket"]
         for name in ("s0", "s1"):
             os.makedirs(f"{cls.folder.name}/{name}")
             cls.start(name, [QUIRE, "serve", "--dbpath", f"{cls.folder.name}/{name}", "--port", str(cls.ports[name]),
-                             "--replSet", name, "--cacheSizeGB", "0.1", *common])
-        cls.start("router", [QUIRE, "route", "--port", str(cls.ports["router"]), *common])
+                             "--replSet", name, "--cacheSizeGB", "0.1", *common, *cls.options(name)])
+        for name in ("router", "other"):
+            cls.start(name, [QUIRE, "route", "--port", str(cls.ports[name]), *common, *cls.options(name)])
         for name in ("s0", "s1"):
             direct = cls.client(name)
             wait(lambda d=direct: d.admin.command("hello"))
@@ -75,11 +80,10 @@ class Secured(unittest.TestCase):
         cls.root.admin.command("addShard", f"s1/127.0.0.1:{cls.ports['s1']}")
 
     @classmethod
-    def tearDownClass(cls):
+    def end(cls):
         for process in cls.processes:
             process.kill()
             process.wait()
-        cls.folder.cleanup()
 
     @classmethod
     def start(cls, name, argv):
@@ -88,8 +92,36 @@ class Secured(unittest.TestCase):
 
     @classmethod
     def client(cls, name, **options):
-        return pymongo.MongoClient("127.0.0.1", cls.ports[name], directConnection=True, serverSelectionTimeoutMS=20000,
-                                   **options)
+        return pymongo.MongoClient("127.0.0.1", cls.ports[name], directConnection=True,
+                                   **{"serverSelectionTimeoutMS": 20000, **cls.client_options(), **options})
+
+    # --- how they know each other
+    scheme = "http"
+
+    @classmethod
+    def prepare(cls):
+        pass
+
+    @classmethod
+    def etcd_options(cls):
+        return []
+
+    @classmethod
+    def options(cls, name):
+        raise NotImplementedError
+
+    @classmethod
+    def client_options(cls):
+        return {}
+
+    # --- what holds
+    def shard(self, database):
+        """database.c by {x: 1}, with ranges on both shards."""
+        admin = self.root.admin
+        admin.command("shardCollection", f"{database}.c", key={"x": 1})
+        admin.command("split", f"{database}.c", middle={"x": 0})
+        admin.command("moveChunk", f"{database}.c", find={"x": 1}, to=[
+            s for s in ("s0", "s1") if s != self.root.config.databases.find_one({"_id": database})["primary"]][0])
 
     def refused(self, call, *arguments, **options):
         with self.assertRaises(OperationFailure) as failed:
@@ -110,10 +142,7 @@ class Secured(unittest.TestCase):
             direct.close()
 
     def test_users_have_their_own_rights(self):
-        self.root.admin.command("shardCollection", "t.c", key={"x": 1})
-        self.root.admin.command("split", "t.c", middle={"x": 0})
-        self.root.admin.command("moveChunk", "t.c", find={"x": 1}, to=[
-            s for s in ("s0", "s1") if s != self.root.config.databases.find_one({"_id": "t"})["primary"]][0])
+        self.shard("t")
         self.root.t.c.insert_many([{"_id": i, "x": i} for i in range(-3, 3)])
         self.root.t.command("createUser", "reader", pwd="r", roles=["read"])
         reader = self.client("router", username="reader", password="r", authSource="t")
@@ -141,6 +170,120 @@ class Secured(unittest.TestCase):
             with self.assertRaises(OperationFailure):
                 client.t.command("find", "c", shardVersion={"e": bson.ObjectId(), "t": bson.Timestamp(1, 1),
                                                             "v": bson.Timestamp(1, 0)})
+
+    def test_users_are_those_of_every_router(self):
+        self.root.u.command("createUser", "ann", pwd="first", roles=["readWrite"])
+        other = lambda password: self.client("other", username="ann", password=password, authSource="u")
+        ann = wait(lambda: self.logged_in(other("first")))
+        ann.u.c.insert_one({"_id": 1})
+        self.refused(ann.v.c.find_one)
+        self.root.u.command("updateUser", "ann", pwd="second")
+        wait(lambda: self.logged_in(other("second")))
+        with self.assertRaises(PyMongoError):
+            self.logged_in(other("first"))
+        ann.close()
+        self.root.u.command("dropUser", "ann")
+        wait(lambda: not self.lets_in(other("second")))
+
+    @staticmethod
+    def logged_in(client):
+        client.admin.command("ping")
+        return client
+
+    def lets_in(self, client):
+        try:
+            return bool(self.logged_in(client))
+        except PyMongoError:
+            return False
+        finally:
+            client.close()
+
+    def test_connections_to_a_shard(self):
+        self.shard("direct")
+        self.root.direct.c.insert_many([{"_id": i, "x": i} for i in range(-5, 5)])
+        self.root.admin.command("createUser", "plain", pwd="p", roles=["readWriteAnyDatabase"])
+        self.root.admin.command("createUser", "direct", pwd="d", roles=["readWriteAnyDatabase", "directShardOperations"])
+        with self.client("s0", username="plain", password="p") as plain, \
+                self.client("s0", username="direct", password="d") as direct:
+            self.assertEqual(5, plain.direct.c.count_documents({}))
+            self.refused(plain.direct.c.insert_one, {"_id": 100, "x": 1})
+            self.refused(plain.direct.c.delete_many, {})
+            self.assertEqual(1, direct.direct.c.update_one({}, {"$set": {"seen": 1}}).modified_count)
+            for client in (plain, direct):  # what routers say is believed of members alone
+                self.refused(client.admin.command, "_shardsvrCoordinate", {"drop": "c"}, db="direct")
+                with self.assertRaises(OperationFailure):
+                    client.direct.command("find", "c", legacyRuntimeConstants={"localNow": bson.Timestamp(1, 1)})
+        self.assertEqual(10, self.root.direct.c.count_documents({}))
+
+
+class ByKeyFile(Secured, unittest.TestCase):
+    @classmethod
+    def options(cls, name):
+        path = cls.folder.name + "/key"
+        if not os.path.exists(path):
+            with open(path, "w", encoding="ascii") as file:
+                file.write("c2VjcmV0IG9mIHRoZSBjbHVzdGVy\n")
+            os.chmod(path, 0o600)
+        return ["--keyFile", path]
+
+
+class ByCertificates(Secured, unittest.TestCase):
+    """Nothing goes over the network in the clear, to etcd neither; every client shows a certificate."""
+    scheme = "https"
+
+    @classmethod
+    def prepare(cls):
+        cls.authority = Authority(f"{cls.folder.name}/ca")
+        cls.guest = cls.authority.issue("/O=Guests/CN=guest")
+        cls.store_certificate = cls.authority.issue("/O=Quire/OU=Stores/CN=localhost")
+
+    @classmethod
+    def etcd_options(cls):
+        own = cls.store_certificate
+        return [f"--cert-file={own}", f"--key-file={own}", "--client-cert-auth", f"--trusted-ca-file={cls.authority.file}"]
+
+    @classmethod
+    def options(cls, name):
+        own = cls.authority.issue(MEMBER + name)
+        return ["--tlsMode", "requireTLS", "--tlsCertificateKeyFile", own, "--tlsCAFile", cls.authority.file,
+                "--clusterAuthMode", "x509", "--coordCAFile", cls.authority.file, "--coordCertFile", own, "--coordKeyFile", own]
+
+    @classmethod
+    def client_options(cls):
+        return {"tls": True, "tlsCAFile": cls.authority.file, "tlsCertificateKeyFile": cls.guest}
+
+    def test_nothing_goes_in_the_clear(self):
+        for name in self.ports:
+            client = pymongo.MongoClient("127.0.0.1", self.ports[name], directConnection=True, serverSelectionTimeoutMS=1000)
+            with self.assertRaises(PyMongoError):
+                client.admin.command("hello")
+            client.close()
+
+    def test_a_stranger_needs_a_certificate(self):
+        foreign = Authority(f"{self.folder.name}/foreign", "Foreign Authority")
+        for certificate in (None, foreign.issue("/O=Guests/CN=guest")):
+            for name in self.ports:
+                client = self.client(name, tlsCertificateKeyFile=certificate, serverSelectionTimeoutMS=1000)
+                with self.assertRaises(PyMongoError):
+                    client.admin.command("hello")
+                client.close()
+
+    def test_a_user_by_certificate(self):
+        self.shard("certified")
+        self.root.get_database("$external").command("createUser", "CN=guest,O=Guests",
+                                                    roles=[{"role": "readWrite", "db": "certified"}])
+        for name in ("router", "other"):
+            guest = wait(lambda n=name: self.logged_in(self.client(n, authMechanism="MONGODB-X509")))
+            guest.certified.c.insert_many([{"x": -1}, {"x": 1}])
+            self.refused(guest.other.c.find_one)
+            self.refused(guest.admin.command, "addShard", "s9/127.0.0.1:1")
+            guest.close()
+        self.assertEqual(4, self.root.certified.c.count_documents({}))
+
+    def test_a_member_is_who_has_its_organisation(self):
+        as_member = self.client("s0", tlsCertificateKeyFile=self.authority.issue(MEMBER + "x"), authMechanism="MONGODB-X509")
+        self.assertEqual(1, as_member.admin.command("_shardsvrIsPrimary")["ok"])
+        as_member.close()
 
 
 if __name__ == "__main__":

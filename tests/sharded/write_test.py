@@ -159,6 +159,11 @@ class Writes(unittest.TestCase):
     def test_one_time_for_all_shards(self):
         self.c.update_many({}, [{"$set": {"at": "$$NOW"}}])
         self.assertEqual(1, len(self.c.distinct("at")))
+        direct = CLUSTER.direct("s0/0")
+        direct.writes.c.update_one({}, {"$set": {"ahead": 1}})  # its clock is ahead of what the router has heard
+        direct.close()
+        self.c.update_many({}, [{"$set": {"at": "$$CLUSTER_TIME"}}])
+        self.assertEqual(1, len(self.c.distinct("at")))
 
     def test_writes_that_nobody_asks_about(self):
         quiet = self.c.with_options(write_concern=pymongo.WriteConcern(w=0))
@@ -189,6 +194,27 @@ class Writes(unittest.TestCase):
         self.assertEqual((1, 3, 2, 1, 1), (reply["nErrors"], reply["nInserted"], reply["nMatched"], reply["nUpserted"],
                                           reply["nDeleted"]))
         self.assertEqual(1, self.c.count_documents({"x": 88, "v": 1}))
+
+    def test_a_batch_as_large_as_a_message(self):
+        self.database.large.drop()
+        large = [{"_id": i, "l": "s" * (16_000_000 - 1000)} for i in range(2)] + [{"_id": 2, "l": "s" * (16_000_000 - 60_000)}]
+        self.database.large.insert_many([*large, *({"_id": i} for i in range(3, 1500))])
+        self.assertEqual(1500, self.database.large.estimated_document_count())
+        self.database.large.drop()
+
+    def test_an_unordered_bulk_write_tells_of_every_error(self):
+        operations = [{"insert": 0, "document": {"_id": 0, "x": -4}}, {"insert": 0, "document": {"_id": 0, "x": -4}},
+                      {"insert": 0, "document": {"_id": 40, "x": 40}}, {"insert": 0, "document": {"_id": 7, "x": 3}}]
+        for errors_only in (False, True):
+            self.c.delete_many({"_id": {"$in": [0, 7, 40]}})
+            self.c.insert_many([{"_id": 0, "x": -4}, {"_id": 7, "x": 3}])
+            reply = self.client.admin.command("bulkWrite", 1, ops=operations, nsInfo=[{"ns": "writes.c"}], ordered=False,
+                                              errorsOnly=errors_only)
+            shown = [(row["idx"], row.get("code", 0)) for row in reply["cursor"]["firstBatch"]]
+            failed = [(0, 11000), (1, 11000), (3, 11000)]
+            self.assertEqual(failed if errors_only else sorted([*failed, (2, 0)]), shown)
+            self.assertEqual((3, 1), (reply["nErrors"], reply["nInserted"]))
+            self.assertEqual(3, self.c.count_documents({"_id": {"$in": [0, 7, 40]}}))
 
     def test_what_only_routers_say_is_refused(self):
         for field in ("shardVersion", "databaseVersion", "legacyRuntimeConstants"):

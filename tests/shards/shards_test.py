@@ -143,6 +143,17 @@ class Shards(unittest.TestCase):
         self.rig.coordinate(self.db, {"split": self.ns, "find": {"x": 100}})
         self.assertEqual([MinKey(), 5, 7], [chunk["min"]["x"] for chunk in self.rig.chunks(self.ns)])
 
+    def test_a_chunk_found_by_a_nested_key(self):
+        self.shard({"a.b": 1, "x": 1})
+        self.rig.coordinate(self.db, {"split": self.ns, "middle": {"a.b": 100, "x": MinKey()}})
+        def move(find, to):
+            self.rig.coordinate(self.db, {"moveChunk": self.ns, "find": find, "to": to})
+            return [chunk["shard"] for chunk in self.rig.chunks(self.ns)]
+        self.assertEqual(["s0", "s1"], move({"a.b": 150, "x": 0}, "s1"))
+        self.assertEqual(["s1", "s1"], move({"a": {"b": 50}, "x": {"$eq": 0}}, "s1"))
+        self.refused(61, move, {"a.b": {"$gt": 150}, "x": 0}, "s0")
+        self.refused(61, move, {"a.b": 150}, "s0")
+
     # --- indexes, drops
     def test_indexes_are_on_all_shards_or_on_none(self):
         self.shard({"x": 1})

@@ -50,6 +50,12 @@ class Server:
         with open(f"/proc/{self.process.pid}/status") as file:
             return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
 
+    def processor_seconds(self):
+        """What all its threads have used, of those that have ended, too."""
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def threads(self):
         return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
