@@ -2,6 +2,8 @@
 #include "quire/patterns/rollups.h"
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "base/try.h"
 #include "demo/demos.h"
@@ -17,6 +19,7 @@ constexpr int64_t kUsers = 50;
 constexpr int64_t kHour = 3'600'000;
 constexpr int64_t kStart = 1'577'836'800'000;  // 2020-01-01
 constexpr int64_t kHours = 24 * 60;
+constexpr std::chrono::milliseconds kMillisecond{1};
 
 patterns::RollupEvent EventOf(Chance* chance) {
   return {Numbered("user", chance->Below(kUsers)),
@@ -38,8 +41,9 @@ Result<int64_t> CountedAt(const Rollups& rollups, Level level) {
 }
 
 Status RunRollups(DesignRun* run) {
-  // Nothing is recorded while a run goes on, so that no event has to wait for the next one.
-  Rollups rollups(run->client(), run->database(), {.delay = std::chrono::milliseconds(-1)});
+  // Nothing is recorded while a run goes on: only events of the run's own millisecond wait for the
+  // next one.
+  Rollups rollups(run->client(), run->database(), {.delay = {}});
   RETURN_IF_ERROR(rollups.CreateIndexes());
   std::atomic<int64_t> recorded{0};
   auto record = [&](Chance* chance) {
@@ -64,6 +68,7 @@ Status RunRollups(DesignRun* run) {
   RETURN_IF_ERROR(run->Work({{"record", 60, [&](Worker& w) { return record(&w.chance); }},
                              {"query days", 20, query(Level::kDay)},
                              {"query months", 20, query(Level::kMonth)}}));
+  std::this_thread::sleep_for(2 * kMillisecond);
   RETURN_IF_ERROR(run->Job("second run", roll_up));
   RETURN_IF_ERROR(
       run->Explain("query days", "stats.daily",
