@@ -39,7 +39,7 @@ class MergeTest : public testing::Test {
   }
 
   State Start(const Accumulator& accumulator) {
-    return std::move(*accumulator.Start(eval_, bson::Value::Null()));
+    return *accumulator.Start(eval_, bson::Value::Null());
   }
 
   State Whole(const Accumulator& accumulator, const Documents& documents, size_t from, size_t to) {
