@@ -27,6 +27,7 @@ constexpr int64_t kNotGiven = -1;
 struct CommandLine {
   std::string folder;
   std::string store;
+  std::string key_file;
   std::vector<std::string> member_options;
   int64_t shards = kNotGiven;
   int64_t members = kNotGiven;
@@ -49,6 +50,8 @@ struct CommandLine {
          0, 65'000},
         {"etcd", 0, "URL", &store,
          "up: use this etcd (http://HOST:PORT,...) instead of starting one."},
+        {"keyFile", 0, "FILE", &key_file,
+         "up: the processes know each other by this key, and clients have to log in."},
         {"option", 0, "TEXT", &member_options,
          "up: a further option of every member, as in --option=--cacheSizeGB=1."},
         {"json", 0, "", &json, "status: print one JSON document."},
@@ -154,6 +157,9 @@ Status CheckSame(const CommandLine& line, ClusterLayout& there) {
   if (!line.store.empty() && line.store != there.store) {
     differing = "etcd is " + there.store;
   }
+  if (!line.key_file.empty() && std::filesystem::absolute(line.key_file) != there.KeyFile()) {
+    differing = "keyFile is " + (there.KeyFile().empty() ? "not used" : there.KeyFile());
+  }
   const std::vector<std::string>& argv = there.Members(set).front()->argv;
   const std::vector<std::string>& options = line.member_options;
   if (options.size() > argv.size() ||
@@ -184,15 +190,18 @@ Result<ClusterLayout> MakeLayout(const CommandLine& line) {
   if (line.store.empty()) {
     RETURN_IF_ERROR(CheckEtcdInstalled());
   }
-  NewCluster wanted{.folder = std::filesystem::absolute(line.folder).lexically_normal(),
-                    .shards = or_default(line.shards, 1),
-                    .members = or_default(line.members, 3),
-                    .routers = or_default(line.routers, line.shards > 1 ? 1 : 0),
-                    .port = or_default(line.port, 27017),
-                    .store = line.store,
-                    .tool = ThisProgram(),
-                    .options = line.member_options};
+  NewCluster wanted{
+      .folder = std::filesystem::absolute(line.folder).lexically_normal(),
+      .shards = or_default(line.shards, 1),
+      .members = or_default(line.members, 3),
+      .routers = or_default(line.routers, line.shards > 1 ? 1 : 0),
+      .port = or_default(line.port, 27017),
+      .store = line.store,
+      .key_file = line.key_file.empty() ? "" : std::filesystem::absolute(line.key_file).string(),
+      .tool = ThisProgram(),
+      .options = line.member_options};
   ClusterLayout layout = LayOut(wanted);
+  RETURN_IF_ERROR(LoginTo(layout).status());  // the key can be read
   RETURN_IF_ERROR(CheckPorts(layout));
   std::error_code error;
   std::filesystem::create_directories(line.folder, error);
@@ -214,6 +223,7 @@ Result<ClusterLayout> LayoutForUp(const CommandLine& line) {
 
 Status Up(CommandLine& line) {
   ASSIGN_OR_RETURN(ClusterLayout layout, LayoutForUp(line));
+  ASSIGN_OR_RETURN(const peer::Login login, LoginTo(layout));
   for (Process& process : layout.processes) {
     fprintf(stderr, "starting %-5s at %s\n", process.name.c_str(), process.host.c_str());
     RETURN_IF_ERROR(StartOne(layout, process));
@@ -225,13 +235,13 @@ Status Up(CommandLine& line) {
   for (const std::string& set : layout.Sets()) {
     fprintf(stderr, "waiting for the set %s\n", set.c_str());
     RETURN_IF_ERROR(AwaitAnswers(layout.Members(set)));
-    RETURN_IF_ERROR(InitiateSet(set, layout.Members(set)));
-    RETURN_IF_ERROR(AwaitSet(layout.Members(set), kStartLimit));
+    RETURN_IF_ERROR(InitiateSet(set, layout.Members(set), login));
+    RETURN_IF_ERROR(AwaitSet(layout.Members(set), kStartLimit, login));
   }
   if (const std::vector<Process*> routers = layout.Routers(); !routers.empty()) {
     RETURN_IF_ERROR(AwaitAnswers(routers));
     for (const std::string& set : layout.Sets()) {
-      RETURN_IF_ERROR(AddShard(*routers.front(), layout.AddressOf(set)));
+      RETURN_IF_ERROR(AddShard(*routers.front(), layout.AddressOf(set), login));
     }
   }
   printf("%s\n", layout.Uri().c_str());
@@ -345,6 +355,7 @@ std::string ForeignOption(const CommandLine& line, std::string_view job) {
                   {"routers", "up", line.routers != kNotGiven},
                   {"port", "up", line.port != kNotGiven},
                   {"etcd", "up", !line.store.empty()},
+                  {"keyFile", "up", !line.key_file.empty()},
                   {"option", "up", !line.member_options.empty()},
                   {"json", "status", line.json}};
   for (const auto& option : kOptions) {

@@ -52,6 +52,9 @@ Process MemberProcess(const NewCluster& wanted, const std::string& store, const 
   member.argv = {wanted.tool, "serve",     "--dbpath", wanted.folder + "/" + place,
                  "--bind_ip", "127.0.0.1", "--port",   std::to_string(port),
                  "--replSet", set,         "--coord",  store};
+  if (!wanted.key_file.empty()) {
+    member.argv.push_back("--keyFile=" + wanted.key_file);
+  }
   member.argv.insert(member.argv.end(), wanted.options.begin(), wanted.options.end());
   return member;
 }
@@ -63,6 +66,11 @@ Process RouterProcess(const NewCluster& wanted, const std::string& store, int nu
   router.log = wanted.folder + "/" + router.name + ".log";
   router.argv = {wanted.tool,          "route",   "--bind_ip", "127.0.0.1", "--port",
                  std::to_string(port), "--coord", store};
+  const std::string key_file =
+      wanted.key_file.empty() ? KeyFileAmong(wanted.options) : wanted.key_file;
+  if (!key_file.empty()) {
+    router.argv.push_back("--keyFile=" + key_file);
+  }
   return router;
 }
 
@@ -148,6 +156,29 @@ std::string ClusterLayout::Uri() {
   }
   const std::string set = Sets().front();
   return "mongodb://" + Hosts(Members(set)) + "/?replicaSet=" + set;
+}
+
+std::string ClusterLayout::KeyFile() const {
+  for (const Process& process : processes) {
+    if (!process.set.empty()) {
+      return KeyFileAmong(process.argv);
+    }
+  }
+  return "";
+}
+
+std::string KeyFileAmong(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kName = "--keyFile";
+  std::string path;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == kName && i + 1 < arguments.size()) {
+      path = arguments[i + 1];
+    } else if (argument.starts_with(std::string(kName) + "=")) {
+      path = argument.substr(kName.size() + 1);
+    }
+  }
+  return path;
 }
 
 bool IsStore(const Process& process) { return process.name == "etcd"; }

@@ -26,6 +26,8 @@ struct ClusterLayout {
   std::string AddressOf(const std::string& set);
   // For clients: of the routers, or of the one set.
   std::string Uri();
+  // That the processes share; empty: none.
+  std::string KeyFile() const;
 };
 
 bool IsStore(const Process& process);
@@ -38,9 +40,13 @@ struct NewCluster {
   int64_t routers = 0;
   int64_t port = 0;                  // of the first router, or else member; 0: free ports
   std::string store;                 // of somebody else; empty: an etcd of our own
+  std::string key_file;              // that all share; empty: none
   std::string tool;                  // the program that runs them
   std::vector<std::string> options;  // further ones of every member
 };
+
+// The value of --keyFile among a server's arguments; empty: none.
+std::string KeyFileAmong(const std::vector<std::string>& arguments);
 
 // The processes of a cluster that was not started yet.
 ClusterLayout LayOut(const NewCluster& wanted);

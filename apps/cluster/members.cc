@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "auth/key_file.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "peer/pool.h"
@@ -19,10 +20,12 @@ using std::chrono::steady_clock;
 
 // By a plain connection, as members ask each other: a driver would not use a server that is no
 // member of a set yet.
-Result<bson::Document> Ask(const std::string& host, bson::Document command, milliseconds limit) {
+Result<bson::Document> Ask(const std::string& host, bson::Document command, milliseconds limit,
+                           const peer::Login& login) {
   peer::PoolOptions options;
   options.application = "quire cluster";
   options.connect_timeout = limit;
+  options.login = login;
   ASSIGN_OR_RETURN(std::unique_ptr<peer::Pool> pool, peer::Pool::Start(std::move(options)));
   bson::Builder request;
   for (const bson::Element& field : command.view()) {
@@ -54,7 +57,7 @@ std::string RoleOf(bson::View hello) {
 }  // namespace
 
 std::optional<MemberReport> AskMember(const std::string& host, milliseconds limit) {
-  auto hello = Ask(host, Doc("hello", 1), limit);
+  auto hello = Ask(host, Doc("hello", 1), limit, {});
   if (!hello.ok()) {
     return std::nullopt;
   }
@@ -69,7 +72,17 @@ std::optional<MemberReport> AskMember(const std::string& host, milliseconds limi
   return report;
 }
 
-Status InitiateSet(const std::string& set, const std::vector<Process*>& members) {
+Result<peer::Login> LoginTo(const ClusterLayout& layout) {
+  peer::Login login;
+  if (const std::string path = layout.KeyFile(); !path.empty()) {
+    login.kind = peer::Login::Kind::kKey;
+    ASSIGN_OR_RETURN(login.key, auth::ReadKeyFile(path));
+  }
+  return login;
+}
+
+Status InitiateSet(const std::string& set, const std::vector<Process*>& members,
+                   const peer::Login& login) {
   constexpr auto kLimit = std::chrono::seconds(60);
   std::vector<bson::Document> configs;
   for (const Process* member : members) {
@@ -78,7 +91,8 @@ Status InitiateSet(const std::string& set, const std::vector<Process*>& members)
   const bson::Document config = Doc("_id", set, "members", ListOf(configs));
   const auto until = steady_clock::now() + kLimit;
   while (true) {
-    Status status = Ask(members.front()->host, Doc("replSetInitiate", config), kLimit).status();
+    Status status =
+        Ask(members.front()->host, Doc("replSetInitiate", config), kLimit, login).status();
     if (status.ok() || status.code() == kAlreadyInitialized) {
       return Status::Ok();
     }
@@ -91,7 +105,8 @@ Status InitiateSet(const std::string& set, const std::vector<Process*>& members)
   }
 }
 
-Status AwaitSet(const std::vector<Process*>& members, std::chrono::seconds limit) {
+Status AwaitSet(const std::vector<Process*>& members, std::chrono::seconds limit,
+                const peer::Login& login) {
   constexpr auto kTimeout = milliseconds(2000);
   const auto until = steady_clock::now() + limit;
   std::string late;
@@ -113,9 +128,9 @@ Status AwaitSet(const std::vector<Process*>& members, std::chrono::seconds limit
       auto written = Ask(primary,
                          Doc("appendOplogNote", 1, "data", Doc("msg", "the cluster is up"),
                              "writeConcern", everybody),
-                         2 * kTimeout);
+                         2 * kTimeout, login);
       // Members that are new to the set have no vote before they are in sync.
-      auto status = Ask(primary, Doc("replSetGetStatus", 1), kTimeout);
+      auto status = Ask(primary, Doc("replSetGetStatus", 1), kTimeout, login);
       if (written.ok() && (*written)["writeConcernError"].missing() && status.ok() &&
           (*status)["votingMembersCount"].AsInt64() == static_cast<int64_t>(members.size())) {
         return Status::Ok();
@@ -130,9 +145,9 @@ Status AwaitSet(const std::vector<Process*>& members, std::chrono::seconds limit
   return {kExceededTimeLimit, late};
 }
 
-Status AddShard(const Process& router, const std::string& address) {
+Status AddShard(const Process& router, const std::string& address, const peer::Login& login) {
   constexpr auto kLimit = std::chrono::seconds(30);
-  return Ask(router.host, Doc("addShard", address), kLimit).status();
+  return Ask(router.host, Doc("addShard", address), kLimit, login).status();
 }
 
 }  // namespace quire::apps

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster/layout.h"
+#include "peer/pool.h"
 #include "quire/status.h"
 
 namespace quire::apps {
@@ -23,14 +24,20 @@ struct MemberReport {
 // Nothing when the member does not answer within `limit`.
 std::optional<MemberReport> AskMember(const std::string& host, std::chrono::milliseconds limit);
 
+// How whoever runs the cluster logs in at its processes: as one of them, when they share a key.
+// Errors: those of auth::ReadKeyFile.
+Result<peer::Login> LoginTo(const ClusterLayout& layout);
+
 // Makes the members a set, unless they are one. Errors: those of replSetInitiate.
-Status InitiateSet(const std::string& set, const std::vector<Process*>& members);
+Status InitiateSet(const std::string& set, const std::vector<Process*>& members,
+                   const peer::Login& login);
 
 // Until every member is primary or secondary and a write reached all of them. Error:
 // ExceededTimeLimit with who is late.
-Status AwaitSet(const std::vector<Process*>& members, std::chrono::seconds limit);
+Status AwaitSet(const std::vector<Process*>& members, std::chrono::seconds limit,
+                const peer::Login& login);
 
 // Makes the set a shard of the router's cluster, unless it is one. Errors: those of addShard.
-Status AddShard(const Process& router, const std::string& address);
+Status AddShard(const Process& router, const std::string& address, const peer::Login& login);
 
 }  // namespace quire::apps

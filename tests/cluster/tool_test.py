@@ -81,6 +81,40 @@ class Tool(unittest.TestCase):
         self.assertEqual(uri, self.cluster("up").splitlines()[-1])
         self.assertEqual({"_id": 1}, pymongo.MongoClient(uri).t.c.find_one())
 
+    def key_file(self, text, mode=0o600):
+        path = f"{self.folder.name}/key"
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def test_members_that_share_a_key(self):
+        self.refused("permissions", "up", "--port", "0", "--keyFile", self.key_file("secret", 0o644))
+        self.assertFalse(os.path.exists(f"{self.folder.name}/c"))
+        key = self.key_file("secret+secret")
+        uri = self.cluster("up", "--port", "0", "--keyFile", key).splitlines()[-1]
+        self.assertTrue(self.settled())
+        client = pymongo.MongoClient(uri)
+        with self.assertRaisesRegex(pymongo.errors.OperationFailure, "requires authentication"):
+            client.t.c.insert_one({})
+        client.admin.command("createUser", "root", pwd="pw", roles=["root"])
+        self.cluster("down")
+        self.refused(f"--keyFile is {key}", "up", "--keyFile", self.folder.name + "/other", expect=1)
+        # There are users now: whoever starts the cluster is no stranger all the same.
+        self.cluster("up")
+        own = pymongo.MongoClient(uri, username="root", password="pw", w=3)
+        own.t.c.insert_one({"_id": 1})
+        self.assertEqual({"_id": 1}, own.t.c.find_one())
+
+    def test_shards_that_share_a_key(self):
+        key = self.key_file("secret+secret")
+        uri = self.cluster("up", "--port", "0", "--shards", "2", "--members", "1",
+                           f"--option=--keyFile={key}").splitlines()[-1]
+        client = pymongo.MongoClient(uri)
+        client.admin.command("createUser", "root", pwd="pw", roles=["root"])
+        own = pymongo.MongoClient(uri, username="root", password="pw")
+        self.assertEqual(["s0", "s1"], sorted(s["_id"] for s in own.admin.command("listShards")["shards"]))
+
     def test_what_is_in_the_way(self):
         port = next(p for p in range(41000, 60000, 10) if self.free(p, p + 3))
         self.cluster("up", "--members", "1", "--port", str(port))
@@ -88,6 +122,7 @@ class Tool(unittest.TestCase):
         self.refused("--members is an option of 'up'", "status", "--members", "1", expect=2)
         self.refused("--json is an option of 'status'", "down", "--json", expect=2)
         self.refused("--members is 1", "up", "--members", "3")
+        self.refused("--keyFile is not used", "up", "--keyFile", self.key_file("secret"))
         self.refused(f"--port is {port}", "up", "--port", str(port + 1))
         self.refused("--option is not", "up", "--option=--cacheSizeGB=1")
         self.refused("choose other ports", "up", "--port", str(port), folder="other")
