@@ -58,6 +58,7 @@ struct SetStatus {
   bson::Document config;         // in MongoDB's form, when initiated
   int self = -1;                 // `_id` in it; -1: not a member
   int primary = -1;              // `_id`; -1: none known
+  int32_t rollback_id = 1;       // another one: what was shown before may have been taken back
   int newly_added = 0;           // voters whose votes count once they are in sync
   MemberState state = MemberState::kStartup;
   bool writable = false;   // takes clients' writes
@@ -68,9 +69,10 @@ struct SetStatus {
   int64_t applied_wall_millis = 0;
   LogPosition commit;
   int64_t commit_wall_millis = 0;
-  int64_t election_wall_millis = 0;  // of this member's leadership
-  LogPosition election;              // its first slot
-  LogPosition seen_at_election;      // the end of its log when it won
+  int64_t election_wall_millis = 0;  // when this member won the term, or came to know it
+  LogPosition election;              // a leader's first slot
+  LogPosition seen_at_election;      // what it had then: the end of its log
+  LogPosition applied_at_election;
   LogPosition committed_at_election;
   std::vector<MemberStatus> members;
 };

@@ -17,6 +17,7 @@ namespace quire::command::repl {
 
 Status GetStatus(Invocation& invocation);
 Status GetConfig(Invocation& invocation);
+Status GetRollbackId(Invocation& invocation);
 Status Initiate(Invocation& invocation);
 Status Reconfig(Invocation& invocation);
 Status StepDown(Invocation& invocation);

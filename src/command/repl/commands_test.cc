@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "command/repl/testing/member.h"
+#include "quire/doc.h"
 
 namespace quire::command {
 namespace {
@@ -193,19 +194,75 @@ TEST_F(ReplCommandsTest, FreezeAndMaintenanceAreForSecondaries) {
 }
 
 TEST_F(ReplCommandsTest, SyncFrom) {
+  auto see = [&](int id, uint64_t applied_seconds) {
+    set_.Set([&](SetStatus& status) {
+      status.applied.time = uint64_t{100} << 32;
+      MemberStatus member;
+      member.id = id;
+      member.healthy = true;
+      member.applied.time = applied_seconds << 32;
+      status.members.push_back(member);
+    });
+  };
   set_.Lead(2);
   EXPECT_EQ(AdminError(R"({"replSetSyncFrom": "n2:2"})"), "95 primaries don't sync");
   set_.Follow(3);
-  EXPECT_EQ(AdminCode(R"({"replSetSyncFrom": "none:1"})"), kNodeNotFound);
-  EXPECT_EQ(AdminCode(R"({"replSetSyncFrom": "n1:1"})"), kInvalidOptions);
+  see(1, 100);
+  EXPECT_EQ(AdminError(R"({"replSetSyncFrom": "none:1"})"),
+            "74 Could not find member \"none:1\" in replica set");
+  EXPECT_EQ(AdminError(R"({"replSetSyncFrom": "n1:1"})"), "72 I cannot sync from myself");
   EXPECT_EQ(AdminCode(R"({"replSetSyncFrom": ""})"), kFailedToParse);
   EXPECT_EQ(AdminCode(R"({"replSetSyncFrom": 5})"), kFailedToParse);
-  const bson::Document reply = Admin(R"({"replSetSyncFrom": "n3:3"})");
-  EXPECT_EQ(reply["syncFromRequested"].AsString(), "n3:3");
-  EXPECT_EQ(reply["prevSyncTarget"].AsString(), "n2:2");
-  EXPECT_FALSE(reply["warning"].missing());
+  EXPECT_EQ(AdminError(R"({"replSetSyncFrom": "n3:3"})"),
+            "6 I cannot reach the requested member: n3:3");
   const bson::Document followed = Admin(R"({"replSetSyncFrom": "n2:2"})");
+  EXPECT_EQ(followed["syncFromRequested"].AsString(), "n2:2");
+  EXPECT_EQ(followed["prevSyncTarget"].AsString(), "n2:2");
   EXPECT_TRUE(followed["warning"].missing());
+  see(2, 90);
+  const bson::Document other = Admin(R"({"replSetSyncFrom": "n3:3"})");
+  EXPECT_EQ(other["warning"].AsString(),
+            "members follow the primary, whatever source is asked for");
+  set_.Set([](SetStatus& status) { status.primary = -1; });
+  set_.Set([](SetStatus& status) { status.applied.time = uint64_t{101} << 32; });
+  const bson::Document late = Admin(R"({"replSetSyncFrom": "n3:3"})");
+  EXPECT_EQ(late["warning"].AsString(),
+            "requested member \"n3:3\" is more than 10 seconds behind us");
+  EXPECT_TRUE(late["prevSyncTarget"].missing());
+}
+
+TEST_F(ReplCommandsTest, SyncFromAMemberWithLess) {
+  set_.Follow(3);
+  auto without = [&](std::string_view name, const bson::Document& fields) {
+    set_.Set([&](SetStatus& status) {
+      bson::Builder config;
+      config.Append("_id", "s0").BeginArray("members");
+      config.Push(Doc("_id", 0, "host", "n1:1", "votes", 1, "buildIndexes", true));
+      bson::Builder other;
+      other.Append("_id", 1).Append("host", "n2:2").AppendFields(fields);
+      config.Push(other.Finish()).End();
+      status.config = config.Finish();
+    });
+    EXPECT_EQ(AdminError(R"({"replSetSyncFrom": "n2:2"})"),
+              "72 Cannot sync from \"n2:2\" because it " + std::string(name));
+  };
+  without("is not a voter", Doc("votes", 0));
+  without("does not build indexes", Doc("votes", 1, "buildIndexes", false));
+  set_.Set([](SetStatus& status) { status.self = -1; });
+  EXPECT_EQ(AdminError(R"({"replSetSyncFrom": "n2:2"})"),
+            "95 Removed and uninitialized nodes do not sync");
+}
+
+TEST_F(ReplCommandsTest, TheRollbackIdIsTheMembers) {
+  auto told = [&] {
+    const bson::Document reply = Admin(R"({"replSetGetRBID": 1})");
+    return reply["rbid"].AsInt32();
+  };
+  EXPECT_EQ(told(), 1);
+  set_.Follow(3);
+  set_.Set([](SetStatus& status) { status.rollback_id = 7; });
+  EXPECT_EQ(told(), 7);
+  EXPECT_EQ(Code(R"({"replSetGetRBID": 1})", "test"), kUnauthorized);
 }
 
 TEST_F(ReplCommandsTest, BoundsOfTheLog) {
@@ -243,6 +300,7 @@ TEST_F(ReplCommandsTest, StatusOfAPrimary) {
     status.commit = {7, uint64_t{100} << 32};
     status.election = {7, uint64_t{98} << 32};
     status.seen_at_election = {6, uint64_t{97} << 32};
+    status.applied_at_election = {0, uint64_t{95} << 32};
     status.committed_at_election = {6, uint64_t{96} << 32};
     MemberStatus self;
     self.id = 0;
@@ -264,6 +322,9 @@ TEST_F(ReplCommandsTest, StatusOfAPrimary) {
   EXPECT_EQ(reply["votingMembersCount"].AsInt32(), 3);
   const bson::View election = reply["electionCandidateMetrics"].AsDocument();
   EXPECT_EQ(bson::ToJson(election["lastSeenOpTimeAtElection"].AsDocument()),
+            R"({"ts":{"$timestamp":{"t":95,"i":0}},"t":-1})")
+      << "before the first term";
+  EXPECT_EQ(bson::ToJson(election["lastSeenWrittenOpTimeAtElection"].AsDocument()),
             R"({"ts":{"$timestamp":{"t":97,"i":0}},"t":6})");
   EXPECT_EQ(bson::ToJson(election["lastCommittedOpTimeAtElection"].AsDocument()),
             R"({"ts":{"$timestamp":{"t":96,"i":0}},"t":6})");
@@ -292,8 +353,24 @@ TEST_F(ReplCommandsTest, StatusOfASecondary) {
   const bson::Document reply = Admin(R"({"replSetGetStatus": 1})");
   EXPECT_EQ(reply["myState"].AsInt32(), 2);
   EXPECT_EQ(reply["syncSourceHost"].AsString(), "n2:2");
-  EXPECT_FALSE(reply["electionParticipantMetrics"].missing());
+  EXPECT_TRUE(reply["electionParticipantMetrics"].missing())
+      << "the term is older than the process";
   EXPECT_TRUE(reply["electionCandidateMetrics"].missing());
+  set_.Set([](SetStatus& status) {
+    status.election_wall_millis = 99'000;
+    status.seen_at_election = {6, uint64_t{97} << 32};
+    status.applied_at_election = {6, uint64_t{95} << 32};
+    status.committed_at_election = {6, uint64_t{96} << 32};
+  });
+  const bson::Document voted = Admin(R"({"replSetGetStatus": 1})");
+  EXPECT_EQ(
+      bson::ToJson(voted["electionParticipantMetrics"].AsDocument()),
+      R"({"votedForCandidate":true,"electionTerm":7,"lastVoteDate":{"$date":"1970-01-01T00:01:39Z"},)"
+      R"("electionCandidateMemberId":1,"voteReason":"",)"
+      R"("lastWrittenOpTimeAtElection":{"ts":{"$timestamp":{"t":97,"i":0}},"t":6},)"
+      R"("maxWrittenOpTimeInSet":{"ts":{"$timestamp":{"t":97,"i":0}},"t":6},)"
+      R"("lastAppliedOpTimeAtElection":{"ts":{"$timestamp":{"t":95,"i":0}},"t":6},)"
+      R"("maxAppliedOpTimeInSet":{"ts":{"$timestamp":{"t":96,"i":0}},"t":6},"priorityAtElection":1.0})");
 }
 
 }  // namespace

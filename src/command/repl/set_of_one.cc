@@ -153,6 +153,7 @@ void AppendElection(bson::Builder* out) {
       .Append("lastElectionDate", start)
       .Append("electionTerm", int64_t{1});
   AppendOpTime(*out, "lastCommittedOpTimeAtElection", seen);
+  AppendOpTime(*out, "lastSeenWrittenOpTimeAtElection", seen);
   AppendOpTime(*out, "lastSeenOpTimeAtElection", seen);
   out->Append("numVotesNeeded", 1)
       .Append("priorityAtElection", 1.0)
@@ -209,7 +210,9 @@ Status GetStatus(Invocation& i) {
       .Append("stateStr", "PRIMARY")
       .Append("uptime", static_cast<int32_t>(UptimeMillis() / 1000));
   AppendOpTime(reply, "optime", time);
-  reply.Append("optimeDate", date)
+  reply.Append("optimeDate", date);
+  AppendOpTime(reply, "optimeWritten", time);
+  reply.Append("optimeWrittenDate", date)
       .Append("lastAppliedWallTime", date)
       .Append("lastDurableWallTime", date)
       .Append("lastWrittenWallTime", date)

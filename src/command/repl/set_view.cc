@@ -108,6 +108,13 @@ const SetMember* FindMember(const std::vector<SetMember>& members, int id) {
   return found == members.end() ? nullptr : &*found;
 }
 
+const engine::MemberStatus* FindStatus(const engine::SetStatus& status, int id) {
+  const auto found =
+      std::find_if(status.members.begin(), status.members.end(),
+                   [id](const engine::MemberStatus& member) { return member.id == id; });
+  return found == status.members.end() ? nullptr : &*found;
+}
+
 Votes VotesOf(const std::vector<SetMember>& members, int newly_added) {
   const auto given = static_cast<int>(std::count_if(
       members.begin(), members.end(), [](const SetMember& m) { return m.votes > 0; }));
@@ -146,7 +153,7 @@ bson::Timestamp TimeOf(engine::LogPosition position) {
 void AppendOpTime(bson::Builder& reply, std::string_view name, engine::LogPosition position) {
   reply.BeginDocument(name)
       .Append("ts", TimeOf(position))
-      .Append("t", position.time == 0 ? int64_t{-1} : static_cast<int64_t>(position.epoch))
+      .Append("t", position.epoch == 0 ? int64_t{-1} : static_cast<int64_t>(position.epoch))
       .End();
 }
 

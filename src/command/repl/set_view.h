@@ -33,6 +33,9 @@ std::vector<SetMember> MembersOf(bson::View config);
 // Null when there is none of that id.
 const SetMember* FindMember(const std::vector<SetMember>& members, int id);
 
+// What is known of it; null when nothing is.
+const engine::MemberStatus* FindStatus(const engine::SetStatus& status, int id);
+
 // The votes of a configuration, but for those that do not count yet, and how many of them decide.
 struct Votes {
   int voters = 0;
@@ -43,7 +46,7 @@ Votes VotesOf(const std::vector<SetMember>& members, int newly_added = 0);
 std::string_view StateName(engine::MemberState state);
 bson::Timestamp TimeOf(engine::LogPosition position);
 
-// Appends {ts, t}; of no position yet {ts: 0, t: -1}.
+// Appends {ts, t}; of no position yet {ts: 0, t: -1}, and t is -1 before the first term, too.
 void AppendOpTime(bson::Builder& reply, std::string_view name, engine::LogPosition position);
 
 // The end of what a member has applied, and when that was written.

@@ -35,6 +35,26 @@ Result<std::shared_ptr<const SetStatus>> StatusOfMember(Invocation& i) {
   return status;
 }
 
+// Whether MongoDB would let `self` copy from `source`.
+Status CheckSource(const SetStatus& status, const SetMember& self, const SetMember& source) {
+  const std::string host(source.host);
+  if (source.id == self.id) {
+    return {kInvalidOptions, "I cannot sync from myself"};
+  }
+  const std::string refused = "Cannot sync from \"" + host + "\" because it ";
+  if (!source.builds_indexes && self.builds_indexes) {
+    return {kInvalidOptions, refused + "does not build indexes"};
+  }
+  if (source.votes == 0 && self.votes > 0) {
+    return {kInvalidOptions, refused + "is not a voter"};
+  }
+  const engine::MemberStatus* known = FindStatus(status, source.id);
+  if (known == nullptr || !known->healthy) {
+    return {kHostUnreachable, "I cannot reach the requested member: " + host};
+  }
+  return Status::Ok();
+}
+
 Status CheckSize(const bson::Element& size) {
   constexpr double kLeastMegabytes = 990;
   constexpr double kMostMegabytes = 1024.0 * 1024 * 1024;
@@ -152,20 +172,28 @@ Status SyncFrom(Invocation& i) {
     return {kNotSecondary, "primaries don't sync"};
   }
   const std::vector<SetMember> members = MembersOf(status->config);
+  const SetMember* self = FindMember(members, status->self);
+  if (self == nullptr) {
+    return {kNotSecondary, "Removed and uninitialized nodes do not sync"};
+  }
   const auto found = std::find_if(members.begin(), members.end(),
                                   [&](const SetMember& member) { return member.host == host; });
   if (found == members.end()) {
     return {kNodeNotFound, "Could not find member \"" + host + "\" in replica set"};
   }
-  if (found->id == status->self) {
-    return {kInvalidOptions, "I cannot sync from myself"};
-  }
+  RETURN_IF_ERROR(CheckSource(*status, *self, *found));
+  i.reply().Append("syncFromRequested", host);
+  constexpr uint32_t kMuch = 10;  // seconds
+  const uint32_t reached = TimeOf(FindStatus(*status, found->id)->applied).seconds;
   const SetMember* source = FindMember(members, status->primary);
-  i.reply()
-      .Append("syncFromRequested", host)
-      .Append("prevSyncTarget", source == nullptr ? std::string_view() : source->host);
-  if (source != &*found) {
+  if (reached + kMuch < TimeOf(status->applied).seconds) {
+    i.reply().Append("warning",
+                     "requested member \"" + host + "\" is more than 10 seconds behind us");
+  } else if (source != &*found) {
     i.reply().Append("warning", "members follow the primary, whatever source is asked for");
+  }
+  if (source != nullptr) {
+    i.reply().Append("prevSyncTarget", source->host);
   }
   return Status::Ok();
 }

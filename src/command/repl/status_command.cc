@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// replSetGetStatus.
+// replSetGetStatus and replSetGetRBID.
 #include <algorithm>
 
 #include "base/error_codes.h"
@@ -29,12 +29,6 @@ Status NotInitiated() {
       .Append("startupStatus", 3);
   return Status(kNotYetInitialized, "no replset config has been received")
       .WithExtra(extra.Finish().bytes());
-}
-
-const MemberStatus* FindStatus(const SetStatus& status, int id) {
-  const auto found = std::find_if(status.members.begin(), status.members.end(),
-                                  [id](const MemberStatus& member) { return member.id == id; });
-  return found == status.members.end() ? nullptr : &*found;
 }
 
 int32_t VersionOf(const SetStatus& status) {
@@ -85,7 +79,8 @@ void AppendElection(bson::Builder& reply, const SetStatus& status, const SetMemb
       .Append("lastElectionDate", when)
       .Append("electionTerm", static_cast<int64_t>(status.epoch));
   AppendOpTime(reply, "lastCommittedOpTimeAtElection", status.committed_at_election);
-  AppendOpTime(reply, "lastSeenOpTimeAtElection", status.seen_at_election);
+  AppendOpTime(reply, "lastSeenWrittenOpTimeAtElection", status.seen_at_election);
+  AppendOpTime(reply, "lastSeenOpTimeAtElection", status.applied_at_election);
   reply.Append("numVotesNeeded", votes.majority)
       .Append("priorityAtElection", self.priority)
       .Append("electionTimeoutMillis", SettingOf(status, "electionTimeoutMillis"))
@@ -95,13 +90,20 @@ void AppendElection(bson::Builder& reply, const SetStatus& status, const SetMemb
       .End();
 }
 
-void AppendParticipation(bson::Builder& reply, const SetStatus& status, const SetMember& self,
-                         const LastApplied& last) {
+// Nobody wins who lacks what is committed: the most in the set is that much at least.
+void AppendParticipation(bson::Builder& reply, const SetStatus& status, const SetMember& self) {
   reply.BeginDocument("electionParticipantMetrics")
       .Append("votedForCandidate", status.primary != -1)
       .Append("electionTerm", static_cast<int64_t>(status.epoch))
-      .Append("electionCandidateMemberId", status.primary);
-  AppendOpTime(reply, "lastAppliedOpTimeAtElection", last.position);
+      .Append("lastVoteDate", bson::Date{status.election_wall_millis})
+      .Append("electionCandidateMemberId", status.primary)
+      .Append("voteReason", "");
+  const LogPosition& written = status.seen_at_election;
+  const LogPosition& applied = status.applied_at_election;
+  AppendOpTime(reply, "lastWrittenOpTimeAtElection", written);
+  AppendOpTime(reply, "maxWrittenOpTimeInSet", std::max(written, status.committed_at_election));
+  AppendOpTime(reply, "lastAppliedOpTimeAtElection", applied);
+  AppendOpTime(reply, "maxAppliedOpTimeInSet", std::max(applied, status.committed_at_election));
   reply.Append("priorityAtElection", self.priority).End();
 }
 
@@ -109,7 +111,9 @@ void AppendParticipation(bson::Builder& reply, const SetStatus& status, const Se
 void AppendSelf(bson::Builder& reply, const SetStatus& status, const LastApplied& last,
                 const std::vector<SetMember>& members, const SetMember& self) {
   AppendOpTime(reply, "optime", last.position);
-  reply.Append("optimeDate", DateOf(last.position))
+  reply.Append("optimeDate", DateOf(last.position));
+  AppendOpTime(reply, "optimeWritten", std::max(status.last, last.position));
+  reply.Append("optimeWrittenDate", DateOf(std::max(status.last, last.position)))
       .Append("lastAppliedWallTime", last.wall)
       .Append("lastDurableWallTime", last.wall)
       .Append("lastWrittenWallTime", last.wall);
@@ -214,10 +218,19 @@ Status GetStatus(Invocation& i) {
   reply.Append("lastStableRecoveryTimestamp", TimeOf(status->commit));
   if (status->state == MemberState::kPrimary) {
     AppendElection(reply, *status, *self, votes);
-  } else {
-    AppendParticipation(reply, *status, *self, last);
+  } else if (status->election_wall_millis != 0) {
+    AppendParticipation(reply, *status, *self);
   }
   AppendMembers(reply, *status, last, members);
+  return Status::Ok();
+}
+
+// A node without others rolls nothing back.
+Status GetRollbackId(Invocation& i) {
+  const SetStatus alone;
+  i.reply().Append("rbid", i.engine.replication == nullptr
+                               ? alone.rollback_id
+                               : i.engine.replication->status()->rollback_id);
   return Status::Ok();
 }
 

@@ -4,6 +4,7 @@
 // member, but where what follows depends on it: what must not be lost (Persist), and a log that
 // changes hands (CutLog, OpenLog).
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/error_codes.h"
@@ -31,10 +32,11 @@ bool OnlyAckedGrew(const Local& before, const Local& now) {
 
 }  // namespace
 
-bson::Document Member::Impl::LocalDocument(const Local& local) const {
+bson::Document Member::Impl::LocalDocument(const Local& local, bool ended) const {
   FieldWriter out;
   out.Text("set", options.set_name).Signed("id", identity_.id).Number("store", identity_.store);
   out.Bool("copied", identity_.copied);
+  out.Signed("rollbackId", identity_.rollback_id).Bool("ended", ended);
   out.builder().Append("core", EncodeLocal(local)).BeginArray("keys");
   for (const coord::Entry& entry : entries_) {
     out.builder().Push(Doc("key", entry.key, "value", entry.value, "modified", entry.modified));
@@ -46,6 +48,15 @@ bson::Document Member::Impl::LocalDocument(const Local& local) const {
 void Member::Impl::Do(const Persist& persist) {
   const bool lazily = OnlyAckedGrew(local_, persist.local);
   local_ = persist.local;
+  KeepLocal(lazily);
+}
+
+void Member::Impl::RaiseRollbackId() {
+  constexpr int32_t kHighest = std::numeric_limits<int32_t>::max();
+  identity_.rollback_id = identity_.rollback_id == kHighest ? 1 : identity_.rollback_id + 1;
+}
+
+void Member::Impl::KeepLocal(bool lazily) {
   const uint64_t version = ++local_version_;
   auto save = [this, version, document = LocalDocument(local_)] {
     MutexLock lock(local_mutex_);
@@ -190,6 +201,10 @@ void Member::Impl::Do(const SyncLog& sync) {
 
 void Member::Impl::Do(const CutLog& cut) {
   rolling_back_ = true;
+  // Before anything is taken back: whoever reads the same number before and after has seen none of
+  // it.
+  RaiseRollbackId();
+  KeepLocal();
   Publish();
   log::Warning("REPL", "Rolling back what the set did not commit",
                {{"after", static_cast<int64_t>(cut.after.time)}});
@@ -269,9 +284,7 @@ void Member::Impl::Do(const OpenLog& open) {
   MutexLock lock(log_mutex_);
   data->OpenLog(open.epoch);
   election_ = {};
-  seen_at_election_ = core_->log().last();
-  committed_at_election_ = PositionAt(core_->commit());
-  election_wall_millis_ = bson::Date::Now().millis;
+  NoteElection();
 }
 
 void Member::Impl::Do(const CloseLog&) {

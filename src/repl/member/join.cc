@@ -217,8 +217,12 @@ void Member::Impl::CopyFrom(const std::string& host) {
   fresh.accepted = local_.accepted;
   fresh.fence = local_.fence;
   fresh.heard = local_.heard;
-  Identity kept = std::exchange(identity_, Identity{kNoMember, identity_.store, true});
-  const bson::Document identity = LocalDocument(fresh);
+  const Identity kept = identity_;
+  if (core_) {
+    RaiseRollbackId();  // what this member showed goes with its folder
+  }
+  identity_ = {kNoMember, kept.store, true, identity_.rollback_id};
+  const bson::Document identity = LocalDocument(fresh, true);
   identity_ = kept;
   log::Info("REPL", "Initial sync begins", {{"source", host}});
   copier_.Post([this, host, identity] {

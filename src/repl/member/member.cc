@@ -62,6 +62,13 @@ Status Member::Impl::Start(peer::PoolOptions peers) {
     identity_.id = in.Member("id");
     identity_.store = in.Number("store");
     identity_.copied = in.Bool("copied");
+    if (!stored["rollbackId"].missing()) {  // else the folder is an older version's
+      identity_.rollback_id = static_cast<int32_t>(in.Signed("rollbackId"));
+      // Whoever ends in another way may have lost the end of the log.
+      if (!in.Bool("ended")) {
+        RaiseRollbackId();
+      }
+    }
     for (const bson::Element& element : in.Document("keys", true)) {
       FieldReader key(element.value().AsDocument());
       coord::Entry& entry = entries_.emplace_back();
@@ -73,9 +80,11 @@ Status Member::Impl::Start(peer::PoolOptions peers) {
       return {kFailedToParse, "The folder's place in its replica set cannot be read"};
     }
   }
-  if (copy) {
+  if (!stored.empty()) {
     const bson::Document local = LocalDocument(local_);
     RETURN_IF_ERROR(data->SaveLocal(local));
+  }
+  if (copy) {
     RETURN_IF_ERROR(engine::ForgetSource(engine_));
     RETURN_IF_ERROR(ForgetCopy(options.dbpath));
   }
@@ -161,6 +170,11 @@ Member::Impl::~Impl() {
     worker->Stop();
   }
   pool_.reset();
+  if (core_) {
+    // When it fails, the next process takes this one for one that was killed.
+    const bson::Document local = LocalDocument(local_, true);
+    (void)data->SaveLocal(local);
+  }
   const Status ends(kInterruptedAtShutdown, "interrupted at shutdown");
   for (auto& [id, wait] : waits_) {
     wait->Give(ends);
@@ -246,7 +260,11 @@ void Member::Impl::Step(const Input& input) {
   }
   actions_.clear();
   const bool was_primary = core_->state() == MemberState::kPrimary;
+  const Epoch before = core_->epoch();
   core_->Step(input, &actions_);
+  if (core_->epoch() != before && !std::holds_alternative<Started>(input)) {
+    NoteElection();
+  }
   if (was_primary && core_->state() != MemberState::kPrimary) {
     Publish();  // before anybody is refused: the refusal carries the new topologyVersion
   }
@@ -263,6 +281,13 @@ void Member::Impl::Step(const Input& input) {
   for (const CommandDone& one : done) {
     Do(one);
   }
+}
+
+void Member::Impl::NoteElection() {
+  election_wall_millis_ = bson::Date::Now().millis;
+  seen_at_election_ = core_->log().last();
+  applied_at_election_ = PositionAt(core_->applied());
+  committed_at_election_ = PositionAt(core_->commit());
 }
 
 void Member::Impl::AfterStep() {

@@ -62,6 +62,7 @@ class Member::Impl {
     MemberId id = kNoMember;  // in the configuration it was last in
     uint64_t store = 0;       // the coordination store's own id
     bool copied = false;      // the folder was copied from a member of the set
+    int32_t rollback_id = 1;  // raised whenever what the folder showed may have been taken back
   };
   struct Seen {  // of another member
     engine::MemberState state = engine::MemberState::kUnknown;
@@ -93,6 +94,7 @@ class Member::Impl {
   void OnTick();
   void Step(const Input& input);
   void AfterStep();
+  void NoteElection();
   Millis Now() const;
   void Fail(const Status& why);
   // Runs `write` until it no longer fails for want of room on the disk.
@@ -123,7 +125,11 @@ class Member::Impl {
   void ApplySome();
   uint64_t ApplyLimit() const;
   void PostNoop(uint64_t token, const char* text);
-  bson::Document LocalDocument(const Local& local) const;
+  // `ended`: the process ends in order, and the folder takes no more.
+  bson::Document LocalDocument(const Local& local, bool ended = false) const;
+  // Writes what the member knows of itself; `lazily`: some time.
+  void KeepLocal(bool lazily = false);
+  void RaiseRollbackId();
 
   // --- join.cc: finding the set, and this member in it
   void ReadKeysSoon();
@@ -260,6 +266,7 @@ class Member::Impl {
   int64_t election_wall_millis_ = 0;
   Position election_;
   Position seen_at_election_;
+  Position applied_at_election_;
   Position committed_at_election_;
 
   std::thread thread_;

@@ -195,6 +195,25 @@ TEST_F(MemberTest, WhatWasNotCommittedIsRolledBack) {
   primary->Start();
   ASSERT_TRUE(set->AwaitInSync(3));
   EXPECT_TRUE(set->AwaitTexts({"kept", "new"}));
+  EXPECT_EQ(primary->status()->rollback_id, 2);
+  EXPECT_EQ(set->Primary()->status()->rollback_id, 1);
+  primary->Kill();
+  primary->Start();
+  EXPECT_EQ(primary->status()->rollback_id, 2);
+}
+
+TEST_F(MemberTest, AProcessThatDidNotEndInOrderRaisesTheRollbackId) {
+  auto set = Made(1);
+  TestNode& member = (*set)[0];
+  EXPECT_EQ(member.status()->rollback_id, 1);
+  const bson::Document alive = member.disk().local;  // as a process that is killed leaves it
+  member.Kill();
+  member.Start();
+  EXPECT_EQ(member.status()->rollback_id, 1);
+  member.Kill();
+  member.disk().local = alive;
+  member.Start();
+  EXPECT_EQ(member.status()->rollback_id, 2);
 }
 
 TEST_F(MemberTest, AWipedMemberCopiesAnother) {

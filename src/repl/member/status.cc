@@ -81,6 +81,7 @@ void Member::Impl::Publish() {
   dirty_ = false;
   auto next = std::make_shared<engine::SetStatus>();
   next->state = ShownState();
+  next->rollback_id = identity_.rollback_id;
   bool reconfigured = false;
   if (set_) {
     const Epoch epoch = core_ ? core_->epoch() : 0;
@@ -107,11 +108,12 @@ void Member::Impl::Publish() {
     next->applied_wall_millis = WallOf(core_->applied());
     next->commit = FromCore(PositionAt(core_->commit()));
     next->commit_wall_millis = WallOf(core_->commit());
+    next->election_wall_millis = election_wall_millis_;
+    next->seen_at_election = FromCore(seen_at_election_);
+    next->applied_at_election = FromCore(applied_at_election_);
+    next->committed_at_election = FromCore(committed_at_election_);
     if (next->writable) {
-      next->election_wall_millis = election_wall_millis_;
       next->election = FromCore(election_);
-      next->seen_at_election = FromCore(seen_at_election_);
-      next->committed_at_election = FromCore(committed_at_election_);
     }
   }
   if (set_) {

@@ -78,6 +78,8 @@ class TestNode final : public request::Handler {
   std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
   bool running() const { return member_ != nullptr; }
   Member& member() { return *member_; }
+  // Of a member that does not run: what the next process finds.
+  MemoryDisk& disk() { return *disk_; }
   MemoryReplica& data() { return static_cast<MemoryReplica&>(member_->data()); }
   std::shared_ptr<const engine::SetStatus> status() { return member_->status(); }
   engine::MemberState state() { return member_->status()->state; }
