@@ -5,6 +5,11 @@
 # as the product is; TESTS are further layers that tests link. The target `unit_tests` builds every test program.
 add_custom_target(unit_tests)
 
+# Fuzzers of a source that needs little of its layer: that source and the layers below it that it uses. The others
+# link their whole layer, which is built with instrumentation first.
+set(resume_token_fuzz_source ${PROJECT_SOURCE_DIR}/src/engine/stream/resume_token.cc)
+set(resume_token_fuzz_layers bson)
+
 # The tests that read files of the repo; the others stay the same in every checkout for a compiler cache.
 set_source_files_properties(src/auth/auth_test.cc src/command/auth/privileges_test.cc src/router/privileges_test.cc
   src/patterns/all_systems/headers_test.cc src/plan/explain_test.cc
@@ -51,8 +56,13 @@ function(quire_layer name)
   if(QUIRE_FUZZ)
     foreach(fuzzer ${fuzzers})
       get_filename_component(program ${fuzzer} NAME_WE)
-      add_executable(${program} ${fuzzer})
-      target_link_libraries(${program} quire_${name})
+      add_executable(${program} ${fuzzer} ${${program}_source})
+      set(layers ${${program}_layers})
+      if(NOT layers)
+        set(layers ${name})
+      endif()
+      list(TRANSFORM layers PREPEND quire_)
+      target_link_libraries(${program} ${layers})
       target_link_options(${program} PRIVATE -fsanitize=fuzzer)
     endforeach()
   endif()
