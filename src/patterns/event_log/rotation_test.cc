@@ -23,7 +23,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 
 constexpr int64_t kHour = 3'600'000;
-constexpr int64_t kDay = 24 * kHour;
 constexpr Date kEver{0};
 constexpr Date kNever{INT64_MAX};
 
