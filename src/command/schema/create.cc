@@ -35,6 +35,7 @@ struct CreateFields {
   std::optional<bson::View> storage_engine;
   bson::Value clustered_index;
   std::optional<bson::View> timeseries;
+  std::optional<bson::View> encrypted_fields;
   bson::Value expire_after;
   std::optional<bson::View> id_index;
   std::optional<bool> auto_index_id;
@@ -58,6 +59,7 @@ constexpr FieldRow<C> kCreateRows[] = {
     Field<&C::change_images>("changeStreamPreAndPostImages"),
     Field<&C::clustered_index>("clusteredIndex"),
     Field<&C::timeseries>("timeseries"),
+    Field<&C::encrypted_fields>("encryptedFields"),
     Field<&C::expire_after>("expireAfterSeconds"),
     Field<&C::id_index>("idIndex"),
     Ignored<C>("flags"),
@@ -360,6 +362,9 @@ Status RunCreate(Invocation& i, const CreateRequest& request) {
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
   i.call.summary.ns = ns;
   RETURN_IF_ERROR(CheckForms(i.body(), f));
+  if (f.encrypted_fields) {
+    return request::UnknownField("create", "encryptedFields");
+  }
   if (f.timeseries) {
     return {kInvalidOptions, "Time-series collections are not supported"};
   }

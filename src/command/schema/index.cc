@@ -6,6 +6,7 @@
 #include "bson/number.h"
 #include "command/authorise.h"
 #include "command/command.h"
+#include "command/schema/listed_index.h"
 #include "engine/schema/schema.h"
 #include "request/crud.h"
 #include "store/build/index_build.h"
@@ -162,15 +163,16 @@ constexpr FieldRow<ListIndexesFields> kListIndexesRows[] = {
 bson::Document DescribeBuild(const store::IndexInfo& index, const ListIndexesFields& f) {
   bson::Value uuid = bson::Value::Binary(
       {reinterpret_cast<const char*>(index.build->uuid.data()), index.build->uuid.size()}, 4);
+  const bson::Document spec = ListedIndex(index.spec);
   bson::Builder out;
   if (f.build_info) {
-    out.Append("spec", index.spec);
     out.BeginDocument("indexBuildInfo").Append("buildUUID", uuid).End();
   } else if (f.build_uuids) {
-    out.Append("spec", index.spec).Append("buildUUID", uuid);
+    out.Append("buildUUID", uuid);
   } else {
-    return bson::Document(index.spec);
+    return spec;
   }
+  out.Append("spec", spec);
   return out.Finish();
 }
 
@@ -185,7 +187,8 @@ Result<std::vector<bson::Document>> ListedIndexes(Invocation& i, std::string_vie
                                                   const std::string& ns,
                                                   const ListIndexesFields& f) {
   auto described = [&](bson::View spec) {
-    return f.build_info ? bson::Builder().Append("spec", spec).Finish() : bson::Document(spec);
+    bson::Document listed = ListedIndex(spec);
+    return f.build_info ? bson::Builder().Append("spec", listed).Finish() : listed;
   };
   if (name == "system.views" && HasViews(i)) {
     bson::Builder spec;
