@@ -51,6 +51,13 @@ TEST(Decimal, ReadsAndWritesTheSpecificationsText) {
   }
 }
 
+TEST(Decimal, NotANumberHasASign) {
+  EXPECT_FALSE(IsNegative(D("NaN")));
+  EXPECT_TRUE(IsNegative(D("-nan")));
+  EXPECT_TRUE(IsNan(D("-nan")));
+  EXPECT_EQ(ToString(D("-NaN")), "NaN");
+}
+
 TEST(Decimal, RoundsLongTextsByAllTheirDigits) {
   std::string half = "1" + std::string(33, '0') + "5";
   EXPECT_EQ(ToString(*FromString(half)), "1.000000000000000000000000000000000E+34");

@@ -124,7 +124,7 @@ std::optional<Decimal128> FromString(std::string_view text, Flags* flags) {
     text.remove_prefix(1);
   }
   if (EqualsIgnoringCase(text, "nan")) {
-    return kNan;
+    return scanned.negative ? Negate(kNan) : kNan;
   }
   if (EqualsIgnoringCase(text, "inf") || EqualsIgnoringCase(text, "infinity")) {
     return scanned.negative ? kNegativeInfinity : kInfinity;

@@ -148,6 +148,23 @@ TEST_F(DifferencesTest, AViewInNaturalOrder) {
             R"([{"_id":3},{"_id":2}])");
 }
 
+TEST_F(DifferencesTest, AStageOfMetadataAloneLeavesTheOtherFields) {
+  node_.Run(R"({"createIndexes": "t", "indexes": [{"key": {"s": "text"}, "name": "s"}]})");
+  node_.Run(R"({"insert": "t", "documents": [{"_id": 1, "s": "x", "a": {"b": 1}}]})");
+  const auto projected = [&](const std::string& spec) {
+    return node_.Batch(R"({"aggregate": "t", "pipeline": [{"$match": {"$text": {"$search": "x"}}},
+        {"$project": )" +
+                       spec + R"(}], "cursor": {}})");
+  };
+  EXPECT_EQ(projected(R"({"n": {"$meta": "textScore"}})"), R"([{"_id":1,"n":1.1}])");
+  EXPECT_EQ(projected(R"({"_id": 0, "n": {"$meta": "textScore"}})"), R"([{"n":1.1}])");
+  EXPECT_EQ(projected(R"({"a": 0, "n": {"$meta": "textScore"}})"),
+            R"([{"_id":1,"s":"x","n":1.1}])");
+  EXPECT_EQ(node_.Batch(R"({"find": "t", "filter": {"$text": {"$search": "x"}},
+                            "projection": {"_id": 0, "n": {"$meta": "textScore"}}})"),
+            R"([{"s":"x","a":{"b":1},"n":1.1}])");
+}
+
 TEST_F(DifferencesTest, AScoreNeedsATextSearch) {
   const std::string score = R"({"s": {"$meta": "textScore"}})";
   EXPECT_EQ(node_.Code(R"({"find": "c", "projection": )" + score + "}"), 40218);
@@ -375,9 +392,10 @@ TEST_F(DifferencesTest, ThePlanCacheShapeOfAPipeline) {
         R"(, {"$setWindowFields": {"sortBy": {"a": 1}, "output": {"r": {"$rank": {}}}}})"}) {
     EXPECT_NE(hash(stage), plain) << stage;
   }
-  for (const char* stage : {R"(, {"$limit": 5})", R"(, {"$unwind": "$b"})", R"(, {"$out": "o"})",
-                            R"(, {"$set": {"x": 1}})", R"(, {"$unionWith": "o"})",
-                            R"(, {"$fill": {"output": {"b": {"method": "locf"}}}})"}) {
+  for (const char* stage :
+       {R"(, {"$limit": 5})", R"(, {"$unwind": "$b"})", R"(, {"$out": "o"})",
+        R"(, {"$set": {"x": 1}})", R"(, {"$facet": {"f": [{"$count": "n"}]}})",
+        R"(, {"$unionWith": "o"})", R"(, {"$fill": {"output": {"b": {"method": "locf"}}}})"}) {
     EXPECT_EQ(hash(stage), plain) << stage;
   }
 }
@@ -420,6 +438,29 @@ TEST_F(DifferencesTest, Expressions) {
       {R"({"$replaceOne": {"input": 5, "find": 5, "replacement": "b"}})", "10503904"},
       {R"({"$replaceAll": {"input": null, "find": 5, "replacement": "b"}})", "10503901"},
       {R"({"$replaceAll": {"input": "a", "find": null, "replacement": 5}})", "10503902"},
+      {R"({"$setUnion": [{"$literal": "s"}, "$missing"]})", "null"},
+      {R"({"$setUnion": [{"$literal": "s"}, null]})", "17043"},
+      {R"({"$setUnion": ["$s", [1], "$missing"]})", "17043"},
+      {R"({"$setIntersection": [{"$literal": "s"}, "$missing"]})", "null"},
+      {R"({"$setIntersection": [[1, 2], {"$ifNull": ["$n", [2, 3]]}]})", "[2]"},
+      {R"({"$unsetField": {"field": "$price", "input": {"$price": 1}}})", "168"},
+      {R"({"$unsetField": {"field": "$price", "input": {"a": 1}}})", "4161108"},
+      {R"({"$setField": {"field": {"$add": [1]}, "input": {}, "value": {"$nope": 1}}})", "168"},
+      {R"({"$setField": {"field": {"$add": [1]}, "input": {}, "value": 1}})", "4161106"},
+      {R"({"$sigmoid": []})", "14"},
+      {R"({"$sigmoid": [1]})", "14"},
+      {R"({"$sigmoid": 0})", "0.5"},
+      {R"({"$dateTrunc": {"date": {"$date": 86400001}, "unit": "day", "startOfWeek": null}})",
+       R"({"$date":"1970-01-02T00:00:00Z"})"},
+      {R"({"$dateTrunc": {"date": {"$ifNull": ["$n", {"$date": 86400001}]}, "unit": "day",
+                          "startOfWeek": null}})",
+       "null"},
+      {R"({"$dateTrunc": {"date": {"$ifNull": ["$n", {"$date": 86400001}]}, "unit": "day",
+                          "startOfWeek": "x"}})",
+       "5439016"},
+      {R"({"$dateTrunc": {"date": {"$ifNull": ["$n", {"$date": 86400001}]}, "unit": "day",
+                          "startOfWeek": "$n"}})",
+       R"({"$date":"1970-01-02T00:00:00Z"})"},
       {R"({"$mod": [7, {"$literal": {"$numberDouble": "2"}}]})", "1.0"},
   };
   for (const auto& c : kCases) {
@@ -427,7 +468,21 @@ TEST_F(DifferencesTest, Expressions) {
   }
 }
 
+// A group divides the exact sum of longs; elsewhere they are taken as doubles.
+TEST_F(DifferencesTest, TheMeanOfLargeLongs) {
+  EXPECT_EQ(node_.Batch(R"({"aggregate": 1, "pipeline": [{"$documents": [
+      {"v": {"$numberLong": "9223372036854775807"}}, {"v": {"$numberLong": "-9223372036854775808"}}]},
+      {"$group": {"_id": null, "r": {"$avg": "$v"}}}], "cursor": {}})"),
+            R"([{"_id":null,"r":-0.5}])");
+  EXPECT_EQ(Value(R"({"$avg": [{"$numberLong": "9223372036854775807"},
+                               {"$numberLong": "-9223372036854775808"}]})"),
+            "0.0");
+}
+
 TEST_F(DifferencesTest, Stages) {
+  EXPECT_EQ(node_.Code(R"({"aggregate": "c", "pipeline": [{"$facet": {"f": [
+      {"$querySettings": {}}]}}], "cursor": {}})"),
+            40600);
   EXPECT_EQ(node_.Batch(R"({"aggregate": "c", "pipeline": [{"$bucketAuto": {"groupBy": "$a",
       "buckets": 1, "granularity": "R5"}}, {"$project": {"min": {"$type": "$_id.min"}, "_id": 0}}],
       "cursor": {}})"),
@@ -446,6 +501,8 @@ TEST_F(DifferencesTest, Collections) {
   node_.Run(R"({"create": "capped", "capped": true, "size": 100})");
   EXPECT_EQ(Field(R"({"collStats": "capped"})", "maxSize"), "100");
   EXPECT_EQ(node_.Code(R"({"create": "ai", "autoIndexId": false})"), 50001);
+  EXPECT_EQ(node_.Code(R"({"create": "e", "encryptedFields": null})"), 0);
+  EXPECT_EQ(node_.Code(R"({"create": "f", "encryptedFields": {"fields": []}})"), 40415);
   const bson::Document made = node_.Run(R"({"create": "ai", "autoIndexId": true})");
   EXPECT_TRUE(made["note"].is_string());
   EXPECT_EQ(node_.Code(R"({"create": "ai", "autoIndexId": false})", "local"), 0);

@@ -190,7 +190,7 @@ Value Summation::Mean() const {
     bson::Decimal128 total = bson::decimal::Add(decimals_, Other().ToDecimal());
     return Value(bson::decimal::Divide(total, bson::decimal::FromInt64(count_)));
   }
-  return Value(Other().ToDouble() / static_cast<double>(count_));
+  return Value(bson::ToDouble(Sum()) / static_cast<double>(count_));
 }
 
 // [sum, compensation, plain, decimals, has_other, has_double, widest, count]

@@ -38,7 +38,7 @@ class Summation {
  public:
   // REQUIRES: number.is_number().
   void Add(const bson::Value& number);
-  // The same with longs taken as doubles, as averages do.
+  // The same with longs taken as doubles, as $avg does outside of groups.
   void AddAsDouble(const bson::Value& number);
   void Add(const Summation& other);
   int64_t count() const { return count_; }

@@ -225,7 +225,7 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
     if (rows.size() > kMaxStages) {
       return Status(7749501, "Pipeline length must be no longer than 1000 stages");
     }
-    if (options.place == PipelinePlace::kFacet) {
+    if (options.place == PipelinePlace::kFacet && row->name != "$querySettings") {
       RETURN_IF_ERROR(CheckNamespace(*row, options));
     }
     RETURN_IF_ERROR(CheckPlace(*row, options));

@@ -60,7 +60,7 @@ constexpr StageRow kStages[] = {
      kBegins | kTopOnly | kNoCollection | kDatabase | kAdmin | kOptions},
     {"$listSearchIndexes", ParseUnsupported, UnsupportedNeeds, kNotInFacet},
     {"$querySettings", ParseSource, QuerySettingsNeeds,
-     kBegins | kTopOnly | kNoCollection | kDatabase | kOptions},
+     kBegins | kTopOnly | kNotInFacet | kNoCollection | kDatabase | kOptions},
     {"$queryStats", ParseSource, QueryStatsNeeds,
      kBegins | kTopOnly | kNoCollection | kDatabase | kAdmin | kOptions},
     {"$rankFusion", ParseRankFusion, RankFusionNeeds, kLeads | kOptions, 10170100},

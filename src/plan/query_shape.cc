@@ -145,7 +145,7 @@ QueryShape ShapeOf(const QuerySpec& query) {
 }
 
 std::string ExplainedHash(const QuerySpec& query, const QueryShape& shape) {
-  if (!query.no_fields && query.explained_stages.empty()) {
+  if (query.explained_stages.empty()) {
     return shape.query_hash;
   }
   return HashText(shape.query_hash + (query.no_fields ? 'n' : 'f') + query.explained_stages);

@@ -377,7 +377,7 @@ TEST(Crud, ATailableCursorHasOneTime) {
   EXPECT_EQ(bson::ToJson(batch["cursor"].AsDocument()["nextBatch"].AsArray()["0"]), first);
 }
 
-TEST(Crud, ACommandHasOneClusterTime) {
+TEST(Crud, AnUpdateHasOneClusterTime) {
   Node node;
   const auto times = [&](const std::string& command, std::string_view database) {
     node.Run(R"({"drop": "c"})");
@@ -395,7 +395,7 @@ TEST(Crud, ACommandHasOneClusterTime) {
                       pipeline + R"(, {"update": 0, "filter": {"_id": 2}, "updateMods": )" +
                       pipeline + "]}",
                   "admin"),
-            1U);
+            2U);
   const std::string modifier =
       R"({"$currentDate": {"t": {"$type": "timestamp"}}}, "upsert": true})";
   EXPECT_EQ(times(R"({"update": "c", "updates": [{"q": {"_id": 1}, "u": )" + modifier +

@@ -78,8 +78,8 @@ Result<request::UpdateRequest> ParseUpdate(Invocation& i) {
   return request::UpdateRequest::Parse(i.body(), i.call.request->sequences);
 }
 
-// $$CLUSTER_TIME is the same in all statements; a timestamp of $currentDate is each one's own, and
-// only pipelines name the variable.
+// $$CLUSTER_TIME is the same in all statements of an update, not in those of a bulkWrite; a
+// timestamp of $currentDate is each one's own, and only pipelines name the variable.
 void FixClusterTime(Invocation& i, const request::UpdateStatement& statement) {
   if (statement.u.is_array() && !i.operation.cluster_time) {
     i.operation.cluster_time = i.engine.clock().Now();
@@ -149,9 +149,6 @@ Status RunBulkWrite(Invocation& i, const request::BulkWriteRequest& request) {
   i.call.summary.ns = "admin.$cmd.bulkWrite";
   for (const request::BulkTarget& target : request.targets) {
     RETURN_IF_ERROR(CheckWritten(target.ns));
-  }
-  for (const request::BulkOperation& operation : request.operations) {
-    FixClusterTime(i, operation.update);
   }
   ASSIGN_OR_RETURN(auto result, engine::BulkWrite(i.operation, request, &i.call.summary));
   std::vector<bson::Document> batch;

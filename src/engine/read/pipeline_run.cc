@@ -58,6 +58,9 @@ std::string ExplainedStages(const pipeline::Stages& stages) {
       case pipeline::StageKind::kGroup:
         seen.Append("group", spec);
         continue;
+      case pipeline::StageKind::kCount:
+        seen.Append("count", 1);
+        break;
       case pipeline::StageKind::kLookup:
         if (spec.is_document() && !spec.AsDocument().Has("pipeline")) {
           seen.Append("join", spec);

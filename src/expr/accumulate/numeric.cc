@@ -50,7 +50,7 @@ class Avg final : public OfSum {
  protected:
   Status Take(const Value& value, const EvalContext&) override {
     if (value.is_number()) {
-      sum_.AddAsDouble(value);
+      sum_.Add(value);
     }
     return Status::Ok();
   }

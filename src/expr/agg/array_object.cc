@@ -267,15 +267,10 @@ Result<ExpressionPtr> ParseSetField(const OperatorRow& row, const Value& spec, P
     return Status(4161100, op + " only supports an object as its argument");
   }
   Operands operands(3);
+  Value name;  // judged last: what is wrong with the other operands comes first
   for (const bson::Element& element : spec.AsDocument()) {
     if (element.name() == "field") {
-      if (element.type() == Type::kString && element.value().AsString().starts_with('$')) {
-        return Status(4161108, "'field' must be a constant; a field path is not allowed: " +
-                                   std::string(element.value().AsString()));
-      }
-      if (IsComputed(element.value())) {
-        return Status(4161106, op + " requires 'field' to evaluate to a constant");
-      }
+      name = element.value();
       ASSIGN_OR_RETURN(operands[0], ParseExpression(element.value(), scope));
     } else if (element.name() == "input") {
       ASSIGN_OR_RETURN(operands[1], ParseExpression(element.value(), scope));
@@ -293,6 +288,13 @@ Result<ExpressionPtr> ParseSetField(const OperatorRow& row, const Value& spec, P
   }
   if (operands[1] == nullptr) {
     return Status(4161109, op + " requires 'input' to be specified");
+  }
+  if (name.is_string() && name.AsString().starts_with('$')) {
+    return Status(4161108, "'field' must be a constant; a field path is not allowed: " +
+                               std::string(name.AsString()));
+  }
+  if (IsComputed(name)) {
+    return Status(4161106, op + " requires 'field' to evaluate to a constant");
   }
   const Value* field = operands[0]->constant();
   if (field == nullptr) {

@@ -65,6 +65,15 @@ bool AmountInRange(date::Unit unit, int64_t amount) {
   return i >= std::size(kLimits) || (amount <= kLimits[i] && amount >= -kLimits[i]);
 }
 
+bool AllConstant(const Call& call) {
+  for (size_t i = 0; i < call.size(); ++i) {
+    if (call.has(i) && call.operand(i).constant() == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 // Operands: startDate, unit, amount, timezone.
@@ -158,9 +167,9 @@ Result<Value> EvalDateTrunc(const Call& call, EvalContext& eval) {
   std::optional<int> week_start = 0;
   if (unit == date::Unit::kWeek) {
     ASSIGN_OR_RETURN(week_start, ReadWeekStart(call, 4, eval));
-  } else if (call.has(4)) {
-    ASSIGN_OR_RETURN(Value unused, call.Get(4, eval));
-    week_start = unused.nullish() ? std::nullopt : std::optional(0);
+  } else if (call.has(4) && call.operand(4).constant() != nullptr && !AllConstant(call)) {
+    // Not used, but MongoDB reads it when it prepares an expression of which it is a constant part.
+    ASSIGN_OR_RETURN(week_start, ReadWeekStart(call, 4, eval));
   }
   if (!zone || !week_start) {
     return Value::Null();

@@ -106,6 +106,12 @@ Result<ExpressionPtr> ParsePositional(const OperatorRow& row, const Value& spec,
   return MakeCall(row, std::move(operands), scope);
 }
 
+Result<ExpressionPtr> ParseSingle(const OperatorRow& row, const Value& spec, ParseScope& scope) {
+  Operands operands(1);
+  ASSIGN_OR_RETURN(operands[0], ParseExpression(spec, scope));
+  return MakeCall(row, std::move(operands), scope);
+}
+
 Result<ExpressionPtr> ParseNamed(const OperatorRow& row, const Value& spec, ParseScope& scope) {
   const NamedForm& form = *row.named;
   std::string op(row.name);

@@ -62,6 +62,9 @@ Decimal128 DegreesDecimal(Decimal128 d) {
 }
 double Sigmoid(double d) { return 1.0 / (1.0 + std::exp(-d)); }
 Decimal128 SigmoidDecimal(Decimal128 d) {
+  if (decimal::IsNan(d)) {
+    return d;
+  }
   Decimal128 one = decimal::FromInt64(1);
   return decimal::Divide(one, decimal::Add(one, decimal::Exp(decimal::Negate(d))));
 }

@@ -61,6 +61,8 @@ const OperatorRow* FindRow(std::string_view name);
 
 // Parses {$op: [a, b]} or {$op: a} and checks the number of operands.
 Result<ExpressionPtr> ParsePositional(const OperatorRow& row, const Value& spec, ParseScope& scope);
+// One operand, an array as itself.
+Result<ExpressionPtr> ParseSingle(const OperatorRow& row, const Value& spec, ParseScope& scope);
 // Parses {$op: {name: a, ...}} by row.named.
 Result<ExpressionPtr> ParseNamed(const OperatorRow& row, const Value& spec, ParseScope& scope);
 // Checks the number of operands; error 16020 or 28667.

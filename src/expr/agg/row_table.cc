@@ -93,7 +93,7 @@ const OperatorRow kRows[] = {
     Variadic("$multiply", EvalMultiply),
     Op("$pow", EvalPow, 2),
     Op("$round", EvalRound, 1, 2),
-    Op("$sigmoid", EvalFunctionOfOne, 1),
+    Own("$sigmoid", ParseSingle, EvalFunctionOfOne, 1, 1),
     Op("$sqrt", EvalSqrt, 1),
     Op("$subtract", EvalSubtract, 2),
     Op("$trunc", EvalTrunc, 1, 2),

@@ -2,7 +2,10 @@
 //
 // Arrays as sets, and $allElementsTrue and $anyElementTrue.
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "base/try.h"
 #include "bson/compare.h"
@@ -38,11 +41,21 @@ Value ToArray(const OrderedSet& set, EvalContext& eval) {
   return result.Finish(eval);
 }
 
+// The operands of an operator for which their order says nothing, constants last, as MongoDB puts
+// them: where one is missing and another one wrong, that decides what is told.
+std::vector<size_t> ConstantsLast(const Call& call) {
+  std::vector<size_t> order(call.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin(), order.end(),
+                        [&](size_t i) { return call.operand(i).constant() == nullptr; });
+  return order;
+}
+
 }  // namespace
 
 Result<Value> EvalSetUnion(const Call& call, EvalContext& eval) {
   OrderedSet set = MakeSet(eval);
-  for (size_t i = 0; i < call.size(); ++i) {
+  for (size_t i : ConstantsLast(call)) {
     ASSIGN_OR_RETURN(Value value, call.Get(i, eval));
     if (value.nullish()) {
       return Value::Null();
@@ -58,7 +71,8 @@ Result<Value> EvalSetUnion(const Call& call, EvalContext& eval) {
 
 Result<Value> EvalSetIntersection(const Call& call, EvalContext& eval) {
   OrderedSet common = MakeSet(eval);
-  for (size_t i = 0; i < call.size(); ++i) {
+  bool first = true;
+  for (size_t i : ConstantsLast(call)) {
     ASSIGN_OR_RETURN(Value value, call.Get(i, eval));
     if (value.nullish()) {
       return Value::Null();
@@ -68,7 +82,7 @@ Result<Value> EvalSetIntersection(const Call& call, EvalContext& eval) {
                     "All operands of $setIntersection must be arrays. One argument is of type: " +
                         TypeText(value));
     }
-    if (i == 0) {
+    if (std::exchange(first, false)) {
       RETURN_IF_ERROR(AddAll(eval, call.name(), value.AsArray(), &common));
       continue;
     }

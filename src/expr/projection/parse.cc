@@ -48,6 +48,7 @@ class Parser {
   std::optional<Mode> mode_;
   std::optional<bool> id_;  // what {_id: 0 or 1} said
   bool elem_match_ = false;
+  bool meta_ = false;
 };
 
 bool IsFlag(bson::Type type) {
@@ -226,6 +227,7 @@ Status Parser::ParseOperator(const std::string& path, const bson::Element& eleme
     return ParseFindSlice(path, element, op);
   }
   if (op.name() == "$meta") {
+    meta_ = true;
     return AddExpression(path, element.value(), /*sets_mode=*/false);
   }
   if (mode_ == Mode::kExclusion) {
@@ -280,10 +282,12 @@ Status Parser::ParseField(const std::string& path, const bson::Element& element)
   return AddExpression(path, value, /*sets_mode=*/true);
 }
 
-// Settles the mode when no field did, and what becomes of _id.
+// Settles the mode when no field did, and what becomes of _id. Metadata alone come beside the other
+// fields in a find, and without them in a pipeline.
 Status Parser::Finish() {
   if (!mode_) {
-    mode_ = id_.value_or(false) || elem_match_ ? Mode::kInclusion : Mode::kExclusion;
+    const bool only_meta = meta_ && policy_ != Policy::kFind;
+    mode_ = id_.value_or(false) || elem_match_ || only_meta ? Mode::kInclusion : Mode::kExclusion;
   }
   tree_.mode = *mode_;
   bool id_named = tree_.root.FindOrNull("_id") != nullptr;
