@@ -204,6 +204,11 @@ Result<int64_t> JoinParts(const DateParts& parts, std::string_view text, const T
   if (!days || !ValidClock(parts)) {
     return Failure(text, "an incomplete or invalid date/time string has been found");
   }
+  if (parts.weekday) {
+    constexpr int64_t kThursday = 4;  // 1970-01-01
+    const int64_t weekday = ((*days + kThursday) % 7 + 7) % 7;
+    *days += (*parts.weekday - weekday + 7) % 7;
+  }
   int64_t local = *days * kDay + parts.hour.value_or(0) * kHour +
                   parts.minute.value_or(0) * kMinute + parts.second.value_or(0) * kSecond +
                   parts.millis.value_or(0);

@@ -20,10 +20,30 @@ struct Abbreviation {
   int minutes;
 };
 constexpr Abbreviation kZones[] = {
-    {"z", 0},      {"utc", 0},     {"gmt", 0},     {"wet", 0},    {"west", 60},  {"bst", 60},
-    {"cet", 60},   {"cest", 120},  {"eet", 120},   {"eest", 180}, {"msk", 180},  {"est", -300},
-    {"edt", -240}, {"cst", -360},  {"cdt", -300},  {"mst", -420}, {"mdt", -360}, {"pst", -480},
-    {"pdt", -420}, {"akst", -540}, {"akdt", -480}, {"hst", -600}, {"jst", 540},  {"a", 60}};
+    {"utc", 0},    {"uct", 0},    {"gmt", 0},    {"wet", 0},    {"west", 60},   {"bst", 60},
+    {"cet", 60},   {"cest", 120}, {"met", 60},   {"mest", 120}, {"eet", 120},   {"eest", 180},
+    {"msk", 180},  {"msd", 240},  {"est", -300}, {"edt", -240}, {"cst", -360},  {"cdt", -300},
+    {"mst", -420}, {"mdt", -360}, {"pst", -480}, {"pdt", -420}, {"akst", -540}, {"akdt", -480},
+    {"hst", -600}, {"hdt", -570}, {"ast", -240}, {"adt", -180}, {"nst", -210},  {"sst", -660},
+    {"chst", 600}, {"ist", 120},  {"idt", 180},  {"cat", 120},  {"eat", 180},   {"wat", 60},
+    {"wast", 120}, {"sast", 120}, {"pkt", 300},  {"pkst", 360}, {"wib", 420},   {"wita", 480},
+    {"wit", 540},  {"hkt", 480},  {"hkst", 540}, {"jst", 540},  {"jdt", 600},   {"kst", 510},
+    {"kdt", 600},  {"awst", 480}, {"awdt", 540}, {"acst", 570}, {"acdt", 630},  {"aest", 600},
+    {"aedt", 660}, {"gst", 600},  {"nzst", 720}, {"nzdt", 780}};
+
+// The zone of one letter, in minutes east of UTC; empty for "j", which is none.
+std::optional<int> LetterZone(char letter) {
+  if (letter == 'z') {
+    return 0;
+  }
+  if (letter == 'j') {
+    return std::nullopt;
+  }
+  if (letter >= 'n') {
+    return -60 * (letter - 'n' + 1);
+  }
+  return 60 * (letter - 'a' + (letter > 'j' ? 0 : 1));
+}
 
 constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday", "wednesday",
                                           "thursday", "friday", "saturday"};
@@ -94,8 +114,14 @@ class FreeParser {
     if (IsAlpha(c)) {
       return Word();
     }
+    if (c == '(' && IsAlpha(Peek(1)) && !parts_.offset) {
+      ++at_;
+      const bool zone = Word() && parts_.offset && Peek() == ')';
+      at_ += zone ? 1 : 0;
+      return zone;
+    }
     if (c == '+' || c == '-') {
-      return (parts_.year || parts_.hour) && Offset(0);
+      return parts_.year || parts_.hour ? Offset(0) : SignedYear();
     }
     return c == '@' && Epoch();
   }
@@ -131,14 +157,21 @@ class FreeParser {
     if (word == "t" && IsDigit(Peek())) {
       return CompactTime();
     }
-    if (word == "am" || word == "pm" || word == "a" || word == "p") {
+    const bool dotted = Peek() == '.' && (Peek(1) == 'm' || Peek(1) == 'M');
+    if (word == "am" || word == "pm" || ((word == "a" || word == "p") && dotted)) {
       return Meridian(word[0] == 'p');
     }
     if (int month = FindMonth(word)) {
-      return Set(&parts_.month, month) && AfterMonth();
+      return Set(&parts_.month, month) && AfterMonth(word.size() <= 4);
     }
-    if (IsWeekday(word)) {
+    if (std::optional<int64_t> weekday = FindWeekday(word)) {
+      // A time that comes before it is forgotten.
+      parts_.weekday = weekday;
+      parts_.hour = parts_.minute = parts_.second = parts_.millis = std::nullopt;
       return true;
+    }
+    if (std::optional<int> minutes = word.size() == 1 ? LetterZone(word[0]) : std::nullopt) {
+      return ZoneName(*minutes);
     }
     for (const Abbreviation& zone : kZones) {
       if (zone.name == word) {
@@ -169,29 +202,37 @@ class FreeParser {
     }
     return 0;
   }
-  static bool IsWeekday(std::string_view word) {
-    return std::any_of(std::begin(kWeekdays), std::end(kWeekdays), [&](std::string_view day) {
-      return word == day || (word.size() >= 3 && word.size() <= 5 && day.starts_with(word));
-    });
+  static std::optional<int64_t> FindWeekday(std::string_view word) {
+    const auto* found =
+        std::find_if(std::begin(kWeekdays), std::end(kWeekdays),
+                     [&](std::string_view day) { return word == day || word == day.substr(0, 3); });
+    return found == std::end(kWeekdays) ? std::nullopt
+                                        : std::optional<int64_t>(found - std::begin(kWeekdays));
   }
 
-  // "-2017" after "04-Jul", "-04-2017" after "Jul", "-04" after "2017-Jul".
-  bool AfterMonth() {
-    if (Peek() != '-' || !IsDigit(Peek(1))) {
-      return true;
+  // "-2017" after "04-Jul", "-04-2017" after "Jul", "-04" after "2017-Jul". Days are not joined to
+  // whole names, and after a year a month without a day is its first day.
+  bool AfterMonth(bool abbreviated) {
+    const bool joined = Peek() == '-' && IsDigit(Peek(1));
+    const bool two_digits = joined && IsDigit(Peek(2)) && !IsDigit(Peek(3));
+    if (!parts_.day && two_digits) {
+      ++at_;
+      size_t length = 0;
+      parts_.day = Digits(2, &length);
+      at_ += Peek() == '-' && IsDigit(Peek(1)) ? 1 : 0;
+      return abbreviated;
     }
-    ++at_;
-    if (parts_.day || !IsDigit(Peek(1)) || IsDigit(Peek(2))) {
-      return true;
+    if (parts_.year && !parts_.day) {
+      parts_.day = 1;
+      return !joined;
     }
-    size_t length = 0;
-    parts_.day = Digits(2, &length);
-    at_ += Peek() == '-' && IsDigit(Peek(1)) ? 1 : 0;
+    at_ += joined ? 1 : 0;
     return true;
   }
 
+  // Ends the text or comes before a space; not for a time after "T".
   bool Meridian(bool pm) {
-    if (!parts_.hour || *parts_.hour < 1 || *parts_.hour > 12) {
+    if (!parts_.hour || *parts_.hour < 1 || *parts_.hour > 12 || after_t_) {
       return false;
     }
     parts_.hour = *parts_.hour % 12 + (pm ? 12 : 0);
@@ -199,7 +240,24 @@ class FreeParser {
       at_ += 2;
       at_ += Peek() == '.' ? 1 : 0;
     }
-    return true;
+    return Peek() == '\0' || Peek() == ' ' || Peek() == '\t';
+  }
+
+  // "+2017-02-08", "-0044-03-15", "+12017-02-08": months and days of two digits.
+  bool SignedYear() {
+    const int sign = Peek() == '-' ? -1 : 1;
+    ++at_;
+    size_t lengths[3] = {0, 0, 0};
+    int64_t values[3] = {0, 0, 0};
+    for (size_t i = 0; i < 3; ++i) {
+      if (i > 0 && (Peek() != '-' || !IsDigit(Peek(1)))) {
+        return false;
+      }
+      at_ += i > 0 ? 1 : 0;
+      values[i] = Digits(i == 0 ? 6 : 2, &lengths[i]);
+    }
+    return lengths[0] >= 4 && lengths[1] == 2 && lengths[2] == 2 &&
+           SetDate(sign * values[0], values[1], values[2]) && AfterDate();
   }
 
   bool Offset(int base_minutes) {
@@ -226,7 +284,7 @@ class FreeParser {
     int64_t value = Digits(14, &length);
     char next = Peek();
     if (next == ':' && length <= 2) {
-      return ClockTime(value);
+      return ClockTime(value, next);
     }
     if (length == 4 && (next == '-' || next == '/')) {
       return YearFirst(value, next);
@@ -238,6 +296,9 @@ class FreeParser {
       ++at_;
       const int64_t day = Digits(3, &length);
       return length == 3 && DayOfYear(value, day);
+    }
+    if (length == 6 && parts_.year) {
+      return SetClock(value / 10000, value / 100 % 100, value % 100);
     }
     if (length == 7) {
       return DayOfYear(value / 1000, value % 1000);
@@ -252,7 +313,7 @@ class FreeParser {
              SetDate(value / 10000, value / 100 % 100, value % 100);
     }
     if (length <= 2 && (next == '/' || next == '-' || next == '.')) {
-      return DayOrMonthFirst(value, next);
+      return DayOrMonthFirst(value, length, next);
     }
     return BareNumber(value, length);
   }
@@ -310,28 +371,46 @@ class FreeParser {
     return AfterDate();
   }
 
-  // "02/08/2017" (month first), "08-02-2017" and "08.02.2017" (day first), "08-Feb-2017".
-  bool DayOrMonthFirst(int64_t first, char separator) {
+  // Years of one or two digits are those from 1970 to 2069.
+  static int64_t WholeYear(int64_t year, size_t length) {
+    return length >= 4 || year >= 100 ? year : year + (year < 70 ? 2000 : 1900);
+  }
+
+  // "02/08/2017" (month first), "08-02-2017" and "08.02.2017" (day first), "08-Feb-2017"; with a
+  // year of two digits "02/08/17", "17-02-08" (year first) and "08.02.70" (unless it is a time);
+  // "10.30" and "10.30.15" are times.
+  bool DayOrMonthFirst(int64_t first, size_t first_length, char separator) {
     if (separator == '-' && IsAlpha(Peek(1))) {
       ++at_;
       return Set(&parts_.day, first);
     }
-    if (!IsDigit(Peek(1))) {
-      return false;
+    if (!IsDigit(Peek(1))) {  // "14. May"
+      ++at_;
+      return separator == '.' && Set(&parts_.day, first);
+    }
+    ++at_;
+    size_t second_length = 0;
+    int64_t second = Digits(2, &second_length);
+    const bool time = separator == '.' && first <= 24 && second <= 59;
+    if (Peek() != separator || !IsDigit(Peek(1))) {
+      return time && SetClock(first, second, 0);
     }
     ++at_;
     size_t length = 0;
-    int64_t second = Digits(2, &length);
-    if (Peek() != separator || !IsDigit(Peek(1))) {
-      return false;
+    const int64_t third = Digits(4, &length);
+    if (separator == '/') {
+      return SetDate(WholeYear(third, length), first, second) && AfterDate();
     }
-    ++at_;
-    int64_t year = Digits(4, &length);
-    if (length != 4) {
-      return false;
+    if (length == 4) {
+      return SetDate(third, second, first) && AfterDate();
     }
-    return (separator == '/' ? SetDate(year, first, second) : SetDate(year, second, first)) &&
-           AfterDate();
+    if (separator == '-') {
+      return length <= 2 && SetDate(WholeYear(first, first_length), second, third) && AfterDate();
+    }
+    if (time && length <= 2 && third <= 60) {
+      return SetClock(first, second, third) && Fraction();
+    }
+    return length == 2 && SetDate(WholeYear(third, length), second, first) && AfterDate();
   }
 
   // A day or a year beside a month's name, or an hour before am or pm.
@@ -365,12 +444,13 @@ class FreeParser {
     return Set(&parts_.hour, hour) && Set(&parts_.minute, minute) && Set(&parts_.second, second);
   }
 
-  // After "T": "12", "1210", "121040", "12:10:40".
+  // After "T": "12", "1210", "121040", "12:10:40", "12.10.40".
   bool CompactTime() {
     size_t length = 0;
     int64_t value = Digits(6, &length);
-    if (Peek() == ':' && length <= 2) {
-      return ClockTime(value);
+    after_t_ = true;
+    if ((Peek() == ':' || Peek() == '.') && length <= 2) {
+      return ClockTime(value, Peek());
     }
     if (length == 6) {
       return SetClock(value / 10000, value / 100 % 100, value % 100) && Fraction();
@@ -381,7 +461,7 @@ class FreeParser {
     return length == 2 && SetClock(value, 0, 0);
   }
 
-  bool ClockTime(int64_t hour) {
+  bool ClockTime(int64_t hour, char separator) {
     ++at_;
     size_t length = 0;
     int64_t minute = Digits(2, &length);
@@ -389,7 +469,7 @@ class FreeParser {
       return false;
     }
     int64_t second = 0;
-    bool has_second = Peek() == ':' && IsDigit(Peek(1));
+    bool has_second = Peek() == separator && IsDigit(Peek(1));
     if (has_second) {
       ++at_;
       second = Digits(2, &length);
@@ -398,7 +478,7 @@ class FreeParser {
   }
 
   bool Fraction() {
-    if ((Peek() != '.' && Peek() != ',') || !IsDigit(Peek(1))) {
+    if (Peek() != '.' || !IsDigit(Peek(1))) {
       return true;
     }
     ++at_;
@@ -416,6 +496,7 @@ class FreeParser {
   std::string_view text_;
   size_t at_ = 0;
   DateParts parts_;
+  bool after_t_ = false;  // the time came after "T"
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace quire::expr::date {
 struct DateParts {
   std::optional<int64_t> year, month, day, day_of_year;
   std::optional<int64_t> iso_year, iso_week, iso_day;
+  std::optional<int64_t>
+      weekday;  // 0: Sunday; the date is the first such day from the given one on
   std::optional<int64_t> hour, minute, second, millis;
   std::optional<int64_t> offset;  // milliseconds east of UTC
 };
