@@ -11,6 +11,6 @@ def cpp_files(suffixes=(".h", ".cc")):
     found = []
     for folder in FOLDERS:
         for where, subfolders, names in os.walk(os.path.join(ROOT, folder)):
-            subfolders[:] = [s for s in subfolders if s != "node_modules" and not s.startswith("build")]
+            subfolders[:] = [s for s in subfolders if s != "node_modules" and not (folder == "tests" and s.startswith("build"))]
             found += [os.path.relpath(os.path.join(where, n), ROOT) for n in names if n.endswith(suffixes)]
     return sorted(found)

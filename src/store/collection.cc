@@ -7,7 +7,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "bson/walk/field_index.h"
-#include "store/build/index_build.h"
+#include "store/build/notes.h"
 #include "store/keys/index_keys.h"
 #include "store/keys/index_kind.h"
 #include "store/keys/multikey.h"
@@ -136,7 +136,7 @@ Status PutStored(Transaction& txn, const CollectionInfo& info, const IndexInfo& 
     RETURN_IF_ERROR(txn.kv().Claim(store_key));
   }
   if (index.build != nullptr) {
-    return PutNote(txn, index, true, store_key, store_value);
+    return PutNote(txn, index, {true, store_key, store_value});
   }
   bool is_new = false;
   if (!index.keys_have_ids) {
@@ -169,7 +169,7 @@ Status DeleteEntry(Transaction& txn, const IndexInfo& index, const IndexKey& key
   std::string store_value;
   IndexEntry(index, key, id, &store_key, &store_value);
   if (index.build != nullptr) {
-    return PutNote(txn, index, false, store_key, store_value);
+    return PutNote(txn, index, {false, store_key, store_value});
   }
   return txn.kv().Delete(store_key, ReadsOf(index));
 }

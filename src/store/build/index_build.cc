@@ -2,7 +2,6 @@
 #include "store/build/index_build.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error_codes.h"
 #include "base/interruptible_sort.h"
@@ -130,22 +129,9 @@ class Runs {
   size_t runs_ = 0;
 };
 
-std::string NoteKey(const IndexBuild& build, uint64_t n) {
-  std::string key = TablePrefix(build.notes->id);
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    key.push_back(static_cast<char>(n >> shift));
-  }
-  return key;
-}
-
 // One note, applied to the index's table.
-Status Apply(kv::Txn& txn, const CollectionInfo& info, const IndexInfo& index,
-             std::string_view note) {
-  bool there = note[0] == '+';
-  uint32_t size = 0;
-  memcpy(&size, note.data() + 1, sizeof size);
-  std::string_view key = note.substr(5, size);
-  std::string_view value = note.substr(5 + size);
+Status Apply(kv::Txn& txn, const CollectionInfo& info, const IndexInfo& index, const Note& note) {
+  const auto& [there, key, value] = note;
   if (!index.keys_have_ids) {
     kv::ReadValue present;
     ASSIGN_OR_RETURN(bool found, txn.Get(key, &present));
@@ -162,23 +148,12 @@ Status Apply(kv::Txn& txn, const CollectionInfo& info, const IndexInfo& index,
 
 }  // namespace
 
-Status PutNote(Transaction& txn, const IndexInfo& index, bool there, std::string_view key,
-               std::string_view value) {
-  std::string note_key = NoteKey(*index.build, index.build->next_note.fetch_add(1));
-  std::string note(1, there ? '+' : '-');
-  auto size = static_cast<uint32_t>(key.size());
-  note.append(reinterpret_cast<const char*>(&size), sizeof size);
-  note.append(key).append(value);
-  txn.Keep(index.build->notes);
-  return txn.kv().Put(note_key, note);
-}
-
 Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const IndexInfo& index,
                            const std::function<Status()>& check) {
   constexpr int64_t kBatch = 1000;
   int64_t applied = 0;
   // Not past what was written by now: whoever writes faster than this would keep it going for ever.
-  kv::Range range{NoteKey(*index.build, 0), NoteKey(*index.build, index.build->next_note)};
+  kv::Range range = NotesSoFar(*index.build);
   while (true) {
     RETURN_IF_ERROR(check());
     ASSIGN_OR_RETURN(auto txn, store.Begin({}));
@@ -192,7 +167,7 @@ Result<int64_t> ApplyNotes(kv::Store& store, const CollectionInfo& info, const I
       }
       std::string key(notes->key());
       std::string note(notes->value());
-      RETURN_IF_ERROR(Apply(*txn, info, index, note));
+      RETURN_IF_ERROR(Apply(*txn, info, index, ReadNote(note)));
       RETURN_IF_ERROR(txn->Delete(key));
       range.begin = key + '\0';  // past the deleted ones
       ++count;

@@ -8,34 +8,17 @@
 // applied in order while writing goes on, and the last of them with writers kept out for a moment.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "base/op_context.h"
+#include "store/build/build_table.h"
+#include "store/build/notes.h"
 #include "store/catalog.h"
-#include "store/transaction.h"
 
 namespace quire::store {
-
-// What an index under construction has beside an index.
-struct IndexBuild {
-  Uuid uuid = GenerateUuid();
-  std::shared_ptr<TableGuard> notes;
-  std::atomic<uint64_t> next_note{0};
-  std::atomic<const char*> aborted{nullptr};  // why nobody wants it any more
-};
-
-// A writer's note: the entry is there now, or no longer. The notes' table stays until `txn` ends,
-// also when the build ends before.
-Status PutNote(Transaction& txn, const IndexInfo& index, bool there, std::string_view key,
-               std::string_view value);
 
 // Applies the notes so far to the index's table; gives their number. DuplicateKey for a unique
 // index; what `check`, asked now and then, says. Nobody else applies them at the same time.

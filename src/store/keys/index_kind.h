@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kinds that a part of an index can have, as rows: what its pattern says, what its keys are
-// made of, and what follows from that. How a kind is planned with is in plan/bounds/part_kind.h,
+// made of, and what follows from that. How cells are planned with is in plan/bounds/cell_kind.h,
 // what createIndexes checks in engine/schema/special_index_spec.h.
 #pragma once
 
