@@ -11,6 +11,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,10 +73,8 @@ class Categories {
 
   static const std::vector<IndexSpec>& Indexes();
   static const std::vector<ShardKeySpec>& ShardKeys();
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // Errors: InvalidName (an empty name or slug, a slug that begins with "~"), UnknownParent,
   // DuplicateSlug, TooDeep, TreeBusy (the parent is being removed).
@@ -121,22 +120,8 @@ class Categories {
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  Status Change(std::string_view operation, const bson::Document& change, const CallKey& key) const;
-  Status ChangeTransacted(const bson::Document& change, const Claim& claim) const;
-  Result<JobReport> ChangeLocked(const bson::Document& change, const Claim& claim) const;
-  Result<JobReport> CarryOut(const bson::Document& lock) const;
-  Result<bool> Done(const bson::Document& change, const Claim& claim) const;
-  Result<bson::Document> ReadParent(const Store& store, const CategoryId& parent) const;
-  Status Insert(const Store& store, const bson::Document& fields,
-                const std::optional<bson::Document>& parent, const Claim& claim) const;
-  Status Follow(const CategoryId& id, const bson::Document& parent) const;
-  Status AddTransacted(const bson::Document& fields, const ParentId& parent,
-                       const Claim& claim) const;
-  Result<CategoryPage> List(const bson::Document& filter, const PageRequest& page) const;
-
-  CategoriesOptions options_;
-  Store store_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,10 +48,8 @@ class Contacts {
 
   std::vector<IndexSpec> Indexes() const;
   std::vector<ShardKeySpec> ShardKeys() const;
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // Without numbers. Error: DuplicateKey.
   Status Create(std::string_view id, std::string_view name, std::string_view zip_code,
@@ -80,19 +79,8 @@ class Contacts {
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  bool embedded() const { return options_.model == ContactModel::kEmbedded; }
-  Result<std::vector<Contact>> WithNumbers(const std::vector<bson::Document>& found) const;
-  Status RequireContact(std::string_view id) const;
-  Status ChangeEmbedded(std::string_view id, const bson::Document& update,
-                        const Claim& claim) const;
-  Status AddReferenced(std::string_view id, std::string_view number, const Claim& claim) const;
-  Status RemoveReferenced(std::string_view id, std::string_view number, const Claim& claim) const;
-  Result<bool> ForgetRemoved(const char* collection, JobReport* report) const;
-  Status DeleteSteps(const Store& store, std::string_view id, const Claim& claim) const;
-
-  ContactsOptions options_;
-  Store store_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

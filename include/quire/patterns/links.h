@@ -12,6 +12,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,10 +53,8 @@ class Links {
 
   std::vector<IndexSpec> Indexes() const;
   std::vector<ShardKeySpec> ShardKeys() const;
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // `fields` are the caller's own. Errors: InvalidName (an empty id, or a field that the module
   // keeps), DuplicateKey (also of a deleted one).
@@ -87,35 +86,15 @@ class Links {
   // links made meanwhile, left. Forgets what was deleted after the retention.
   Result<JobReport> Sweep() const;
   // Forgets keys after the retention.
-  Result<JobReport> PurgeKeys() const {
-    return calls_.Purge({options_.tombstone_retention, options_.worker, options_.lease});
-  }
+  Result<JobReport> PurgeKeys() const;
 
   // What is wrong, a line each, once nothing is under way and Sweep has run: links twice, to no
   // target, of a deleted owner, or too many.
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  Status Add(std::string_view operation, const std::string& collection, std::string_view id,
-             const bson::Document& fields, const CallKey& key) const;
-  Result<bson::Document> Get(const std::string& collection, std::string_view id) const;
-  bson::Document Shown(const bson::Document& stored) const;
-  Result<bson::Document> Find(const std::string& collection, std::string_view id) const;
-  // The answer to a change of an owner that its guard refused: ok when a holder of the claim has
-  // made it already.
-  Status Refusal(std::string_view owner, const Claim& claim) const;
-  Status LinkOnce(std::string_view owner, std::string_view target, const Claim& claim) const;
-  Status UnlinkOnce(std::string_view owner, std::string_view target, const Claim& claim) const;
-  Status Remove(const Store& store, const std::string& collection, std::string_view id,
-                const Claim& claim) const;
-  Status DeleteTargetSteps(const Store& store, std::string_view id, const Claim& claim) const;
-  Result<bool> SweepTargets(PageRequest* page, JobReport* report) const;
-  Result<int64_t> Forget(const std::string& collection, const bson::Document& id) const;
-
-  const LinksOptions options_;
-  const std::string links_index_;  // its keys, as JSON
-  Store store_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,10 +57,8 @@ class Reports {
 
   static const std::vector<IndexSpec>& Indexes();
   static const std::vector<ShardKeySpec>& ShardKeys();
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // Counts at least once: after an error (HostUnreachable...) the hit may be counted or not, and
   // kSplit's month may lack it until RebuildMonth. Error: InvalidName.
@@ -86,21 +85,8 @@ class Reports {
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  struct Target;
-  bool split() const { return options_.layout == ReportLayout::kSplit; }
-  Target TargetOf(bson::Date time, std::string_view site, std::string_view page, bool monthly,
-                  int32_t stripe) const;
-  std::string MinuteSlot(const CivilTime& at) const;
-  std::map<std::string, int64_t> DailyCounts(const Hit& hit) const;
-  Status Add(const Target& target, const std::map<std::string, int64_t>& counts,
-             std::string_view batch) const;
-  bson::Document Zeros(bool monthly, bson::Date date) const;
-  Status CheckDay(const bson::Document& day, std::vector<std::string>* wrong) const;
-  Result<bson::Document> MonthFromDays(bson::Date start, std::string_view site,
-                                       std::string_view page, int32_t stripe) const;
-
-  ReportsOptions options_;
-  Store store_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

@@ -4,17 +4,14 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
-#include <set>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/error.h"
 #include "quire/patterns/idempotency.h"
-#include "quire/patterns/lease.h"
 #include "quire/patterns/store.h"
 
 namespace quire::patterns {
@@ -60,10 +57,8 @@ class Rollups {
 
   static const std::vector<IndexSpec>& Indexes();
   static const std::vector<ShardKeySpec>& ShardKeys();
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // With a key, which becomes the event's _id, the event is recorded once however often the call is
   // repeated while the event is there. Error: IdempotencyKeyReuse.
@@ -76,9 +71,7 @@ class Rollups {
                              const CallKey& key = std::nullopt) const;
   // Forgets the keys of ReserveIds first used `retention` ago. skipped is 1 while another worker
   // does.
-  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {
-    return calls_.Purge({retention, options_.worker, options_.lease});
-  }
+  Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const;
 
   // Rolls up what was recorded since the last run, up to `delay` ago, in batches: a run that is
   // broken off goes on where the last one ended. Does nothing while another worker holds the job
@@ -104,39 +97,8 @@ class Rollups {
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  using Dirty = std::set<std::pair<std::string, int64_t>>;  // user, start of the interval
-  // Hours before `before` are computed from the events that were ingested before `known` alone.
-  struct Closing {
-    bson::Date before{INT64_MIN};
-    bson::Date known{INT64_MAX};
-  };
-  // A worker's time with the lease, in one of the jobs.
-  struct Turn {
-    std::string_view operation;  // of its crash points
-    Lease* lease;
-    bson::Date last_run;  // what was ingested before is rolled up
-    bson::Date closed;    // hours before are
-  };
-  Result<JobReport> TakeTurn(std::string_view operation,
-                             const std::function<Result<JobReport>(Turn*)>& job) const;
-  static Status Save(const Turn& turn);
-  Result<JobReport> CatchUp(Turn* turn) const;
-  Result<bson::Date> BatchEnd(bson::Date from, bson::Date to) const;
-  Status AddStored(bson::Date from, bson::Date to, Dirty* hours) const;
-  Result<JobReport> Cascade(const Turn& turn, const Dirty& hours, const Closing& closing) const;
-  Dirty Raised(const Dirty& below, Level level) const;
-  Result<std::optional<bson::Document>> SumUp(const std::string& user, bson::Date start,
-                                              Level level, bson::Date known) const;
-  Status Recompute(const std::string& user, bson::Date start, Level level, int64_t token,
-                   bson::Date known) const;
-  Status AddLate(const bson::Document& event, int64_t token) const;
-  Status AddToHour(const bson::Document& late, int64_t token) const;
-  Status ForgetLate(const bson::Document& late) const;
-  Result<Dirty> DirtyHours(const bson::Document& filter) const;
-
-  RollupsOptions options_;
-  Store store_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

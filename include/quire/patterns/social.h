@@ -13,6 +13,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -106,10 +107,8 @@ class Social {
 
   static const std::vector<IndexSpec>& Indexes();
   static const std::vector<ShardKeySpec>& ShardKeys();
-  Status CreateIndexes() const { return store_.CreateIndexes(Indexes()); }
-  Result<std::vector<std::string>> MissingIndexes() const {
-    return store_.MissingIndexes(Indexes());
-  }
+  Status CreateIndexes() const;
+  Result<std::vector<std::string>> MissingIndexes() const;
 
   // The new user's id. Errors: InvalidName (empty, or of more than 256 bytes), IdempotencyKeyReuse.
   Result<std::string> AddUser(std::string_view name, const bson::Document& profile = {},
@@ -171,35 +170,8 @@ class Social {
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  Result<bson::Document> User(std::string_view id) const;
-  Result<bson::Document> LivePost(const bson::ObjectId& post) const;
-  Status Relate(std::string_view self, std::string_view other) const;
-  // The first write of a change between two users, to the record: whether the second should follow.
-  Result<bool> ChangeSelf(const bson::Document& filter, const bson::Document& update,
-                          const Claim& claim) const;
-  Status CircleOnce(std::string_view self, std::string_view other, std::string_view circle,
-                    const Claim& claim) const;
-  Status UncircleOnce(std::string_view self, std::string_view other, std::string_view circle,
-                      const Claim& claim) const;
-  Status SetBlock(std::string_view operation, std::string_view change, std::string_view self,
-                  std::string_view other, const CallKey& key) const;
-  Result<bool> Sees(bson::View viewer, bson::View post) const;
-  Status FanOut(const bson::Document& post) const;
-  Status Append(const char* feed, std::string_view user, const bson::Document& post) const;
-  Status Purge(const bson::Document& post, int64_t* changed) const;
-  Result<int64_t> PurgeAgain(const bson::Document& post) const;
-  Status Refresh(const bson::OwnedValue& post) const;
-  Result<int64_t> ReconcileFollowers(const bson::Document& user) const;
-  Result<int64_t> ReconcileFollowed(const bson::Document& user) const;
-  Result<int64_t> ReconcileBlocks(const bson::Document& user) const;
-  Result<std::optional<bson::Document>> NewestPage(const char* feed, std::string_view user,
-                                                   std::string_view until) const;
-  Result<std::optional<bson::Document>> OlderPage(const char* feed,
-                                                  const bson::Document& page) const;
-
-  SocialOptions options_;
-  Store store_;
-  Idempotency calls_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quire/patterns/categories.h"
-
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/categories/tree.h"
+#include "patterns/categories/work.h"
 #include "patterns/doc.h"
 #include "patterns/keyset.h"
 #include "patterns/walk.h"
@@ -60,12 +59,12 @@ std::vector<CategoryRef> Category::Breadcrumb() const {
   return crumbs;
 }
 
-Categories::Categories(const Client& client, std::string_view database, CategoriesOptions options)
+Categories::Work::Work(const Client& client, std::string_view database, CategoriesOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "categories") {}
 
-const std::vector<IndexSpec>& Categories::Indexes() {
+const std::vector<IndexSpec>& Categories::Work::Indexes() {
   static const std::vector<IndexSpec> kIndexes = {
       {kCategories, R"({"slug": 1})", true},
       {kCategories, R"({"parent": 1, "_id": 1})"},
@@ -78,13 +77,13 @@ const std::vector<IndexSpec>& Categories::Indexes() {
   return kIndexes;
 }
 
-const std::vector<ShardKeySpec>& Categories::ShardKeys() {
+const std::vector<ShardKeySpec>& Categories::Work::ShardKeys() {
   static const std::vector<ShardKeySpec> kKeys = {Idempotency::ShardKey()};
   return kKeys;
 }
 
-Result<CategoryId> Categories::Add(std::string_view name, std::string_view slug,
-                                   const ParentId& parent, const CallKey& key) const {
+Result<CategoryId> Categories::Work::Add(std::string_view name, std::string_view slug,
+                                         const ParentId& parent, const CallKey& key) const {
   RETURN_IF_ERROR(CheckSlug(slug));
   if (name.empty()) {
     return MakeError(Error::kInvalidName, "a category has a name");
@@ -113,7 +112,7 @@ Result<CategoryId> Categories::Add(std::string_view name, std::string_view slug,
 }
 
 // Errors: UnknownParent, TreeBusy.
-Result<Document> Categories::ReadParent(const Store& store, const CategoryId& parent) const {
+Result<Document> Categories::Work::ReadParent(const Store& store, const CategoryId& parent) const {
   ASSIGN_OR_RETURN(auto found, store.FindOne(kCategories, Doc("_id", parent)));
   if (!found || found->view().Has("gone")) {
     return MakeError(Error::kUnknownParent, parent.ToHex());
@@ -124,8 +123,8 @@ Result<Document> Categories::ReadParent(const Store& store, const CategoryId& pa
   return *std::move(found);
 }
 
-Status Categories::Insert(const Store& store, const Document& fields,
-                          const std::optional<Document>& parent, const Claim& claim) const {
+Status Categories::Work::Insert(const Store& store, const Document& fields,
+                                const std::optional<Document>& parent, const Claim& claim) const {
   const Document place = PlaceBelow(parent);
   if (IntegerAt(place, "depth") > options_.max_depth) {
     return MakeError(Error::kTooDeep, TextAt(fields, "slug"));
@@ -144,7 +143,7 @@ Status Categories::Insert(const Store& store, const Document& fields,
 
 // The parent may have been moved, renamed or removed since it was read: its revision tells. The
 // fence keeps this from overwriting what a change has written to the new category meanwhile.
-Status Categories::Follow(const CategoryId& id, const Document& parent) const {
+Status Categories::Work::Follow(const CategoryId& id, const Document& parent) const {
   const CategoryId above = parent["_id"].AsObjectId();
   int64_t seen = IntegerAt(parent, "rev");
   for (int i = 0; i < kAttempts; ++i) {
@@ -173,8 +172,8 @@ Status Categories::Follow(const CategoryId& id, const Document& parent) const {
 }
 
 // Writing to the parent makes a conflict with whoever moves, renames or removes it.
-Status Categories::AddTransacted(const Document& fields, const ParentId& parent,
-                                 const Claim& claim) const {
+Status Categories::Work::AddTransacted(const Document& fields, const ParentId& parent,
+                                       const Claim& claim) const {
   if (claim.repeated) {
     ASSIGN_OR_RETURN(auto mine, store_.FindOne(kCategories, Doc("_id", claim.id)));
     if (mine) {
@@ -197,12 +196,13 @@ Status Categories::AddTransacted(const Document& fields, const ParentId& parent,
   return store_.seams().After("categories.add_transact.c3");
 }
 
-Status Categories::Move(const CategoryId& id, const ParentId& parent, const CallKey& key) const {
+Status Categories::Work::Move(const CategoryId& id, const ParentId& parent,
+                              const CallKey& key) const {
   return Change("categories.move", Doc("kind", "move", "id", id, "parent", ValueOf(parent)), key);
 }
 
-Status Categories::Rename(const CategoryId& id, const std::optional<std::string>& name,
-                          const std::optional<std::string>& slug, const CallKey& key) const {
+Status Categories::Work::Rename(const CategoryId& id, const std::optional<std::string>& name,
+                                const std::optional<std::string>& slug, const CallKey& key) const {
   if (slug) {
     RETURN_IF_ERROR(CheckSlug(*slug));
   }
@@ -216,13 +216,14 @@ Status Categories::Rename(const CategoryId& id, const std::optional<std::string>
                 Doc("kind", "rename", "id", id, "name", given(name), "slug", given(slug)), key);
 }
 
-Status Categories::Remove(const CategoryId& id, bool keep_children, const CallKey& key) const {
+Status Categories::Work::Remove(const CategoryId& id, bool keep_children,
+                                const CallKey& key) const {
   return Change("categories.remove",
                 Doc("kind", "remove", "id", id, "keep_children", keep_children), key);
 }
 
-Status Categories::Change(std::string_view operation, const Document& change,
-                          const CallKey& key) const {
+Status Categories::Work::Change(std::string_view operation, const Document& change,
+                                const CallKey& key) const {
   return calls_.DoOnce(operation, key, change, [&](const Claim& claim) -> Status {
     if (claim.repeated) {
       ASSIGN_OR_RETURN(bool done, Done(change, claim));
@@ -236,13 +237,13 @@ Status Categories::Change(std::string_view operation, const Document& change,
 }
 
 // Whether an earlier attempt was carried out to its end.
-Result<bool> Categories::Done(const Document& change, const Claim& claim) const {
+Result<bool> Categories::Work::Done(const Document& change, const Claim& claim) const {
   ASSIGN_OR_RETURN(auto node, store_.FindOne(kCategories, Doc("_id", change["id"])));
   ASSIGN_OR_RETURN(auto open, store_.FindOne(kLock, Doc("_id", kCategories, "op.call", claim.id)));
   return !open && node && Marked(*node, claim);
 }
 
-Result<JobReport> Categories::ChangeLocked(const Document& change, const Claim& claim) const {
+Result<JobReport> Categories::Work::ChangeLocked(const Document& change, const Claim& claim) const {
   bson::Builder op;
   op.AppendFields(change).Append("call", claim.id).Append("keyed", claim.keyed);
   op.Append("at", store_.Now());
@@ -261,7 +262,7 @@ Result<JobReport> Categories::ChangeLocked(const Document& change, const Claim& 
 
 // From the check on. An answer (done, or refused) frees the tree; anything else leaves the change
 // to Recover.
-Result<JobReport> Categories::CarryOut(const Document& lock) const {
+Result<JobReport> Categories::Work::CarryOut(const Document& lock) const {
   const Document op(lock["op"].AsDocument());
   const Claim claim{op["call"].AsObjectId(), op["keyed"].AsBool()};
   CategoryTree tree(store_, options_.max_depth, IntegerAt(lock, "rev"), claim);
@@ -281,7 +282,7 @@ Result<JobReport> Categories::CarryOut(const Document& lock) const {
 
 // The revision of the lock counts here too: two moves that read what the other writes would not
 // conflict otherwise, and could close a ring.
-Status Categories::ChangeTransacted(const Document& change, const Claim& claim) const {
+Status Categories::Work::ChangeTransacted(const Document& change, const Claim& claim) const {
   Status status = store_.Transact([&](const Store& inside) -> Status {
     auto lock =
         inside.FindAndUpdate(kLock, LockFilter(), Doc("$inc", Doc("rev", int64_t{1})), true);
@@ -296,19 +297,19 @@ Status Categories::ChangeTransacted(const Document& change, const Claim& claim) 
   return store_.seams().After("categories.transact.c2");
 }
 
-Result<Category> Categories::Get(std::string_view slug) const {
+Result<Category> Categories::Work::Get(std::string_view slug) const {
   ASSIGN_OR_RETURN(auto node, store_.FindOne(kCategories, Doc("slug", slug)));
   return node && slug.front() != '~' ? Result<Category>(CategoryOf(*node))
                                      : MakeError(Error::kNotFound, slug);
 }
 
-Result<Category> Categories::GetById(const CategoryId& id) const {
+Result<Category> Categories::Work::GetById(const CategoryId& id) const {
   ASSIGN_OR_RETURN(auto node, store_.FindOne(kCategories, Doc("_id", id)));
   return node && !node->view().Has("gone") ? Result<Category>(CategoryOf(*node))
                                            : MakeError(Error::kNotFound, id.ToHex());
 }
 
-Result<CategoryPage> Categories::List(const Document& filter, const PageRequest& page) const {
+Result<CategoryPage> Categories::Work::List(const Document& filter, const PageRequest& page) const {
   ASSIGN_OR_RETURN(Page found, FindPage(store_, kCategories, filter, Doc("_id", 1), page));
   CategoryPage result;
   for (const Document& node : found.documents) {
@@ -318,21 +319,22 @@ Result<CategoryPage> Categories::List(const Document& filter, const PageRequest&
   return result;
 }
 
-Result<CategoryPage> Categories::Children(const ParentId& id, const PageRequest& page) const {
+Result<CategoryPage> Categories::Work::Children(const ParentId& id, const PageRequest& page) const {
   return List(Doc("parent", ValueOf(id)), page);
 }
 
-Result<CategoryPage> Categories::Descendants(const CategoryId& id, const PageRequest& page) const {
+Result<CategoryPage> Categories::Work::Descendants(const CategoryId& id,
+                                                   const PageRequest& page) const {
   return List(Doc("ancestors._id", id), page);
 }
 
-Result<bool> Categories::IsAncestor(const CategoryId& ancestor, const CategoryId& of) const {
+Result<bool> Categories::Work::IsAncestor(const CategoryId& ancestor, const CategoryId& of) const {
   ASSIGN_OR_RETURN(auto found,
                    store_.FindOne(kCategories, Doc("_id", of, "ancestors._id", ancestor)));
   return found.has_value();
 }
 
-Result<std::vector<CategoryRef>> Categories::BreadcrumbByParents(const CategoryId& id) const {
+Result<std::vector<CategoryRef>> Categories::Work::BreadcrumbByParents(const CategoryId& id) const {
   std::vector<CategoryRef> crumbs;
   ParentId at = id;
   while (at && static_cast<int32_t>(crumbs.size()) <= options_.max_depth) {
@@ -344,14 +346,14 @@ Result<std::vector<CategoryRef>> Categories::BreadcrumbByParents(const CategoryI
 }
 
 // ';' is the character after ':'.
-Result<Page> Categories::DescendantsByPath(std::string_view collection, std::string_view path,
-                                           const PageRequest& page) const {
+Result<Page> Categories::Work::DescendantsByPath(std::string_view collection, std::string_view path,
+                                                 const PageRequest& page) const {
   const std::string below(path);
   return FindPage(store_, collection, Doc("_id", Doc("$gt", below + ":", "$lt", below + ";")),
                   Doc("_id", 1), page);
 }
 
-Result<JobReport> Categories::Recover() const {
+Result<JobReport> Categories::Work::Recover() const {
   const Document old = Doc("_id", kCategories, "op.at", Doc("$lt", store_.Ago(options_.max_time)));
   auto carry_out = [&]() -> Result<JobReport> {
     JobReport report;
@@ -366,11 +368,11 @@ Result<JobReport> Categories::Recover() const {
   return RunLeased(Lease(store_, "categories.recover", options_.worker, options_.lease), carry_out);
 }
 
-Result<JobReport> Categories::RebuildAll() const {
+Result<JobReport> Categories::Work::RebuildAll() const {
   return ChangeLocked(Doc("kind", "rebuild_all"), {store_.seams().ids->Next()});
 }
 
-Result<JobReport> Categories::Purge() const {
+Result<JobReport> Categories::Work::Purge() const {
   const Document old =
       Doc("gone", true, "at", Doc("$lt", store_.Ago(options_.tombstone_retention)));
   auto forget = [&]() -> Result<JobReport> {
@@ -386,7 +388,7 @@ Result<JobReport> Categories::Purge() const {
   return report += keys;
 }
 
-Result<std::vector<std::string>> Categories::CheckInvariants() const {
+Result<std::vector<std::string>> Categories::Work::CheckInvariants() const {
   std::map<std::string, Category> tree;  // by id
   std::map<std::string, int32_t> depths;
   std::set<std::string> slugs;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quire/patterns/contacts.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/try.h"
+#include "patterns/contacts/work.h"
 #include "patterns/doc.h"
 #include "patterns/walk.h"
 #include "quire/patterns/lease.h"
@@ -53,12 +52,12 @@ Contact ContactOf(const Document& document) {
 
 }  // namespace
 
-Contacts::Contacts(const Client& client, std::string_view database, ContactsOptions options)
+Contacts::Work::Work(const Client& client, std::string_view database, ContactsOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "contacts") {}
 
-std::vector<IndexSpec> Contacts::Indexes() const {
+std::vector<IndexSpec> Contacts::Work::Indexes() const {
   const IndexSpec removed{kContacts, R"({"removed": 1})", false, -1, kSparse};
   if (embedded()) {
     return {{kContacts, R"({"numbers": 1})"}, removed, Idempotency::Index()};
@@ -70,7 +69,7 @@ std::vector<IndexSpec> Contacts::Indexes() const {
           Idempotency::Index()};
 }
 
-std::vector<ShardKeySpec> Contacts::ShardKeys() const {
+std::vector<ShardKeySpec> Contacts::Work::ShardKeys() const {
   if (embedded()) {
     return {{kContacts, R"({"_id": "hashed"})"}, Idempotency::ShardKey()};
   }
@@ -79,8 +78,8 @@ std::vector<ShardKeySpec> Contacts::ShardKeys() const {
           Idempotency::ShardKey()};
 }
 
-Status Contacts::Create(std::string_view id, std::string_view name, std::string_view zip_code,
-                        const CallKey& key) const {
+Status Contacts::Work::Create(std::string_view id, std::string_view name, std::string_view zip_code,
+                              const CallKey& key) const {
   const Document arguments = Doc("_id", id, "name", name, "zip_code", zip_code);
   const Document contact =
       embedded() ? Doc("_id", id, "name", name, "zip_code", zip_code, "numbers", List())
@@ -91,7 +90,7 @@ Status Contacts::Create(std::string_view id, std::string_view name, std::string_
   });
 }
 
-Result<std::vector<Contact>> Contacts::WithNumbers(const std::vector<Document>& found) const {
+Result<std::vector<Contact>> Contacts::Work::WithNumbers(const std::vector<Document>& found) const {
   std::vector<Contact> contacts;
   for (const Document& document : found) {
     contacts.push_back(ContactOf(document));
@@ -107,7 +106,7 @@ Result<std::vector<Contact>> Contacts::WithNumbers(const std::vector<Document>& 
   return contacts;
 }
 
-Result<Contact> Contacts::Get(std::string_view id) const {
+Result<Contact> Contacts::Work::Get(std::string_view id) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kContacts, Alive(Doc("_id", id))));
   if (!found) {
     return MakeError(Error::kNotFound, id);
@@ -116,7 +115,7 @@ Result<Contact> Contacts::Get(std::string_view id) const {
   return contacts.front();
 }
 
-Result<std::vector<Contact>> Contacts::FindByNumber(std::string_view number) const {
+Result<std::vector<Contact>> Contacts::Work::FindByNumber(std::string_view number) const {
   Document filter = Doc("numbers", number);
   if (!embedded()) {
     ASSIGN_OR_RETURN(auto numbers, store_.Find(kNumbers, Alive(Doc("number", number))));
@@ -133,13 +132,14 @@ Result<std::vector<Contact>> Contacts::FindByNumber(std::string_view number) con
   return contacts;
 }
 
-Status Contacts::RequireContact(std::string_view id) const {
+Status Contacts::Work::RequireContact(std::string_view id) const {
   ASSIGN_OR_RETURN(auto found,
                    store_.FindOne(kContacts, Alive(Doc("_id", id)), {.projection = Doc("_id", 1)}));
   return found ? Status::Ok() : MakeError(Error::kNotFound, id);
 }
 
-Status Contacts::AddNumber(std::string_view id, std::string_view number, const CallKey& key) const {
+Status Contacts::Work::AddNumber(std::string_view id, std::string_view number,
+                                 const CallKey& key) const {
   return calls_.DoOnce(
       "contacts.add_number", key, Doc("id", id, "number", number),
       [&](const Claim& claim) -> Status {
@@ -150,8 +150,8 @@ Status Contacts::AddNumber(std::string_view id, std::string_view number, const C
       });
 }
 
-Status Contacts::RemoveNumber(std::string_view id, std::string_view number,
-                              const CallKey& key) const {
+Status Contacts::Work::RemoveNumber(std::string_view id, std::string_view number,
+                                    const CallKey& key) const {
   return calls_.DoOnce(
       "contacts.remove_number", key, Doc("id", id, "number", number),
       [&](const Claim& claim) -> Status {
@@ -161,8 +161,8 @@ Status Contacts::RemoveNumber(std::string_view id, std::string_view number,
       });
 }
 
-Status Contacts::ChangeEmbedded(std::string_view id, const Document& update,
-                                const Claim& claim) const {
+Status Contacts::Work::ChangeEmbedded(std::string_view id, const Document& update,
+                                      const Claim& claim) const {
   ASSIGN_OR_RETURN(
       int64_t matched,
       store_.UpdateOne(kContacts, Unmarked(Alive(Doc("_id", id)), claim), Marking(update, claim)));
@@ -175,8 +175,8 @@ Status Contacts::ChangeEmbedded(std::string_view id, const Document& update,
 
 // A contact deleted between the two steps leaves an orphan, which nobody sees and the sweeper
 // takes.
-Status Contacts::AddReferenced(std::string_view id, std::string_view number,
-                               const Claim& claim) const {
+Status Contacts::Work::AddReferenced(std::string_view id, std::string_view number,
+                                     const Claim& claim) const {
   RETURN_IF_ERROR(RequireContact(id));
   const Document place = Doc("contact_id", id, "number", number);
   const Document add = Doc("$set", Doc("at", store_.Now()), "$unset", Doc("removed", 1),
@@ -195,8 +195,8 @@ Status Contacts::AddReferenced(std::string_view id, std::string_view number,
   return MakeError(Error::kContention, id);
 }
 
-Status Contacts::RemoveReferenced(std::string_view id, std::string_view number,
-                                  const Claim& claim) const {
+Status Contacts::Work::RemoveReferenced(std::string_view id, std::string_view number,
+                                        const Claim& claim) const {
   RETURN_IF_ERROR(RequireContact(id));
   const Document place = Doc("contact_id", id, "number", number);
   const Document remove = Marking(Doc("$set", Doc("removed", store_.Now())), claim);
@@ -220,7 +220,7 @@ Status Contacts::RemoveReferenced(std::string_view id, std::string_view number,
   return MakeError(Error::kContention, id);
 }
 
-Status Contacts::Delete(std::string_view id, const CallKey& key) const {
+Status Contacts::Work::Delete(std::string_view id, const CallKey& key) const {
   return calls_.DoOnce("contacts.delete", key, Doc("id", id), [&](const Claim& claim) {
     if (options_.backend == Backend::kTransactional && !embedded()) {
       return store_.Transact([&](const Store& inside) { return DeleteSteps(inside, id, claim); });
@@ -229,7 +229,8 @@ Status Contacts::Delete(std::string_view id, const CallKey& key) const {
   });
 }
 
-Status Contacts::DeleteSteps(const Store& store, std::string_view id, const Claim& claim) const {
+Status Contacts::Work::DeleteSteps(const Store& store, std::string_view id,
+                                   const Claim& claim) const {
   int64_t deleted = 0;
   if (!claim.keyed) {
     ASSIGN_OR_RETURN(deleted, store.DeleteOne(kContacts, Untouched(Doc("_id", id))));
@@ -254,7 +255,7 @@ Status Contacts::DeleteSteps(const Store& store, std::string_view id, const Clai
   return store.seams().After("contacts.delete.c2");
 }
 
-Result<JobReport> Contacts::SweepOrphans(std::chrono::milliseconds grace) const {
+Result<JobReport> Contacts::Work::SweepOrphans(std::chrono::milliseconds grace) const {
   if (embedded()) {
     return JobReport{};
   }
@@ -278,7 +279,7 @@ Result<JobReport> Contacts::SweepOrphans(std::chrono::milliseconds grace) const 
 }
 
 // Whether there is more. What was removed may have been added again since it was read.
-Result<bool> Contacts::ForgetRemoved(const char* collection, JobReport* report) const {
+Result<bool> Contacts::Work::ForgetRemoved(const char* collection, JobReport* report) const {
   const Document old = Doc("$lt", store_.Ago(options_.tombstone_retention));
   ASSIGN_OR_RETURN(auto removed, store_.Find(collection, Doc("removed", old),
                                              {.projection = Doc("_id", 1), .limit = kSweepBatch}));
@@ -296,7 +297,7 @@ Result<bool> Contacts::ForgetRemoved(const char* collection, JobReport* report) 
   return examined == kSweepBatch;
 }
 
-Result<JobReport> Contacts::PurgeKeys() const {
+Result<JobReport> Contacts::Work::PurgeKeys() const {
   auto forget = [&](JobReport* report) -> Result<bool> {
     ASSIGN_OR_RETURN(bool more, ForgetRemoved(kContacts, report));
     RETURN_IF_ERROR(store_.seams().After("contacts.purge_keys.c2"));
@@ -315,7 +316,7 @@ Result<JobReport> Contacts::PurgeKeys() const {
   return report += keys;
 }
 
-Result<std::vector<std::string>> Contacts::CheckInvariants() const {
+Result<std::vector<std::string>> Contacts::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
   auto check_contact = [&](const Document& document) {
     const Contact contact = ContactOf(document);

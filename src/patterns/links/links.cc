@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quire/patterns/links.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/keyset.h"
+#include "patterns/links/work.h"
 #include "patterns/walk.h"
 #include "quire/patterns/lease.h"
 
@@ -41,35 +40,37 @@ std::set<std::string> IdsIn(const bson::Value& links) {
 
 }  // namespace
 
-Links::Links(const Client& client, std::string_view database, LinksOptions options)
+Links::Work::Work(const Client& client, std::string_view database, LinksOptions options)
     : options_(std::move(options)),
       links_index_(R"({")" + options_.field + R"(": 1, "_id": 1})"),
       store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "links." + options_.owners) {}
 
-std::vector<IndexSpec> Links::Indexes() const {
+std::vector<IndexSpec> Links::Work::Indexes() const {
   return {{options_.owners, links_index_},
           {options_.owners, kRemovedKeys, false, -1, kRemovedOnly},
           {options_.targets, kRemovedKeys, false, -1, kRemovedOnly},
           Idempotency::Index()};
 }
 
-std::vector<ShardKeySpec> Links::ShardKeys() const {
+std::vector<ShardKeySpec> Links::Work::ShardKeys() const {
   return {{options_.owners, R"({"_id": "hashed"})"},
           {options_.targets, R"({"_id": "hashed"})"},
           Idempotency::ShardKey()};
 }
 
-Status Links::AddOwner(std::string_view id, const Document& fields, const CallKey& key) const {
+Status Links::Work::AddOwner(std::string_view id, const Document& fields,
+                             const CallKey& key) const {
   return Add("links.add_owner", options_.owners, id, fields, key);
 }
 
-Status Links::AddTarget(std::string_view id, const Document& fields, const CallKey& key) const {
+Status Links::Work::AddTarget(std::string_view id, const Document& fields,
+                              const CallKey& key) const {
   return Add("links.add_target", options_.targets, id, fields, key);
 }
 
-Status Links::Add(std::string_view operation, const std::string& collection, std::string_view id,
-                  const Document& fields, const CallKey& key) const {
+Status Links::Work::Add(std::string_view operation, const std::string& collection,
+                        std::string_view id, const Document& fields, const CallKey& key) const {
   bson::Builder document;
   document.Append("_id", id);
   for (const bson::Element& field : fields.view()) {
@@ -88,12 +89,12 @@ Status Links::Add(std::string_view operation, const std::string& collection, std
   });
 }
 
-Result<Document> Links::Find(const std::string& collection, std::string_view id) const {
+Result<Document> Links::Work::Find(const std::string& collection, std::string_view id) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(collection, Alive(id)));
   return found ? Result<Document>(*std::move(found)) : MakeError(Error::kNotFound, id);
 }
 
-Document Links::Shown(const Document& stored) const {
+Document Links::Work::Shown(const Document& stored) const {
   bson::Builder shown;
   for (const bson::Element& field : stored.view()) {
     if (field.name() == "_id" || !IsKept(field.name(), options_.field)) {
@@ -103,21 +104,26 @@ Document Links::Shown(const Document& stored) const {
   return shown.Finish();
 }
 
-Result<Document> Links::Get(const std::string& collection, std::string_view id) const {
+Result<Document> Links::Work::Get(const std::string& collection, std::string_view id) const {
   ASSIGN_OR_RETURN(Document found, Find(collection, id));
   return Shown(found);
 }
 
-Result<Document> Links::GetOwner(std::string_view id) const { return Get(options_.owners, id); }
+Result<Document> Links::Work::GetOwner(std::string_view id) const {
+  return Get(options_.owners, id);
+}
 
-Result<Document> Links::GetTarget(std::string_view id) const { return Get(options_.targets, id); }
+Result<Document> Links::Work::GetTarget(std::string_view id) const {
+  return Get(options_.targets, id);
+}
 
-Status Links::Link(std::string_view owner, std::string_view target, const CallKey& key) const {
+Status Links::Work::Link(std::string_view owner, std::string_view target,
+                         const CallKey& key) const {
   return calls_.DoOnce("links.link", key, Doc("owner", owner, "target", target),
                        [&](const Claim& claim) { return LinkOnce(owner, target, claim); });
 }
 
-Status Links::Refusal(std::string_view owner, const Claim& claim) const {
+Status Links::Work::Refusal(std::string_view owner, const Claim& claim) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(options_.owners, Doc("_id", owner)));
   if (found && Marked(*found, claim)) {
     return Status::Ok();
@@ -132,7 +138,8 @@ Status Links::Refusal(std::string_view owner, const Claim& claim) const {
 
 // A target deleted between the two steps leaves a link to nothing, which nobody sees and the
 // sweeper takes.
-Status Links::LinkOnce(std::string_view owner, std::string_view target, const Claim& claim) const {
+Status Links::Work::LinkOnce(std::string_view owner, std::string_view target,
+                             const Claim& claim) const {
   if (Status alive = Find(options_.targets, target).status(); !alive.ok()) {
     const bool made = Is(alive, Error::kNotFound) && Refusal(owner, claim).ok();
     return made ? Status::Ok() : alive;
@@ -157,20 +164,21 @@ Status Links::LinkOnce(std::string_view owner, std::string_view target, const Cl
   return refusal;
 }
 
-Status Links::Unlink(std::string_view owner, std::string_view target, const CallKey& key) const {
+Status Links::Work::Unlink(std::string_view owner, std::string_view target,
+                           const CallKey& key) const {
   return calls_.DoOnce("links.unlink", key, Doc("owner", owner, "target", target),
                        [&](const Claim& claim) { return UnlinkOnce(owner, target, claim); });
 }
 
-Status Links::UnlinkOnce(std::string_view owner, std::string_view target,
-                         const Claim& claim) const {
+Status Links::Work::UnlinkOnce(std::string_view owner, std::string_view target,
+                               const Claim& claim) const {
   const Document pull = Doc("$pull", Doc(options_.field, target));
   ASSIGN_OR_RETURN(int64_t matched, store_.UpdateOne(options_.owners, Unmarked(Alive(owner), claim),
                                                      Marking(pull, claim)));
   return matched == 1 ? store_.seams().After("links.unlink.c1") : Refusal(owner, claim);
 }
 
-Result<Page> Links::TargetsOf(std::string_view owner, const PageRequest& page) const {
+Result<Page> Links::Work::TargetsOf(std::string_view owner, const PageRequest& page) const {
   std::string after;
   if (!page.after.empty()) {
     ASSIGN_OR_RETURN(Document end, DecodePageEnd(page.after, {"_id"}));
@@ -203,7 +211,7 @@ Result<Page> Links::TargetsOf(std::string_view owner, const PageRequest& page) c
 }
 
 // Those that were deleted have no links.
-Result<Page> Links::OwnersOf(std::string_view target, const PageRequest& page) const {
+Result<Page> Links::Work::OwnersOf(std::string_view target, const PageRequest& page) const {
   RETURN_IF_ERROR(Find(options_.targets, target).status());
   ASSIGN_OR_RETURN(Page result, FindPage(store_, options_.owners, Doc(options_.field, target),
                                          Doc("_id", 1), page));
@@ -213,8 +221,8 @@ Result<Page> Links::OwnersOf(std::string_view target, const PageRequest& page) c
   return result;
 }
 
-Status Links::Remove(const Store& store, const std::string& collection, std::string_view id,
-                     const Claim& claim) const {
+Status Links::Work::Remove(const Store& store, const std::string& collection, std::string_view id,
+                           const Claim& claim) const {
   ASSIGN_OR_RETURN(int64_t removed,
                    store.UpdateOne(collection, Alive(id),
                                    Doc("$set", Doc("removed", store.Now(), "removed_by", claim.id),
@@ -226,14 +234,14 @@ Status Links::Remove(const Store& store, const std::string& collection, std::str
   return mine ? Status::Ok() : MakeError(Error::kNotFound, id);
 }
 
-Status Links::DeleteOwner(std::string_view id, const CallKey& key) const {
+Status Links::Work::DeleteOwner(std::string_view id, const CallKey& key) const {
   return calls_.DoOnce("links.delete_owner", key, Doc("id", id), [&](const Claim& claim) -> Status {
     RETURN_IF_ERROR(Remove(store_, options_.owners, id, claim));
     return store_.seams().After("links.delete_owner.c1");
   });
 }
 
-Status Links::DeleteTarget(std::string_view id, const CallKey& key) const {
+Status Links::Work::DeleteTarget(std::string_view id, const CallKey& key) const {
   return calls_.DoOnce("links.delete_target", key, Doc("id", id), [&](const Claim& claim) {
     if (options_.backend == Backend::kTransactional) {
       return store_.Transact(
@@ -243,7 +251,8 @@ Status Links::DeleteTarget(std::string_view id, const CallKey& key) const {
   });
 }
 
-Status Links::DeleteTargetSteps(const Store& store, std::string_view id, const Claim& claim) const {
+Status Links::Work::DeleteTargetSteps(const Store& store, std::string_view id,
+                                      const Claim& claim) const {
   RETURN_IF_ERROR(Remove(store, options_.targets, id, claim));
   RETURN_IF_ERROR(store.seams().After("links.delete_target.c1"));
   const Document linked = Doc(options_.field, id);
@@ -251,7 +260,7 @@ Status Links::DeleteTargetSteps(const Store& store, std::string_view id, const C
   return store.seams().After("links.delete_target.c2");
 }
 
-Result<JobReport> Links::Sweep() const {
+Result<JobReport> Links::Work::Sweep() const {
   PageRequest page{.limit = kSweepBatch};
   bool targets_left = true;
   auto sweep = [&](JobReport* report) -> Result<bool> {
@@ -275,7 +284,7 @@ Result<JobReport> Links::Sweep() const {
 
 // A link to a target may still come while the target is remembered, not later: the last look is
 // when it is forgotten.
-Result<bool> Links::SweepTargets(PageRequest* page, JobReport* report) const {
+Result<bool> Links::Work::SweepTargets(PageRequest* page, JobReport* report) const {
   ASSIGN_OR_RETURN(Page removed,
                    FindPage(store_, options_.targets, Doc("removed", Doc("$exists", true)),
                             Doc("removed", 1, "_id", 1), *page));
@@ -294,7 +303,7 @@ Result<bool> Links::SweepTargets(PageRequest* page, JobReport* report) const {
   return !removed.next.empty();
 }
 
-Result<int64_t> Links::Forget(const std::string& collection, const Document& removed) const {
+Result<int64_t> Links::Work::Forget(const std::string& collection, const Document& removed) const {
   const Document old = Doc("$lt", store_.Ago(options_.tombstone_retention));
   ASSIGN_OR_RETURN(int64_t deleted,
                    store_.DeleteOne(collection, Doc("_id", removed["_id"], "removed", old)));
@@ -302,7 +311,7 @@ Result<int64_t> Links::Forget(const std::string& collection, const Document& rem
   return deleted;
 }
 
-Result<std::vector<std::string>> Links::CheckInvariants() const {
+Result<std::vector<std::string>> Links::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
   auto check = [&](const Document& owner) -> Status {
     const std::string id(TextAt(owner, "_id"));

@@ -14,8 +14,8 @@
 #include "patterns/doc.h"
 #include "patterns/line_id.h"
 #include "patterns/perf/sums.h"
+#include "patterns/perf/work.h"
 #include "quire/patterns/log_lines.h"
-#include "quire/patterns/perf.h"
 
 namespace quire::patterns {
 
@@ -93,7 +93,7 @@ void WriteErrors(const fs::path& path, const Document& file) {
 
 // The same file under its path: what it began with when it was first seen is still there. It may
 // have grown since, or come again.
-Result<Document> Perf::Register(const std::string& path, int64_t size) const {
+Result<Document> Perf::Work::Register(const std::string& path, int64_t size) const {
   ASSIGN_OR_RETURN(auto known, store_.Find(kPerfFiles, Doc("path", path)));
   const std::string prefix = ReadPrefix(path, std::min(size, kPrefixBytes));
   if (static_cast<int64_t>(prefix.size()) < std::min(size, kPrefixBytes)) {
@@ -131,7 +131,7 @@ Result<Document> Perf::Register(const std::string& path, int64_t size) const {
 }
 
 // Whether something was done with it.
-Result<bool> Perf::ScanFile(const std::string& path) const {
+Result<bool> Perf::Work::ScanFile(const std::string& path) const {
   std::error_code error;
   const auto size = static_cast<int64_t>(fs::file_size(path, error));
   if (error || size == 0) {
@@ -169,7 +169,7 @@ Result<bool> Perf::ScanFile(const std::string& path) const {
 
 // Batch by batch: stored, then recorded with the offset it began at in the filter. One that was
 // stored and not recorded is found to be there already.
-Status Perf::ImportClaimed(const std::string& path, const Document& claimed) const {
+Status Perf::Work::ImportClaimed(const std::string& path, const Document& claimed) const {
   Document file = claimed;
   std::ifstream stream(path, std::ios::binary);
   if (!stream.is_open()) {
@@ -254,7 +254,7 @@ Status Perf::ImportClaimed(const std::string& path, const Document& claimed) con
 }
 
 // A file that cannot be moved stays, and is moved by a later scan.
-Status Perf::Finish(const std::string& path, const Document& file) const {
+Status Perf::Work::Finish(const std::string& path, const Document& file) const {
   const bool failed = TextAt(file, "state") == "failed";
   const fs::path from(path);
   const fs::path folder = from.parent_path() / (failed ? "failed" : "processed");
@@ -274,7 +274,7 @@ Status Perf::Finish(const std::string& path, const Document& file) const {
   return store_.seams().After("perf.import.c6");
 }
 
-Result<JobReport> Perf::ScanFolder(const std::string& folder, std::string_view suffix) const {
+Result<JobReport> Perf::Work::ScanFolder(const std::string& folder, std::string_view suffix) const {
   std::error_code error;
   std::vector<std::string> paths;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;

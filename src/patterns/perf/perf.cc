@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Samples by day: stored, read and dropped.
-#include "quire/patterns/perf.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,6 +13,7 @@
 #include "patterns/doc.h"
 #include "patterns/line_id.h"
 #include "patterns/perf/sums.h"
+#include "patterns/perf/work.h"
 #include "quire/patterns/lease.h"
 
 namespace quire::patterns {
@@ -52,20 +51,20 @@ bool Unacknowledged(const Document& concern) {
 
 }  // namespace
 
-Perf::Perf(const Client& client, std::string_view database, PerfOptions options)
+Perf::Work::Work(const Client& client, std::string_view database, PerfOptions options)
     : options_(std::move(options)),
       client_(client),
       database_(database),
       store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "perf") {}
 
-std::vector<IndexSpec> Perf::DayIndexes(std::string_view collection) {
+std::vector<IndexSpec> Perf::Work::DayIndexes(std::string_view collection) {
   return {{collection, R"({"Host": 1, "GeneratedOn": 1, "_id": 1})"},
           {collection, R"({"GeneratedOn": 1, "_id": 1})"},
           {collection, R"({"Host": 1, "ParameterName": 1, "GeneratedOn": 1, "_id": 1})"}};
 }
 
-const std::vector<IndexSpec>& Perf::Indexes() {
+const std::vector<IndexSpec>& Perf::Work::Indexes() {
   static const std::vector<IndexSpec> kIndexes = {
       {kPerfFiles, R"({"path": 1})"},
       {kPerfCatalog, R"({"changed": 1})"},
@@ -76,7 +75,7 @@ const std::vector<IndexSpec>& Perf::Indexes() {
   return kIndexes;
 }
 
-const std::vector<ShardKeySpec>& Perf::ShardKeys() {
+const std::vector<ShardKeySpec>& Perf::Work::ShardKeys() {
   static const std::vector<ShardKeySpec> kKeys = {{"perf_YYYYMMDD", R"({"Host": 1, "ssk": 1})"},
                                                   {kPerfDaily, R"({"_id.h": 1, "_id.d": 1})"},
                                                   {kPerfMonthly, R"({"_id.h": 1, "_id.d": 1})"},
@@ -84,7 +83,7 @@ const std::vector<ShardKeySpec>& Perf::ShardKeys() {
   return kKeys;
 }
 
-Result<std::vector<std::string>> Perf::MissingIndexes() const {
+Result<std::vector<std::string>> Perf::Work::MissingIndexes() const {
   ASSIGN_OR_RETURN(auto missing, store_.MissingIndexes(Indexes()));
   ASSIGN_OR_RETURN(auto days, DaysIn(kPerfEver, kPerfNever));
   for (const Day& day : days) {
@@ -94,13 +93,13 @@ Result<std::vector<std::string>> Perf::MissingIndexes() const {
   return missing;
 }
 
-Perf::Day Perf::DayOf(Date time) {
+Perf::Work::Day Perf::Work::DayOf(Date time) {
   const std::string name = DayKey(time);
   return {name, kPrefix + name, BucketStart(time, Level::kDay), NextBucket(time, Level::kDay)};
 }
 
 // Those that exist, in order.
-Result<std::vector<Perf::Day>> Perf::DaysIn(Date from, Date to) const {
+Result<std::vector<Perf::Work::Day>> Perf::Work::DaysIn(Date from, Date to) const {
   ASSIGN_OR_RETURN(auto names, client_.GetDatabase(database_).ListCollectionNames());
   std::vector<Day> days;
   for (const std::string& name : names) {
@@ -115,22 +114,22 @@ Result<std::vector<Perf::Day>> Perf::DaysIn(Date from, Date to) const {
   return days;
 }
 
-bool Perf::Expired(const Day& day) const { return day.to <= store_.Ago(options_.horizon); }
+bool Perf::Work::Expired(const Day& day) const { return day.to <= store_.Ago(options_.horizon); }
 
-Status Perf::Prepare(const Day& day) const {
+Status Perf::Work::Prepare(const Day& day) const {
   {
-    std::lock_guard lock(prepared_->mutex);
-    if (prepared_->days.contains(day.name)) {
+    std::lock_guard lock(prepared_.mutex);
+    if (prepared_.days.contains(day.name)) {
       return Status::Ok();
     }
   }
   RETURN_IF_ERROR(store_.CreateIndexes(DayIndexes(day.collection)));
-  std::lock_guard lock(prepared_->mutex);
-  prepared_->days.insert(day.name);
+  std::lock_guard lock(prepared_.mutex);
+  prepared_.days.insert(day.name);
   return Status::Ok();
 }
 
-Document Perf::Shaped(const Document& sample, const bson::Value& id) const {
+Document Perf::Work::Shaped(const Document& sample, const bson::Value& id) const {
   std::string encoded;
   id.AppendTo(&encoded);
   bson::Builder out;
@@ -139,13 +138,13 @@ Document Perf::Shaped(const Document& sample, const bson::Value& id) const {
   return out.Finish();
 }
 
-Result<PerfInsertReport> Perf::Insert(const PerfSample& sample, const Document& concern,
-                                      const CallKey& key) const {
+Result<PerfInsertReport> Perf::Work::Insert(const PerfSample& sample, const Document& concern,
+                                            const CallKey& key) const {
   return InsertMany({sample}, concern, key);
 }
 
-Result<PerfInsertReport> Perf::InsertMany(const std::vector<PerfSample>& samples,
-                                          const Document& concern, const CallKey& key) const {
+Result<PerfInsertReport> Perf::Work::InsertMany(const std::vector<PerfSample>& samples,
+                                                const Document& concern, const CallKey& key) const {
   for (const PerfSample& one : samples) {
     if (one.time >= kPerfEnd) {
       return MakeError(Error::kBadTimestamp, std::to_string(one.time.millis));
@@ -181,8 +180,8 @@ Result<PerfInsertReport> Perf::InsertMany(const std::vector<PerfSample>& samples
 }
 
 // The ids come from the claim: whoever carries it out stores the same samples.
-Result<PerfInsertReport> Perf::InsertOnce(const std::vector<PerfSample>& samples,
-                                          const Document& concern, const Claim& claim) const {
+Result<PerfInsertReport> Perf::Work::InsertOnce(const std::vector<PerfSample>& samples,
+                                                const Document& concern, const Claim& claim) const {
   const std::string call(claim.id.bytes.begin(), claim.id.bytes.end());
   std::vector<Document> documents;
   for (const PerfSample& one : samples) {
@@ -192,8 +191,8 @@ Result<PerfInsertReport> Perf::InsertOnce(const std::vector<PerfSample>& samples
   return StoreAll(documents, concern);
 }
 
-Result<PerfInsertReport> Perf::StoreAll(const std::vector<Document>& samples,
-                                        const Document& concern) const {
+Result<PerfInsertReport> Perf::Work::StoreAll(const std::vector<Document>& samples,
+                                              const Document& concern) const {
   struct Batch {
     std::vector<Document> samples{};
     BatchSize size{};
@@ -225,8 +224,8 @@ Result<PerfInsertReport> Perf::StoreAll(const std::vector<Document>& samples,
 }
 
 // The catalog says that the day changes before it does: a roll-up never misses it.
-Result<PerfInsertReport> Perf::StoreDay(const Day& day, const std::vector<Document>& samples,
-                                        const Document& concern) const {
+Result<PerfInsertReport> Perf::Work::StoreDay(const Day& day, const std::vector<Document>& samples,
+                                              const Document& concern) const {
   RETURN_IF_ERROR(Prepare(day));
   Date least = kPerfNever;
   Date most = kPerfEver;
@@ -265,8 +264,8 @@ Result<PerfInsertReport> Perf::StoreDay(const Day& day, const std::vector<Docume
   return report;
 }
 
-Result<Page> Perf::Query(const Document& equality, Date from, Date to,
-                         const PageRequest& page) const {
+Result<Page> Perf::Work::Query(const Document& equality, Date from, Date to,
+                               const PageRequest& page) const {
   ASSIGN_OR_RETURN(const Document after, DecodeTimedPageEnd(page.after));
   const Date start = after.empty() ? from : std::max(from, after["time"].AsDate());
   bson::Builder filter;
@@ -295,21 +294,21 @@ Result<Page> Perf::Query(const Document& equality, Date from, Date to,
   return result;
 }
 
-Result<Page> Perf::ByHost(std::string_view host, Date from, Date to,
-                          const PageRequest& page) const {
+Result<Page> Perf::Work::ByHost(std::string_view host, Date from, Date to,
+                                const PageRequest& page) const {
   return Query(Doc("Host", host), from, to, page);
 }
 
-Result<Page> Perf::ByRange(Date from, Date to, const PageRequest& page) const {
+Result<Page> Perf::Work::ByRange(Date from, Date to, const PageRequest& page) const {
   return Query(Doc(), from, to, page);
 }
 
-Result<Page> Perf::ByHostAndParameter(std::string_view host, std::string_view parameter, Date from,
-                                      Date to, const PageRequest& page) const {
+Result<Page> Perf::Work::ByHostAndParameter(std::string_view host, std::string_view parameter,
+                                            Date from, Date to, const PageRequest& page) const {
   return Query(Doc("Host", host, "ParameterName", parameter), from, to, page);
 }
 
-Result<Document> Perf::Latest(std::string_view host) const {
+Result<Document> Perf::Work::Latest(std::string_view host) const {
   ASSIGN_OR_RETURN(std::vector<Day> days, DaysIn(kPerfEver, kPerfNever));
   for (auto day = days.rbegin(); day != days.rend(); ++day) {
     ASSIGN_OR_RETURN(auto found,
@@ -322,12 +321,12 @@ Result<Document> Perf::Latest(std::string_view host) const {
   return MakeError(Error::kNotFound, host);
 }
 
-Result<std::vector<PerfSum>> Perf::Aggregate(const PerfGroup& by, Date from, Date to) const {
+Result<std::vector<PerfSum>> Perf::Work::Aggregate(const PerfGroup& by, Date from, Date to) const {
   return SumsIn(store_.ForReports(), by, from, to);
 }
 
-Result<std::vector<PerfSum>> Perf::SumsIn(const Store& store, const PerfGroup& by, Date from,
-                                          Date to) const {
+Result<std::vector<PerfSum>> Perf::Work::SumsIn(const Store& store, const PerfGroup& by, Date from,
+                                                Date to) const {
   bson::Builder key;
   if (by.host) {
     key.Append("h", "$Host");
@@ -358,15 +357,15 @@ Result<std::vector<PerfSum>> Perf::SumsIn(const Store& store, const PerfGroup& b
   return result;
 }
 
-Result<std::vector<IndexTrial>> Perf::ExplainOrders(std::string_view host, Date from,
-                                                    Date to) const {
+Result<std::vector<IndexTrial>> Perf::Work::ExplainOrders(std::string_view host, Date from,
+                                                          Date to) const {
   return CompareIndexes(client_, database_, DayOf(from).collection,
                         Doc("Host", host, "GeneratedOn", Doc("$gte", from, "$lt", to)), Doc(),
                         {R"({"GeneratedOn": 1, "Host": 1})", R"({"Host": 1, "GeneratedOn": 1})"});
 }
 
 // By their names, not by the catalog: a sample on its way may have made a day anew.
-Result<JobReport> Perf::DropExpired() const {
+Result<JobReport> Perf::Work::DropExpired() const {
   return RunLeased(
       Lease(store_, "perf.retention", options_.worker, options_.lease), [&]() -> Result<JobReport> {
         JobReport report;
@@ -380,8 +379,8 @@ Result<JobReport> Perf::DropExpired() const {
           RETURN_IF_ERROR(store_.RunWrite(Doc("drop", day.collection)).status());
           RETURN_IF_ERROR(store_.seams().After("perf.retention.c1"));
           report.changed += 1;
-          std::lock_guard lock(prepared_->mutex);
-          prepared_->days.erase(day.name);
+          std::lock_guard lock(prepared_.mutex);
+          prepared_.days.erase(day.name);
         }
         const std::string first_kept = DayKey(store_.Ago(options_.horizon));
         RETURN_IF_ERROR(

@@ -10,9 +10,9 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/perf/sums.h"
+#include "patterns/perf/work.h"
 #include "patterns/walk.h"
 #include "quire/patterns/lease.h"
-#include "quire/patterns/perf.h"
 
 namespace quire::patterns {
 
@@ -80,7 +80,7 @@ PerfSum PartialSum::Result() const {
 
 // The token in the filter keeps out a worker that summed before another, with a later turn, saw
 // more samples.
-Status Perf::Replace(const char* collection, const Document& sum, int64_t token) const {
+Status Perf::Work::Replace(const char* collection, const Document& sum, int64_t token) const {
   bson::Builder set;
   for (const bson::Element& field : sum.view()) {
     if (field.name() != "_id") {
@@ -98,7 +98,7 @@ Status Perf::Replace(const char* collection, const Document& sum, int64_t token)
   return matched == 1 ? Status::Ok() : MakeError(Error::kLeaseLost, "a later turn wrote it");
 }
 
-Result<int64_t> Perf::SumDay(const Day& day, int64_t token, JobReport* report) const {
+Result<int64_t> Perf::Work::SumDay(const Day& day, int64_t token, JobReport* report) const {
   const Pipeline pipeline = {
       Doc("$group", SumsOver("$Value", Doc("h", "$Host", "p", "$ParameterName")))};
   ASSIGN_OR_RETURN(auto sums, store_.Aggregate(day.collection, pipeline));
@@ -111,7 +111,7 @@ Result<int64_t> Perf::SumDay(const Day& day, int64_t token, JobReport* report) c
   return count;
 }
 
-Status Perf::SumMonth(const std::string& month, int64_t token, JobReport* report) const {
+Status Perf::Work::SumMonth(const std::string& month, int64_t token, JobReport* report) const {
   const Date start = StartOf(month);
   const Document key = Doc("h", "$_id.h", "p", "$_id.p");
   const Pipeline pipeline = {
@@ -129,7 +129,7 @@ Status Perf::SumMonth(const std::string& month, int64_t token, JobReport* report
 
 // Days that changed since the last run. A write that was delayed since it noted its day is found by
 // the number of samples: for as long as a write may be delayed, and this job after it.
-Result<std::vector<std::string>> Perf::Dirty(const bson::Value& last_run) const {
+Result<std::vector<std::string>> Perf::Work::Dirty(const bson::Value& last_run) const {
   Document since;
   if (!last_run.missing()) {
     const Date late = store_.Ago(2 * options_.tombstone_retention);
@@ -153,12 +153,12 @@ Result<std::vector<std::string>> Perf::Dirty(const bson::Value& last_run) const 
 
 // A day counts as summed when its month is, too: a run that crashed in between is found out by the
 // count.
-Result<JobReport> Perf::Rollup() const {
+Result<JobReport> Perf::Work::Rollup() const {
   Lease lease(store_, kJob, options_.worker, options_.lease);
   return HoldLease(&lease, [&](const Document& state) { return RollupHeld(&lease, state); });
 }
 
-Result<JobReport> Perf::RollupHeld(Lease* lease, const Document& state) const {
+Result<JobReport> Perf::Work::RollupHeld(Lease* lease, const Document& state) const {
   RETURN_IF_ERROR(store_.seams().After("perf.rollup.c1"));
   const Date cutoff = store_.Ago(options_.delay);
   ASSIGN_OR_RETURN(auto dirty, Dirty(state["last_run"]));
@@ -188,9 +188,9 @@ Result<JobReport> Perf::RollupHeld(Lease* lease, const Document& state) const {
   return report;
 }
 
-Result<std::vector<PerfSum>> Perf::Stored(const char* collection, const char* unit,
-                                          std::string_view host, std::string_view parameter,
-                                          Date from, Date to) const {
+Result<std::vector<PerfSum>> Perf::Work::Stored(const char* collection, const char* unit,
+                                                std::string_view host, std::string_view parameter,
+                                                Date from, Date to) const {
   ASSIGN_OR_RETURN(auto found, store_.Find(collection,
                                            Doc("_id.h", host, "_id.p", parameter, "_id.d",
                                                Doc("$gte", from, "$lt", to)),
@@ -210,19 +210,19 @@ Result<std::vector<PerfSum>> Perf::Stored(const char* collection, const char* un
   return sums;
 }
 
-Result<std::vector<PerfSum>> Perf::Daily(std::string_view host, std::string_view parameter,
-                                         Date from, Date to) const {
+Result<std::vector<PerfSum>> Perf::Work::Daily(std::string_view host, std::string_view parameter,
+                                               Date from, Date to) const {
   return Stored(kPerfDaily, "day", host, parameter, from, to);
 }
 
-Result<std::vector<PerfSum>> Perf::Monthly(std::string_view host, std::string_view parameter,
-                                           Date from, Date to) const {
+Result<std::vector<PerfSum>> Perf::Work::Monthly(std::string_view host, std::string_view parameter,
+                                                 Date from, Date to) const {
   return Stored(kPerfMonthly, "month", host, parameter, from, to);
 }
 
 // Whether its sums are those of its samples by now, or should be.
-Result<bool> Perf::CheckDay(const Day& day, const bson::Value& last_run,
-                            std::vector<std::string>* wrong) const {
+Result<bool> Perf::Work::CheckDay(const Day& day, const bson::Value& last_run,
+                                  std::vector<std::string>* wrong) const {
   ASSIGN_OR_RETURN(int64_t all, store_.Count(day.collection, Doc()));
   ASSIGN_OR_RETURN(
       int64_t own,
@@ -253,7 +253,7 @@ Result<bool> Perf::CheckDay(const Day& day, const bson::Value& last_run,
   return true;
 }
 
-Status Perf::CheckMonth(const std::string& month, std::vector<std::string>* wrong) const {
+Status Perf::Work::CheckMonth(const std::string& month, std::vector<std::string>* wrong) const {
   const Date start = StartOf(month);
   const Date end = NextBucket(start, Level::kMonth);
   ASSIGN_OR_RETURN(auto days,
@@ -271,7 +271,7 @@ Status Perf::CheckMonth(const std::string& month, std::vector<std::string>* wron
   return Status::Ok();
 }
 
-Result<std::vector<std::string>> Perf::CheckInvariants() const {
+Result<std::vector<std::string>> Perf::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
   ASSIGN_OR_RETURN(auto job, store_.FindOne("jobs", Doc("_id", kJob)));
   const bson::Value last_run = job ? At(*job, "state.last_run") : bson::Value();

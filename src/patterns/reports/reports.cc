@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quire/patterns/reports.h"
-
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -9,6 +7,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/reports/work.h"
 #include "patterns/walk.h"
 
 namespace quire::patterns {
@@ -67,7 +66,7 @@ uint64_t HashOf(std::string_view text) {
 }  // namespace
 
 // The document that a count belongs to.
-struct Reports::Target {
+struct Reports::Work::Target {
   std::string_view collection;
   std::string id;
   Document it;  // its _id and, as dotted equalities, its metadata: a router knows its shard
@@ -77,23 +76,24 @@ struct Reports::Target {
   }
 };
 
-Reports::Reports(const Client& client, std::string_view database, ReportsOptions options)
+Reports::Work::Work(const Client& client, std::string_view database, ReportsOptions options)
     : options_(std::move(options)), store_(client, database, options_.seams, options_.concerns) {}
 
-const std::vector<IndexSpec>& Reports::Indexes() {
+const std::vector<IndexSpec>& Reports::Work::Indexes() {
   static constexpr char kKeys[] = R"({"metadata.site": 1, "metadata.page": 1, "metadata.date": 1})";
   static const std::vector<IndexSpec> kIndexes = {{kDaily, kKeys}, {kMonthly, kKeys}};
   return kIndexes;
 }
 
-const std::vector<ShardKeySpec>& Reports::ShardKeys() {
+const std::vector<ShardKeySpec>& Reports::Work::ShardKeys() {
   static constexpr char kKeys[] = R"({"metadata.site": 1, "metadata.page": 1, "metadata.date": 1})";
   static const std::vector<ShardKeySpec> kShards = {{kDaily, kKeys}, {kMonthly, kKeys}};
   return kShards;
 }
 
-Reports::Target Reports::TargetOf(Date time, std::string_view site, std::string_view page,
-                                  bool monthly, int32_t stripe) const {
+Reports::Work::Target Reports::Work::TargetOf(Date time, std::string_view site,
+                                              std::string_view page, bool monthly,
+                                              int32_t stripe) const {
   std::string id =
       (monthly ? MonthKey(time) : DayKey(time)) + "/" + std::string(site) + std::string(page);
   if (options_.stripes > 1) {
@@ -104,14 +104,14 @@ Reports::Target Reports::TargetOf(Date time, std::string_view site, std::string_
   return {monthly ? kMonthly : kDaily, std::move(id), std::move(it)};
 }
 
-std::string Reports::MinuteSlot(const CivilTime& at) const {
+std::string Reports::Work::MinuteSlot(const CivilTime& at) const {
   if (options_.layout == ReportLayout::kFlat) {
     return "minute." + std::to_string(at.hour * 60 + at.minute);
   }
   return "minute." + std::to_string(at.hour) + "." + std::to_string(at.minute);
 }
 
-std::map<std::string, int64_t> Reports::DailyCounts(const Hit& hit) const {
+std::map<std::string, int64_t> Reports::Work::DailyCounts(const Hit& hit) const {
   const CivilTime at = ToCivil(hit.time);
   std::map<std::string, int64_t> counts = {{"hourly." + std::to_string(at.hour), hit.count},
                                            {MinuteSlot(at), hit.count}};
@@ -123,8 +123,8 @@ std::map<std::string, int64_t> Reports::DailyCounts(const Hit& hit) const {
 
 // A document that exists already though its upsert found none: made by another upsert, or marked
 // with this batch.
-Status Reports::Add(const Target& target, const std::map<std::string, int64_t>& counts,
-                    std::string_view batch) const {
+Status Reports::Work::Add(const Target& target, const std::map<std::string, int64_t>& counts,
+                          std::string_view batch) const {
   bson::Builder increments;
   for (const auto& [path, count] : counts) {
     increments.Append(path, count);
@@ -153,7 +153,7 @@ Status Reports::Add(const Target& target, const std::map<std::string, int64_t>& 
   return MakeError(Error::kContention, target.id);
 }
 
-Status Reports::LogHit(const Hit& hit) const {
+Status Reports::Work::LogHit(const Hit& hit) const {
   RETURN_IF_ERROR(CheckNames(hit.site, hit.page));
   if (options_.expected_hits_per_day > 0 &&
       store_.seams().random->Next() * static_cast<double>(options_.expected_hits_per_day) < 1.0) {
@@ -172,7 +172,8 @@ Status Reports::LogHit(const Hit& hit) const {
   return store_.seams().After("reports.log_hit.c2");
 }
 
-Status Reports::LogBatch(std::string_view batch, Date made, const std::vector<Hit>& hits) const {
+Status Reports::Work::LogBatch(std::string_view batch, Date made,
+                               const std::vector<Hit>& hits) const {
   if (batch.empty()) {
     return MakeError(Error::kInvalidName, "a batch has an id");
   }
@@ -201,7 +202,7 @@ Status Reports::LogBatch(std::string_view batch, Date made, const std::vector<Hi
   return Status::Ok();
 }
 
-Document Reports::Zeros(bool monthly, Date date) const {
+Document Reports::Work::Zeros(bool monthly, Date date) const {
   bson::Builder zeros;
   if (monthly) {
     const int64_t days = DaysBetween(date, NextBucket(date, Level::kMonth));
@@ -222,7 +223,7 @@ Document Reports::Zeros(bool monthly, Date date) const {
   return zeros.Finish();
 }
 
-Status Reports::Preallocate(Date day, std::string_view site, std::string_view page) const {
+Status Reports::Work::Preallocate(Date day, std::string_view site, std::string_view page) const {
   RETURN_IF_ERROR(CheckNames(site, page));
   int step = 0;
   for (int32_t stripe = 0; stripe < std::max(options_.stripes, 1); ++stripe) {
@@ -245,8 +246,8 @@ Status Reports::Preallocate(Date day, std::string_view site, std::string_view pa
   return Status::Ok();
 }
 
-Result<std::vector<ReportPoint>> Reports::Series(std::string_view site, std::string_view page,
-                                                 Date from, Date to, Level level) const {
+Result<std::vector<ReportPoint>> Reports::Work::Series(std::string_view site, std::string_view page,
+                                                       Date from, Date to, Level level) const {
   RETURN_IF_ERROR(CheckNames(site, page));
   const bool monthly = split() && level == Level::kDay;
   const Date first = BucketStart(from, monthly ? Level::kMonth : Level::kDay);
@@ -275,8 +276,8 @@ Result<std::vector<ReportPoint>> Reports::Series(std::string_view site, std::str
 
 // The days' sums as a month's, and their batches as its batches: a repeat would count them twice
 // there.
-Result<Document> Reports::MonthFromDays(Date start, std::string_view site, std::string_view page,
-                                        int32_t stripe) const {
+Result<Document> Reports::Work::MonthFromDays(Date start, std::string_view site,
+                                              std::string_view page, int32_t stripe) const {
   bson::Builder days;
   std::vector<bson::OwnedValue> batches;
   for (Date day = start; day.millis < NextBucket(start, Level::kMonth).millis;
@@ -303,7 +304,7 @@ Result<Document> Reports::MonthFromDays(Date start, std::string_view site, std::
 
 // The month is read before its days and must not have changed since: what was counted in both
 // meanwhile would be lost from the month.
-Status Reports::RebuildMonth(Date month, std::string_view site, std::string_view page) const {
+Status Reports::Work::RebuildMonth(Date month, std::string_view site, std::string_view page) const {
   RETURN_IF_ERROR(CheckNames(site, page));
   const Date start = BucketStart(month, Level::kMonth);
   for (int32_t stripe = 0; split() && stripe < std::max(options_.stripes, 1); ++stripe) {
@@ -332,7 +333,7 @@ Status Reports::RebuildMonth(Date month, std::string_view site, std::string_view
   return Status::Ok();
 }
 
-Status Reports::CheckDay(const Document& day, std::vector<std::string>* wrong) const {
+Status Reports::Work::CheckDay(const Document& day, std::vector<std::string>* wrong) const {
   Counts counts;
   AddCounts(day, "", &counts);
   const std::string id(TextAt(day, "_id"));
@@ -354,7 +355,7 @@ Status Reports::CheckDay(const Document& day, std::vector<std::string>* wrong) c
   return Status::Ok();
 }
 
-Result<std::vector<std::string>> Reports::CheckInvariants() const {
+Result<std::vector<std::string>> Reports::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
   RETURN_IF_ERROR(Walk(store_, kDaily, [&](const Document& day) { return CheckDay(day, &wrong); }));
   auto check_month = [&](const Document& month) -> Status {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quire/patterns/rollups.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "patterns/rollups/work.h"
 #include "patterns/walk.h"
 
 namespace quire::patterns {
@@ -92,12 +91,12 @@ std::string LineOf(const Row& row, const std::string& user, Date start) {
 
 }  // namespace
 
-Rollups::Rollups(const Client& client, std::string_view database, RollupsOptions options)
+Rollups::Work::Work(const Client& client, std::string_view database, RollupsOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "rollups") {}
 
-const std::vector<IndexSpec>& Rollups::Indexes() {
+const std::vector<IndexSpec>& Rollups::Work::Indexes() {
   static const std::vector<IndexSpec> kIndexes = [] {
     std::vector<IndexSpec> indexes = {{kEvents, R"({"ing": 1})"},
                                       {kEvents, R"({"userid": 1, "ts": 1})"},
@@ -112,7 +111,7 @@ const std::vector<IndexSpec>& Rollups::Indexes() {
   return kIndexes;
 }
 
-const std::vector<ShardKeySpec>& Rollups::ShardKeys() {
+const std::vector<ShardKeySpec>& Rollups::Work::ShardKeys() {
   static const std::vector<ShardKeySpec> kKeys = [] {
     std::vector<ShardKeySpec> keys = {{kEvents, R"({"userid": 1, "ts": 1})"},
                                       Idempotency::ShardKey()};
@@ -124,7 +123,7 @@ const std::vector<ShardKeySpec>& Rollups::ShardKeys() {
   return kKeys;
 }
 
-Status Rollups::Record(const RollupEvent& event, const CallKey& key) const {
+Status Rollups::Work::Record(const RollupEvent& event, const CallKey& key) const {
   const bson::ObjectId made = store_.seams().ids->Next();
   const bson::Value id = key ? bson::Value(std::string_view(*key)) : bson::Value(made);
   const Document fields = Doc("userid", event.user, "ts", event.time, "length", event.length);
@@ -146,8 +145,8 @@ Status Rollups::Record(const RollupEvent& event, const CallKey& key) const {
 }
 
 // Whoever repeats a call takes other numbers; the ones kept first are the call's, the rest a gap.
-Result<int64_t> Rollups::ReserveIds(std::string_view sequence, int64_t k,
-                                    const CallKey& key) const {
+Result<int64_t> Rollups::Work::ReserveIds(std::string_view sequence, int64_t k,
+                                          const CallKey& key) const {
   auto reserve = [&](const Claim&) -> Result<Document> {
     for (int i = 0; i < kAttempts; ++i) {
       auto taken =
@@ -166,7 +165,7 @@ Result<int64_t> Rollups::ReserveIds(std::string_view sequence, int64_t k,
   return IntegerAt(block, "first");
 }
 
-Result<Rollups::Dirty> Rollups::DirtyHours(const Document& filter) const {
+Result<Rollups::Work::Dirty> Rollups::Work::DirtyHours(const Document& filter) const {
   const Pipeline pipeline = {
       Doc("$match", filter),
       Doc("$group", Doc("_id", Doc("u", "$userid", "d",
@@ -179,7 +178,7 @@ Result<Rollups::Dirty> Rollups::DirtyHours(const Document& filter) const {
   return hours;
 }
 
-Rollups::Dirty Rollups::Raised(const Dirty& below, Level level) const {
+Rollups::Work::Dirty Rollups::Work::Raised(const Dirty& below, Level level) const {
   Dirty raised;
   for (const auto& [user, start] : below) {
     raised.emplace(user, BucketStart(Date{start}, level, options_.week).millis);
@@ -188,8 +187,8 @@ Rollups::Dirty Rollups::Raised(const Dirty& below, Level level) const {
 }
 
 // The sums of an interval's inputs; nothing when there are none.
-Result<std::optional<Document>> Rollups::SumUp(const std::string& user, Date start, Level level,
-                                               Date known) const {
+Result<std::optional<Document>> Rollups::Work::SumUp(const std::string& user, Date start,
+                                                     Level level, Date known) const {
   const Row& row = RowOf(level);
   const Date end = NextBucket(start, level, options_.week);
   ASSIGN_OR_RETURN(auto sums,
@@ -199,8 +198,8 @@ Result<std::optional<Document>> Rollups::SumUp(const std::string& user, Date sta
 
 // The token in the filter keeps out the write of a worker that computed it before another, with a
 // later turn, saw more events.
-Status Rollups::Recompute(const std::string& user, Date start, Level level, int64_t token,
-                          Date known) const {
+Status Rollups::Work::Recompute(const std::string& user, Date start, Level level, int64_t token,
+                                Date known) const {
   const Row& row = RowOf(level);
   const Document id = Doc("u", user, "d", start);
   const Document mine = Doc("_id", id, "token", Doc("$lte", token));
@@ -221,8 +220,8 @@ Status Rollups::Recompute(const std::string& user, Date start, Level level, int6
   return matched == 1 ? Status::Ok() : MakeError(Error::kLeaseLost, "a later turn wrote it");
 }
 
-Result<JobReport> Rollups::Cascade(const Turn& turn, const Dirty& hours,
-                                   const Closing& closing) const {
+Result<JobReport> Rollups::Work::Cascade(const Turn& turn, const Dirty& hours,
+                                         const Closing& closing) const {
   JobReport report;
   int step = 1;
   for (const Row& row : kRows) {
@@ -246,7 +245,7 @@ Result<JobReport> Rollups::Cascade(const Turn& turn, const Dirty& hours,
 }
 
 // An event for a closed hour: kept aside by its id, so that it is added once.
-Status Rollups::AddLate(const Document& event, int64_t token) const {
+Status Rollups::Work::AddLate(const Document& event, int64_t token) const {
   const Date hour = BucketStart(event["ts"].AsDate(), Level::kHour);
   const Document late = Doc("_id", event["_id"], "u", event["userid"], "d", hour, "length",
                             event["length"], "applied", false);
@@ -269,7 +268,7 @@ Status Rollups::AddLate(const Document& event, int64_t token) const {
 }
 
 // Once agg_late says that it was added, the hour need not.
-Status Rollups::ForgetLate(const Document& late) const {
+Status Rollups::Work::ForgetLate(const Document& late) const {
   RETURN_IF_ERROR(store_
                       .UpdateOne(kHourly, Doc("_id", Doc("u", late["u"], "d", late["d"])),
                                  Doc("$pull", Doc("late_ids", late["_id"])))
@@ -278,7 +277,7 @@ Status Rollups::ForgetLate(const Document& late) const {
 }
 
 // The sums it was computed from are in the filter: who else adds makes it compute again.
-Status Rollups::AddToHour(const Document& late, int64_t token) const {
+Status Rollups::Work::AddToHour(const Document& late, int64_t token) const {
   const Document id = Doc("_id", Doc("u", late["u"], "d", late["d"]));
   const double length = DoubleAt(late, "length");
   for (int i = 0; i < kAttempts; ++i) {
@@ -316,8 +315,8 @@ Status Rollups::AddToHour(const Document& late, int64_t token) const {
   return MakeError(Error::kContention, "the hour keeps changing");
 }
 
-Result<JobReport> Rollups::TakeTurn(std::string_view operation,
-                                    const std::function<Result<JobReport>(Turn*)>& job) const {
+Result<JobReport> Rollups::Work::TakeTurn(
+    std::string_view operation, const std::function<Result<JobReport>(Turn*)>& job) const {
   Lease lease(store_, kJob, options_.worker, options_.lease);
   return HoldLease(&lease, [&](const Document& state) -> Result<JobReport> {
     RETURN_IF_ERROR(store_.seams().After(operation, 1));
@@ -327,13 +326,13 @@ Result<JobReport> Rollups::TakeTurn(std::string_view operation,
 }
 
 // Keeps the lease, too.
-Status Rollups::Save(const Turn& turn) {
+Status Rollups::Work::Save(const Turn& turn) {
   return turn.lease->Save(
       Doc("last_run", Stored(turn.last_run), "closed_before", Stored(turn.closed)));
 }
 
 // Where a batch that begins at `from` ends: events ingested in the same millisecond are in one.
-Result<Date> Rollups::BatchEnd(Date from, Date to) const {
+Result<Date> Rollups::Work::BatchEnd(Date from, Date to) const {
   ASSIGN_OR_RETURN(auto next, store_.Find(kEvents, Doc("ing", Doc("$gte", from, "$lt", to)),
                                           {.projection = Doc("ing", 1),
                                            .sort = Doc("ing", 1),
@@ -342,7 +341,7 @@ Result<Date> Rollups::BatchEnd(Date from, Date to) const {
   return next.empty() ? to : std::max(next[0]["ing"].AsDate(), Date{from.millis + 1});
 }
 
-Result<JobReport> Rollups::CatchUp(Turn* turn) const {
+Result<JobReport> Rollups::Work::CatchUp(Turn* turn) const {
   JobReport report;
   const Date cutoff = store_.Ago(options_.delay);
   while (turn->last_run < cutoff) {
@@ -363,13 +362,13 @@ Result<JobReport> Rollups::CatchUp(Turn* turn) const {
   return report;
 }
 
-Result<JobReport> Rollups::Run() const {
+Result<JobReport> Rollups::Work::Run() const {
   return TakeTurn("rollups.run", [&](Turn* turn) { return CatchUp(turn); });
 }
 
 // What is younger than the delay comes to a later run as late: the hours that close must be without
 // it.
-Result<JobReport> Rollups::Close(Date before) const {
+Result<JobReport> Rollups::Work::Close(Date before) const {
   return TakeTurn("rollups.close", [&](Turn* turn) -> Result<JobReport> {
     ASSIGN_OR_RETURN(JobReport report, CatchUp(turn));
     const Date closing = std::max(turn->closed, BucketStart(before, Level::kHour));
@@ -385,7 +384,7 @@ Result<JobReport> Rollups::Close(Date before) const {
 
 // The first hour of everything stored that overlaps [from, to): as dirty, it makes its interval so
 // at every level.
-Status Rollups::AddStored(Date from, Date to, Dirty* hours) const {
+Status Rollups::Work::AddStored(Date from, Date to, Dirty* hours) const {
   for (const Row& row : kRows) {
     const Date first = BucketStart(from, row.level, options_.week);
     ASSIGN_OR_RETURN(auto stored,
@@ -398,7 +397,7 @@ Status Rollups::AddStored(Date from, Date to, Dirty* hours) const {
   return Status::Ok();
 }
 
-Result<JobReport> Rollups::Repair(Date from, Date to) const {
+Result<JobReport> Rollups::Work::Repair(Date from, Date to) const {
   return TakeTurn("rollups.repair", [&](Turn* turn) -> Result<JobReport> {
     const Date first = BucketStart(from, Level::kHour);
     ASSIGN_OR_RETURN(Dirty hours, DirtyHours(Doc("ts", Doc("$gte", first, "$lt", to))));
@@ -407,8 +406,8 @@ Result<JobReport> Rollups::Repair(Date from, Date to) const {
   });
 }
 
-Result<std::vector<RollupValue>> Rollups::Query(std::string_view user, Level level, Date from,
-                                                Date to) const {
+Result<std::vector<RollupValue>> Rollups::Work::Query(std::string_view user, Level level, Date from,
+                                                      Date to) const {
   ASSIGN_OR_RETURN(auto found, store_.ForReports().Find(
                                    RowOf(level).collection,
                                    Doc("_id.u", user, "_id.d", Doc("$gte", from, "$lt", to)),
@@ -422,7 +421,7 @@ Result<std::vector<RollupValue>> Rollups::Query(std::string_view user, Level lev
   return values;
 }
 
-Result<std::vector<std::string>> Rollups::CheckInvariants() const {
+Result<std::vector<std::string>> Rollups::Work::CheckInvariants() const {
   ASSIGN_OR_RETURN(auto job, store_.FindOne("jobs", Doc("_id", kJob)));
   const bson::Value kept = job ? (*job)["state"] : bson::Value();
   const Document state = kept.is_document() ? Document(kept.AsDocument()) : Document();

@@ -8,9 +8,9 @@
 
 #include "base/try.h"
 #include "patterns/social/documents.h"
+#include "patterns/social/work.h"
 #include "quire/patterns/lease.h"
 #include "quire/patterns/names.h"
-#include "quire/patterns/social.h"
 
 namespace quire::patterns {
 
@@ -87,7 +87,7 @@ Status CheckShort(std::string_view name) {
              : Status::Ok();
 }
 
-Social::Social(const Client& client, std::string_view database, SocialOptions options)
+Social::Work::Work(const Client& client, std::string_view database, SocialOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams, options_.concerns),
       calls_(store_, "social") {
@@ -96,7 +96,7 @@ Social::Social(const Client& client, std::string_view database, SocialOptions op
       std::clamp<int64_t>(options_.page_size, 1, std::max<int64_t>(kMaxPageBytes / entry, 1)));
 }
 
-const std::vector<IndexSpec>& Social::Indexes() {
+const std::vector<IndexSpec>& Social::Work::Indexes() {
   static constexpr char kPages[] = R"({"user_id": 1, "month": -1, "seq": -1})";
   static constexpr char kOnce[] = R"({"user_id": 1, "posts.id": 1})";
   static constexpr char kPost[] = R"({"posts.id": 1})";
@@ -119,7 +119,7 @@ const std::vector<IndexSpec>& Social::Indexes() {
   return kIndexes;
 }
 
-const std::vector<ShardKeySpec>& Social::ShardKeys() {
+const std::vector<ShardKeySpec>& Social::Work::ShardKeys() {
   static const std::vector<ShardKeySpec> kKeys = {{kSocialUsers, R"({"_id": 1})"},
                                                   {kSocialWall, R"({"user_id": 1})"},
                                                   {kSocialNews, R"({"user_id": 1})"},
@@ -128,13 +128,13 @@ const std::vector<ShardKeySpec>& Social::ShardKeys() {
   return kKeys;
 }
 
-Result<Document> Social::User(std::string_view id) const {
+Result<Document> Social::Work::User(std::string_view id) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kSocialUsers, Doc("_id", id)));
   return found ? Result<Document>(*std::move(found)) : MakeError(Error::kNoSuchUser, id);
 }
 
-Result<std::string> Social::AddUser(std::string_view name, const Document& profile,
-                                    const CallKey& key) const {
+Result<std::string> Social::Work::AddUser(std::string_view name, const Document& profile,
+                                          const CallKey& key) const {
   RETURN_IF_ERROR(CheckShort(name));
   auto add = [&](const Claim& claim) -> Result<Document> {
     const std::string id = claim.id.ToHex();
@@ -153,7 +153,7 @@ Result<std::string> Social::AddUser(std::string_view name, const Document& profi
 }
 
 // Whether two users may be related at all.
-Status Social::Relate(std::string_view self, std::string_view other) const {
+Status Social::Work::Relate(std::string_view self, std::string_view other) const {
   if (self == other) {
     return MakeError(Error::kSelfCircle, self);
   }
@@ -162,15 +162,15 @@ Status Social::Relate(std::string_view self, std::string_view other) const {
 }
 
 // False: the guard failed, or this call made the change before and others have changed it since.
-Result<bool> Social::ChangeSelf(const Document& filter, const Document& update,
-                                const Claim& claim) const {
+Result<bool> Social::Work::ChangeSelf(const Document& filter, const Document& update,
+                                      const Claim& claim) const {
   ASSIGN_OR_RETURN(int64_t matched,
                    store_.UpdateOne(kSocialUsers, Unmarked(filter, claim), Marking(update, claim)));
   return matched == 1;
 }
 
-Status Social::Circle(std::string_view self, std::string_view other, std::string_view circle,
-                      const CallKey& key) const {
+Status Social::Work::Circle(std::string_view self, std::string_view other, std::string_view circle,
+                            const CallKey& key) const {
   RETURN_IF_ERROR(CheckCircle(circle));
   return calls_.DoOnce("social.circle", key, Doc("self", self, "other", other, "circle", circle),
                        [&](const Claim& claim) { return CircleOnce(self, other, circle, claim); });
@@ -178,8 +178,8 @@ Status Social::Circle(std::string_view self, std::string_view other, std::string
 
 // What follows the record is written while the record says so; a late write against it is undone by
 // ReconcileGraph.
-Status Social::CircleOnce(std::string_view self, std::string_view other, std::string_view circle,
-                          const Claim& claim) const {
+Status Social::Work::CircleOnce(std::string_view self, std::string_view other,
+                                std::string_view circle, const Claim& claim) const {
   RETURN_IF_ERROR(Relate(self, other));
   ASSIGN_OR_RETURN(Document them, User(other));
   const std::string member = "circles." + NamePath(circle) + "." + NamePath(other);
@@ -204,16 +204,16 @@ Status Social::CircleOnce(std::string_view self, std::string_view other, std::st
   return store_.seams().After("social.circle.c2");
 }
 
-Status Social::Uncircle(std::string_view self, std::string_view other, std::string_view circle,
-                        const CallKey& key) const {
+Status Social::Work::Uncircle(std::string_view self, std::string_view other,
+                              std::string_view circle, const CallKey& key) const {
   RETURN_IF_ERROR(CheckCircle(circle));
   return calls_.DoOnce(
       "social.uncircle", key, Doc("self", self, "other", other, "circle", circle),
       [&](const Claim& claim) { return UncircleOnce(self, other, circle, claim); });
 }
 
-Status Social::UncircleOnce(std::string_view self, std::string_view other, std::string_view circle,
-                            const Claim& claim) const {
+Status Social::Work::UncircleOnce(std::string_view self, std::string_view other,
+                                  std::string_view circle, const Claim& claim) const {
   RETURN_IF_ERROR(Relate(self, other));
   const std::string member = "circles." + NamePath(circle) + "." + NamePath(other);
   ASSIGN_OR_RETURN(bool changed,
@@ -240,8 +240,9 @@ Status Social::UncircleOnce(std::string_view self, std::string_view other, std::
 }
 
 // `change` is $addToSet or $pull.
-Status Social::SetBlock(std::string_view operation, std::string_view change, std::string_view self,
-                        std::string_view other, const CallKey& key) const {
+Status Social::Work::SetBlock(std::string_view operation, std::string_view change,
+                              std::string_view self, std::string_view other,
+                              const CallKey& key) const {
   auto set = [&](const Claim& claim) -> Status {
     RETURN_IF_ERROR(Relate(self, other));
     ASSIGN_OR_RETURN(bool changed,
@@ -261,16 +262,18 @@ Status Social::SetBlock(std::string_view operation, std::string_view change, std
   return calls_.DoOnce(operation, key, Doc("self", self, "other", other), set);
 }
 
-Status Social::Block(std::string_view self, std::string_view other, const CallKey& key) const {
+Status Social::Work::Block(std::string_view self, std::string_view other,
+                           const CallKey& key) const {
   return SetBlock("social.block", "$addToSet", self, other, key);
 }
 
-Status Social::Unblock(std::string_view self, std::string_view other, const CallKey& key) const {
+Status Social::Work::Unblock(std::string_view self, std::string_view other,
+                             const CallKey& key) const {
   return SetBlock("social.unblock", "$pull", self, other, key);
 }
 
 // The order decides: a block goes before what is public, and being in no circle before "all".
-Result<bool> Social::Sees(bson::View viewer, bson::View post) const {
+Result<bool> Social::Work::Sees(bson::View viewer, bson::View post) const {
   const std::string_view author = TextAt(post, "by.id");
   if (post.Has("deleted")) {
     return false;
@@ -307,7 +310,7 @@ Result<bool> Social::Sees(bson::View viewer, bson::View post) const {
 
 // Entries of `followers` that the circles of those users do not bear out. Each is changed only
 // while it is as it was read.
-Result<int64_t> Social::ReconcileFollowers(const Document& user) const {
+Result<int64_t> Social::Work::ReconcileFollowers(const Document& user) const {
   int64_t changed = 0;
   for (const std::string& follower : NamesIn(user["followers"])) {
     const std::string path = "followers." + NamePath(follower);
@@ -332,7 +335,7 @@ Result<int64_t> Social::ReconcileFollowers(const Document& user) const {
   return changed;
 }
 
-Result<int64_t> Social::ReconcileFollowed(const Document& user) const {
+Result<int64_t> Social::Work::ReconcileFollowed(const Document& user) const {
   int64_t changed = 0;
   const std::string path = "followers." + NamePath(TextAt(user, "_id"));
   for (const std::string& member : MembersOf(user, "")) {
@@ -349,7 +352,7 @@ Result<int64_t> Social::ReconcileFollowed(const Document& user) const {
   return changed;
 }
 
-Result<int64_t> Social::ReconcileBlocks(const Document& user) const {
+Result<int64_t> Social::Work::ReconcileBlocks(const Document& user) const {
   int64_t changed = 0;
   const bson::Value id = user["_id"];
   for (const std::string& other : TextsIn(user["blocked"])) {
@@ -371,7 +374,7 @@ Result<int64_t> Social::ReconcileBlocks(const Document& user) const {
   return changed;
 }
 
-Result<int64_t> Social::ReconcileGraph(std::string_view user) const {
+Result<int64_t> Social::Work::ReconcileGraph(std::string_view user) const {
   ASSIGN_OR_RETURN(Document found, User(user));
   ASSIGN_OR_RETURN(int64_t followers, ReconcileFollowers(found));
   ASSIGN_OR_RETURN(int64_t followed, ReconcileFollowed(found));
@@ -379,7 +382,7 @@ Result<int64_t> Social::ReconcileGraph(std::string_view user) const {
   return followers + followed + blocks;
 }
 
-Result<JobReport> Social::ReconcileAll(int64_t batch) const {
+Result<JobReport> Social::Work::ReconcileAll(int64_t batch) const {
   return SweepLeased(store_, Lease(store_, "social.reconcile", options_.worker, options_.lease),
                      {kSocialUsers, batch, Doc("_id", 1)},
                      [&](const Document& user, JobReport* report) {

@@ -9,9 +9,9 @@
 #include "base/try.h"
 #include "patterns/keyset.h"
 #include "patterns/social/documents.h"
+#include "patterns/social/work.h"
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/lease.h"
-#include "quire/patterns/social.h"
 
 namespace quire::patterns {
 
@@ -90,7 +90,7 @@ Document PreviewOf(bson::View post) {
              "comments_total", post["comments_total"]);
 }
 
-Result<ObjectId> Social::Post(const NewPost& post, const CallKey& key) const {
+Result<ObjectId> Social::Work::Post(const NewPost& post, const CallKey& key) const {
   const std::string to = post.to.empty() ? post.author : post.to;
   const Document content =
       Doc("to", to, "circles", ListOf(post.circles), "type", post.type, "detail", post.detail);
@@ -129,7 +129,7 @@ Result<ObjectId> Social::Post(const NewPost& post, const CallKey& key) const {
   return sent["id"].AsObjectId();
 }
 
-Status Social::FanOut(const Document& post) const {
+Status Social::Work::FanOut(const Document& post) const {
   RETURN_IF_ERROR(Append(kSocialWall, TextAt(post, "to"), post));
   RETURN_IF_ERROR(store_.seams().After("social.post.c2"));
   ASSIGN_OR_RETURN(auto author, store_.FindOne(kSocialUsers, Doc("_id", At(post, "by.id"))));
@@ -149,7 +149,7 @@ Status Social::FanOut(const Document& post) const {
 // The page exists though the upsert found none: it has the post (or another page has), it is full,
 // or another post made it. Afterwards the record is asked again: what happened to it since it was
 // read did not find this entry.
-Status Social::Append(const char* feed, std::string_view user, const Document& post) const {
+Status Social::Work::Append(const char* feed, std::string_view user, const Document& post) const {
   const bson::Value id = post["_id"];
   const std::string month = MonthKey(post["ts"].AsDate());
   ASSIGN_OR_RETURN(auto last, store_.FindOne(feed, Doc("user_id", user, "month", month),
@@ -193,7 +193,7 @@ Status Social::Append(const char* feed, std::string_view user, const Document& p
              : Status::Ok();
 }
 
-Status Social::Purge(const Document& post, int64_t* changed) const {
+Status Social::Work::Purge(const Document& post, int64_t* changed) const {
   int step = 1;
   for (const char* feed : {kSocialWall, kSocialNews}) {
     ASSIGN_OR_RETURN(int64_t pulled,
@@ -205,7 +205,7 @@ Status Social::Purge(const Document& post, int64_t* changed) const {
   return Status::Ok();
 }
 
-Result<Document> Social::LivePost(const ObjectId& post) const {
+Result<Document> Social::Work::LivePost(const ObjectId& post) const {
   ASSIGN_OR_RETURN(auto found, store_.FindOne(kSocialPosts, Doc("_id", post)));
   if (!found || found->view().Has("deleted")) {
     return MakeError(Error::kNotFound, post.ToHex());
@@ -214,7 +214,8 @@ Result<Document> Social::LivePost(const ObjectId& post) const {
 }
 
 // It stays in the state `purge` until no late write can bring it back into a feed.
-Status Social::DeletePost(std::string_view by, const ObjectId& post, const CallKey& key) const {
+Status Social::Work::DeletePost(std::string_view by, const ObjectId& post,
+                                const CallKey& key) const {
   auto remove = [&](const Claim& claim) -> Status {
     ASSIGN_OR_RETURN(auto record, store_.FindOne(kSocialPosts, Doc("_id", post)));
     const bool mine = record && Marked(*record, claim);
@@ -238,8 +239,8 @@ Status Social::DeletePost(std::string_view by, const ObjectId& post, const CallK
   return calls_.DoOnce("social.delete_post", key, Doc("by", by, "post", post), remove);
 }
 
-Status Social::AddComment(std::string_view viewer, const ObjectId& post, std::string_view text,
-                          std::string_view id) const {
+Status Social::Work::AddComment(std::string_view viewer, const ObjectId& post,
+                                std::string_view text, std::string_view id) const {
   RETURN_IF_ERROR(CheckShort(id));
   if (static_cast<int64_t>(text.size()) > options_.max_text) {
     return MakeError(Error::kTextTooLong, std::to_string(text.size()));
@@ -278,7 +279,7 @@ Status Social::AddComment(std::string_view viewer, const ObjectId& post, std::st
 }
 
 // The total grows with every comment: an entry that has it, or more, is at least as new.
-Status Social::Refresh(const bson::OwnedValue& post) const {
+Status Social::Work::Refresh(const bson::OwnedValue& post) const {
   ASSIGN_OR_RETURN(auto record, store_.FindOne(kSocialPosts, Doc("_id", post)));
   if (!record) {
     return Status::Ok();
@@ -302,7 +303,7 @@ Status Social::Refresh(const bson::OwnedValue& post) const {
   return store_.seams().After("social.comment", ++step);
 }
 
-Result<JobReport> Social::ResumeFanout(int64_t batch) const {
+Result<JobReport> Social::Work::ResumeFanout(int64_t batch) const {
   return RunLeased(
       Lease(store_, "social.fanout", options_.worker, options_.lease), [&]() -> Result<JobReport> {
         ASSIGN_OR_RETURN(JobReport report, calls_.Purge({options_.tombstone_retention,
@@ -319,7 +320,7 @@ Result<JobReport> Social::ResumeFanout(int64_t batch) const {
 }
 
 // Until no write of before the deletion can still come.
-Result<int64_t> Social::PurgeAgain(const Document& post) const {
+Result<int64_t> Social::Work::PurgeAgain(const Document& post) const {
   int64_t changed = 0;
   RETURN_IF_ERROR(Purge(post, &changed));
   if (At(post, "fanout.ts").AsDate() < store_.Ago(options_.tombstone_retention)) {
@@ -333,7 +334,7 @@ Result<int64_t> Social::PurgeAgain(const Document& post) const {
   return changed;
 }
 
-Result<JobReport> Social::RefreshPreviews(int64_t batch) const {
+Result<JobReport> Social::Work::RefreshPreviews(int64_t batch) const {
   return RunLeased(
       Lease(store_, "social.previews", options_.worker, options_.lease),
       [&]() -> Result<JobReport> {

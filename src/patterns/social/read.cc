@@ -8,8 +8,8 @@
 
 #include "base/try.h"
 #include "patterns/social/documents.h"
+#include "patterns/social/work.h"
 #include "patterns/walk.h"
-#include "quire/patterns/social.h"
 
 namespace quire::patterns {
 
@@ -110,13 +110,13 @@ void AddEdges(const Document& user, Edges* recorded, Edges* followed) {
 
 }  // namespace
 
-Result<bool> Social::Visible(std::string_view viewer, const ObjectId& post) const {
+Result<bool> Social::Work::Visible(std::string_view viewer, const ObjectId& post) const {
   ASSIGN_OR_RETURN(Document who, User(viewer));
   ASSIGN_OR_RETURN(auto record, store_.FindOne(kSocialPosts, Doc("_id", post)));
   return record ? Sees(who, *record) : MakeError(Error::kNotFound, post.ToHex());
 }
 
-Result<bool> Social::OnOwnWall(std::string_view user, const ObjectId& post) const {
+Result<bool> Social::Work::OnOwnWall(std::string_view user, const ObjectId& post) const {
   ASSIGN_OR_RETURN(Document who, User(user));
   ASSIGN_OR_RETURN(Document record, LivePost(post));
   const std::string_view author = TextAt(record, "by.id");
@@ -125,15 +125,15 @@ Result<bool> Social::OnOwnWall(std::string_view user, const ObjectId& post) cons
          (author == user || std::find(members.begin(), members.end(), author) != members.end());
 }
 
-Result<bool> Social::Incoming(std::string_view user, const ObjectId& post) const {
+Result<bool> Social::Work::Incoming(std::string_view user, const ObjectId& post) const {
   ASSIGN_OR_RETURN(Document who, User(user));
   ASSIGN_OR_RETURN(Document record, LivePost(post));
   return !Blocks(who, TextAt(record, "by.id"));
 }
 
 // The newest page, of a month up to `until` when that is not empty.
-Result<std::optional<Document>> Social::NewestPage(const char* feed, std::string_view user,
-                                                   std::string_view until) const {
+Result<std::optional<Document>> Social::Work::NewestPage(const char* feed, std::string_view user,
+                                                         std::string_view until) const {
   return store_.FindOne(
       feed,
       until.empty() ? Doc("user_id", user) : Doc("user_id", user, "month", Doc("$lte", until)),
@@ -141,7 +141,8 @@ Result<std::optional<Document>> Social::NewestPage(const char* feed, std::string
 }
 
 // The next older page: of the same month, or of an earlier one.
-Result<std::optional<Document>> Social::OlderPage(const char* feed, const Document& page) const {
+Result<std::optional<Document>> Social::Work::OlderPage(const char* feed,
+                                                        const Document& page) const {
   const FindOptions newest{.sort = Doc("month", -1, "seq", -1)};
   const bson::Value user = page["user_id"];
   if (IntegerAt(page, "seq") > 0) {
@@ -157,8 +158,8 @@ Result<std::optional<Document>> Social::OlderPage(const char* feed, const Docume
 }
 
 // A post may be deleted while its entries are still being removed: the records have the last word.
-Result<FeedPage> Social::Read(Feed feed, std::string_view user, std::string_view viewer,
-                              const PageRequest& page, std::string_view until) const {
+Result<FeedPage> Social::Work::Read(Feed feed, std::string_view user, std::string_view viewer,
+                                    const PageRequest& page, std::string_view until) const {
   const char* collection = feed == Feed::kWall ? kSocialWall : kSocialNews;
   ASSIGN_OR_RETURN(Document who, User(viewer));
   std::optional<Document> at;
@@ -210,8 +211,8 @@ Result<FeedPage> Social::Read(Feed feed, std::string_view user, std::string_view
   return result;
 }
 
-Result<CommentPage> Social::AllComments(std::string_view viewer, const ObjectId& post,
-                                        const PageRequest& page) const {
+Result<CommentPage> Social::Work::AllComments(std::string_view viewer, const ObjectId& post,
+                                              const PageRequest& page) const {
   int64_t from = 0;
   if (!page.after.empty()) {
     ASSIGN_OR_RETURN(Document after, DecodePageEnd(page.after, {"index"}));
@@ -238,7 +239,7 @@ Result<CommentPage> Social::AllComments(std::string_view viewer, const ObjectId&
   return result;
 }
 
-Result<SocialProfile> Social::Profile(std::string_view user, std::string_view viewer) const {
+Result<SocialProfile> Social::Work::Profile(std::string_view user, std::string_view viewer) const {
   ASSIGN_OR_RETURN(Document found, User(user));
   RETURN_IF_ERROR(User(viewer).status());
   if (Blocks(found, viewer)) {
@@ -249,7 +250,7 @@ Result<SocialProfile> Social::Profile(std::string_view user, std::string_view vi
                        static_cast<int64_t>(NamesIn(found["followers"]).size())};
 }
 
-Result<std::vector<std::string>> Social::CheckInvariants() const {
+Result<std::vector<std::string>> Social::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
   Previews previews;
   RETURN_IF_ERROR(Walk(store_, kSocialPosts, [&](const Document& record) {
