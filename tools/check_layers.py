@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_layers.py [--fast]: the rules of the tree that a compiler does not check.
+"""check_layers.py [--fast | --figures]: the rules of the tree that a compiler does not check; or its size and shape.
 
 - A folder of src/ includes directly only the folders its row names; its tests, what those may include, too.
 - What lies in a folder testing/ is included by tests alone.
@@ -14,6 +14,7 @@
 import collections
 import os
 import re
+import statistics
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -186,11 +187,8 @@ def knots(graph):
     return found
 
 
-def check_folder(folder, texts):
-    """Sizes and knots inside the folder src/<folder>; `texts` by path are those of its files."""
-    for place, count in sorted(collections.Counter(map(os.path.dirname, texts)).items()):
-        if count > MAX_FILES:
-            yield f"{place}: {count} files, more than {MAX_FILES}"
+def included(folder, texts):
+    """What the units of the folder src/<folder> include of it, and its sub-folders of each other."""
     units, places = collections.defaultdict(set), collections.defaultdict(set)
     for path, text in texts.items():
         if is_test(path):
@@ -205,6 +203,15 @@ def check_folder(folder, texts):
                 units[unit].add(unit_of(header))
             if os.path.dirname(header) not in (place[4:], folder) and place != f"src/{folder}":
                 places[place[4:]].add(os.path.dirname(header))
+    return units, places
+
+
+def check_folder(folder, texts):
+    """Sizes and knots inside the folder src/<folder>; `texts` by path are those of its files."""
+    for place, count in sorted(collections.Counter(map(os.path.dirname, texts)).items()):
+        if count > MAX_FILES:
+            yield f"{place}: {count} files, more than {MAX_FILES}"
+    units, places = included(folder, texts)
     for place in sorted(places):
         for other in sorted(places[place]):
             if place < other and place in places.get(other, ()):
@@ -258,14 +265,49 @@ def compiled_first(path):
     return first is not None and first.group(1) == '"' and path.endswith("/" + first.group(2))
 
 
+def headers_of(path, seen):
+    """The repo's headers that `path` includes, directly or not."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        for _, header in INCLUDE.findall(file.read()):
+            for folder in ("include", "src"):
+                found = os.path.join(folder, header)
+                if found not in seen and os.path.exists(os.path.join(ROOT, found)):
+                    seen.add(found)
+                    headers_of(found, seen)
+    return seen
+
+
+def print_figures(files, texts):
+    """Size and shape of what is not a test."""
+    product = [path for path in files if path.startswith(("src/", "include/")) and not is_test(path)]
+    lines = {}
+    for path in product:
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            lines[path] = file.read().count("\n")
+    print(f"{len(product)} files, {sum(lines.values())} lines, median {statistics.median(lines.values()):.0f}, "
+          f"longest {max(lines.values())}")
+    places = collections.Counter(os.path.dirname(path) for path in files if path.startswith("src/"))
+    print(f"{len(places)} folders, the largest {', '.join(f'{p} {n}' for p, n in places.most_common(3))}; "
+          f"{sum(n > MAX_FILES for n in places.values())} over {MAX_FILES} files")
+    knotted = [len(knot) for folder, of in texts.items() for knot in knots(included(folder, of)[0])]
+    print(f"{len(knotted)} knots of units that include each other: {sorted(knotted, reverse=True)}")
+    reached = [headers_of(path, set()) for path in product if path.endswith(".cc")]
+    print(f"a source reads {statistics.median(map(len, reached)):.0f} headers of ours (median); of {len(reached)}, sources")
+    for header, count in collections.Counter(h for headers in reached for h in headers).most_common(12):
+        print(f"  {count:5} read {header}")
+
+
 def main():
     files = cpp_files()
-    problems = [p for path in files for p in check_file(path)]
     texts = collections.defaultdict(dict)
     for path in files:
         if layer_of(path):
             with open(os.path.join(ROOT, path), encoding="utf-8") as file:
                 texts[layer_of(path)][path] = file.read()
+    if "--figures" in sys.argv[1:]:
+        print_figures(files, texts)
+        return 0
+    problems = [p for path in files for p in check_file(path)]
     for folder in sorted(texts):
         problems += check_folder(folder, texts[folder])
     if "--fast" not in sys.argv[1:]:
