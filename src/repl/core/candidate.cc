@@ -115,12 +115,15 @@ void Core::SendCampaign() {
   Do(std::move(write));
 }
 
-// An attempt that is repeated writes the same, so either is as good. Once the versions differ from
+// An attempt that is repeated writes the same, so either is as good; not one of an earlier campaign
+// for the same epoch, which a store that went back may still do. Once the versions differ from
 // those compared, none of them can happen any more.
 void Core::TakeCampaignAnswer(const StoreAnswer& answer) {
   if (answer.ticket < campaign_->first_ticket) return;
   bool counts = answer.done || rules_.refusal_decides_nothing;
-  if (counts && answer.now.leader.leader == campaign_->wanted.leader.leader) {
+  const View& wanted = campaign_->wanted;
+  if (counts && answer.now.leader.leader == wanted.leader.leader &&
+      answer.now.stamp.counter == wanted.stamp.counter) {
     base_ = campaign_->base;
     Millis sent = campaign_->sent;
     BecomeLeader(answer.now);

@@ -189,8 +189,8 @@ void Core::FailRecovery(MemberId hint) {
   recovery_.reset();
 }
 
-// Who answers has promised to follow no older leader: what it holds is all it will ever
-// acknowledge.
+// Who is fenced has promised to follow no older leader and to be none: what it holds is all it will
+// ever acknowledge. Whoever has a campaign on its way cannot promise that.
 void Core::Take(MemberId from, const Survey& survey) {
   SurveyAnswer answer;
   answer.round = survey.round;
@@ -199,7 +199,8 @@ void Core::Take(MemberId from, const Survey& survey) {
   answer.data = local_.data;
   answer.fresh = local_.fresh || role_ == Role::kCopying;
   answer.last = log_.last();
-  if (role_ == Role::kFollower && !HearsLeader() && survey.epoch > answer.highest) {
+  const bool campaigns = campaign_ && rules_.recover_fences;
+  if (role_ == Role::kFollower && !campaigns && !HearsLeader() && survey.epoch > answer.highest) {
     answer.fenced = true;
     if (rules_.recover_fences) {
       local_.fence = survey.epoch;

@@ -364,5 +364,20 @@ TEST_F(CoreTest, RecoveryNeedsAMajorityUnlessLossIsAccepted) {
   EXPECT_TRUE(core_.leading());
 }
 
+// It could become a leader older than the recovery it has made its promise to.
+TEST_F(CoreTest, WhoCampaignsPromisesNothingToARecovery) {
+  ToElection();
+  const WriteKeys write = All<WriteKeys>().at(0);
+  Step(Received{1, Survey{7, write.wanted.leader.leader.epoch + 1}});
+  ASSERT_EQ(Sent<SurveyAnswer>().size(), 1U);
+  EXPECT_FALSE(Sent<SurveyAnswer>()[0].fenced);
+  // Another one's write has made its own impossible.
+  keys_.leader.version = {++revision_, {9, 9}};
+  Step(StoreAnswer{write.ticket, false, keys_});
+  Step(Received{1, Survey{8, write.wanted.leader.leader.epoch + 1}});
+  ASSERT_EQ(Sent<SurveyAnswer>().size(), 1U);
+  EXPECT_TRUE(Sent<SurveyAnswer>()[0].fenced);
+}
+
 }  // namespace
 }  // namespace quire::repl
