@@ -577,6 +577,62 @@ TEST_F(DifferencesTest, RestoredUsersAreMerged) {
 }
 
 TEST_F(DifferencesTest, TheOplogIsACappedCollection) {
+  // It is a capped collection, and what is no view for others.
+  auto error = [&](std::string_view json) {
+    const bson::Document reply = node_.Run(json, "local");
+    return reply["code"].missing() ? std::string(reply["errmsg"].missing() ? "" : "?")
+                                   : std::to_string(reply["code"].AsInt32()) + " " +
+                                         std::string(reply["errmsg"].AsString());
+  };
+  for (const char* write :
+       {R"({"insert": "oplog.rs", "documents": [{"a": 1}]})",
+        R"({"update": "oplog.rs", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}]})",
+        R"({"delete": "oplog.rs", "deletes": [{"q": {}, "limit": 0}]})",
+        R"({"findAndModify": "oplog.rs", "query": {}, "remove": true})"}) {
+    EXPECT_EQ(error(write), "73 cannot write to local.oplog.rs") << write;
+  }
+  EXPECT_EQ(error(R"({"drop": "oplog.rs"})"), "5255000 can't drop live oplog while replicating");
+  EXPECT_EQ(error(R"({"createIndexes": "oplog.rs", "indexes": [{"key": {"a": 1}, "name": "a"}]})"),
+            "67 cannot have an index on the oplog");
+  EXPECT_EQ(error(R"({"collMod": "oplog.rs", "cappedSize": 2000000})"),
+            "72 Cannot resize the oplog using this command. Use the 'replSetResizeOplog' command "
+            "instead.");
+  EXPECT_EQ(
+      error(R"({"collMod": "oplog.rs", "index": {"name": "a", "hidden": true}})").substr(0, 3),
+      "27 ");
+  EXPECT_EQ(error(R"({"dropIndexes": "oplog.rs", "index": "a"})").substr(0, 3), "27 ");
+  EXPECT_EQ(error(R"({"convertToCapped": "oplog.rs", "size": 100000})"),
+            "20 can't convert the live oplog: local.oplog.rs");
+  EXPECT_EQ(error(R"({"cloneCollectionAsCapped": "oplog.rs", "toCollection": "x", "size": 9999})"),
+            "20 The oplog can only be read on its own");
+  EXPECT_EQ(error(R"({"dataSize": "local.oplog.rs", "keyPattern": {"_id": 1}, "min": {"_id": 1},
+                      "max": {"_id": 2}})"),
+            "96 couldn't find valid index containing key pattern");
+  for (const char* allowed :
+       {R"({"dropIndexes": "oplog.rs", "index": "*"})", R"({"planCacheClear": "oplog.rs"})",
+        R"({"planCacheListFilters": "oplog.rs"})", R"({"compact": "oplog.rs"})",
+        R"({"compact": "oplog.rs", "dryRun": true})", R"({"collMod": "oplog.rs"})"}) {
+    EXPECT_EQ(error(allowed), "") << allowed;
+  }
+  const bson::Document indexes = node_.Run(R"({"listIndexes": "oplog.rs"})", "local");
+  EXPECT_TRUE(indexes["cursor"].AsDocument()["firstBatch"].AsArray().empty());
+  const bson::Document count =
+      node_.Run(R"({"count": "oplog.rs", "query": {"ts": {"$exists": true}}})", "local");
+  const int entries = count["n"].AsInt32();
+  EXPECT_GT(entries, 0);
+  const bson::Document valid = node_.Run(R"({"validate": "oplog.rs"})", "local");
+  EXPECT_TRUE(valid["valid"].AsBool());
+  EXPECT_EQ(valid["nrecords"].AsInt32(), entries);
+  const bson::Document size = node_.Run(R"({"dataSize": "local.oplog.rs"})", "local");
+  EXPECT_EQ(size["numObjects"].AsInt64(), entries);
+  EXPECT_GT(size["size"].AsInt64(), 0);
+  const bson::Document reduced = node_.Run(
+      R"({"mapReduce": "oplog.rs", "map": "function() { emit(1, 1); }",
+          "reduce": "function(key, values) { return values.length; }", "out": {"inline": 1}})",
+      "local");
+  EXPECT_EQ(bson::ToJson(reduced["results"]),
+            R"([{"_id":1.0,"value":)" + std::to_string(entries) + ".0}]");
+
   const bson::Document stats = node_.Run(R"({"collStats": "oplog.rs"})", "local");
   EXPECT_GT(stats["count"].AsInt32(), 3);
   EXPECT_GT(stats["size"].AsInt32(), 0);

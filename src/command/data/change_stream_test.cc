@@ -422,8 +422,10 @@ TEST(Oplog, IsReadableAndReadOnly) {
     int code;
   };
   const Case kCases[] = {
-      {R"({"drop": "oplog.rs"})", 20},
-      {R"({"createIndexes": "oplog.rs", "indexes": [{"key": {"a": 1}, "name": "a"}]})", 166},
+      {R"({"drop": "oplog.rs"})", 5255000},
+      {R"({"createIndexes": "oplog.rs", "indexes": [{"key": {"a": 1}, "name": "a"}]})", 67},
+      {R"({"insert": "oplog.rs", "documents": [{"a": 1}]})", 73},
+      {R"({"delete": "oplog.rs", "deletes": [{"q": {}, "limit": 0}]})", 73},
       {R"({"count": "oplog.rs"})", 0},
       {R"({"aggregate": "oplog.rs", "pipeline": [{"$group": {"_id": "$op"}}], "cursor": {}})", 0},
       {R"({"collStats": "oplog.rs"})", 0},
@@ -432,10 +434,6 @@ TEST(Oplog, IsReadableAndReadOnly) {
   };
   for (const Case& c : kCases) {
     EXPECT_EQ(node.Code(c.command, "local"), c.code) << c.command;
-  }
-  for (const char* write : {R"({"insert": "oplog.rs", "documents": [{"a": 1}]})",
-                            R"({"delete": "oplog.rs", "deletes": [{"q": {}, "limit": 0}]})"}) {
-    EXPECT_NE(node.Json(write, "local").find(R"("code":166)"), std::string::npos) << write;
   }
 }
 

@@ -22,7 +22,7 @@ Result<store::CollectionPtr> TargetOf(Invocation& i) {
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name.AsString()));
   i.call.summary.ns = ns;
   ASSIGN_OR_RETURN(store::CollectionPtr collection, i.operation.Find(ns));
-  if (collection != nullptr && collection->is_view()) {
+  if (collection != nullptr && collection->is_view() && !collection->is_oplog) {
     return Status(kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection");
   }
   return collection;

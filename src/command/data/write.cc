@@ -32,10 +32,11 @@ void Tell(Invocation& i, const request::WriteReply& result, bool update = false)
   result.AppendTo(&i.reply(), update);
 }
 
-// Only the server itself writes to system.profile; what cannot be created cannot be written.
+// Only the server itself writes to system.profile and to its log; what cannot be created cannot be
+// written.
 Status CheckWritten(std::string_view ns) {
   const std::string_view collection = ns.substr(ns.find('.') + 1);
-  return collection == "system.profile"
+  return collection == "system.profile" || ns == "local.oplog.rs"
              ? Status(kInvalidNamespace, "cannot write to " + std::string(ns))
              : engine::CheckNewName(ns);
 }

@@ -37,6 +37,9 @@ Status RunDrop(Invocation& i) {
   if (name == "system.profile" && i.commands.profiler().Watches(i.database())) {
     return {kIllegalOperation, "turn off profiling before dropping system.profile collection"};
   }
+  if (ns == "local.oplog.rs") {
+    return {5255000, "can't drop live oplog while replicating"};
+  }
   if (ns == "local.system.replset") {
     return {kIllegalOperation, "can't drop system collection " + ns};
   }

@@ -200,7 +200,7 @@ Result<std::vector<bson::Document>> ListedIndexes(Invocation& i, std::string_vie
   if (collection == nullptr) {
     return Status(kNamespaceNotFound, "ns does not exist: " + ns);
   }
-  if (collection->is_view()) {
+  if (collection->is_view() && !collection->is_oplog) {
     return Status(kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection");
   }
   std::vector<bson::Document> specs;

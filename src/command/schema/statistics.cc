@@ -216,12 +216,15 @@ Status RunDataSize(Invocation& i) {
     return {kBadValue, "only one of min or max specified"};
   }
   store::CollectionPtr info = i.engine.catalog().Find(ns);
-  if (info != nullptr && info->is_view()) {
+  if (info != nullptr && info->is_view() && !info->is_oplog) {
     return {kCommandNotSupportedOnView, "Namespace " + std::string(ns) + " is a view"};
   }
   Sum sum;
   if (info != nullptr && f.min) {
     ASSIGN_OR_RETURN(sum, SumRange(i, *info, f));
+  } else if (info != nullptr && info->is_oplog) {
+    const engine::LogTotals totals = engine::LogTotalsOf(i.engine);
+    sum = {totals.bytes, totals.entries};
   } else if (info != nullptr) {
     sum = {info->state->bytes.load(), info->state->documents.load()};
   }
@@ -247,6 +250,20 @@ constexpr FieldRow<CompactFields> kCompactRows[] = {
 // What can be given back. Less than a megabyte is not told of: MongoDB leaves it as it is.
 int64_t Freed(int64_t bytes) { return bytes < (1 << 20) ? 0 : bytes; }
 
+Status CompactOplog(Invocation& i, bool dry_run) {
+  const uint64_t before = i.engine.log().StoredSize();
+  if (dry_run) {
+    const uint64_t used = i.engine.log().ApproximateSize();
+    AppendInteger(&i.reply(), "estimatedBytesFreed",
+                  Freed(static_cast<int64_t>(before - std::min(used, before))));
+    return Status::Ok();
+  }
+  RETURN_IF_ERROR(i.engine.log().Compact());
+  const uint64_t after = std::min(i.engine.log().StoredSize(), before);
+  AppendInteger(&i.reply(), "bytesFreed", Freed(static_cast<int64_t>(before - after)));
+  return Status::Ok();
+}
+
 Status RunCompact(Invocation& i) {
   ASSIGN_OR_RETURN(auto name, request::CollectionName("compact", i.body()));
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name));
@@ -259,6 +276,9 @@ Status RunCompact(Invocation& i) {
   store::CollectionPtr info = i.engine.catalog().Find(ns);
   if (info == nullptr) {
     return {kNamespaceNotFound, "collection does not exist"};
+  }
+  if (info->is_oplog) {
+    return CompactOplog(i, f.dry_run);
   }
   if (info->is_view()) {
     return {kCommandNotSupportedOnView, "can't compact a view"};

@@ -63,7 +63,7 @@ class Job {
   Status Open(const Operation& operation, const MapReduceRequest& request) {
     ASSIGN_OR_RETURN(auto collection,
                      operation.Find(run_.ns().database + "." + run_.ns().collection));
-    if (collection != nullptr && collection->is_view()) {
+    if (collection != nullptr && collection->is_view() && !collection->is_oplog) {
       return {kCommandNotSupportedOnView, "mapReduce on a view is not supported"};
     }
     run_.UseScripts(js::Scope::Make(bson::Document(request.scope), &stored_));

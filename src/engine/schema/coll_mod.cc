@@ -373,7 +373,12 @@ Status CollMod(const Operation& operation, const std::string& ns, bson::View com
     return {kInvalidOptions, "'timeseries' is an option of time-series collections: " + ns};
   }
   bool for_view = f.view_on || f.pipeline.present;
-  if (collection->is_view() &&
+  if (collection->is_oplog && (f.capped_size || f.capped_max)) {
+    return {kInvalidOptions,
+            "Cannot resize the oplog using this command. Use the 'replSetResizeOplog' command "
+            "instead."};
+  }
+  if (collection->is_view() && !collection->is_oplog &&
       (f.index || f.validator || f.validation_level || f.validation_action || f.capped_size ||
        f.capped_max || f.change_images)) {
     return {kInvalidOptions, "option not supported on a view"};

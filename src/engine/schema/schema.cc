@@ -356,6 +356,9 @@ Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::s
                                         const std::vector<bson::View>& specs) {
   CreatedIndexes result;
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
+  if (collection != nullptr && collection->is_oplog) {
+    return Status(kCannotCreateIndex, "cannot have an index on the oplog");
+  }
   if (collection != nullptr && collection->is_view()) {
     return Status(kCommandNotSupportedOnView, "Cannot create indexes on a view");
   }
@@ -519,7 +522,7 @@ Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
   if (collection == nullptr) {
     return Status(kNamespaceNotFound, "ns not found " + ns);
   }
-  if (collection->is_view()) {
+  if (collection->is_view() && !collection->is_oplog) {
     return Status(kCommandNotSupportedOnView, "Cannot drop indexes on view " + ns);
   }
   auto before = static_cast<int32_t>(CountIndexes(*collection));

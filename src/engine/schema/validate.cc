@@ -4,6 +4,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/validate.h"
+#include "engine/stream/oplog.h"
 #include "store/collection.h"
 #include "store/keys/index_keys.h"
 #include "store/records/record_cursor.h"
@@ -187,12 +188,40 @@ class Validator {
   bool readable_ = true;
 };
 
+// Its entries are made of the change log: what cannot be read there is an error.
+Result<ValidateResult> ValidateOplog(const Operation& operation) {
+  ValidateResult result;
+  OplogRows rows(operation.engine, operation.engine.log().Oldest(), false);
+  exec::Row row;
+  while (true) {
+    RETURN_IF_ERROR(operation.op.CheckInterrupt());
+    Result<bool> more = rows.Next(operation.op, &row);
+    if (!more.ok()) {
+      RETURN_IF_ERROR(operation.op.CheckInterruptNow());
+      result.errors.push_back("the change log cannot be read: " + more.status().message());
+      return result;
+    }
+    if (!*more) {
+      return result;
+    }
+    ++result.records;
+    if (!bson::Validate(row.document.bytes()).ok()) {
+      ++result.invalid_documents;
+      result.errors.push_back("entry " + std::to_string(result.records) + " is not valid BSON");
+      return result;
+    }
+  }
+}
+
 }  // namespace
 
 Result<ValidateResult> ValidateCollection(const Operation& operation, const std::string& ns) {
   store::CollectionPtr info = operation.engine.catalog().Find(ns);
   if (info == nullptr) {
     return Status(kNamespaceNotFound, "Collection '" + ns + "' does not exist to validate.");
+  }
+  if (info->is_oplog) {
+    return ValidateOplog(operation);
   }
   if (info->is_view()) {
     return Status(kCommandNotSupportedOnView, "Cannot validate a view");

@@ -65,6 +65,9 @@ Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_
   if (collection == nullptr) {
     return {kNamespaceNotFound, "source collection " + ns + " does not exist"};
   }
+  if (collection->is_oplog) {
+    return {kIllegalOperation, "can't convert the live oplog: " + ns};
+  }
   if (collection->is_view()) {
     return {kCommandNotSupportedOnView, "cannot convert a view to a capped collection"};
   }
@@ -91,6 +94,9 @@ Status CloneAsCapped(const Operation& operation, const std::string& from, const 
   store::CollectionPtr source = operation.engine.catalog().Find(from);
   if (source == nullptr) {
     return {kNamespaceNotFound, "source collection " + from + " does not exist"};
+  }
+  if (source->is_oplog) {
+    return {kIllegalOperation, "The oplog can only be read on its own"};
   }
   if (source->is_view()) {
     return {kCommandNotSupportedOnView, "cloneCollectionAsCapped not supported for views: " + from};

@@ -147,4 +147,8 @@ Status ChangeLog::WhileStill(const std::function<Status()>& look) {
 // What was cut may lie on disk for a while: it does not count.
 uint64_t ChangeLog::ApproximateSize() { return store_->ApproximateSize(RangeFrom(first_.load())); }
 
+uint64_t ChangeLog::StoredSize() { return store_->ApproximateSize(RangeFrom(0)); }
+
+Status ChangeLog::Compact() { return store_->Compact(RangeFrom(0)); }
+
 }  // namespace quire::store

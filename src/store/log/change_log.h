@@ -94,6 +94,10 @@ class ChangeLog {
   Bell swollen;
   void SetTrimStep(uint64_t bytes) { trim_step_ = bytes; }
   uint64_t ApproximateSize();
+  // With what was removed and still lies on the disk.
+  uint64_t StoredSize();
+  // Gives back the space of that.
+  Status Compact();
 
   // --- In a replica set
   // From here on the log is that of a member: closed, ending with `end`, with the store as of
