@@ -103,6 +103,8 @@ class Commands : public run::Dispatcher {
 
   engine::Engine& engine() { return engine_; }
   ServerInfo& info() { return info_; }
+  // Whether the node is a shard.
+  virtual bool in_cluster() const { return false; }
   std::span<const Row* const> rows() const { return rows_; }
 
   WriteGate& write_gate() { return write_gate_; }

@@ -119,6 +119,11 @@ class Replication {
   virtual std::unique_ptr<PendingAnswer> AwaitTime(uint64_t time, bool committed,
                                                    AnswerFunction answer) = 0;
 
+  // Runs a command, with its $db, at the primary, as this member. Whether it was run is open when
+  // the answer is HostUnreachable or NetworkTimeout; PrimarySteppedDown: none is known.
+  virtual void AskPrimary(bson::Document command, std::chrono::milliseconds patience,
+                          std::function<void(Result<bson::Document>)> answer) = 0;
+
   // --- Commands of an administrator. The status is the command's.
   virtual void Initiate(bson::Document config, AnswerFunction answer) = 0;
   virtual void Reconfigure(bson::Document config, bool force, AnswerFunction answer) = 0;

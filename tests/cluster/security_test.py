@@ -99,6 +99,7 @@ class Security(unittest.TestCase):
         root = members.client(username="root", password="secret")
         root.t.c.with_options(write_concern=pymongo.WriteConcern(3, wtimeout=60000)).insert_one({"_id": 1})
         Rig.wait(lambda: root.admin.command("replSetGetStatus")["votingMembersCount"] == 3, 60, "all are in sync")
+        self.check_sinks(members, root)
         for number in range(3):
             self.refused(members.direct(number))
             self.refused(members.direct(number, username="root", password="secret"))
@@ -107,6 +108,25 @@ class Security(unittest.TestCase):
         root.t.c.with_options(write_concern=pymongo.WriteConcern("majority")).insert_one({"_id": 2})
         self.assertEqual([1, 2], sorted(d["_id"] for d in root.t.c.find()))
         root.close()
+
+    def check_sinks(self, members, root):
+        """What a secondary writes at the primary is what the user may, though members speak for it."""
+        root.admin.command("createUser", "reader", pwd="pw", roles=[{"role": "read", "db": "t"}], writeConcern={"w": 3})
+        root.admin.command("createUser", "writer", pwd="pw", roles=[{"role": "readWrite", "db": "t"}], writeConcern={"w": 3})
+        for user, database, code in (("writer", "t", None), ("reader", "t", UNAUTHORIZED), ("writer", "u", UNAUTHORIZED)):
+            for stage in ({"$merge": {"into": {"db": database, "coll": "d"}}}, {"$out": {"db": database, "coll": "e"}}):
+                client = members.direct(1, username=user, password="pw")
+                command = SON([("aggregate", "c"), ("pipeline", [stage]), ("cursor", {}),
+                               ("$readPreference", {"mode": "secondary"})])
+                if code is None:
+                    client.t.command(command)
+                else:
+                    with self.assertRaises(OperationFailure) as refusal:
+                        client.t.command(command)
+                    self.assertEqual(code, refusal.exception.code)
+                client.close()
+        self.assertEqual(["c", "d", "e"], sorted(root.t.list_collection_names()))
+        self.assertEqual([], root.u.list_collection_names())
 
     def refused(self, stranger):
         """Nobody but a member says what members say; a status is for those who may see it."""

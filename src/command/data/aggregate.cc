@@ -9,6 +9,7 @@
 #include "command/authorise.h"
 #include "command/command.h"
 #include "command/data/aggregate.h"
+#include "command/data/far_sink.h"
 #include "command/data/router_wish.h"
 #include "command/parsed_row.h"
 #include "request/crud.h"
@@ -135,6 +136,9 @@ Status RunAggregate(Invocation& i, const request::AggregateRequest& request) {
   RETURN_IF_ERROR(ApplyQuerySettings(i, i.body(), request.explain));
   if (request.explain) {
     return ExplainPipeline(i, i.body(), "queryPlanner");
+  }
+  if (WritesElsewhere(i, request)) {
+    return RunFarSink(i, request);
   }
   ASSIGN_OR_RETURN(const engine::ShardRowsWish rows, RouterWish(i));
   ASSIGN_OR_RETURN(auto cursor, engine::Aggregate(i.operation, i.database(), request, rows));

@@ -527,5 +527,23 @@ TEST(Crud, OutStartsAfresh) {
   EXPECT_EQ(node.Batch(R"({"listCollections": 1, "filter": {"name": {"$regex": "^tmp"}}})"), "[]");
 }
 
+// What another member collects is left alone until it is a day old.
+TEST(Crud, OutRemovesWhatAnotherMemberHasLeft) {
+  Node node;
+  const std::string fresh = "tmp.agg_far." + bson::ObjectId::Generate().ToHex();
+  for (const std::string& name : {std::string("tmp.agg_far.500000000000000000000000"), fresh,
+                                  std::string("tmp.agg_far.x"), std::string("from")}) {
+    EXPECT_EQ(node.Code(R"({"insert": ")" + name + R"(", "documents": [{"_id": 1}]})"), 0);
+  }
+  EXPECT_EQ(node.Code(R"({"aggregate": "from", "pipeline": [{"$out": "into"}], "cursor": {}})"), 0);
+  const bson::Document listed = node.Run(
+      R"({"listCollections": 1, "nameOnly": true, "filter": {"name": {"$regex": "^tmp"}}})");
+  std::vector<std::string> left;
+  for (const bson::Element& e : listed["cursor"].AsDocument()["firstBatch"].AsArray()) {
+    left.emplace_back(e.value().AsDocument()["name"].AsString());
+  }
+  EXPECT_THAT(left, testing::UnorderedElementsAre(fresh, "tmp.agg_far.x"));
+}
+
 }  // namespace
 }  // namespace quire::command

@@ -253,6 +253,34 @@ TEST_F(ReplCommandsTest, SyncFromAMemberWithLess) {
             "95 Removed and uninitialized nodes do not sync");
 }
 
+// tests/cluster/sink_test.py has what it does at real members.
+TEST_F(ReplCommandsTest, ASecondaryLetsThePrimaryWriteWhatItHasRead) {
+  set_.Lead(2);
+  ASSERT_EQ(Code(R"({"insert": "c", "documents": [{"_id": 1}], "writeConcern": {"w": 1}})"), 0);
+  set_.Follow(3);
+  constexpr const char* kMerge =
+      R"({"aggregate": "c", "pipeline": [{"$merge": "d"}], "cursor": {}, "let": {"a": 1},
+          "writeConcern": {"w": 2}, "$readPreference": {"mode": "secondary"}})";
+  EXPECT_EQ(Code(kMerge), kPrimarySteppedDown) << "no primary";
+  EXPECT_EQ(set_.asked(),
+            R"({"aggregate":1,"pipeline":[{"$documents":{"$literal":[{"_id":1}]}},{"$merge":"d"}],)"
+            R"("cursor":{},"let":{"a":1},"writeConcern":{"w":2},"$db":"test"})");
+  set_.SetPrimaryReply(Doc("ok", 1.0, "operationTime", bson::Timestamp{2'000'000'000, 7},
+                           "writeConcernError", Doc("code", 64)));
+  const bson::Document reply = Run(kMerge);
+  EXPECT_EQ(bson::ToJson(reply["cursor"].AsDocument()),
+            R"({"firstBatch":[],"id":0,"ns":"test.c"})");
+  EXPECT_EQ(reply["writeConcernError"].AsDocument()["code"].AsInt32(), 64);
+  EXPECT_GE(node_.engine().clock().Now(), (bson::Timestamp{2'000'000'000, 7}));
+  set_.SetPrimaryReply(Doc("ok", 0.0, "code", kDuplicateKey, "errmsg", "there is one"));
+  EXPECT_EQ(Code(kMerge), kDuplicateKey);
+  EXPECT_EQ(Code(R"({"aggregate": "c", "pipeline": [{"$merge": "d"}], "cursor": {}})"),
+            kNotPrimaryNoSecondaryOk);
+  EXPECT_EQ(Code(R"({"aggregate": "c", "pipeline": [{"$out": "d"}, {"$limit": 1}], "cursor": {},
+                     "$readPreference": {"mode": "secondary"}})"),
+            40601);
+}
+
 TEST_F(ReplCommandsTest, TheRollbackIdIsTheMembers) {
   auto told = [&] {
     const bson::Document reply = Admin(R"({"replSetGetRBID": 1})");

@@ -24,6 +24,7 @@ class ShardCommands final : public Commands {
   // may ask it.
   void SetSharding(engine::Sharding* sharding) { sharding_.store(sharding); }
   engine::Sharding* sharding() const { return sharding_.load(std::memory_order_acquire); }
+  bool in_cluster() const override { return sharding() != nullptr && sharding()->joined(); }
 
   // Runs a command as the server itself, on the calling thread: what is blocked for clients lets it
   // pass. `uuid`: of the collection that a create makes; missing: a new one. The error is that of

@@ -8,6 +8,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
+#include "engine/read/aggregate.h"
 #include "engine/read/pipeline_run.h"
 #include "engine/schema/schema.h"
 #include "engine/write/modify.h"
@@ -71,10 +72,23 @@ const std::string& OwnTemporary() {
   return own;
 }
 
-// What processes before this one, which ended within an $out, have left in a database.
+bool IsDaysOld(std::string_view object_id) {
+  constexpr int64_t kDay = int64_t{24} * 60 * 60;
+  constexpr size_t kTimeDigits = 8;
+  if (!bson::ObjectId::FromHex(object_id)) {
+    return false;  // somebody else's
+  }
+  const int64_t made = std::stoll(std::string(object_id.substr(0, kTimeDigits)), nullptr, 16);
+  return bson::Date::Now().millis / 1000 - made > kDay;
+}
+
+// What processes that ended within an $out have left in a database.
 void DropLeftTemporaries(Engine& engine, std::string_view database) {
   for (const store::CollectionPtr& one : engine.catalog().snapshot()->InDatabase(database)) {
-    if (one->name.starts_with(kTemporary) && !one->name.starts_with(OwnTemporary())) {
+    const bool left = one->name.starts_with(kTemporary) && !one->name.starts_with(OwnTemporary());
+    const bool left_elsewhere = one->name.starts_with(kCollectedElsewhere) &&
+                                IsDaysOld(one->name.substr(kCollectedElsewhere.size()));
+    if (left || left_elsewhere) {
       // Best effort: the next one tries again.
       const Status dropped = engine.catalog().Drop(one->ns(), kv::Durability::kProcess);
       (void)dropped;

@@ -367,6 +367,11 @@ std::shared_ptr<const engine::SetStatus> Member::status() const { return impl_->
 bool Member::writes_paused() const { return impl_->paused; }
 engine::ReplicaData& Member::data() { return *impl_->data; }
 
+void Member::AskPrimary(bson::Document command, std::chrono::milliseconds patience,
+                        std::function<void(Result<bson::Document>)> answer) {
+  impl_->AskPrimary(command, patience, std::move(answer));
+}
+
 void Member::Initiate(bson::Document config, engine::AnswerFunction answer) {
   impl_->Post([this, config = std::move(config), answer = std::move(answer)] {
     impl_->Initiate(config, answer);

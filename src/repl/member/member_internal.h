@@ -36,6 +36,8 @@ class Member::Impl {
   std::shared_ptr<const engine::SetStatus> status() const;
   std::shared_ptr<const SetConfig> shared_config() const;
   void Receive(bson::Document body, Answered answer);
+  void AskPrimary(const bson::Document& command, std::chrono::milliseconds patience,
+                  Answered answer);
   // `ask` makes the input of a wait from its number.
   std::unique_ptr<engine::PendingAnswer> Await(std::function<Input(WaiterId)> ask,
                                                engine::AnswerFunction answer);
@@ -243,6 +245,7 @@ class Member::Impl {
   Millis spread_at_ = -1;
   std::map<WaiterId, std::shared_ptr<AnswerState>> waits_;
   std::atomic<WaiterId> last_wait_{0};
+  std::atomic<uint64_t> last_asked_{0};
   std::vector<TimeWait> time_waits_;
   Millis noop_asked_ = -1;
   std::map<CommandId, OpenCommand> commands_;

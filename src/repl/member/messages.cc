@@ -36,6 +36,22 @@ void Member::Impl::SendTo(const std::string& host, const char* lane, const bson:
   pool_->Send(host, lane, body, std::chrono::steady_clock::now() + patience, std::move(done));
 }
 
+void Member::Impl::AskPrimary(const bson::Document& command, std::chrono::milliseconds patience,
+                              Answered answer) {
+  // Few connections, and none waits long for another's command.
+  static constexpr const char* kLanes[] = {"writes0", "writes1", "writes2", "writes3"};
+  const int primary = status()->primary;
+  const auto config = shared_config();
+  const auto hosts = config ? HostsOf(*config) : std::map<MemberId, std::string>();
+  const auto host = hosts.find(primary);
+  if (host == hosts.end()) {
+    answer(Status(kPrimarySteppedDown, "No primary exists currently"));
+    return;
+  }
+  SendTo(host->second, kLanes[last_asked_++ % std::size(kLanes)], command, patience,
+         std::move(answer));
+}
+
 void Member::Impl::SendMessage(MemberId to, const Message& message) {
   auto host = hosts_.find(to);
   if (host == hosts_.end()) {

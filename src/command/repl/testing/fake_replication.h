@@ -183,6 +183,13 @@ class FakeReplication final : public engine::Replication {
          (force ? " force" : ""));
     Keep(std::move(answer));
   }
+  void AskPrimary(bson::Document command, std::chrono::milliseconds,
+                  std::function<void(Result<bson::Document>)> answer) override {
+    Note(bson::ToJson(command));
+    answer(primary_reply_);
+  }
+  // What the primary says to whatever it is asked.
+  void SetPrimaryReply(Result<bson::Document> reply) { primary_reply_ = std::move(reply); }
   void StepUp(engine::AnswerFunction answer) override { answer(Status::Ok()); }
   void Freeze(std::chrono::milliseconds duration, engine::AnswerFunction answer) override {
     Note("freeze " + std::to_string(duration.count()));
@@ -230,6 +237,8 @@ class FakeReplication final : public engine::Replication {
 
   const std::string name_ = "s0";
   FakeData data_;
+  Result<bson::Document> primary_reply_ =
+      Status(kPrimarySteppedDown, "No primary exists currently");
   std::atomic<bool> paused_ = false;
   mutable Mutex mutex_;
   std::shared_ptr<const engine::SetStatus> status_ QUIRE_GUARDED_BY(mutex_) =
