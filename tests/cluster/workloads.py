@@ -173,7 +173,8 @@ class Bank(Workload):
     total = 800
 
     def prepare(self, client):
-        client.w.bank.with_options(write_concern=MAJORITY).insert_many(
+        # At every member, so that a reader of one that is late sees no time before the accounts.
+        client.w.bank.with_options(write_concern=WriteConcern(3)).insert_many(
             [{"_id": i, "balance": self.total // self.accounts} for i in range(self.accounts)])
         self.wrong = []
 
