@@ -205,6 +205,14 @@ Status NodeBackend::AwaitWriteConcern(run::Running& running) {
   return Status::Ok();
 }
 
+const auth::TimeSigner* NodeBackend::time_signer() const {
+  return access_control() ? commands_.members.time_signer() : nullptr;
+}
+
+bool NodeBackend::MaySetClock(run::Running& running) {
+  return May(Own(running).invocation, Action::internal, auth::Cluster());
+}
+
 std::chrono::seconds NodeBackend::most_ahead() const {
   return std::chrono::seconds(replication() == nullptr ? 0 : 60);
 }

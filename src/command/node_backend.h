@@ -37,6 +37,8 @@ class NodeBackend : public run::Backend {
   bool AbortTransaction(run::Running& running) override;
   void Written(run::Running& running) override;
   Status AwaitWriteConcern(run::Running& running) override;
+  const auth::TimeSigner* time_signer() const override;
+  bool MaySetClock(run::Running& running) override;
   std::chrono::seconds most_ahead() const override;
   bool dates_replies_at_end() const override;
   void AppendTopology(bson::Builder* reply) override;

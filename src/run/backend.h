@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+#include "auth/time_signature.h"
 #include "quire/bson.h"
 #include "quire/status.h"
 #include "request/call.h"
@@ -79,8 +80,12 @@ class Backend {
   // others may not hold yet either.
   virtual Status AwaitWriteConcern(Running& running) = 0;
 
-  // How far beyond the wall clock a client may move the cluster time where clients log in: other
-  // members' clocks may be ahead.
+  // Signs the cluster times that clients get, and knows those they may bring. Null: none is signed.
+  virtual const auth::TimeSigner* time_signer() const = 0;
+  // Whether the client is believed without a signature, as a member is.
+  virtual bool MaySetClock(Running& running) = 0;
+  // How far beyond the wall clock a client may move the cluster time where clients log in and none
+  // is signed: other members' clocks may be ahead.
   virtual std::chrono::seconds most_ahead() const = 0;
   // Whether a reply's operationTime is that of its end (Visible), not of its beginning.
   virtual bool dates_replies_at_end() const = 0;

@@ -35,8 +35,8 @@ Result<bson::Timestamp> ReadClusterTime(bson::View fields) {
 
 }  // namespace
 
-// Lets the clock go on from $clusterTime; far past the wall clock only where clients are trusted:
-// no time is signed, and with access control nobody may set the clock, strangers not by a second.
+// Lets the clock go on from $clusterTime. With access control strangers may not set it by a second,
+// clients to what a member has signed, or, where no time is signed, not far past the wall clock.
 Status TakeClusterTime(Running& running) {
   const request::Call& call = running.call;
   const bson::Element& given = call.generic.cluster_time;
@@ -52,6 +52,12 @@ Status TakeClusterTime(Running& running) {
   if (time <= backend.Now() || stranger) {
     return Status::Ok();
   }
+  const auth::TimeSigner* signer = backend.time_signer();
+  if (signer != nullptr && !backend.MaySetClock(running)) {
+    const bson::Value signature = given.value().AsDocument()["signature"];
+    RETURN_IF_ERROR(
+        signer->Check(time, signature.is_document() ? signature.AsDocument() : bson::View()));
+  }
   constexpr uint64_t kMostAhead = 365 * 24 * 60 * 60;
   auto wall = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
                                         std::chrono::system_clock::now().time_since_epoch())
@@ -61,7 +67,7 @@ Status TakeClusterTime(Running& running) {
                                               ", is too far from this node's wall clock time, " +
                                               std::to_string(wall) + "."};
   }
-  if (!backend.access_control() ||
+  if (!backend.access_control() || signer != nullptr ||
       time.seconds <= wall + static_cast<uint64_t>(backend.most_ahead().count())) {
     backend.AdvanceClock(time);
   }

@@ -54,24 +54,36 @@ class LogicalTimes {
       std::abort();  // once, in every build: Append writes there
     }
     const bson::View all = fields_;
-    cluster_time_ = PlaceOf(all.Find("$clusterTime").value().AsDocument().Find("clusterTime"));
+    const bson::View gossip = all.Find("$clusterTime").value().AsDocument();
+    const bson::View signature = gossip.Find("signature").value().AsDocument();
+    cluster_time_ = PlaceOf(gossip.Find("clusterTime"));
+    hash_ = PlaceOf(signature.Find("hash")) + kBeforeBinary;
+    key_id_ = PlaceOf(signature.Find("keyId"));
     operation_time_ = PlaceOf(all.Find("operationTime"));
   }
 
-  void Append(bson::Timestamp cluster_time, bson::Timestamp operation_time,
-              bson::Builder* reply) const {
+  // `signer` null: with the signature that says there is none.
+  void Append(bson::Timestamp cluster_time, const auth::TimeSigner* signer,
+              bson::Timestamp operation_time, bson::Builder* reply) const {
     std::array<char, kMostBytes> bytes;
     memcpy(bytes.data(), fields_.bytes().data(), fields_.bytes().size());
     Write(cluster_time, bytes.data() + cluster_time_);
     Write(operation_time, bytes.data() + operation_time_);
+    if (signer != nullptr) {
+      const auth::TimeSigner::Hash hash = signer->Sign(cluster_time);
+      const int64_t key_id = signer->key_id();
+      memcpy(bytes.data() + hash_, hash.data(), hash.size());
+      memcpy(bytes.data() + key_id_, &key_id, sizeof key_id);
+    }
     reply->AppendFields(bson::View(bytes.data()));
   }
 
  private:
   static constexpr size_t kMostBytes = 160;
+  static constexpr size_t kBeforeBinary = sizeof(int32_t) + 1;  // length and subtype
 
   static bson::Document Make() {
-    static constexpr char kNoHash[20] = {};
+    static constexpr char kNoHash[auth::TimeSigner::kHashSize] = {};
     bson::Builder fields;
     fields.BeginDocument("$clusterTime")
         .Append("clusterTime", bson::Timestamp())
@@ -93,6 +105,8 @@ class LogicalTimes {
 
   const bson::Document fields_;
   size_t cluster_time_;
+  size_t hash_;
+  size_t key_id_;
   size_t operation_time_;
 };
 
@@ -164,7 +178,9 @@ void Dispatcher::FinishReply(const request::Call* call, bson::Builder* reply) {
   }
   static const LogicalTimes times;
   const bool ran = call != nullptr && call->operation_time != bson::Timestamp();
-  times.Append(backend_.Now(), ran ? call->operation_time : backend_.Visible(), reply);
+  const bool known = call != nullptr && call->client.login != nullptr;
+  times.Append(backend_.Now(), known ? backend_.time_signer() : nullptr,
+               ran ? call->operation_time : backend_.Visible(), reply);
 }
 
 void Dispatcher::AppendConcernError(const Running& running, bson::Builder* reply) {

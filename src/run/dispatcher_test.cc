@@ -101,6 +101,8 @@ class TestBackend final : public Backend {
     }
     return Status::Ok();
   }
+  const auth::TimeSigner* time_signer() const override { return nullptr; }
+  bool MaySetClock(Running&) override { return true; }
   std::chrono::seconds most_ahead() const override { return {}; }
   bool dates_replies_at_end() const override { return false; }
   void AppendTopology(bson::Builder*) override {}

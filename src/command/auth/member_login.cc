@@ -10,6 +10,7 @@ Status MemberLogin::SetKey(std::string_view key) {
       sha1_, auth::MakeCredential(auth::Mechanism::kScramSha1, auth::kMemberUser, key, false));
   ASSIGN_OR_RETURN(
       sha256_, auth::MakeCredential(auth::Mechanism::kScramSha256, auth::kMemberUser, key, false));
+  time_signer_ = std::make_unique<const auth::TimeSigner>(key);
   return Status::Ok();
 }
 

@@ -11,6 +11,7 @@
 
 #include "auth/key_file.h"
 #include "auth/scram.h"
+#include "auth/time_signature.h"
 #include "command/auth/login_state.h"
 #include "quire/status.h"
 
@@ -34,12 +35,15 @@ class MemberLogin {
   std::optional<auth::Credential> CredentialOf(auth::Mechanism mechanism) const {
     return mechanism == auth::Mechanism::kScramSha1 ? sha1_ : sha256_;
   }
+  // With the key; null without.
+  const auth::TimeSigner* time_signer() const { return time_signer_.get(); }
   // A member may do everything.
   std::shared_ptr<Login> Make(uint64_t accounts_version) const;
 
  private:
   std::optional<auth::Credential> sha1_;
   std::optional<auth::Credential> sha256_;
+  std::unique_ptr<const auth::TimeSigner> time_signer_;
   bool certificates_ = false;
 };
 

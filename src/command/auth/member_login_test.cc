@@ -84,6 +84,59 @@ TEST_F(MemberLoginTest, OnlyMembersActForOthers) {
   EXPECT_EQ(node_.CodeAs(client_, R"({"ping": 1, "$audit": 1})", "admin"), kTypeMismatch);
 }
 
+// {ping: 1} with a cluster time so many seconds ahead of `now`, signed by `key`; empty: not signed.
+std::string PingAhead(bson::Timestamp now, uint32_t seconds, std::string_view key) {
+  bson::Builder ping;
+  const bson::Timestamp time{now.seconds + seconds, now.increment};
+  ping.Append("ping", 1).BeginDocument("$clusterTime").Append("clusterTime", time);
+  if (!key.empty()) {
+    const auth::TimeSigner signer(key);
+    const auth::TimeSigner::Hash hash = signer.Sign(time);
+    ping.BeginDocument("signature")
+        .Append("hash", bson::Value::Binary({hash.data(), hash.size()}, 0))
+        .Append("keyId", signer.key_id())
+        .End();
+  }
+  ping.End();
+  const bson::Document command = ping.Finish();
+  return bson::ToCanonicalJson(command);
+}
+
+TEST_F(MemberLoginTest, ClientsBringOnlyTimesThatMembersHaveSigned) {
+  ASSERT_TRUE(node_.commands().members.SetKey("a0+/shared").ok());
+  node_.AddUser("boss", {{"root", "admin"}});
+  request::Client boss("10.0.0.1:6", "10.0.0.9:27017", "10.0.0.1");
+  const auto time_in = [](const bson::Document& reply) {
+    return reply["$clusterTime"].AsDocument()["clusterTime"].AsTimestamp();
+  };
+  const auto key_in = [](const bson::Document& reply) {
+    return reply["$clusterTime"].AsDocument()["signature"].AsDocument()["keyId"].AsInt64();
+  };
+  bson::Document reply = node_.RunAs(boss, R"({"ping": 1})", "admin");
+  const bson::Timestamp now = time_in(reply);
+  EXPECT_EQ(key_in(reply), 0) << "for a stranger";
+  reply = node_.RunAs(boss, PingAhead(now, 1000, "a0+/shared"), "admin");
+  EXPECT_EQ(time_in(reply), now) << "a stranger moves no clock";
+  node_.LogIn(boss, "boss");
+  EXPECT_EQ(node_.CodeAs(boss, PingAhead(now, 1, ""), "admin"), kKeyNotFound);
+  EXPECT_EQ(node_.CodeAs(boss, PingAhead(now, 1, "a0+/other"), "admin"), kKeyNotFound);
+  constexpr uint32_t kOverAYear = 366 * 24 * 60 * 60;
+  EXPECT_EQ(node_.CodeAs(boss, PingAhead(now, kOverAYear, "a0+/shared"), "admin"),
+            kClusterTimeFailsRateLimiter);
+  reply = node_.RunAs(boss, PingAhead(now, 1000, "a0+/shared"), "admin");
+  EXPECT_EQ(GuardedNode::CodeOf(reply), 0);
+  EXPECT_EQ(time_in(reply).seconds, now.seconds + 1000);
+  // What the reply holds is taken by everybody with the key.
+  const auth::TimeSigner signer("a0+/shared");
+  EXPECT_EQ(
+      signer.Check(time_in(reply), reply["$clusterTime"].AsDocument()["signature"].AsDocument())
+          .code(),
+      0);
+  ASSERT_EQ(LogIn("a0+/shared"), 0);
+  reply = node_.RunAs(client_, PingAhead(now, 2000, ""), "admin");
+  EXPECT_EQ(time_in(reply).seconds, now.seconds + 2000) << "a member needs no signature";
+}
+
 // A router says whose session it is; whoever else says so has sessions of its own alone.
 TEST_F(MemberLoginTest, OnlyMembersNameTheOwnersOfSessions) {
   ASSERT_TRUE(node_.commands().members.SetKey("a0+/shared").ok());
