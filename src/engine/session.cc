@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/session.h"
 
+#include <thread>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "run/labels.h"
@@ -228,11 +230,11 @@ const bson::Document* Session::Remembered(int32_t stmt) const {
   return stmt <= it->second.last ? &it->second.document : nullptr;
 }
 
-Status Session::Remember(store::Transaction& txn, int32_t first, int32_t last,
+Status Session::Remember(store::Transaction& txn, std::string_view ns, int32_t first, int32_t last,
                          bson::Document answer) {
   bson::Builder stored;
   stored.Append("t", txn_number_).Append("l", last).Append("a", answer);
-  stored.Append("d", Now());
+  stored.Append("d", Now()).Append("n", ns);
   const bson::Document record = stored.Finish();
   RETURN_IF_ERROR(PutRecord(txn, *log_, AnswerKey(lsid, first), record.bytes()));
   txn.OnCommit([this, first, last, answer = std::move(answer), number = txn_number_] {
@@ -240,6 +242,27 @@ Status Session::Remember(store::Transaction& txn, int32_t first, int32_t last,
       answers_[first] = {last, answer};
     }
   });
+  return Status::Ok();
+}
+
+Status Session::Import(int32_t first, bson::View record) {
+  RETURN_IF_ERROR(Load());
+  const int64_t number = record["t"].AsInt64();
+  const bool same = number == txn_number_ && state_ == State::kNone;
+  if (number <= txn_number_ && (!same || Remembered(first) != nullptr)) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(auto txn, store::Transaction::Begin(*store_, false));
+  RETURN_IF_ERROR(PutRecord(*txn, *log_, AnswerKey(lsid, first), record.bytes()));
+  txn->MarkWrote();
+  RETURN_IF_ERROR(txn->Commit(kv::Durability::kProcess));
+  if (!same) {  // the client has gone on elsewhere
+    AbortQuietly();
+    answers_.clear();
+    txn_number_ = number;
+    state_ = State::kNone;
+  }
+  answers_[first] = {record["l"].AsInt32(), bson::Document(record["a"].AsDocument())};
   return Status::Ok();
 }
 
@@ -260,6 +283,60 @@ void SessionTable::ForgetAll() {
     run::Checkout checkout = run::Checkout::Wait(session.get());
     static_cast<Session&>(*session).Forget();
   }
+}
+
+Status SessionTable::ReadAnswers(std::string_view ns,
+                                 const std::function<Status(bson::Document)>& take) {
+  ASSIGN_OR_RETURN(auto txn, store_->Begin({.read_only = true}));
+  const std::string prefix = store::MetaKey('S', "");
+  ASSIGN_OR_RETURN(auto records,
+                   txn->Scan({prefix, kv::PrefixEnd(prefix)}, kv::Direction::kForward));
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, records->Next());
+    if (!more) {
+      return Status::Ok();
+    }
+    const bson::View stored(records->value().data());
+    const bson::Value of = stored["n"];
+    if (stored.Has("c") || (of.is_string() && of.AsString() != ns)) {
+      continue;
+    }
+    const std::string_view lsid = LsidOf(records->key());
+    const std::string_view statement = records->key().substr(prefix.size() + lsid.size());
+    bson::Builder answer;
+    answer.Append("session", bson::Value::Binary(lsid, 0))
+        .Append("first", static_cast<int32_t>(store::ReadTableId(statement)))
+        .Append("record", stored);
+    RETURN_IF_ERROR(take(answer.Finish()));
+  }
+}
+
+Status SessionTable::Import(bson::View answer) {
+  const bson::Value lsid = answer["session"];
+  const bson::Value first = answer["first"];
+  const bson::Value record = answer["record"];
+  if (lsid.type() != bson::Type::kBinary || lsid.AsBinary().size() < request::kSessionIdSize ||
+      first.type() != bson::Type::kInt32 || !record.is_document()) {
+    return {kFailedToParse, "malformed answer of a retryable write"};
+  }
+  const bson::View fields = record.AsDocument();
+  if (fields["t"].type() != bson::Type::kInt64 || fields["l"].type() != bson::Type::kInt32 ||
+      !fields["a"].is_document() || fields["d"].type() != bson::Type::kDate) {
+    return {kFailedToParse, "malformed answer of a retryable write"};
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<run::Session> shared, Get(lsid.AsBinary()));
+  constexpr std::chrono::seconds kPatience{5};
+  constexpr std::chrono::milliseconds kLookEvery{5};
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  run::Checkout checkout = run::Checkout::Try(shared.get());
+  while (!checkout) {
+    if (std::chrono::steady_clock::now() >= until) {
+      return {kLockBusy, "a session that has written stays in use"};
+    }
+    std::this_thread::sleep_for(kLookEvery);
+    checkout = run::Checkout::Try(shared.get());
+  }
+  return static_cast<Session&>(*shared).Import(first.AsInt32(), fields);
 }
 
 Status SessionTable::ForgetAnswers(std::chrono::minutes timeout) {

@@ -66,8 +66,13 @@ class Session final : public run::Session {
   Status EnterRetryable(int64_t txn_number);
   // What statement `stmt` answered when it was run before under this number; null otherwise.
   const bson::Document* Remembered(int32_t stmt) const;
-  // Writes the answer of statements first..last into `txn`; remembered once that commits.
-  Status Remember(store::Transaction& txn, int32_t first, int32_t last, bson::Document answer);
+  // Writes the answer of statements first..last, on that namespace, into `txn`; remembered once
+  // that commits.
+  Status Remember(store::Transaction& txn, std::string_view ns, int32_t first, int32_t last,
+                  bson::Document answer);
+  // Takes over what another shard has answered to the statements from `first` on: the record that
+  // it keeps. What is known of a later number, or of the same statement, stays.
+  Status Import(int32_t first, bson::View record);
   // Aborts its transaction and forgets what it knows: the store is asked again.
   void Forget();
 
@@ -104,6 +109,12 @@ class SessionTable final : public run::SessionTable {
   SessionTable(kv::Store* store, store::ChangeLog* log, Session::TransactionEnds transaction_ends)
       : store_(store), log_(log), transaction_ends_(std::move(transaction_ends)) {}
 
+  // Gives what is kept of retryable writes of the namespace as {session, first, record}, and what
+  // was kept before records had a namespace. Ends with the first error of `take`.
+  Status ReadAnswers(std::string_view ns, const std::function<Status(bson::Document)>& take);
+  // Takes over what ReadAnswers has given on another shard; it is in the store then. Waits for the
+  // session on this thread: LockBusy when it stays in use.
+  Status Import(bson::View answer);
   // Forgets what sessions that ended longer than `timeout` ago have written.
   Status ForgetAnswers(std::chrono::minutes timeout);
   // Aborts all transactions and forgets what was read of the store: it has changed.

@@ -28,6 +28,7 @@ struct NamespaceVersion {
   // Nothing: it comes from a client that is connected to the shard itself.
   std::optional<placement::ShardVersion> shard = {};
   std::optional<placement::DatabaseVersion> database = {};
+  bool writes = false;  // the request writes it, though it is a read of others
 };
 
 // Where a sharded collection lies, as this shard sees it. Immutable.
@@ -86,7 +87,8 @@ class Sharding {
     bool waits = false;                    // until `changed` rings: to be asked again then
     std::unique_ptr<Pass> pass = nullptr;  // of a write that may run
   };
-  // Whether a request may run. `direct`: whoever sends no versions may write to sharded names.
+  // Whether a request may run. `writes`: it writes all of the names, not only those that say so.
+  // `direct`: whoever sends no versions may write to sharded ones.
   virtual Admission Admit(std::span<const NamespaceVersion> names, bool writes, bool direct) = 0;
   // Rings when requests that wait may go on.
   Bell changed;

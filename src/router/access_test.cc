@@ -11,6 +11,8 @@
 #include "auth/scram.h"
 #include "command/auth/login.h"
 #include "command/own_documents.h"
+#include "router/accounts.h"
+#include "router/core.h"
 #include "router/rows.h"
 #include "router/testing/cluster.h"
 
@@ -193,6 +195,26 @@ TEST_F(AccessTest, CursorsBelongToWhoOpenedThem) {
       R"({"getMore": {"$numberLong": ")" + cursor + R"("}, "collection": "c"})";
   EXPECT_EQ(CodeOf(As("bob", more, "db")), kUnauthorized);
   EXPECT_EQ(CodeOf(RunAs(ann, more, "db")), 0);
+}
+
+// What a user may do could have been taken away long ago.
+TEST_F(AccessTest, NobodyLogsInByOldAccounts) {
+  const auto log_in = [] {
+    request::Client client;
+    return CodeOf(RunAs(client,
+                        R"({"saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload":
+                            "biwsbj1ib3NzLHI9bm9uY2U="})",
+                        "admin"));
+  };
+  request::Client ann;
+  LogIn(ann, "ann");
+  EXPECT_EQ(log_in(), 0);
+  Accounts& accounts = *cluster_->router().core().accounts;
+  const int64_t before = accounts.fresh_for_millis.exchange(-1);
+  EXPECT_EQ(log_in(), kHostUnreachable);
+  EXPECT_EQ(CodeOf(RunAs(ann, R"({"find": "c"})", "db")), 0) << "who is logged in stays";
+  accounts.fresh_for_millis = before;
+  EXPECT_EQ(log_in(), 0);
 }
 
 // The name of a user is believed of members alone.

@@ -21,6 +21,12 @@ namespace {
 constexpr std::chrono::seconds kInterval{5};
 constexpr std::chrono::seconds kPatience{5};
 
+int64_t MillisNow() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 // Makes `documents` those of the collection. At no time is one missing that was there and stays:
 // without users, whoever is on the same machine may make the first one.
 Status Replace(engine::Engine& engine, const std::string& ns,
@@ -132,6 +138,7 @@ void Accounts::Run() {
     }
     read = Read();
     BeatHeart();
+    TouchCursors();
     for (const auto& reading : wanted) {
       reading->End();
     }
@@ -153,9 +160,9 @@ void Accounts::BeatHeart() {
   const std::string& host = core_.commands.info().host;
   const auto up = std::chrono::duration_cast<std::chrono::seconds>(now - started_);
   const bson::Date date = bson::Date::Now();
-  const bson::Document beat =
-      Doc("_id", host, "advisoryHostFQDNs", List(), "created", date - up, "mongoVersion",
-          kMongoVersion, "ping", date, "up", static_cast<int64_t>(up.count()), "waiting", true);
+  const bson::Document beat = Doc(
+      "_id", host, "advisoryHostFQDNs", List(), "created", date - up, "mongoVersion", kMongoVersion,
+      "ping", date, "up", static_cast<int64_t>(up.count()), "waiting", true, "boot", core_.boot);
   const std::string key = core_.catalog->Key("routers/" + host);
   core_.catalog->Run([key, beat](coord::Store& store) -> Result<bson::Document> {
     coord::Transaction transaction;
@@ -166,14 +173,32 @@ void Accounts::BeatHeart() {
   });
 }
 
+bool Accounts::fresh() const {
+  return MillisNow() - read_at_millis_.load() <= fresh_for_millis.load();
+}
+
+// What clients read slowly does not expire on the shards.
+void Accounts::TouchCursors() {
+  constexpr std::chrono::seconds kTouchEvery{60};
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_touch_ >= kTouchEvery) {
+    last_touch_ = now;
+    core_.cursors.Touch(core_.lanes());
+  }
+}
+
 bool Accounts::Read() {
   if (core_.catalog->loaded() && !core_.catalog->Cluster()) {
     known_ = true;
+    read_at_millis_ = MillisNow();
     return false;
   }
   const bool users = Mirror("admin.system.users", "system.users");
   const bool read = Mirror("admin.system.roles", "system.roles") && users;
   known_ = known_ || read;
+  if (read) {
+    read_at_millis_ = MillisNow();
+  }
   return read;
 }
 

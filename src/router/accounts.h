@@ -31,6 +31,9 @@ class Accounts {
 
   // Whether they have been read, or there is no shard that could have any.
   bool known() const { return known_; }
+  // Whether they have been read of late: nobody logs in by what may long be otherwise.
+  bool fresh() const;
+  std::atomic<int64_t> fresh_for_millis{30'000};
   // Ready when a reading that begins now has ended: for those who have just changed something.
   std::shared_ptr<Wait> ReadAgain();
 
@@ -42,9 +45,11 @@ class Accounts {
   bool Read();
   bool Mirror(const std::string& ns, const std::string& collection);
   void BeatHeart();
+  void TouchCursors();
 
   Core& core_;
   std::atomic<bool> known_ = false;
+  std::atomic<int64_t> read_at_millis_ = 0;  // steady clock
   Mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ QUIRE_GUARDED_BY(mutex_) = false;
@@ -53,6 +58,7 @@ class Accounts {
   std::string digest_roles_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_beat_;
+  std::chrono::steady_clock::time_point last_touch_;
   std::thread thread_;
 };
 

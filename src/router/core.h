@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "command/command.h"
 #include "quire/bson.h"
 #include "router/catalog/catalog.h"
+#include "router/cursor/live_cursors.h"
 #include "router/flow/workers.h"
 #include "router/remote/ask.h"
 #include "router/transactions.h"
@@ -30,6 +32,10 @@ class Core {
   Accounts* accounts = nullptr;
   Mirror* mirror = nullptr;
   Transactions transactions;
+  LiveCursors cursors;
+  // Of this process: what it leaves on shards is known by it.
+  const std::string boot = bson::ObjectId::Generate().ToHex();
+  std::atomic<uint64_t> outs{0};  // temporary collections so far
 
   engine::Engine& engine() { return commands.engine(); }
   Lanes& lanes() { return remote->lanes; }

@@ -20,11 +20,19 @@ namespace {
 constexpr std::chrono::milliseconds kWhileDropped{20};
 constexpr int kMostDropWaits = 1500;
 
-// What the router says itself to shards.
+// What the router says itself to shards. Their cursors live as long as the router touches them.
 bool IsReplaced(std::string_view field) {
-  static constexpr std::array<std::string_view, 10> kFields = {
-      "$db",       "$clusterTime",         "maxTimeMS",   "lsid",          "apiVersion",
-      "apiStrict", "apiDeprecationErrors", "$configTime", "$topologyTime", "$audit"};
+  static constexpr std::array<std::string_view, 11> kFields = {"$db",
+                                                               "$clusterTime",
+                                                               "maxTimeMS",
+                                                               "lsid",
+                                                               "apiVersion",
+                                                               "apiStrict",
+                                                               "apiDeprecationErrors",
+                                                               "$configTime",
+                                                               "$topologyTime",
+                                                               "$audit",
+                                                               "noCursorTimeout"};
   return std::find(kFields.begin(), kFields.end(), field) != kFields.end();
 }
 
@@ -116,7 +124,9 @@ bson::Document Routed::Outgoing(const bson::Argument& command, std::string_view 
   const bool in_transaction = own.generic.in_transaction();
   for (const bson::Element& field : command.view()) {
     const bool begins = field.name() == "startTransaction" || field.name() == "readConcern";
-    if (!IsReplaced(field.name()) && !(in_transaction && begins)) {
+    if (field.name() == "let" && field.type() == bson::Type::kDocument) {
+      out.Append("let", FixedLet(field.value().AsDocument()));
+    } else if (!IsReplaced(field.name()) && !(in_transaction && begins)) {
       out.Append(field);
     }
   }
@@ -139,6 +149,27 @@ bson::Document Routed::Outgoing(const bson::Argument& command, std::string_view 
   core.AppendClusterTime(&out);
   out.Append("$db", database_of);
   return out.Finish();
+}
+
+// What would be another value each time is worked out once.
+bson::View Routed::FixedLet(bson::View let) const {
+  const std::string_view bytes = let.bytes();
+  if (bytes.find("$rand") == std::string_view::npos &&
+      bytes.find("$function") == std::string_view::npos) {
+    return let;
+  }
+  if (!let_) {
+    expr::Context context;
+    if (!engine::FillContext(invocation.operation, let, &context).ok()) {
+      return let;  // the shard says what is wrong with it
+    }
+    bson::Builder fixed;
+    for (const auto& [name, value] : context.let) {
+      fixed.BeginDocument(name).Append("$literal", value.value()).End();
+    }
+    let_ = fixed.Finish();
+  }
+  return *let_;
 }
 
 bson::Document Routed::SessionFields() const {
@@ -200,11 +231,11 @@ void Routed::AppendBegin(bool begins, bson::Builder* out) {
 Result<AskOptions> Routed::Options() const {
   const request::Call& own = invocation.call;
   AskOptions options;
-  const bool writes = own.command.Is(request::kWrite);
-  if (!writes && !own.generic.in_transaction()) {
+  const bool does_write = writes || own.command.Is(request::kWrite);
+  if (!does_write && !own.generic.in_transaction()) {
     ASSIGN_OR_RETURN(options.preference, ReadPreference::Parse(own.body));
   }
-  options.repeatable = (!writes || own.generic.txn_number) && !own.generic.in_transaction();
+  options.repeatable = (!does_write || own.generic.txn_number) && !own.generic.in_transaction();
   return options;
 }
 
@@ -272,6 +303,8 @@ Status Routed::Deliver(Heard heard, std::function<bool(bson::View)> shows) {
   cursor->tailable = stream || (tailable.type() == bson::Type::kBool && tailable.AsBool());
   cursor->await_data =
       stream || (cursor->tailable && awaits.type() == bson::Type::kBool && awaits.AsBool());
+  const bson::Value stays = body["noCursorTimeout"];
+  cursor->no_timeout = stays.type() == bson::Type::kBool && stays.AsBool();
   RemoteRowsOptions options;
   options.database = std::string(DatabaseOf(read.ns));
   options.collection = read.ns.substr(options.database.size() + 1);
@@ -279,6 +312,7 @@ Status Routed::Deliver(Heard heard, std::function<bool(bson::View)> shows) {
   options.tailable = cursor->tailable;
   options.awaits = cursor->await_data;
   options.shows = std::move(shows);
+  options.live = &core.cursors;
   run::FirstBatch first;
   first.size = static_cast<int64_t>(read.batch.Count());
   first.at_cluster_time = read.at_cluster_time;

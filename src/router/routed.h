@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ class Routed final : public Flow {
   // The command, kept: the request's own bytes may move while it waits.
   const bson::Document body;
   const std::string database;
+
+  // What is sent writes, though the command may be one that reads: it is done at most once.
+  bool writes = false;
 
   // The namespace that the command's first field names.
   Result<std::string> Namespace() const;
@@ -66,9 +70,11 @@ class Routed final : public Flow {
 
  private:
   void NoteTimes(const std::vector<Heard>& heard);
+  bson::View FixedLet(bson::View let) const;
 
   std::unique_ptr<command::Parsed> parsed_;
   bool dated_ = false;  // a shard has told its time
+  mutable std::optional<bson::Document> let_;
 };
 
 // What runs a command on shards.

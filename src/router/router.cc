@@ -23,7 +23,10 @@ Status Router::Connect(RouterOptions options) {
   store_ = std::move(options.store);
   ASSIGN_OR_RETURN(pool_, peer::Pool::Start(std::move(options.peers)));
   lanes_ = std::make_unique<Lanes>(pool_.get());
-  ASSIGN_OR_RETURN(members_, Members::Start(pool_.get()));
+  ASSIGN_OR_RETURN(members_,
+                   Members::Start(pool_.get(), [lanes = lanes_.get()](const std::string& host) {
+                     lanes->GiveUp(host);
+                   }));
   remote_ = std::make_unique<Remote>(
       Remote{*lanes_, *members_, [this](bson::View reply) { core_.NoteReply(reply); }});
   core_.remote = remote_.get();

@@ -13,7 +13,6 @@ namespace quire::run {
 namespace {
 
 // A batch holds at most this much, or one document.
-constexpr size_t kMaxBatchBytes = size_t{16} << 20;
 
 // What idle cursors may take into memory, each and all together.
 constexpr size_t kAheadEach = size_t{4} << 20;
@@ -58,7 +57,7 @@ Status Cursor::Fill(OpContext& op, int64_t limit, bson::Builder* array) {
       exhausted = !awaits_ && (!tailable || source->Ended());
       break;
     }
-    if (count > 0 && array->size() - start + row.document.size() + 16 > kMaxBatchBytes) {
+    if (count > 0 && array->size() - start + row.document.size() + 16 > most_bytes) {
       stash_ = bson::Document(row.document);
       has_stash_ = true;
       stash_charge_.Set(stash_.view().size());
@@ -211,6 +210,13 @@ void CursorTable::Unpin(const std::shared_ptr<Cursor>& cursor) {
   cursor->last_use_ = std::chrono::steady_clock::now();
   if (cursor->exhausted || cursor->killed_) {
     cursors_.erase(cursor->id_);
+  }
+}
+
+void CursorTable::Touch(int64_t id) {
+  MutexLock lock(mutex_);
+  if (const auto found = cursors_.find(id); found != cursors_.end()) {
+    found->second->last_use_ = std::chrono::steady_clock::now();
   }
 }
 

@@ -78,6 +78,7 @@ class Cursor {
   // What is left of the maxTimeMS of the command that made it.
   std::optional<OpContext::Clock::duration> time_left;
   std::unique_ptr<RowSource> source;
+  size_t most_bytes = size_t{16} << 20;  // of a batch, unless one row alone is larger
   bool tailable = false;
   bool await_data = false;
   bool no_timeout = false;
@@ -165,6 +166,8 @@ class CursorTable {
   Result<std::shared_ptr<Cursor>> Pin(int64_t id, OpContext* op);
   // Gives it back, or forgets it when exhausted or killed meanwhile.
   void Unpin(const std::shared_ptr<Cursor>& cursor);
+  // Its last use is now, if there is such a cursor.
+  void Touch(int64_t id);
 
   // Null when there is none.
   std::shared_ptr<Cursor> Find(int64_t id);

@@ -10,8 +10,10 @@
 #include "base/thread.h"
 #include "base/try.h"
 #include "engine/replication.h"
+#include "shard/change/answers.h"
 #include "shard/change/chunk_commands.h"
 #include "shard/change/coordinate.h"
+#include "shard/change/left_outs.h"
 #include "shard/change/participant.h"
 #include "shard/change/take_over.h"
 #include "store/log/note.h"
@@ -71,6 +73,7 @@ Shard::~Shard() {
   adoptions_.Stop();
   coordinators_.Stop();
   steps_.Stop();
+  answers_.Stop();
 }
 
 // What the log says.
@@ -223,6 +226,7 @@ void Shard::ResumeLeft(uint64_t epoch) {
 
 void Shard::LookAround() {
   TakeOver take_over(kTakeOverAfter);
+  RoutersSeen routers;
   while (true) {
     {
       MutexLock lock(mutex_);
@@ -232,9 +236,11 @@ void Shard::LookAround() {
     }
     if (!joined() || !log_.writable()) {
       take_over = TakeOver(kTakeOverAfter);
+      routers = RoutersSeen();
       continue;
     }
     Context context = MakeContext();
+    DropLeftOuts(context, &routers);
     for (const std::string& id : take_over.Look(context, TakeOver::Clock::now())) {
       takeovers_.Do([this, id] {
         Context own = MakeContext();
@@ -252,11 +258,13 @@ void Shard::Handle(bson::Document command, Answer answer) {
     answer(bson::Document());
     return;
   }
-  const bool coordinates = command.view().front().name() == "_shardsvrCoordinate";
-  (coordinates ? coordinators_ : steps_)
-      .Do([this, command = std::move(command), answer = std::move(answer)] {
-        answer(Run(command.view()));
-      });
+  const std::string_view name = command.view().front().name();
+  Crew& crew = name == "_shardsvrCoordinate"    ? coordinators_
+               : name == "_shardsvrTakeAnswers" ? answers_
+                                                : steps_;
+  crew.Do([this, command = std::move(command), answer = std::move(answer)] {
+    answer(Run(command.view()));
+  });
 }
 
 Result<bson::Document> Shard::Run(bson::View command) {
@@ -276,6 +284,9 @@ Result<bson::Document> Shard::Run(bson::View command) {
     const store::NoEventScope silent;
     ASSIGN_OR_RETURN(const StepRequest step, DecodeStep(command));
     return TakeStep(context, step);
+  }
+  if (name == "_shardsvrTakeAnswers") {
+    return TakeAnswers(context, command);
   }
   if (name == "_shardsvrMedian") {
     return FindMedian(context, command);

@@ -89,6 +89,7 @@ class Shard final : public engine::Sharding {
   Crew steps_{8};
   Crew adoptions_{2};
   Crew takeovers_{2};
+  Crew answers_{2};  // other shards' steps wait for these
   std::condition_variable ends_;
   std::thread around_;
 };

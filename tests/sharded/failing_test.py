@@ -68,6 +68,33 @@ class Failing(unittest.TestCase):
             os.kill(pid, signal.SIGCONT)
         self.assertEqual(1, self.c.count_documents({"x": 3}))
 
+    def test_a_paused_shard_is_not_waited_for_without_end(self):
+        """Also by those who set no limit. A guard ends the pause, so that a request that waits on succeeds."""
+        pid = CLUSTER.processes()["s1/0"]["pid"]
+        plain = pymongo.MongoClient(CLUSTER.uri, retryWrites=False)
+        self.addCleanup(plain.close)
+        cursor = plain.f.c.find({"x": {"$gte": 0}}, batch_size=2)
+        next(cursor)
+        pause(pid)
+        guard = threading.Timer(120, os.kill, (pid, signal.SIGCONT))
+        guard.start()
+        try:
+            reply = plain.f.command("insert", "c", documents=[{"_id": 70, "x": 70}])
+            self.assertEqual([6], [error["code"] for error in reply["writeErrors"]])
+            with self.assertRaises(OperationFailure) as failed:
+                list(cursor)
+            self.assertEqual(6, failed.exception.code)
+        finally:
+            guard.cancel()
+            os.kill(pid, signal.SIGCONT)
+        for _ in range(200):
+            try:
+                if self.c.count_documents({"x": 3}, maxTimeMS=1000) == 1:
+                    break
+            except PyMongoError:
+                time.sleep(0.1)
+        self.assertEqual(1, self.c.count_documents({"x": 3}))
+
     def test_a_dead_shard_and_its_return(self):
         CLUSTER.tool("kill", "s1/0")
         self.assertEqual(1, self.c.count_documents({"x": -3}))

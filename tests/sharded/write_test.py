@@ -144,6 +144,51 @@ class Writes(unittest.TestCase):
         without = self.numbered(2, "insert", "c", documents=[{"x": -7}, {"x": 7}])
         self.assertEqual(([2, 2], 11), ([r["n"] for r in without], self.c.count_documents({})))
 
+    def test_a_retry_is_done_once_wherever_its_range_has_gone(self):
+        """What a shard remembers goes along with a range that is moved."""
+        admin = self.client.admin
+        admin.command("split", "writes.c", middle={"x": 1000})
+        self.number = getattr(self, "number", 0) + 2
+        statements = [
+            (["insert", "c"], {"documents": [{"_id": 100, "x": 5000}, {"_id": 101, "x": 5001}]}),
+            (["findAndModify", "c"], {"query": {"x": 5000}, "update": {"$set": {"v": 1}}, "new": True}),
+            (["delete", "c"], {"deletes": [{"q": {"x": 5000}, "limit": 1}]})]
+        with self.plain.start_session() as own, self.plain.start_session() as later:
+            replies = [self.plain.writes.command(*command, **options, txnNumber=bson.Int64(self.number + i), session=own)
+                       for i, (command, options) in enumerate(statements)]
+            self.plain.writes.command("insert", "c", documents=[{"_id": 102, "x": 5002}], txnNumber=bson.Int64(1),
+                                      session=later)
+            self.plain.writes.command("insert", "c", documents=[{"_id": 103, "x": -5000}], txnNumber=bson.Int64(2),
+                                      session=later)
+            self.assertEqual(2, self.plain.writes.c.delete_many({"x": {"$gte": 1000}}).deleted_count)
+            admin.command("moveRange", "writes.c", min={"x": 1000}, max={"x": bson.MaxKey()}, toShard="s0")
+            command, options = statements[-1]
+            again = self.plain.writes.command(*command, **options, txnNumber=bson.Int64(self.number + 2), session=own)
+            self.assertEqual((replies[-1]["n"], [0]), (again["n"], again["retriedStmtIds"]))
+            # The number that s0 has seen of this session is a later one.
+            again = self.plain.writes.command("insert", "c", documents=[{"_id": 103, "x": -5000}], txnNumber=bson.Int64(2),
+                                              session=later)
+            self.assertEqual([0], again["retriedStmtIds"])
+        with self.plain.start_session() as own:
+            inserts = dict(documents=[{"_id": 110, "x": 5000}, {"_id": 111, "x": 5001}], txnNumber=bson.Int64(7), session=own)
+            self.assertEqual(2, self.plain.writes.command("insert", "c", **inserts)["n"])
+            self.plain.writes.c.delete_many({"x": {"$gte": 1000}})
+            admin.command("moveRange", "writes.c", min={"x": 1000}, max={"x": bson.MaxKey()}, toShard="s1")
+            again = self.plain.writes.command("insert", "c", **inserts)
+            self.assertEqual((2, [0, 1]), (again["n"], again["retriedStmtIds"]))
+        self.assertEqual(0, self.c.count_documents({"x": {"$gte": 1000}}))
+
+    def test_a_retry_is_done_once_when_its_collection_has_been_sharded(self):
+        self.database.spread.drop()
+        with self.plain.start_session() as own:
+            inserts = dict(documents=[{"_id": i} for i in range(20)], txnNumber=bson.Int64(1), session=own)
+            self.assertEqual(20, self.plain.writes.command("insert", "spread", **inserts)["n"])
+            self.database.spread.delete_many({})
+            self.client.admin.command("shardCollection", "writes.spread", key={"_id": "hashed"})
+            again = self.plain.writes.command("insert", "spread", **inserts)
+        self.assertEqual((20, list(range(20))), (again["n"], sorted(again["retriedStmtIds"])))
+        self.assertEqual(0, self.database.spread.count_documents({}))
+
     def test_many_and_batches(self):
         self.assertEqual(8, self.c.update_many({}, {"$inc": {"m": 1}}).modified_count)
         with self.assertRaises(BulkWriteError) as failed:

@@ -146,6 +146,7 @@ Status RunAggregate(Invocation& i, const request::AggregateRequest& request) {
   if (i.writes) {
     i.call.operation_time = i.engine.clock().Now();
   }
+  cursor->most_bytes = rows.most_bytes > 0 ? rows.most_bytes : cursor->most_bytes;
   RETURN_IF_ERROR(AppendFirstBatch(i, std::move(cursor), request.batch_size, false));
   if (i.writes) {
     AppendConcernOfOne(i);

@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "engine/read/aggregate.h"
 #include "engine/replication.h"
+#include "engine/write/out_collection.h"
 #include "quire/doc.h"
 #include "request/reply.h"
 #include "run/condition.h"

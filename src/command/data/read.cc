@@ -61,6 +61,7 @@ Status RunFind(Invocation& i) {
     }
   }
   ASSIGN_OR_RETURN(auto cursor, engine::Find(i.operation, ns, request, rows));
+  cursor->most_bytes = rows.most_bytes > 0 ? rows.most_bytes : cursor->most_bytes;
   return AppendFirstBatch(i, std::move(cursor), request.batch_size, request.single_batch);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/shard/request_versions.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -84,6 +85,57 @@ std::string_view FirstCollection(const request::Call& call) {
   return first.is_string() ? first.AsString() : std::string_view();
 }
 
+// What the pipeline of an aggregate or a mapReduce writes; empty: nothing.
+std::string SinkOf(const request::Call& call) {
+  std::string_view collection_field = "coll";
+  bson::Value sink;
+  if (call.command.name == "aggregate") {
+    const bson::Value stages = call.body["pipeline"];
+    const bson::Value explains = call.body["explain"];
+    if (!stages.is_array() || (explains.type() == bson::Type::kBool && explains.AsBool())) {
+      return {};
+    }
+    for (const bson::Element& stage : stages.AsArray()) {
+      const bson::View one =
+          stage.value().is_document() ? stage.value().AsDocument() : bson::View();
+      sink = one.Has("$out") ? one["$out"] : one["$merge"];
+      if (const bson::Value into = sink.is_document() ? sink.AsDocument()["into"] : bson::Value();
+          !into.missing()) {
+        sink = into;
+      }
+    }
+  } else if (call.command.name == "mapReduce") {
+    sink = call.body["out"];
+    if (sink.is_document() && !sink.AsDocument().empty()) {
+      collection_field = sink.AsDocument().front().name();
+    }
+  }
+  if (sink.is_string()) {
+    return std::string(call.database) + "." + std::string(sink.AsString());
+  }
+  if (!sink.is_document() || !sink.AsDocument()[collection_field].is_string()) {
+    return {};
+  }
+  const bson::Value database = sink.AsDocument()["db"];
+  return std::string(database.is_string() ? database.AsString() : call.database) + "." +
+         std::string(sink.AsDocument()[collection_field].AsString());
+}
+
+// Marks what is written beside the collection that the command names.
+void NoteSink(const request::Call& call, RequestVersions* out) {
+  const std::string ns = SinkOf(call);
+  if (ns.empty()) {
+    return;
+  }
+  const auto named = std::find_if(out->names.begin(), out->names.end(),
+                                  [&](const auto& name) { return name.ns == ns; });
+  if (named != out->names.end()) {
+    named->writes = true;
+  } else {
+    out->names.push_back({.ns = ns, .writes = true});
+  }
+}
+
 // What every member keeps for itself, or a shard does.
 bool IsOwn(std::string_view database) { return database == "local" || database == "config"; }
 
@@ -91,7 +143,15 @@ bool IsOwn(std::string_view database) { return database == "local" || database =
 
 Result<RequestVersions> ReadVersions(const request::Call& call) {
   RequestVersions out;
-  if (IsOwn(call.database) || call.command.name.starts_with("_shardsvr")) {
+  const bson::Value named = call.body["shardVersions"];
+  if (call.command.name.starts_with("_shardsvr")) {
+    RETURN_IF_ERROR(named.missing() ? Status::Ok() : ReadNamed(named, &out));
+    for (engine::NamespaceVersion& name : out.names) {
+      name.writes = true;
+    }
+    return out;
+  }
+  if (IsOwn(call.database)) {
     return out;
   }
   if (call.command.name == "bulkWrite") {
@@ -114,9 +174,10 @@ Result<RequestVersions> ReadVersions(const request::Call& call) {
   if (const bson::Value to = call.body["to"]; whole && to.is_string()) {
     out.names.push_back({.ns = std::string(to.AsString())});
   }
-  if (const bson::Value list = call.body["shardVersions"]; !list.missing()) {
-    RETURN_IF_ERROR(ReadNamed(list, &out));
+  if (!named.missing()) {
+    RETURN_IF_ERROR(ReadNamed(named, &out));
   }
+  NoteSink(call, &out);
   return out;
 }
 

@@ -3,6 +3,7 @@
 // The commands that routers and other shards send. What they mean is the sharding's business.
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/error_codes.h"
@@ -10,6 +11,7 @@
 #include "command/authorise.h"
 #include "command/shard/shard_commands.h"
 #include "engine/replication.h"
+#include "engine/write/out_collection.h"
 #include "request/route.h"
 #include "run/condition.h"
 #include "run/cursor.h"
@@ -84,6 +86,22 @@ Status RunReachTime(Invocation& i) {
   return Status::Ok();
 }
 
+// Cursors that a router will go on to read: they do not expire.
+Status RunTouchCursors(Invocation& i) {
+  const bson::Value list = i.body()["cursors"];
+  if (!list.is_array()) {
+    return {kBadValue, "_shardsvrTouchCursors takes a list of cursors"};
+  }
+  run::CursorTable& cursors = i.engine.cursors();
+  for (const bson::Element& id : list.AsArray()) {
+    if (id.type() != bson::Type::kInt64) {
+      return {kBadValue, "_shardsvrTouchCursors takes a list of cursors"};
+    }
+    cursors.Touch(id.value().AsInt64());
+  }
+  return Status::Ok();
+}
+
 // What the shard answered to statements of a retryable write: {remembered: [{stmtId, answer}]}.
 Status RunRemembered(Invocation& i) {
   if (!i.operation.retryable) {
@@ -97,6 +115,45 @@ Status RunRemembered(Invocation& i) {
   }
   i.reply().End();
   return Status::Ok();
+}
+
+// The names of a $out that a router fills: {name: target, temporary, ...}.
+Result<std::pair<std::string, std::string>> NamesOfOut(Invocation& i) {
+  const bson::Value target = i.body().front().value();
+  const bson::Value temporary = i.body()["temporary"];
+  if (!target.is_string() || !temporary.is_string()) {
+    return Status(kBadValue, std::string(i.call.command.name) + " takes a target and a temporary");
+  }
+  const std::string name(temporary.AsString());
+  if (!name.substr(name.find('.') + 1).starts_with(engine::kRoutersOutTemporary)) {
+    return Status(kInvalidNamespace, "no name of a router's temporary collection: " + name);
+  }
+  return std::pair(std::string(target.AsString()), name);
+}
+
+// Makes the temporary collection of a router's $out: {uuid}.
+Status RunBeginOut(Invocation& i) {
+  ASSIGN_OR_RETURN(const auto names, NamesOfOut(i));
+  const bson::Value timeseries = i.body()["timeseries"];
+  RETURN_IF_ERROR(
+      engine::MakeOutCollection(i.operation, names.first, names.second,
+                                timeseries.is_document() ? timeseries.AsDocument() : bson::View()));
+  const store::CollectionPtr made = i.engine.catalog().Find(names.second);
+  if (made == nullptr) {
+    return {kNamespaceNotFound, "the temporary collection was dropped at once"};
+  }
+  const std::string_view uuid(reinterpret_cast<const char*>(made->uuid.data()), made->uuid.size());
+  i.reply().Append("uuid", bson::Value::Binary(uuid, 4));
+  return Status::Ok();
+}
+
+Status RunEndOut(Invocation& i) {
+  ASSIGN_OR_RETURN(const auto names, NamesOfOut(i));
+  const bson::Value uuid = i.body()["uuid"];
+  if (uuid.type() != bson::Type::kBinary) {
+    return {kBadValue, "_shardsvrEndOut takes the uuid of the temporary collection"};
+  }
+  return engine::PutInPlace(i.operation, names.second, names.first, uuid);
 }
 
 constexpr Row Internal(std::string_view name, std::string_view help, uint32_t more = 0) {
@@ -113,13 +170,29 @@ std::span<const Row> ShardRows() {
       Internal("_shardsvrCoordinate", "a change of a collection, from a router",
                request::kWriteConcern),
       Internal("_shardsvrStep", "a step of such a change, from its coordinator"),
+      Internal("_shardsvrTakeAnswers", "what another shard remembers of retryable writes"),
       Internal("_shardsvrMedian", "the key in the middle of a range"),
+      {{"_shardsvrBeginOut", "",
+        request::kAdminOnly | request::kWrite | request::kWriteConcern | request::kNoFailPoint,
+        "makes the collection that a router's $out fills"},
+       RunBeginOut,
+       OnCluster(Action::internal)},
+      {{"_shardsvrEndOut", "",
+        request::kAdminOnly | request::kWrite | request::kWriteConcern | request::kNoFailPoint,
+        "puts that collection in its target's place"},
+       RunEndOut,
+       OnCluster(Action::internal)},
       Internal("_shardsvrJoinCluster", "makes the set a shard of a cluster"),
       Internal("_shardsvrNoteShard", "tells the log of another shard"),
       {{"_shardsvrReachTime", "",
         request::kAdminOnly | request::kOnEveryMember | request::kNoFailPoint,
         "lets a change stream go on to a time"},
        RunReachTime,
+       OnCluster(Action::internal)},
+      {{"_shardsvrTouchCursors", "",
+        request::kAdminOnly | request::kOnEveryMember | request::kNoFailPoint,
+        "keeps cursors that a router reads from expiring"},
+       RunTouchCursors,
        OnCluster(Action::internal)},
       Internal("_shardsvrIsPrimary", "whether the shard has a primary, from another shard"),
       {{"_shardsvrRemembered", "",

@@ -13,10 +13,6 @@
 
 namespace quire::engine {
 
-// Names of the collections in which another member collects what a large $out shall write begin so;
-// the rest is an ObjectId. What is left of them a day later is nobody's.
-inline constexpr std::string_view kCollectedElsewhere = "tmp.agg_far.";
-
 // A cursor on the pipeline's result, not yet in the table. `ns` is "db.collection", or
 // "db.$cmd.aggregate" for a pipeline on the database. `rows`: how a router wants them.
 Result<std::shared_ptr<run::Cursor>> Aggregate(const Operation& operation,

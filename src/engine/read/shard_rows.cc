@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/read/shard_rows.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/number.h"
 #include "bson/ordered.h"
 #include "bson/walk/field_walk.h"
 
@@ -143,6 +145,9 @@ Result<ShardRowsWish> ShardRowsWish::Read(bson::View command) {
       wish.given = true;
       wish.metadata = is_true(fields["meta"]);
       wish.rows = wish.metadata || is_true(fields["keys"]);
+      if (const bson::Value bytes = fields["bytes"]; bytes.is_number()) {
+        wish.most_bytes = static_cast<size_t>(std::max<int64_t>(bson::ClampedInt64(bytes), 0));
+      }
     }
   }
   wish.given = wish.given || wish.partials;

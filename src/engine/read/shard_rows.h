@@ -20,6 +20,8 @@ struct ShardRowsWish {
   bool rows = false;      // shardRows.keys: rows are sent as above
   bool metadata = false;  // shardRows.meta: they have m
   bool partials = false;  // partialGroup: the last stage, a $group, gives partial states
+  // shardRows.bytes: of a batch, unless one row alone is larger; 0: of a reply
+  size_t most_bytes = 0;
 
   // Error: BadValue.
   static Result<ShardRowsWish> Read(bson::View command);

@@ -59,13 +59,68 @@ TEST(MemberData, ANewPrimaryRemembersWhatItLearntAsAFollower) {
   EXPECT_TRUE(Remembers(follower));
 }
 
+TEST(MemberData, WhatAShardRemembersIsTakenOverByAnother) {
+  Member from("from");
+  Member to("to");
+  from.data().OpenLog(1);
+  to.data().OpenLog(1);
+  const bson::Document document = bson::TestDocument("{_id: 1}");
+  EXPECT_TRUE(Remembers(from, {document}));
+  std::vector<bson::Document> answers;
+  const auto take = [&](bson::Document answer) {
+    answers.push_back(std::move(answer));
+    return Status::Ok();
+  };
+  ASSERT_TRUE(from.engine().sessions().ReadAnswers("db.other", take).ok());
+  EXPECT_TRUE(answers.empty());
+  ASSERT_TRUE(from.engine().sessions().ReadAnswers("db.c", take).ok());
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_FALSE(Remembers(to));
+  ASSERT_TRUE(to.engine().sessions().Import(answers[0]).ok());
+  EXPECT_TRUE(Remembers(to));
+  Member follows(to, "follows");
+  follows.Follow(to);
+  follows.data().OpenLog(2);
+  EXPECT_TRUE(Remembers(follows)) << "the log has it";
+  EXPECT_FALSE(to.engine().sessions().Import(document).ok());
+}
+
+TEST(MemberData, WhatASessionHasGoneBeyondIsNotTakenOver) {
+  Member from("from");
+  Member to("to");
+  from.data().OpenLog(1);
+  to.data().OpenLog(1);
+  const bson::Document document = bson::TestDocument("{_id: 1}");
+  EXPECT_TRUE(Remembers(from, {document}));
+  std::vector<bson::Document> answers;
+  ASSERT_TRUE(from.engine()
+                  .sessions()
+                  .ReadAnswers("db.c",
+                               [&](bson::Document answer) {
+                                 answers.push_back(std::move(answer));
+                                 return Status::Ok();
+                               })
+                  .ok());
+  auto shared = to.engine().sessions().Get(std::string(16, 's'));
+  ASSERT_TRUE(shared.ok());
+  auto& session = static_cast<Session&>(**shared);
+  {
+    run::Checkout checkout = run::Checkout::Wait(&session);
+    ASSERT_TRUE(session.EnterRetryable(2).ok());
+  }
+  ASSERT_TRUE(to.engine().sessions().Import(answers.at(0)).ok());
+  run::Checkout checkout = run::Checkout::Wait(&session);
+  EXPECT_EQ(session.txn_number(), 2);
+  EXPECT_EQ(session.Remembered(0), nullptr);
+}
+
 TEST(MemberData, AClosedLogTakesNoWrites) {
   Member member("closed");
-  EXPECT_EQ(member.Insert("db.c", "{_id: 1}").code(), kNotWritablePrimary);
+  EXPECT_EQ(member.Insert("db.c", "{_id: 1}").code(), kInterruptedDueToReplStateChange);
   member.data().OpenLog(1);
   EXPECT_TRUE(member.Insert("db.c", "{_id: 1}").ok());
   ASSERT_TRUE(member.data().CloseLog().ok());
-  EXPECT_EQ(member.Insert("db.c", "{_id: 2}").code(), kNotWritablePrimary);
+  EXPECT_EQ(member.Insert("db.c", "{_id: 2}").code(), kInterruptedDueToReplStateChange);
   EXPECT_EQ(member.data().LastSlot().epoch, 1U);
   EXPECT_TRUE(member.Insert("local.c", "{_id: 2}").ok());
 }

@@ -28,7 +28,7 @@ class StatementLog {
       runs_.emplace_back(id, id);
     }
   }
-  Status Write(store::Transaction& txn) {
+  Status Write(store::Transaction& txn, std::string_view ns) {
     if (!operation_.retryable) {
       return Status::Ok();
     }
@@ -36,7 +36,7 @@ class StatementLog {
       RETURN_IF_ERROR(operation_.before_commit());
     }
     for (auto [first, last] : runs_) {
-      RETURN_IF_ERROR(operation_.session->Remember(txn, first, last, bson::Document()));
+      RETURN_IF_ERROR(operation_.session->Remember(txn, ns, first, last, bson::Document()));
     }
     return Status::Ok();
   }
@@ -137,7 +137,7 @@ Result<request::WriteReply> InsertTogether(const Operation& operation, const std
         break;
       }
     }
-    return log.Write(txn);
+    return log.Write(txn, info.ns());
   };
   Status status = RunWrite(operation, *collection, body);
   while (IsGone(status, operation)) {

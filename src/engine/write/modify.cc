@@ -299,7 +299,7 @@ class Modifier {
       RETURN_IF_ERROR(operation_.before_commit());
     }
     txn.MarkWrote();
-    return operation_.session->Remember(txn, statement_, statement_, answer_(result_));
+    return operation_.session->Remember(txn, ns_, statement_, statement_, answer_(result_));
   }
 
   void Summarise(const PlannedQuery& query) {

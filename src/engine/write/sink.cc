@@ -8,10 +8,10 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
-#include "engine/read/aggregate.h"
 #include "engine/read/pipeline_run.h"
 #include "engine/schema/schema.h"
 #include "engine/write/modify.h"
+#include "engine/write/out_collection.h"
 #include "engine/write/write.h"
 #include "expr/agg/expression.h"
 #include "expr/script.h"
@@ -65,10 +65,10 @@ class Inserter {
   size_t bytes_ = 0;
 };
 
-// Names of the collections that $out fills begin so; the second part is this process's alone.
-constexpr std::string_view kTemporary = "tmp.agg_out.";
+// The second part is this process's alone.
 const std::string& OwnTemporary() {
-  static const std::string own = std::string(kTemporary) + bson::ObjectId::Generate().ToHex() + ".";
+  static const std::string own =
+      std::string(kOutTemporary) + bson::ObjectId::Generate().ToHex() + ".";
   return own;
 }
 
@@ -85,7 +85,9 @@ bool IsDaysOld(std::string_view object_id) {
 // What processes that ended within an $out have left in a database.
 void DropLeftTemporaries(Engine& engine, std::string_view database) {
   for (const store::CollectionPtr& one : engine.catalog().snapshot()->InDatabase(database)) {
-    const bool left = one->name.starts_with(kTemporary) && !one->name.starts_with(OwnTemporary());
+    const bool left = one->name.starts_with(kOutTemporary) &&
+                      !one->name.starts_with(OwnTemporary()) &&
+                      !one->name.starts_with(kRoutersOutTemporary);
     const bool left_elsewhere = one->name.starts_with(kCollectedElsewhere) &&
                                 IsDaysOld(one->name.substr(kCollectedElsewhere.size()));
     if (left || left_elsewhere) {
@@ -120,41 +122,16 @@ class OutSink : public plan::DocumentSink {
     Operation operation{engine_, op};
     operation.durability = durability_;
     DropLeftTemporaries(engine_, target_.substr(0, target_.find('.')));
-    store::CollectionPtr target = engine_.catalog().Find(target_);
-    bool timeseries = !timeseries_.view().empty();
-    if (target != nullptr && timeseries && !target->options.view().Has("timeseries")) {
-      return {7268700, "Cannot create a time-series collection in the place of '" + target_ +
-                           "', which is none"};
-    }
-    if (target != nullptr && target->is_view()) {
-      return {kCommandNotSupportedOnView, "Namespace " + target_ + " is a view, not a collection"};
-    }
-    if (target != nullptr && target->capped) {
-      return {17152, "namespace '" + target_ + "' is capped so it can't be used for $out"};
-    }
-    bson::Document options;
-    if (target != nullptr) {
-      options = target->options;
-    } else if (timeseries) {
-      options = bson::Builder().Append("timeseries", timeseries_).Finish();
-    }
-    RETURN_IF_ERROR(CreateCollection(operation, temporary_, options));
-    std::vector<bson::View> specs;
-    if (target != nullptr) {
-      for (const auto& index : target->indexes) {
-        if (!index->is_id) {
-          specs.push_back(index->spec);
-        }
-      }
-    }
-    return specs.empty() ? Status::Ok() : CreateIndexes(operation, temporary_, specs).status();
+    return MakeOutCollection(operation, target_, temporary_, timeseries_);
   }
 
   Status Write(OpContext& op, bson::View document) override { return inserter_.Add(op, document); }
 
   Status Finish(OpContext& op) override {
     RETURN_IF_ERROR(inserter_.Flush(op));
-    RETURN_IF_ERROR(engine_.catalog().Rename(temporary_, target_, true, durability_));
+    Operation operation{engine_, op};
+    operation.durability = durability_;
+    RETURN_IF_ERROR(PutInPlace(operation, temporary_, target_, bson::Value()));
     finished_ = true;
     return Status::Ok();
   }

@@ -41,6 +41,16 @@ bool Flag(bson::View document, std::string_view name, bool otherwise) {
   return value.type() == bson::Type::kBool ? value.AsBool() : otherwise;
 }
 
+bson::Document Without(bson::View document, std::string_view name) {
+  bson::Builder out;
+  for (const bson::Element& field : document) {
+    if (field.name() != name) {
+      out.Append(field);
+    }
+  }
+  return out.Finish();
+}
+
 }  // namespace
 
 Status Mirror::Refresh(coord::Store& store, std::string_view collection) {
@@ -120,8 +130,8 @@ Result<Mirror::Documents> Mirror::Wanted(coord::Store& store, std::string_view c
   } else {
     RETURN_IF_ERROR(
         each(collection == "mongos" ? "routers/" : "log/", [&](const std::string& value) -> Status {
-          ASSIGN_OR_RETURN(auto document, bson::Document::FromJson(value));
-          add(std::move(document));
+          ASSIGN_OR_RETURN(const auto document, bson::Document::FromJson(value));
+          add(Without(document, "boot"));  // for shards alone
           return Status::Ok();
         }));
   }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <utility>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/memory_charge.h"
 #include "base/mutex.h"
@@ -21,7 +22,32 @@ namespace quire::router {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Held = std::shared_ptr<const bson::Document>;
+
+// A shard's reply, for as long as rows of it are wanted. Its bytes count for the process: no one
+// operation has them.
+struct Reply {
+  explicit Reply(bson::Document read) : document(std::move(read)) { Count(document.view().size()); }
+  ~Reply() { Count(0); }
+  Reply(const Reply&) = delete;
+  Reply& operator=(const Reply&) = delete;
+
+  const bson::Document document;
+
+ private:
+  void Count(size_t bytes) {
+    const CurrentOpScope of_none(nullptr);
+    charge_.Set(bytes);
+  }
+  MemoryCharge charge_;
+};
+using Held = std::shared_ptr<const Reply>;
+
+// Whether all operations together hold more than they may.
+bool HoldTooMuch() {
+  const MemoryLimits& limits = OperationMemory();
+  const int64_t most = limits.of_all.load(std::memory_order_relaxed);
+  return most > 0 && limits.held.load(std::memory_order_relaxed) > most;
+}
 
 // One row, in the reply that it came with.
 struct Item {
@@ -35,8 +61,7 @@ struct Source {
   std::string host;
   int64_t id = 0;  // of the shard's cursor; 0: it has no more
   std::deque<Item> rows;
-  size_t batch = 0;     // rows of the last batch
-  MemoryCharge charge;  // for it
+  size_t batch = 0;  // rows of the last batch
   bool asked = false;
   Lanes::Ticket ticket = 0;
   bson::Document token;  // of the last batch: where a change stream goes on
@@ -44,7 +69,7 @@ struct Source {
 
 }  // namespace
 
-class RemoteRows::State : public std::enable_shared_from_this<State> {
+class RemoteRows::State : public LiveCursors::Owner, public std::enable_shared_from_this<State> {
  public:
   State(Lanes* lanes, RemoteRowsOptions options) : lanes_(*lanes), options_(std::move(options)) {}
 
@@ -55,6 +80,15 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
       source.shard = std::move(cursor.shard);
       source.host = std::move(cursor.host);
       Take(&source, std::move(cursor.reply));
+    }
+  }
+
+  void AddOpen(LiveCursors::ByHost* cursors) override {
+    MutexLock lock(mutex_);
+    for (const Source& source : sources_) {
+      if (source.id != 0 && !source.asked) {
+        (*cursors)[source.host].push_back(source.id);
+      }
     }
   }
 
@@ -265,8 +299,8 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
   }
 
   void Take(Source* source, bson::Document reply) QUIRE_REQUIRES(mutex_) {
-    auto held = std::make_shared<const bson::Document>(std::move(reply));
-    auto cursor = request::CursorReply::Read(*held);
+    const auto held = std::make_shared<const Reply>(std::move(reply));
+    auto cursor = request::CursorReply::Read(held->document);
     if (!cursor.ok()) {
       problem_ = cursor.status();
       source->id = 0;
@@ -275,7 +309,11 @@ class RemoteRows::State : public std::enable_shared_from_this<State> {
     source->id = cursor->id;
     source->token = cursor->post_batch_resume_token;
     source->batch = cursor->batch.Count();
-    source->charge.Set(held->view().size());
+    if (HoldTooMuch()) {
+      OperationMemory().refused.fetch_add(1, std::memory_order_relaxed);
+      problem_ = Status(kExceededMemoryLimit,
+                        "the rows that shards have sent to this router take too much memory");
+    }
     for (const bson::Element& row : cursor->batch) {
       Item item{held, row.value().AsDocument(), {}};
       if (options_.sorted) {
@@ -308,8 +346,12 @@ RemoteRows::RemoteRows(Lanes* lanes, RemoteRowsOptions options, std::vector<Open
       shows_(options.shows),
       to_skip_(options.skip),
       left_(options.limit == 0 ? -1 : options.limit) {
+  LiveCursors* live = options.live;
   state_ = std::make_shared<State>(lanes, std::move(options));
   state_->Open(std::move(cursors));
+  if (live != nullptr) {
+    live->Add(state_);
+  }
 }
 
 RemoteRows::~RemoteRows() { state_->End(); }

@@ -14,6 +14,7 @@
 
 #include "placement/chunk_map.h"
 #include "quire/bson.h"
+#include "router/cursor/live_cursors.h"
 #include "router/remote/lanes.h"
 #include "run/cursor.h"
 
@@ -26,6 +27,9 @@ struct OpenedCursor {
   bson::Document reply;
 };
 
+// Of the batches that several shards give at once, unless one row alone is larger.
+inline constexpr int64_t kMergedBytes = int64_t{1} << 20;
+
 struct RemoteRowsOptions {
   std::string database;
   std::string collection;  // as getMore names it
@@ -36,7 +40,8 @@ struct RemoteRowsOptions {
   // Merged by the keys that they carry, which needs `wrapped`. Of equal ones the shard that stands
   // first comes first.
   bool sorted = false;
-  // The next batch is asked for when half of one has been taken, not when it is wanted.
+  // The next batch is asked for when half of one has been taken, not when it is wanted. A statement
+  // of a transaction must not meet it on the way.
   bool reads_ahead = false;
   bool allows_partial = false;  // shards that cannot be asked are left out
   // Of the whole stream.
@@ -45,6 +50,8 @@ struct RemoteRowsOptions {
   bool tailable = false;
   bool awaits = false;                // a tailable one waits for what comes
   std::optional<int64_t> batch_size;  // of getMores; none: what fits in a reply
+  // Where the cursors are kept alive while the rows are wanted; it outlives them. Null: nowhere.
+  LiveCursors* live = nullptr;
   // Rows that it says no to are left out. Empty: none is.
   std::function<bool(bson::View row)> shows;
 };

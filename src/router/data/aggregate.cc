@@ -22,19 +22,14 @@ namespace quire::router {
 
 namespace {
 
-bool LiesOn(const Route& route, const placement::ShardName& shard) {
-  return !route.sharded() && route.database.primary == shard;
-}
-
 // Whether the shard has everything but the main collection.
 bool OthersLieOn(const Places& places, const placement::ShardName& shard) {
   return std::all_of(places.others.begin(), places.others.end(),
-                     [&](const auto& other) { return LiesOn(*other.second, shard); }) &&
-         (places.sink == nullptr || LiesOn(*places.sink, shard));
+                     [&](const auto& other) { return LiesOn(*other.second, shard); });
 }
 
-// Rows of a batch that is merged: the next one is on its way while half of it is taken.
-constexpr int32_t kMergedBatch = 1000;
+// Rows of a batch that is merged: as many as its bytes allow.
+constexpr int32_t kMergedBatch = 1'000'000;
 
 bool Mentions(const std::vector<bson::Document>& stages, std::string_view word) {
   return std::any_of(stages.begin(), stages.end(), [&](const bson::Document& stage) {
@@ -42,11 +37,11 @@ bool Mentions(const std::vector<bson::Document>& stages, std::string_view word) 
   });
 }
 
-// Which rows the merger wants of the shards; empty: their documents.
+// Which rows the merger wants of the shards.
 bson::Document RowsFor(const pipeline::SplitPipeline& split) {
   const bool keys = split.joined == pipeline::Joined::kBySortKey;
   const bool meta = Mentions(split.merger, "$meta");
-  return keys || meta ? Doc("keys", keys, "meta", meta) : bson::Document();
+  return Doc("keys", keys, "meta", meta, "bytes", kMergedBytes);
 }
 
 }  // namespace
@@ -71,6 +66,7 @@ Task<Result<Places>> FindPlaces(Routed& request, const Aggregation& aggregation,
   if (!pipeline.sink().empty()) {
     Result<RoutePtr> sink = co_await request.Find(pipeline.sink(), true);
     CO_RETURN_IF_ERROR(sink.status());
+    places.others[pipeline.sink()] = *sink;
     places.sink = *sink;
   }
   co_return places;
@@ -120,12 +116,6 @@ bson::Document ShardsCommand(bson::View command, const std::vector<bson::Documen
   return out.Finish();
 }
 
-bson::Document OtherVersions(const Places& places, const placement::ShardName& shard) {
-  bson::Builder out;
-  AppendOtherVersions(places.others, shard, &out);
-  return out.Finish();
-}
-
 namespace {
 
 // The command with a batch size of the router's own: what the merger takes in at once.
@@ -165,7 +155,8 @@ Result<std::shared_ptr<run::Cursor>> OpenMerger(Routed& request, const Aggregati
   options.session = request.SessionFields();
   options.sorted = split.joined == pipeline::Joined::kBySortKey;
   options.wrapped = options.sorted || Mentions(split.merger, "$meta");
-  options.reads_ahead = merges;
+  options.live = &request.core.cursors;
+  options.reads_ahead = !request.call().generic.in_transaction();
   options.batch_size = merges ? std::optional<int64_t>(kMergedBatch) : aggregate.batch_size;
   std::unique_ptr<RemoteRows> rows;
   if (!heard.empty() || !pipeline.has_source()) {
@@ -222,7 +213,7 @@ Task<Result<std::shared_ptr<run::Cursor>>> OpenDivided(Routed& request,
     }
     bool stale = false;
     Result<std::vector<Heard>> heard =
-        co_await AskVersioned(request, &places.main, std::move(parts), &stale);
+        co_await AskVersioned(request, &places.main, std::move(parts), &stale, &places.others);
     CO_RETURN_IF_ERROR(heard.status());
     Status failed = stale ? Status::Ok() : FirstErrorOf(*heard);
     if (stale || !failed.ok()) {
@@ -234,7 +225,8 @@ Task<Result<std::shared_ptr<run::Cursor>>> OpenDivided(Routed& request,
         std::shared_ptr<run::Cursor> cursor,
         OpenMerger(request, aggregation, pipeline, places.main.get(), split, *std::move(heard)));
     if (places.sink != nullptr) {
-      Status written = co_await WriteSink(request, *cursor, places.sink, sink);
+      RoutePtr target = places.others.at(pipeline.sink());
+      Status written = co_await WriteSink(request, *cursor, std::move(target), sink);
       CO_RETURN_IF_ERROR(written);
       cursor->exhausted = true;
     }
@@ -285,15 +277,13 @@ Task<Status> RunInRouter(Routed& request, const Aggregation& aggregation,
   co_return status;
 }
 
-// Whole on one shard of a sharded collection. *stale: not run, what was known has been refreshed.
+// Whole on one shard. *stale: not run, what was known has been refreshed.
 Task<Status> RunOnShard(Routed& request, const Aggregation& aggregation, Places* places,
                         const placement::ShardName& shard, bool* stale) {
   std::vector<Part> parts;
-  const bson::Document versions = OtherVersions(*places, shard);
-  parts.push_back(
-      {shard, bson::Builder().AppendFields(aggregation.command).AppendFields(versions).Finish()});
+  parts.push_back({shard, aggregation.command});
   Result<std::vector<Heard>> heard =
-      co_await AskVersioned(request, &places->main, std::move(parts), stale);
+      co_await AskVersioned(request, &places->main, std::move(parts), stale, &places->others);
   CO_RETURN_IF_ERROR(heard.status());
   if (*stale) {
     co_return Status::Ok();
@@ -323,13 +313,8 @@ Task<Status> RunResolved(Routed& request, const Aggregation& aggregation) {
       CO_RETURN_IF_ERROR(cursor.status());
       co_return Reply(request, *std::move(cursor), pipeline.request().batch_size);
     }
-    if (!places.main->sharded()) {
-      ForwardOptions options;
-      options.others = &places.others;
-      Status status = co_await Forward(request, aggregation.ns, options);
-      co_return status;
-    }
     bool stale = false;
+    request.writes = places.sink != nullptr;
     const placement::ShardName& shard = *division.shards.begin();
     Status status = co_await RunOnShard(request, aggregation, &places, shard, &stale);
     if (!stale) {

@@ -21,7 +21,7 @@ namespace quire::router {
 // Where everything that a pipeline names lies.
 struct Places {
   RoutePtr main;                           // null: its database does not exist
-  std::map<std::string, RoutePtr> others;  // those that exist
+  std::map<std::string, RoutePtr> others;  // those that exist, with what it writes
   RoutePtr sink;                           // null: there is none
 };
 Task<Result<Places>> FindPlaces(Routed& request, const Aggregation& aggregation,
@@ -39,8 +39,6 @@ Result<Division> Divide(Routed& request, const Aggregation& aggregation,
 // The aggregate command for shards with these stages. `rows`: shardRows, or empty.
 bson::Document ShardsCommand(bson::View command, const std::vector<bson::Document>& stages,
                              const bson::Argument& rows);
-// What a shard has to know of the other collections, {shardVersions: [...]}; empty: nothing.
-bson::Document OtherVersions(const Places& places, const placement::ShardName& shard);
 
 // Runs it divided and gives a cursor on its rows; the views behind it are resolved. What it writes
 // is written.

@@ -258,10 +258,20 @@ Task<Status> ExplainResolved(Routed& request, const Aggregation& aggregation,
   for (int i = 0; i <= kMostRefreshes; ++i) {
     CO_ASSIGN_OR_RETURN(const Division division, Divide(request, aggregation, pipeline, places));
     if (division.whole && !places.main->sharded()) {
+      bool replan = false;
       ForwardOptions options;
       options.others = &places.others;
+      options.replan = &replan;
       Status forwarded = co_await Forward(request, aggregation.ns, options);
-      co_return forwarded;
+      if (!replan) {
+        co_return forwarded;
+      }
+      found = co_await FindPlaces(request, aggregation, pipeline);
+      CO_RETURN_IF_ERROR(found.status());
+      if (places.main == nullptr) {
+        co_return request.RunHere();
+      }
+      continue;
     }
     const bson::Document part =
         division.whole ? aggregation.command
@@ -274,7 +284,7 @@ Task<Status> ExplainResolved(Routed& request, const Aggregation& aggregation,
     }
     bool stale = false;
     Result<std::vector<Heard>> heard =
-        co_await AskVersioned(request, &places.main, std::move(parts), &stale);
+        co_await AskVersioned(request, &places.main, std::move(parts), &stale, &places.others);
     CO_RETURN_IF_ERROR(heard.status());
     if (stale) {
       continue;

@@ -117,9 +117,16 @@ Task<Status> RouteFindAndModify(Routed& request) {
   const FoundWrite write(ns, request.body, modify);
   for (int i = 0; i <= kMostRefreshes; ++i) {
     if (!route->sharded()) {
-      const ForwardOptions options{.create = true};
+      bool sharded = false;
+      const ForwardOptions options{.create = true, .replan = &sharded};
       Status forwarded = co_await Forward(request, ns, options);
-      co_return forwarded;
+      if (!sharded) {
+        co_return forwarded;
+      }
+      found = co_await request.Find(ns, true);
+      CO_RETURN_IF_ERROR(found.status());
+      route = *found;
+      continue;
     }
     request.call().summary.ns = ns;
     const Query query{modify.query, modify.collation, modify.let};

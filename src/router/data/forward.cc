@@ -27,12 +27,14 @@ Task<Status> RouteRead(Routed& request) {
 // Commands that have no meaning yet for a collection on several shards.
 Task<Status> RouteUnsharded(Routed& request) {
   CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
-  Result<RoutePtr> found = co_await request.Find(ns, false);
-  if (found.ok() && (*found)->sharded()) {
-    co_return Status(kIllegalOperation, std::string(request.call().command.name) +
-                                            " is not supported on sharded collections");
+  bool sharded = false;
+  ForwardOptions options;
+  options.replan = &sharded;
+  Status status = co_await Forward(request, std::move(ns), options);
+  if (sharded) {
+    status = Status(kIllegalOperation, std::string(request.call().command.name) +
+                                           " is not supported on sharded collections");
   }
-  Status status = co_await Forward(request, std::move(ns), ForwardOptions());
   co_return status;
 }
 
@@ -139,20 +141,6 @@ Task<Status> RouteAccounts(Routed& request) {
 
 }  // namespace
 
-void AppendOtherVersions(const std::map<std::string, RoutePtr>& others,
-                         const placement::ShardName& shard, bson::Builder* out) {
-  if (others.empty()) {
-    return;
-  }
-  out->BeginArray("shardVersions");
-  for (const auto& [ns, route] : others) {
-    out->PushDocument().Append("ns", ns);
-    AppendVersions(*route, shard, out);
-    out->End();
-  }
-  out->End();
-}
-
 bson::Document Whole(const request::Request& request) {
   if (request.sequences.empty()) {
     return bson::Document(request.body);
@@ -179,6 +167,10 @@ Task<Status> Forward(Routed& request, std::string ns, ForwardOptions options) {
   for (int i = 0;; ++i) {
     CO_RETURN_IF_ERROR(route.status());
     const RoutePtr& known = *route;
+    if (known->sharded() && options.replan != nullptr) {
+      *options.replan = true;
+      co_return Status::Ok();
+    }
     bool begins = false;
     CO_RETURN_IF_ERROR(request.Enlist(known->database.primary, &begins));
     std::vector<Asked> asked;
@@ -200,6 +192,13 @@ Task<Status> Forward(Routed& request, std::string ns, ForwardOptions options) {
     Heard& answer = heard->front();
     if (answer.reply.ok() || !IsStale(answer.reply.status().code()) || i == kMostRefreshes) {
       co_return request.Deliver(std::move(answer), options.shows);
+    }
+    const bson::Value refused = answer.error["ns"];
+    if (options.replan != nullptr && options.others != nullptr && refused.is_string() &&
+        refused.AsString() != known->ns) {
+      request.core.catalog->Forget(refused.AsString());
+      *options.replan = true;
+      co_return Status::Ok();
     }
     route = co_await request.Refresh(known, answer.error);
   }

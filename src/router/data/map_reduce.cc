@@ -78,9 +78,21 @@ Task<Status> RouteMapReduce(Routed& request) {
       (places->sink == nullptr || (!places->sink->sharded() && places->sink->database.primary ==
                                                                    places->main->database.primary));
   if (here) {
-    const ForwardOptions options;
+    bool replan = false;
+    request.writes = places->sink != nullptr;
+    ForwardOptions options;
+    options.others = &places->others;
+    options.replan = &replan;
     Status forwarded = co_await Forward(request, ns, options);
-    co_return forwarded;
+    if (!replan) {
+      co_return forwarded;
+    }
+    request.writes = false;
+    places = co_await FindPlaces(request, aggregation, pipeline);
+    CO_RETURN_IF_ERROR(places.status());
+    if (places->main == nullptr) {
+      co_return request.RunHere();
+    }
   }
   Result<std::shared_ptr<run::Cursor>> cursor =
       co_await OpenDivided(request, aggregation, pipeline, *places);

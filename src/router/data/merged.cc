@@ -27,6 +27,7 @@ Status OpenMerged(Routed& request, std::vector<Heard> heard, const MergeOptions&
   auto cursor = std::make_shared<run::Cursor>();
   cursor->ns = merge.ns;
   cursor->lsid = request.call().generic.lsid;
+  cursor->no_timeout = merge.no_timeout;
   RemoteRowsOptions options;
   options.database = std::string(DatabaseOf(merge.ns));
   options.collection = merge.ns.substr(options.database.size() + 1);
@@ -37,6 +38,8 @@ Status OpenMerged(Routed& request, std::vector<Heard> heard, const MergeOptions&
   options.skip = merge.skip;
   options.limit = merge.limit;
   options.batch_size = merge.batch_size;
+  options.live = &request.core.cursors;
+  options.reads_ahead = !request.call().generic.in_transaction();
   cursor->source = std::make_unique<RemoteRows>(&request.core.lanes(), std::move(options),
                                                 TakeOpened(request, std::move(heard)));
   run::FirstBatch first;

@@ -22,6 +22,7 @@ struct MergeOptions {
   int64_t limit = 0;
   std::optional<int64_t> batch_size;
   bool single_batch = false;
+  bool no_timeout = false;      // of the router's cursor: it keeps those of the shards
   bool allows_partial = false;  // shards that cannot be asked are left out
   bool partial = false;         // some are
 };

@@ -65,9 +65,10 @@ Result<bson::Document> ShardFind(bson::View body, const request::FindRequest& fi
   if (limit > 0) {
     out.Append("limit", limit);
   }
-  if (IsOrdered(find)) {
-    out.BeginDocument("shardRows").Append("keys", true).End();
-  }
+  out.BeginDocument("shardRows")
+      .Append("keys", IsOrdered(find))
+      .Append("bytes", kMergedBytes)
+      .End();
   return out.Finish();
 }
 
@@ -93,9 +94,11 @@ Task<Result<bson::Document>> RowOfView(Routed& request, const std::string& ns,
 }
 
 // Of a view or a collection on one shard; of a view on a sharded collection as an aggregation.
-Task<Status> FindUnsharded(Routed& request, const std::string& ns,
-                           const request::FindRequest& find) {
-  const ForwardOptions options;
+// *sharded: nothing was run, the collection is sharded now.
+Task<Status> FindUnsharded(Routed& request, const std::string& ns, const request::FindRequest& find,
+                           bool* sharded) {
+  ForwardOptions options;
+  options.replan = sharded;
   Status forwarded = co_await Forward(request, ns, options);
   if (!Aggregation::IsRefusal(forwarded)) {
     co_return forwarded;
@@ -118,8 +121,15 @@ Task<Status> RouteFind(Routed& request) {
   CO_ASSIGN_OR_RETURN(const request::FindRequest find, request::FindRequest::Parse(request.body));
   for (int i = 0; i <= kMostRefreshes; ++i) {
     if (!route->sharded()) {
-      Status status = co_await FindUnsharded(request, ns, find);
-      co_return status;
+      bool sharded = false;
+      Status status = co_await FindUnsharded(request, ns, find, &sharded);
+      if (!sharded) {
+        co_return status;
+      }
+      found = co_await request.Find(ns, false);
+      CO_RETURN_IF_ERROR(found.status());
+      route = *found;
+      continue;
     }
     const Query query{find.filter, find.collation, find.let};
     CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));
@@ -157,6 +167,7 @@ Task<Status> RouteFind(Routed& request) {
     merge.limit = find.limit;
     merge.batch_size = find.batch_size;
     merge.single_batch = find.single_batch;
+    merge.no_timeout = find.no_cursor_timeout;
     merge.sorted = IsOrdered(find);
     co_return OpenMerged(request, *std::move(heard), merge);
   }
@@ -304,8 +315,9 @@ Status AppendDistinct(const std::vector<Heard>& heard, bson::View collation, con
 }
 
 Task<Status> DistinctUnsharded(Routed& request, const std::string& ns,
-                               const request::DistinctRequest& distinct) {
-  const ForwardOptions options;
+                               const request::DistinctRequest& distinct, bool* sharded) {
+  ForwardOptions options;
+  options.replan = sharded;
   Status forwarded = co_await Forward(request, ns, options);
   if (!Aggregation::IsRefusal(forwarded)) {
     co_return forwarded;
@@ -340,8 +352,15 @@ Task<Status> RouteDistinct(Routed& request) {
   CO_ASSIGN_OR_RETURN(const auto distinct, request::DistinctRequest::Parse(request.body));
   for (int i = 0; i <= kMostRefreshes; ++i) {
     if (!route->sharded()) {
-      Status status = co_await DistinctUnsharded(request, ns, distinct);
-      co_return status;
+      bool sharded = false;
+      Status status = co_await DistinctUnsharded(request, ns, distinct, &sharded);
+      if (!sharded) {
+        co_return status;
+      }
+      found = co_await request.Find(ns, false);
+      CO_RETURN_IF_ERROR(found.status());
+      route = *found;
+      continue;
     }
     const Query query{distinct.query, distinct.collation, bson::View()};
     CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));

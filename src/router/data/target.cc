@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "router/data/target.h"
 
+#include <utility>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/collation/collator.h"
@@ -65,10 +67,61 @@ bool WantsSnapshot(const Routed& request) {
   return level.is_string() && level.AsString() == "snapshot";
 }
 
+// Reads again what the shard has refused.
+Task<Status> RefreshRefused(Routed& request, RoutePtr* route, Routes* others, const Heard& one) {
+  const bson::Value ns = one.error["ns"];        // StaleConfig
+  const bson::Value database = one.error["db"];  // StaleDbVersion
+  auto is_refused = [&](const std::string& name) {
+    return (ns.is_string() && ns.AsString() == name) ||
+           (database.is_string() && database.AsString() == DatabaseOf(name));
+  };
+  bool refreshed = false;
+  if (others != nullptr) {
+    for (auto& [name, known] : *others) {
+      if (is_refused(name)) {
+        Result<RoutePtr> fresh = co_await request.Refresh(known, one.error);
+        CO_RETURN_IF_ERROR(fresh.status());
+        known = *fresh;
+        refreshed = true;
+      }
+    }
+  }
+  if (!refreshed || is_refused((*route)->ns)) {
+    Result<RoutePtr> fresh = co_await request.Refresh(*route, one.error);
+    CO_RETURN_IF_ERROR(fresh.status());
+    *route = *fresh;
+  }
+  co_return Status::Ok();
+}
+
 }  // namespace
 
+bool LiesOn(const Route& route, const placement::ShardName& shard) {
+  return !route.sharded() && route.database.primary == shard;
+}
+
+void AppendOtherVersions(const Routes& others, const placement::ShardName& shard,
+                         bson::Builder* out) {
+  bool any = false;
+  for (const auto& [ns, route] : others) {
+    if (!LiesOn(*route, shard)) {
+      continue;
+    }
+    if (!std::exchange(any, true)) {
+      out->BeginArray("shardVersions");
+    }
+    out->PushDocument().Append("ns", ns);
+    AppendVersions(*route, shard, out);
+    out->End();
+  }
+  if (any) {
+    out->End();
+  }
+}
+
 Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
-                                              std::vector<Part> parts, bool* stale) {
+                                              std::vector<Part> parts, bool* stale,
+                                              Routes* others) {
   *stale = false;
   // Each shard would show a moment of its own.
   if (parts.size() > 1 && !request.call().generic.in_transaction() && WantsSnapshot(request)) {
@@ -84,6 +137,9 @@ Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
          {},
          request.Outgoing(part.command, DatabaseOf((*route)->ns), [&](bson::Builder* out) {
            AppendVersions(**route, part.shard, out);
+           if (others != nullptr) {
+             AppendOtherVersions(*others, part.shard, out);
+           }
            request.AppendBegin(begins, out);
          })});
   }
@@ -94,9 +150,8 @@ Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
       continue;
     }
     *stale = true;
-    Result<RoutePtr> fresh = co_await request.Refresh(*route, one.error);
-    CO_RETURN_IF_ERROR(fresh.status());
-    *route = *fresh;
+    Status refreshed = co_await RefreshRefused(request, route, others, one);
+    CO_RETURN_IF_ERROR(refreshed);
     break;
   }
   co_return heard;

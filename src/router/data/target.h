@@ -3,7 +3,9 @@
 // From a command's filter to the shards that have what it matches.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "placement/target/target.h"
 #include "quire/bson.h"
@@ -24,6 +26,13 @@ Result<placement::Targets> TargetRead(Routed& request, const Route& route, const
 Result<placement::WriteTargets> TargetChange(Routed& request, const Route& route,
                                              const Query& query, const placement::WriteWish& wish);
 
+using Routes = std::map<std::string, RoutePtr>;  // by namespace
+
+// Appends {shardVersions: [...]}: what is known of those collections that a pipeline may read or
+// write on the shard, beside its own.
+void AppendOtherVersions(const Routes& others, const placement::ShardName& shard,
+                         bson::Builder* out);
+
 // --- requests to several shards under one table ---
 
 // What is asked of one shard, without session, time and versions.
@@ -32,10 +41,14 @@ struct Part {
   bson::Document command;
 };
 
-// Sends the parts with the versions of `route`. *stale: one of the shards knows better; what is
-// known has been refreshed into *route, and the answers mean nothing.
+// Sends the parts with the versions of `route`, and of those of `others` that lie on the part's
+// shard. *stale: one of the shards knows better; what is known has been refreshed into *route or
+// *others, and the answers mean nothing. `others` null: the parts touch no other collection.
 Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
-                                              std::vector<Part> parts, bool* stale);
+                                              std::vector<Part> parts, bool* stale,
+                                              Routes* others = nullptr);
+// Whether all of the collection lies on the shard.
+bool LiesOn(const Route& route, const placement::ShardName& shard);
 
 // The first error, as clients see it; Ok when all have answered well.
 Status FirstErrorOf(const std::vector<Heard>& heard);

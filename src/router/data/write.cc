@@ -499,9 +499,14 @@ Task<Status> RouteBatch(Routed& request, std::string_view array, bool create) {
   }
   CO_RETURN_IF_ERROR(found.status());
   if (!(*found)->sharded() && IsForwarded(*request.call().request)) {
-    const ForwardOptions options{.create = create};
+    bool sharded = false;
+    const ForwardOptions options{.create = create, .replan = &sharded};
     Status forwarded = co_await Forward(request, ns, options);
-    co_return forwarded;
+    if (!sharded) {
+      co_return forwarded;
+    }
+    found = co_await request.Find(ns, create);
+    CO_RETURN_IF_ERROR(found.status());
   }
   Batch batch;
   batch.ns = ns;

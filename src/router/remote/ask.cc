@@ -186,6 +186,14 @@ Task<Result<std::vector<Heard>>> AskShards(Flow& flow, Remote& remote, std::vect
         if (Status status = request::StatusOf(*own.reply); !status.ok()) {
           own.error = *std::move(own.reply);
           own.reply = std::move(status);
+        } else if (MentionsStateChange(*own.reply)) {
+          remote.members.Doubt(own.host);
+          if (asked[one.place].host.empty() && options.repeatable && Clock::now() < give_up &&
+              one.repeats++ < kMostRepeats) {
+            later.push_back(one);
+            continue;
+          }
+          own.reply = WithoutStateChange(*own.reply);
         }
       }
       const int code = own.reply.ok() ? 0 : own.reply.status().code();

@@ -16,6 +16,10 @@ bool IsAnyOf(const std::array<int, N>& codes, int code) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
+Status Unreachable() {
+  return {kHostUnreachable, "A shard could not be reached: its primary has changed or ends"};
+}
+
 }  // namespace
 
 bool IsNetworkError(int code) {
@@ -49,7 +53,44 @@ Status ForClients(const Status& status) {
   if (!IsNotPrimary(code) && !IsStepDown(code) && code != kCallbackCanceled) {
     return status;
   }
-  return {kHostUnreachable, "A shard could not be reached: its primary has changed or ends"};
+  return Unreachable();
+}
+
+bson::Document WithoutStateChange(const bson::Document& reply) {
+  auto scrubbed = [](bson::View error) {
+    const bson::Value code = error["code"];
+    if (code.type() != bson::Type::kInt32 || !run::IsStateChange(code.AsInt32())) {
+      return bson::Document(error);
+    }
+    bson::Builder out;
+    for (const bson::Element& field : error) {
+      if (field.name() == "code") {
+        out.Append("code", static_cast<int32_t>(kHostUnreachable));
+      } else if (field.name() == "codeName") {
+        out.Append("codeName", "HostUnreachable");
+      } else if (field.name() == "errmsg") {
+        out.Append("errmsg", Unreachable().message());
+      } else if (field.name() != "errInfo") {
+        out.Append(field);
+      }
+    }
+    return out.Finish();
+  };
+  bson::Builder out;
+  for (const bson::Element& field : reply.view()) {
+    if (field.name() == "writeConcernError" && field.type() == bson::Type::kDocument) {
+      out.Append(field.name(), scrubbed(field.value().AsDocument()));
+    } else if (field.name() == "writeErrors" && field.type() == bson::Type::kArray) {
+      out.BeginArray(field.name());
+      for (const bson::Element& error : field.value().AsArray()) {
+        out.Push(scrubbed(error.value().AsDocument()));
+      }
+      out.End();
+    } else {
+      out.Append(field);
+    }
+  }
+  return out.Finish();
 }
 
 bool MentionsStateChange(const bson::Argument& reply) {

@@ -22,7 +22,9 @@ bool IsStale(int code);
 // As clients of a router see it: that a shard has another primary is none of their business, and
 // must not make a driver believe it of the router.
 Status ForClients(const Status& status);
-// The same for the fields of a reply: writeErrors and writeConcernError keep their places.
+// Whether writeErrors or writeConcernError of a reply tell of such a change.
 bool MentionsStateChange(const bson::Argument& reply);
+// The reply with these as clients see them.
+bson::Document WithoutStateChange(const bson::Document& reply);
 
 }  // namespace quire::router

@@ -40,7 +40,7 @@ class Lanes::Impl : public std::enable_shared_from_this<Impl> {
     {
       MutexLock lock(mutex_);
       if (auto sent = sent_.find(ticket); sent != sent_.end()) {
-        id = sent->second;
+        id = sent->second.id;
       } else {
         dropped_.push_back(ticket);
       }
@@ -50,12 +50,38 @@ class Lanes::Impl : public std::enable_shared_from_this<Impl> {
     }
   }
 
+  void GiveUp(const std::string& host) {
+    std::vector<peer::RequestId> open;
+    std::deque<Waiting> waiting;
+    {
+      MutexLock lock(mutex_);
+      for (const auto& [ticket, sent] : sent_) {
+        if (sent.id != 0 && sent.host == host) {
+          open.push_back(sent.id);
+        }
+      }
+      if (auto of = hosts_.find(host); of != hosts_.end()) {
+        std::swap(waiting, of->second.queue);
+      }
+    }
+    for (const peer::RequestId id : open) {
+      pool_.Drop(id);
+    }
+    for (Waiting& one : waiting) {
+      one.done(Status(kHostUnreachable, host + " does not answer"));
+    }
+  }
+
  private:
   struct Waiting {
     Ticket ticket = 0;
     bson::Document command;
     peer::Deadline deadline;
     peer::Done done;
+  };
+  struct Sent {
+    std::string host;
+    peer::RequestId id = 0;
   };
   struct Host {
     std::vector<std::string> free;
@@ -76,7 +102,7 @@ class Lanes::Impl : public std::enable_shared_from_this<Impl> {
     {
       MutexLock lock(mutex_);
       // Noted before it is sent, so that its end finds it.
-      sent_.emplace(next.ticket, 0);
+      sent_.emplace(next.ticket, Sent{host});
     }
     const peer::RequestId id =
         pool_.Send(host, lane, next.command, next.deadline,
@@ -87,7 +113,7 @@ class Lanes::Impl : public std::enable_shared_from_this<Impl> {
                    });
     MutexLock lock(mutex_);
     if (auto sent = sent_.find(next.ticket); sent != sent_.end()) {
-      sent->second = id;
+      sent->second.id = id;
     }
   }
 
@@ -123,7 +149,7 @@ class Lanes::Impl : public std::enable_shared_from_this<Impl> {
   Mutex mutex_;
   Ticket last_ QUIRE_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::string, Host> hosts_ QUIRE_GUARDED_BY(mutex_);
-  std::unordered_map<Ticket, peer::RequestId> sent_ QUIRE_GUARDED_BY(mutex_);
+  std::unordered_map<Ticket, Sent> sent_ QUIRE_GUARDED_BY(mutex_);
   std::vector<Ticket> dropped_ QUIRE_GUARDED_BY(mutex_);  // of those that wait for a connection
 };
 
@@ -136,5 +162,6 @@ Lanes::Ticket Lanes::Send(const std::string& host, bson::Document command, peer:
 }
 
 void Lanes::Drop(Ticket ticket) { impl_->Drop(ticket); }
+void Lanes::GiveUp(const std::string& host) { impl_->GiveUp(host); }
 
 }  // namespace quire::router

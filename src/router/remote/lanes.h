@@ -27,6 +27,8 @@ class Lanes {
               peer::Done done);
   // Nobody wants the reply any more: the host is to stop. `done` may still come.
   void Drop(Ticket ticket);
+  // The host has long been silent: whatever waits for it ends as if it could not be reached.
+  void GiveUp(const std::string& host);
 
  private:
   class Impl;

@@ -17,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kInterval{5};
 constexpr std::chrono::milliseconds kHurriedInterval{100};
 constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kSilence{10};
 
 bool Says(bson::View hello, std::string_view field) {
   const bson::Value value = hello[field];
@@ -69,8 +70,9 @@ Result<SetAddress> ParseSetAddress(std::string_view text) {
   return address;
 }
 
-Result<std::unique_ptr<Members>> Members::Start(peer::Pool* pool) {
-  std::unique_ptr<Members> members(new Members(pool));
+Result<std::unique_ptr<Members>> Members::Start(
+    peer::Pool* pool, std::function<void(const std::string& host)> silent) {
+  std::unique_ptr<Members> members(new Members(pool, std::move(silent)));
   ASSIGN_OR_RETURN(members->thread_, StartThread([own = members.get()] { own->Run(); }));
   return members;
 }
@@ -196,10 +198,20 @@ void Members::Ask(const placement::ShardName& shard, const std::string& host) {
              });
 }
 
+bool Members::NoteSilence(const std::string& host, Clock::time_point sent, bool answered) {
+  if (answered) {
+    unanswered_.erase(host);
+    return false;
+  }
+  return Clock::now() - unanswered_.try_emplace(host, sent).first->second >= kSilence;
+}
+
 void Members::Note(const placement::ShardName& shard, const std::string& host,
                    Clock::time_point sent, const Result<bson::Document>& reply) {
+  bool is_silent = false;
   {
     MutexLock lock(mutex_);
+    is_silent = NoteSilence(host, sent, reply.ok());
     if (auto found = sets_.find(shard); found != sets_.end()) {
       Set& set = found->second;
       std::erase_if(set.members, [&](const MemberState& member) { return member.host == host; });
@@ -221,6 +233,9 @@ void Members::Note(const placement::ShardName& shard, const std::string& host,
         }
       }
     }
+  }
+  if (is_silent) {
+    silent_(host);
   }
   changed_.Ring();
   MutexLock lock(mutex_);

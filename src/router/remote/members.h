@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,8 +25,10 @@ namespace quire::router {
 // Safe for concurrent use.
 class Members {
  public:
-  // `pool` outlives it.
-  static Result<std::unique_ptr<Members>> Start(peer::Pool* pool);
+  // `pool` outlives it. `silent` is told of each host that has not answered for 10 seconds: what
+  // others have asked of it need not be waited for either.
+  static Result<std::unique_ptr<Members>> Start(
+      peer::Pool* pool, std::function<void(const std::string& host)> silent);
   ~Members();
 
   // The shards there are.
@@ -47,14 +50,20 @@ class Members {
     std::vector<MemberState> members;  // that have answered
   };
 
-  explicit Members(peer::Pool* pool) : pool_(*pool) {}
+  Members(peer::Pool* pool, std::function<void(const std::string& host)> silent)
+      : pool_(*pool), silent_(std::move(silent)) {}
   void Run();
   void AskAll();
   void Ask(const placement::ShardName& shard, const std::string& host);
   void Note(const placement::ShardName& shard, const std::string& host,
             std::chrono::steady_clock::time_point sent, const Result<bson::Document>& reply);
 
+  // Whether the host has been silent for long.
+  bool NoteSilence(const std::string& host, std::chrono::steady_clock::time_point sent,
+                   bool answered) QUIRE_REQUIRES(mutex_);
+
   peer::Pool& pool_;
+  const std::function<void(const std::string& host)> silent_;
   Mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ QUIRE_GUARDED_BY(mutex_) = false;
@@ -62,6 +71,8 @@ class Members {
   size_t asked_ QUIRE_GUARDED_BY(mutex_) = 0;  // hellos under way
   size_t turn_ QUIRE_GUARDED_BY(mutex_) = 0;
   std::map<placement::ShardName, Set> sets_ QUIRE_GUARDED_BY(mutex_);
+  // Since when each host that does not answer has been asked.
+  std::map<std::string, std::chrono::steady_clock::time_point> unanswered_ QUIRE_GUARDED_BY(mutex_);
   Bell changed_;
   std::thread thread_;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error_codes.h"
+#include "bson/testing/json.h"
 #include "quire/doc.h"
 #include "router/remote/errors.h"
 #include "router/remote/members.h"
@@ -107,6 +108,20 @@ TEST(Errors, StateChangesOfShardsAreNoneOfTheRouter) {
       Doc("ok", 1.0, "writeConcernError", Doc("code", int{kPrimarySteppedDown}));
   EXPECT_TRUE(MentionsStateChange(reply));
   EXPECT_FALSE(MentionsStateChange(Doc("ok", 1.0)));
+  const bson::Document both = bson::TestDocument(
+      "{n: 1, writeErrors: [{index: 3, code: 11000, errmsg: 'a'}, {index: 4, code: 11602, errmsg: "
+      "'b'}], writeConcernError: {code: 189, codeName: 'PrimarySteppedDown', errmsg: 'c', errInfo: "
+      "{writeConcern: {w: 2}}}, ok: 1.0}");
+  const bson::Document shown = WithoutStateChange(both);
+  EXPECT_FALSE(MentionsStateChange(shown));
+  const bson::View errors = shown["writeErrors"].AsArray();
+  EXPECT_EQ(bson::ToJson(errors["0"]), R"({"index":3,"code":11000,"errmsg":"a"})");
+  EXPECT_EQ(errors["1"].AsDocument()["code"].AsInt32(), kHostUnreachable);
+  EXPECT_EQ(errors["1"].AsDocument()["index"].AsInt32(), 4);
+  const bson::View concern = shown["writeConcernError"].AsDocument();
+  EXPECT_EQ(concern["code"].AsInt32(), kHostUnreachable);
+  EXPECT_EQ(concern["codeName"].AsString(), "HostUnreachable");
+  EXPECT_NE(concern["errmsg"].AsString(), "c");
 }
 
 }  // namespace

@@ -7,16 +7,19 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/error_codes.h"
+#include "base/mutex.h"
 #include "command/command.h"
 #include "command/shard/shard_commands.h"
 #include "coord/memory/memory_store.h"
 #include "kv/testing/test_store.h"
+#include "placement/version_fields.h"
 #include "quire/doc.h"
 #include "router/router.h"
 #include "server/server.h"
@@ -24,11 +27,40 @@
 
 namespace quire::router {
 
-// A shard that lets everything pass.
+// A shard that lets everything pass but what comes with another version than it has.
 class OpenSharding final : public engine::Sharding {
  public:
   explicit OpenSharding(std::string name) : name_(std::move(name)) {}
-  Admission Admit(std::span<const engine::NamespaceVersion>, bool, bool) override { return {}; }
+  Admission Admit(std::span<const engine::NamespaceVersion> names, bool, bool) override {
+    Admission admission;
+    MutexLock lock(mutex_);
+    for (const engine::NamespaceVersion& name : names) {
+      const auto own = versions_.find(name.ns);
+      if (name.shard &&
+          *name.shard !=
+              (own == versions_.end() ? placement::ShardVersion::Unsharded() : own->second)) {
+        bson::Builder extra;
+        extra.Append("ns", name.ns);
+        placement::AppendVersion("vReceived", *name.shard, &extra);
+        placement::AppendVersion(
+            "vWanted", own == versions_.end() ? placement::ShardVersion() : own->second, &extra);
+        admission.refused =
+            Status(kStaleConfig, "another version").WithExtra(extra.Finish().bytes());
+      } else if (name.shard) {
+        versioned_.insert(name.ns);
+      }
+    }
+    return admission;
+  }
+  void SetVersion(const std::string& ns, const placement::ShardVersion& version) {
+    MutexLock lock(mutex_);
+    versions_[ns] = version;
+  }
+  // Whether a request has named the right version of it since the last call.
+  bool TookVersionOf(const std::string& ns) {
+    MutexLock lock(mutex_);
+    return versioned_.erase(ns) > 0;
+  }
   std::string name() const override { return name_; }
   bool joined() const override { return true; }
   std::shared_ptr<const engine::OwnedPlacement> PlacementOf(std::string_view ns) const override {
@@ -45,6 +77,9 @@ class OpenSharding final : public engine::Sharding {
 
  private:
   const std::string name_;
+  Mutex mutex_;
+  std::map<std::string, placement::ShardVersion, std::less<>> versions_ QUIRE_GUARDED_BY(mutex_);
+  std::set<std::string> versioned_ QUIRE_GUARDED_BY(mutex_);
 };
 
 // A node that serves on loopback, as the one member of a set.
@@ -165,8 +200,9 @@ class Cluster {
     return reply["ok"].AsDouble() == 1 ? 0 : reply["code"].AsInt32();
   }
 
-  // Shards db.<name> by {x: 1}: what is below 0 lies on s0, the rest on s1.
-  void Place(const std::string& name) {
+  // Shards db.<name> by {x: 1}: what is below 0 lies on s0, the rest on s1. `quietly`: the router
+  // is not told.
+  void Place(const std::string& name, bool quietly = false) {
     EXPECT_EQ(Code(R"({"enableSharding": "db"})", "admin"), 0);
     for (TestShard* shard : {&s0, &s1}) {
       RunOnShard(*shard, "{\"create\": \"" + name + "\"}");
@@ -200,7 +236,15 @@ class Cluster {
     };
     s0.sharding.placements[record.ns] = placed(low->range);
     s1.sharding.placements[record.ns] = placed(high->range);
-    EXPECT_EQ(Code(R"({"flushRouterConfig": 1})", "admin"), 0);
+    placement::ShardVersion version;
+    version.sharded = true;
+    version.generation = record.generation;
+    version.major = 1;
+    s0.sharding.SetVersion(record.ns, version);
+    s1.sharding.SetVersion(record.ns, version);
+    if (!quietly) {
+      EXPECT_EQ(Code(R"({"flushRouterConfig": 1})", "admin"), 0);
+    }
   }
 
   Router& router() { return *router_; }

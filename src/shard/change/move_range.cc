@@ -9,6 +9,7 @@
 #include "bson/number.h"
 #include "placement/chunk_changes.h"
 #include "request/cursor_reply.h"
+#include "shard/change/answers.h"
 #include "shard/change/change.h"
 #include "shard/change/chunk_writes.h"
 #include "shard/change/journal.h"
@@ -144,7 +145,9 @@ class MovePart final : public Part {
                                     " has documents on shard " + context.shard +
                                     ": only ranges without documents can be moved"};
     }
-    return Status::Ok();
+    // A write that was done here and is sent again comes to the recipient.
+    return context.shard == step.Text("from") ? SendAnswers(context, ns, step.Text("to"))
+                                              : Status::Ok();
   }
 };
 

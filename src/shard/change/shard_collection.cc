@@ -13,6 +13,7 @@
 #include "placement/version_fields.h"
 #include "plan/bounds/interval.h"
 #include "quire/doc.h"
+#include "shard/change/answers.h"
 #include "shard/change/change.h"
 #include "shard/change/journal.h"
 #include "store/log/note.h"
@@ -246,6 +247,9 @@ class ShardedPart final : public Part {
     if (!supported) {
       RETURN_IF_ERROR(MakeIndex(context, ns, pattern, unique, collection->collator != nullptr));
       collection = context.engine.catalog().Find(ns);
+    }
+    if (empty) {  // its ranges may come to lie on any shard
+      RETURN_IF_ERROR(SendAnswers(context, ns, ""));
     }
     reply->Append("description", Describe(*collection)).Append("empty", empty);
     return Status::Ok();

@@ -87,9 +87,10 @@ engine::Sharding::Admission NameTable::Admit(std::span<const engine::NamespaceVe
     if (verdict == Verdict::kUnknown) {
       unknown->push_back({id, *name.shard});
     }
+    const bool changed = writes || name.writes;
     admission.waits = admission.waits || in_database != Verdict::kRun || verdict != Verdict::kRun;
     const auto found = entries_.find(id);
-    if (!name.shard && writes && !direct && found != entries_.end() &&
+    if (!name.shard && changed && !direct && found != entries_.end() &&
         found->second.record.known.placed.version.sharded) {
       admission.refused = Status(
           kUnauthorized, "Command on " + name.ns +
@@ -97,10 +98,12 @@ engine::Sharding::Admission NameTable::Admit(std::span<const engine::NamespaceVe
                              "and the client is connected to the shard itself");
       return admission;
     }
-    ids.push_back(database);
-    ids.push_back(id);
+    if (changed) {
+      ids.push_back(database);
+      ids.push_back(id);
+    }
   }
-  if (!admission.waits && writes) {
+  if (!admission.waits && !ids.empty()) {
     for (const std::string& id : ids) {
       Entry& entry = entries_[id];
       entry.record.id = id;

@@ -92,7 +92,10 @@ Result<ChangeLog::Slot> ChangeLog::Enter(uint64_t count) {
     calm_.wait(lock.native(), [&]() QUIRE_REQUIRES(mutex_) { return still_ == 0; });
   }
   if (!open_) [[unlikely]] {
-    return Status(kNotWritablePrimary, "not primary");
+    // Not NotWritablePrimary, which says that nothing was done: the operation may have committed
+    // other things before.
+    return Status(kInterruptedDueToReplStateChange,
+                  "operation was interrupted: the member is no longer the primary");
   }
   const uint64_t first = PackTime(clock_.Tick(count));
   const Slot slot{first, first + count - 1, {epoch_, last_.time}};
