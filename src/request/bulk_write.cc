@@ -37,10 +37,13 @@ constexpr FieldRow<CursorFields> kCursorRows[] = {
 struct TargetFields {
   std::string_view ns;
   bson::Value collection_uuid;
+  bson::View shard_version, database_version;  // shards have read them at the door
 };
 constexpr FieldRow<TargetFields> kTargetRows[] = {
     Field<&TargetFields::ns>("ns", Need::kRequired),
     FieldBy<&TargetFields::collection_uuid, ReadUuid>("collectionUUID"),
+    Field<&TargetFields::shard_version>("shardVersion"),
+    Field<&TargetFields::database_version>("databaseVersion"),
 };
 
 struct InsertFields {

@@ -85,7 +85,7 @@ TEST_F(OutdatedTest, ReadsSeeAllOfIt) {
   const bson::Document reduced = cluster_->Run(
       R"({"mapReduce": "reduced", "map": "function() { emit(1, this.x); }",
           "reduce": "function(k, v) { return v.length; }", "out": {"inline": 1}})");
-  EXPECT_EQ(bson::ToJson(reduced["results"]), R"([{"_id":1,"value":2.0}])");
+  EXPECT_EQ(bson::ToJson(reduced["results"]), R"([{"_id":1.0,"value":2.0}])");
 }
 
 TEST_F(OutdatedTest, OtherCollectionsOfAPipelineAreNamedWithTheirVersions) {
