@@ -162,7 +162,7 @@ class FreeParser {
       return Meridian(word[0] == 'p');
     }
     if (int month = FindMonth(word)) {
-      return Set(&parts_.month, month) && AfterMonth(word.size() <= 4);
+      return Set(&parts_.month, month) && AfterMonth(word.size() == 3 || word == "sept");
     }
     if (std::optional<int64_t> weekday = FindWeekday(word)) {
       // A time that comes before it is forgotten.
