@@ -32,10 +32,9 @@ constexpr Refused kRefused[] = {
     {"sslPEMKeyFile", "use --tlsCertificateKeyFile"},
     {"sslCAFile", "use --tlsCAFile"},
     {"tlsOnNormalPorts", "use --tlsMode requireTLS"},
-    {"tlsClusterFile", "the one member has no others to connect to"},
-    {"tlsClusterCAFile", "the one member has no others to connect to"},
-    {"tlsClusterPassword", "the one member has no others to connect to"},
-    {"clusterAuthMode", "the one member has no others to log in to"},
+    {"tlsClusterFile", "members show each other --tlsCertificateKeyFile"},
+    {"tlsClusterCAFile", "members check each other by --tlsCAFile"},
+    {"tlsClusterPassword", "members show each other --tlsCertificateKeyFile"},
     {"tlsFIPSMode", "OpenSSL's own configuration decides that"},
     {"tlsCertificateSelector", "certificates come from --tlsCertificateKeyFile"},
 };
@@ -372,6 +371,9 @@ Status SetFromText(const Option& option, const std::string& text, Parsed* parsed
 Result<Parsed> ParseCommandLine(const std::vector<std::string>& arguments, Role role) {
   Parsed parsed;
   RETURN_IF_ERROR(Parser(arguments, &parsed).Run());
+  if (parsed.settings.help || parsed.settings.version) {
+    return parsed;  // nothing will be started, so nothing is missing
+  }
   if (!parsed.settings.config.empty()) {
     RETURN_IF_ERROR(ReadConfigFile(parsed.settings.config, &parsed));
   }

@@ -220,5 +220,13 @@ TEST(Help, NamesEveryOption) {
   }
 }
 
+// Whoever asks what is needed has not given it yet.
+TEST(Help, IsGivenWhateverElseIsMissing) {
+  for (const char* option : {"--help", "-h", "--version"}) {
+    EXPECT_TRUE(ParseCommandLine({option}, Role::kRouter).ok()) << option;
+    EXPECT_TRUE(ParseCommandLine({option, "--fork"}, Role::kServer).ok()) << option;
+  }
+}
+
 }  // namespace
 }  // namespace quire::apps
