@@ -38,6 +38,11 @@ class Stream:
 
     def __init__(self, name, target, **options):
         self.client = pymongo.MongoClient("mongodb://" + CLUSTER.processes()["r0"]["host"])
+        with CLUSTER.client.start_session() as before, self.client.start_session() as own:
+            # What was done through the other router lies before the stream's start.
+            CLUSTER.client.admin.command("ping", session=before)
+            own.advance_cluster_time(before.cluster_time)
+            self.client.admin.command("ping", session=own)
         self.database, self.alive, self.batch = self.client[name], True, []
         self.take(self.database.command({"aggregate": target, "pipeline": [{"$changeStream": options}], "cursor": {}}))
 
