@@ -178,8 +178,8 @@ void Dispatcher::FinishReply(const request::Call* call, bson::Builder* reply) {
   }
   static const LogicalTimes times;
   const bool ran = call != nullptr && call->operation_time != bson::Timestamp();
-  const bool known = call != nullptr && call->client.login != nullptr;
-  times.Append(backend_.Now(), known ? backend_.time_signer() : nullptr,
+  // For strangers, too: a driver brings to one server, logged in, what it heard of another before.
+  times.Append(backend_.Now(), backend_.time_signer(),
                ran ? call->operation_time : backend_.Visible(), reply);
 }
 
