@@ -42,7 +42,6 @@ struct MemberStatus {
   bool in_sync = false;
   LogPosition written;  // what it holds durably
   LogPosition applied;
-  int64_t applied_wall_millis = 0;
   int64_t uptime_seconds = 0;
   int64_t ping_millis = 0;
   int64_t last_heartbeat_millis = 0;  // wall clock; 0: none yet
@@ -66,9 +65,7 @@ struct SetStatus {
   uint64_t epoch = 0;      // the term
   LogPosition last;        // end of the log
   LogPosition applied;
-  int64_t applied_wall_millis = 0;
   LogPosition commit;
-  int64_t commit_wall_millis = 0;
   int64_t election_wall_millis = 0;  // when this member won the term, or came to know it
   LogPosition election;              // a leader's first slot
   LogPosition seen_at_election;      // what it had then: the end of its log

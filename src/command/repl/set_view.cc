@@ -159,14 +159,15 @@ void AppendOpTime(bson::Builder& reply, std::string_view name, engine::LogPositi
 
 // A primary has applied what it has handed out, which the status may not tell yet.
 LastApplied LastAppliedOf(engine::Replication& replication, const engine::SetStatus& status) {
-  LastApplied last{status.applied, {status.applied_wall_millis}};
+  engine::LogPosition last = status.applied;
   if (status.writable) {
-    const engine::LogPosition slot = replication.data().LastSlot();
-    if (slot > last.position) {
-      last = {slot, WallClock()};
-    }
+    last = std::max(last, replication.data().LastSlot());
   }
-  return last;
+  return {last, WallOf(replication, last)};
+}
+
+bson::Date WallOf(engine::Replication& replication, engine::LogPosition position) {
+  return {replication.data().WallOf(position.time)};
 }
 
 const bson::ObjectId& ProcessId() {
@@ -220,7 +221,7 @@ void AppendSetMember(bson::Builder& reply, std::string_view primary_field,
   AppendOpTime(reply, "opTime", last.position);
   reply.Append("lastWriteDate", last.wall);
   AppendOpTime(reply, "majorityOpTime", status.commit);
-  reply.Append("majorityWriteDate", bson::Date{status.commit_wall_millis}).End();
+  reply.Append("majorityWriteDate", WallOf(replication, status.commit)).End();
 }
 
 }  // namespace quire::command

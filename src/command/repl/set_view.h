@@ -55,6 +55,8 @@ struct LastApplied {
   bson::Date wall;
 };
 LastApplied LastAppliedOf(engine::Replication& replication, const engine::SetStatus& status);
+// When it was written, by the clock of the primary that wrote it.
+bson::Date WallOf(engine::Replication& replication, engine::LogPosition position);
 
 // The process, among all that ever served under this address.
 const bson::ObjectId& ProcessId();

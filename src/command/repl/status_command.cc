@@ -53,20 +53,20 @@ void AppendSource(bson::Builder& reply, const SetMember* source) {
       .Append("syncSourceId", source == nullptr ? -1 : source->id);
 }
 
-void AppendOptimes(bson::Builder& reply, const SetStatus& status, const LastApplied& last) {
+void AppendOptimes(bson::Builder& reply, engine::Replication& replication, const SetStatus& status,
+                   const LastApplied& last) {
   const auto self = std::find_if(status.members.begin(), status.members.end(),
                                  [](const MemberStatus& member) { return member.self; });
   const LogPosition durable = self == status.members.end() ? status.commit : self->written;
-  const bson::Date committed{status.commit_wall_millis};
   reply.BeginDocument("optimes");
   AppendOpTime(reply, "lastCommittedOpTime", status.commit);
-  reply.Append("lastCommittedWallTime", committed);
+  reply.Append("lastCommittedWallTime", WallOf(replication, status.commit));
   AppendOpTime(reply, "readConcernMajorityOpTime", status.commit);
   AppendOpTime(reply, "appliedOpTime", last.position);
   AppendOpTime(reply, "durableOpTime", durable);
   AppendOpTime(reply, "writtenOpTime", std::max(status.last, last.position));
   reply.Append("lastAppliedWallTime", last.wall)
-      .Append("lastDurableWallTime", durable == last.position ? last.wall : DateOf(durable))
+      .Append("lastDurableWallTime", WallOf(replication, durable))
       .Append("lastWrittenWallTime", last.wall)
       .End();
 }
@@ -130,18 +130,19 @@ void AppendSelf(bson::Builder& reply, const SetStatus& status, const LastApplied
       .Append("lastHeartbeatMessage", "");
 }
 
-void AppendOther(bson::Builder& reply, const SetStatus& status, const MemberStatus& other,
-                 const std::vector<SetMember>& members) {
+void AppendOther(bson::Builder& reply, engine::Replication& replication, const SetStatus& status,
+                 const MemberStatus& other, const std::vector<SetMember>& members) {
   AppendOpTime(reply, "optime", other.applied);
   AppendOpTime(reply, "optimeDurable", other.written);
   AppendOpTime(reply, "optimeWritten", other.written);
-  const bson::Date wall{other.applied_wall_millis};
+  const bson::Date applied = WallOf(replication, other.applied);
+  const bson::Date written = WallOf(replication, other.written);
   reply.Append("optimeDate", DateOf(other.applied))
       .Append("optimeDurableDate", DateOf(other.written))
       .Append("optimeWrittenDate", DateOf(other.written))
-      .Append("lastAppliedWallTime", wall)
-      .Append("lastDurableWallTime", wall)
-      .Append("lastWrittenWallTime", wall)
+      .Append("lastAppliedWallTime", applied)
+      .Append("lastDurableWallTime", written)
+      .Append("lastWrittenWallTime", written)
       .Append("lastHeartbeat", bson::Date{other.last_heartbeat_millis})
       .Append("lastHeartbeatRecv", bson::Date{other.last_heartbeat_received_millis})
       .Append("pingMs", other.ping_millis)
@@ -156,8 +157,8 @@ void AppendOther(bson::Builder& reply, const SetStatus& status, const MemberStat
       .Append("configTerm", static_cast<int32_t>(bson::ClampedInt64(status.config["term"])));
 }
 
-void AppendMembers(bson::Builder& reply, const SetStatus& status, const LastApplied& last,
-                   const std::vector<SetMember>& members) {
+void AppendMembers(bson::Builder& reply, engine::Replication& replication, const SetStatus& status,
+                   const LastApplied& last, const std::vector<SetMember>& members) {
   static const MemberStatus kUnheard;
   reply.BeginArray("members");
   for (const SetMember& member : members) {
@@ -177,7 +178,7 @@ void AppendMembers(bson::Builder& reply, const SetStatus& status, const LastAppl
     if (self) {
       AppendSelf(reply, status, last, members, member);
     } else {
-      AppendOther(reply, status, known, members);
+      AppendOther(reply, replication, status, known, members);
     }
     reply.End();
   }
@@ -214,14 +215,14 @@ Status GetStatus(Invocation& i) {
       .Append("writeMajorityCount", votes.majority)
       .Append("votingMembersCount", votes.voters)
       .Append("writableVotingMembersCount", votes.voters);
-  AppendOptimes(reply, *status, last);
+  AppendOptimes(reply, replication, *status, last);
   reply.Append("lastStableRecoveryTimestamp", TimeOf(status->commit));
   if (status->state == MemberState::kPrimary) {
     AppendElection(reply, *status, *self, votes);
   } else if (status->election_wall_millis != 0) {
     AppendParticipation(reply, *status, *self);
   }
-  AppendMembers(reply, *status, last, members);
+  AppendMembers(reply, replication, *status, last, members);
   return Status::Ok();
 }
 

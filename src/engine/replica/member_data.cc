@@ -37,6 +37,7 @@ class Data final : public ReplicaData {
   Result<LogEnds> CloseLog() override;
   Result<LogPosition> WriteNoop(bson::View note) override;
   LogPosition LastSlot() const override { return PositionOf(engine_.log().last()); }
+  int64_t WallOf(uint64_t time) const override;
   uint64_t Visible() const override {
     ChangeLog& log = engine_.log();
     return log.is_open() ? store::PackTime(log.Visible()) : log.last().time;
@@ -176,6 +177,15 @@ Result<LogPosition> Data::WriteNoop(bson::View note) {
   ASSIGN_OR_RETURN(const auto slot,
                    store::WriteNote(store(), log(), note, kv::Durability::kProcess));
   return PositionOf({slot.epoch, slot.time});
+}
+
+int64_t Data::WallOf(uint64_t time) const {
+  auto look = [&]() -> Result<std::optional<store::GroupHeader>> {
+    ASSIGN_OR_RETURN(auto txn, engine_.store().Begin({.read_only = true}));
+    return GroupBefore(*txn, time);
+  };
+  const auto group = look();
+  return group.ok() && *group ? (*group)->wall_millis : static_cast<int64_t>(time >> 32) * 1000;
 }
 
 Result<std::vector<LogSlot>> Data::ReadSlots(LogPosition after, uint64_t last, size_t most_bytes) {

@@ -149,6 +149,26 @@ TEST(MemberData, ACopyForgetsWhatWasItsSourcesOwn) {
   EXPECT_EQ(member.engine().log_bytes, EngineOptions().log_bytes);
 }
 
+TEST(MemberData, WallTimesAreThoseOfTheWrites) {
+  Member leader("writes");
+  Member follower(leader, "follows");
+  leader.data().OpenLog(1);
+  // Some clock ran an hour ahead: the set's times do so until the others have caught up.
+  const int64_t now = bson::Date::Now().millis;
+  constexpr uint32_t kAhead = 3600;
+  leader.engine().clock().Advance({static_cast<uint32_t>(now / 1000) + kAhead, 1});
+  ASSERT_TRUE(leader.Insert("db.c", "{_id: 1}").ok());
+  follower.Follow(leader);
+  const uint64_t last = leader.data().LastSlot().time;
+  const int64_t wall = leader.data().WallOf(last);
+  EXPECT_GE(static_cast<int64_t>(last >> 32), now / 1000 + kAhead);
+  EXPECT_GE(wall, now);
+  EXPECT_LE(wall, bson::Date::Now().millis);
+  EXPECT_EQ(follower.data().WallOf(last), wall);
+  EXPECT_EQ(follower.data().WallOf(last + 1), wall) << "the last one before";
+  EXPECT_EQ(follower.data().WallOf(uint64_t{100} << 32 | 7), 100'000) << "it is not in the log";
+}
+
 TEST(MemberData, ALeaderTakesBackWhatIsCut) {
   Member leader("cuts");
   leader.data().OpenLog(1);

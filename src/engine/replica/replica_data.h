@@ -80,6 +80,10 @@ class ReplicaData {
   // The last slot that was handed out. With an epoch noted before a write and equal after it, every
   // slot of that write is at or before this one.
   virtual LogPosition LastSlot() const = 0;
+  // When the slot at `time`, or the last one before it, was written, by the clock of the primary
+  // that wrote it: milliseconds. Of what is no longer in the log the seconds of the time itself,
+  // which run ahead where clocks were once.
+  virtual int64_t WallOf(uint64_t time) const = 0;
   // The time up to which every slot has been written; `grown` is called whenever it has moved, from
   // threads that commit: it must be quick.
   virtual uint64_t Visible() const = 0;

@@ -12,9 +12,6 @@
 namespace quire::repl {
 namespace {
 
-// A slot's time begins with the seconds of the primary's clock.
-int64_t WallOf(Time time) { return static_cast<int64_t>(time >> 32) * 1000; }
-
 // Whether a hello would be answered otherwise.
 bool SameFace(const engine::SetStatus& a, const engine::SetStatus& b) {
   return a.initiated == b.initiated && a.self == b.self && a.primary == b.primary &&
@@ -105,9 +102,7 @@ void Member::Impl::Publish() {
     next->epoch = core_->epoch();
     next->last = FromCore(core_->log().last());
     next->applied = FromCore(PositionAt(core_->applied()));
-    next->applied_wall_millis = WallOf(core_->applied());
     next->commit = FromCore(PositionAt(core_->commit()));
-    next->commit_wall_millis = WallOf(core_->commit());
     next->election_wall_millis = election_wall_millis_;
     next->seen_at_election = FromCore(seen_at_election_);
     next->applied_at_election = FromCore(applied_at_election_);
@@ -150,7 +145,6 @@ engine::MemberStatus Member::Impl::OwnStatus() const {
     own.in_sync = core_->view().isr.members.Contains(InSyncMember{self_, core_->local().data});
     own.written = FromCore(PositionAt(core_->durable()));
     own.applied = FromCore(PositionAt(core_->applied()));
-    own.applied_wall_millis = WallOf(core_->applied());
   }
   return own;
 }
@@ -178,7 +172,6 @@ engine::MemberStatus Member::Impl::StatusOfPeer(const MemberConfig& member) cons
     out.in_sync = core_->view().isr.members.Contains(InSyncMember{peer->id, peer->data});
     out.written = FromCore(PositionAt(peer->durable));
     out.applied = FromCore(PositionAt(peer->applied));
-    out.applied_wall_millis = WallOf(peer->applied);
   }
   return out;
 }
@@ -229,7 +222,6 @@ void Member::Impl::TakeSpread(bson::View body) {
     one.in_sync = in.Bool("inSync");
     one.written = FromCore(in.At("written"));
     one.applied = FromCore(in.At("applied"));
-    one.applied_wall_millis = WallOf(one.applied.time);
     one.uptime_seconds = in.Signed("uptime");
     one.ping_millis = in.Signed("ping");
     one.last_heartbeat_millis = in.Signed("heartbeat");

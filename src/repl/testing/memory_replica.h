@@ -45,6 +45,7 @@ class MemoryReplica final : public engine::ReplicaData {
   Result<engine::LogEnds> CloseLog() override;
   Result<engine::LogPosition> WriteNoop(bson::View note) override;
   engine::LogPosition LastSlot() const override;
+  int64_t WallOf(uint64_t time) const override { return static_cast<int64_t>(time >> 32) * 1000; }
   uint64_t Visible() const override;
   void OnGrown(std::function<void()> grown) override;
   void OnBroken(std::function<void(Status)> broken) override;

@@ -37,6 +37,10 @@ class FakeData final : public engine::ReplicaData {
     const bson::Timestamp now = engine_.clock().Now();
     return {epoch_, (static_cast<uint64_t>(now.seconds) << 32) | now.increment};
   }
+  // A time's seconds, and its increment as milliseconds.
+  int64_t WallOf(uint64_t time) const override {
+    return static_cast<int64_t>(time >> 32) * 1000 + static_cast<int64_t>(time & 0xffffffff);
+  }
   uint64_t Visible() const override { return LastSlot().time; }
   void OnGrown(std::function<void()>) override {}
   void OnBroken(std::function<void(Status)>) override {}
