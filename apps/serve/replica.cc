@@ -15,6 +15,7 @@
 #include "peer/pool.h"
 #include "repl/copy/folder_copy.h"
 #include "repl/member/member.h"
+#include "run/fail_point_names.h"
 #include "serve/peers.h"
 #include "shard/shard.h"
 
@@ -125,6 +126,12 @@ Result<std::unique_ptr<Replica>> Replica::Start(const Settings& settings, engine
     if (engine::Sharding* sharding = commands->sharding()) {
       sharding->Replicated(ns);
     }
+  };
+  options.loses_log = [&points = commands->fail_points()] {
+    return points.Holds(run::kLoseLogPoint);
+  };
+  options.applies_nothing = [&points = commands->fail_points()] {
+    return points.Holds(run::kApplyNothingPoint);
   };
   options.configured = [commands](const bson::Document&) { commands->ConfigurationChanged(); };
   ASSIGN_OR_RETURN(std::unique_ptr<coord::Store> placement, OpenCoordination(settings));

@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "request/fields.h"
+#include "run/fail_point_names.h"
 
 namespace quire::run {
 
@@ -21,9 +22,15 @@ constexpr std::string_view kFailGetMore = "failGetMoreAfterCursorCheckout";
 constexpr std::string_view kTimeOut = "maxTimeAlwaysTimeOut";
 constexpr std::string_view kNoTimeOut = "maxTimeNeverTimeOut";
 constexpr std::string_view kRetryableWrite = "onPrimaryTransactionalWrite";
-constexpr std::string_view kNames[] = {
-    kFailCommand,           kFailGetMore,           kTimeOut, kNoTimeOut, kRetryableWrite,
-    FailPoints::kHoldReply, FailPoints::kHoldChange};
+constexpr std::string_view kNames[] = {kFailCommand,
+                                       kFailGetMore,
+                                       kTimeOut,
+                                       kNoTimeOut,
+                                       kRetryableWrite,
+                                       FailPoints::kHoldReply,
+                                       FailPoints::kHoldChange,
+                                       kLoseLogPoint,
+                                       kApplyNothingPoint};
 
 bool Names(const bson::Value& list, const request::Call& call) {
   for (const bson::Element& e : list.AsArray()) {
@@ -298,6 +305,9 @@ Status FailPoints::MeetCommit(request::Call& call) {
 bool FailPoints::MeetHold(std::string_view point) { return MeetPoint(point).has_value(); }
 
 bool FailPoints::Holds(std::string_view point) {
+  if (!armed()) {
+    return false;
+  }
   MutexLock lock(mutex_);
   const auto found = points_.find(point);
   return found != points_.end() && found->second.mode != Mode::kOff;

@@ -254,6 +254,10 @@ void Member::Impl::ApplySome() {
     if (data->Applied() >= limit) {
       return;
     }
+    if (options.applies_nothing()) {
+      apply_stopped_ = true;
+      return;
+    }
     Result<uint64_t> applied = uint64_t{0};
     const Status status = OnceThereIsRoom([&] {
       MutexLock lock(log_mutex_);

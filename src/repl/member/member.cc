@@ -226,7 +226,7 @@ void Member::Impl::OnTick() {
     }
     LookForNewNumber();
   }
-  if (delay_ > 0) {
+  if (delay_ > 0 || apply_stopped_.exchange(false)) {
     KickApply();
   }
   if (core_ && core_->log_open() && !engine_.writable) {

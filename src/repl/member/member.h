@@ -33,6 +33,10 @@ struct MemberOptions {
   std::function<void(const bson::Document& config)> configured = [](const bson::Document&) {};
   // The process has to begin anew with its folder (FinishInitialSync comes first). Called once.
   std::function<void()> start_again = [] {};
+  // For tests of clients: whether what the leader sends of its log is lost, whether what is
+  // committed is not applied. Asked from several threads.
+  std::function<bool()> loses_log = [] { return false; };
+  std::function<bool()> applies_nothing = [] { return false; };
   // The folder can no longer be written or read: the process has to end.
   std::function<void(const Status& why)> failed = [](const Status&) {};
 };

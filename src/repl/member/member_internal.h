@@ -221,6 +221,7 @@ class Member::Impl {
   std::atomic<Time> apply_target_{0};  // what is to be applied
   std::atomic<bool> apply_posted_{false};
   std::atomic<Millis> delay_{0};
+  std::atomic<bool> apply_stopped_{false};  // by options.applies_nothing
   std::atomic<bool> grown_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> began_again_{false};

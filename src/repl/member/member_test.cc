@@ -112,6 +112,24 @@ TEST_F(MemberTest, ConcernsAreMetTimeOutOrCannotBe) {
   EXPECT_TRUE(primary.Write("again", Number(3)).ok());
 }
 
+TEST_F(MemberTest, TestsOfClientsStopAMember) {
+  auto set = Made(3);
+  TestNode& primary = *set->Primary();
+  TestNode& follower = (*set)[1];
+  follower.LoseLog(true);
+  EXPECT_EQ(primary.Write("lost", Number(3, 50)).code(), kWriteConcernFailed);
+  follower.LoseLog(false);
+  EXPECT_TRUE(primary.Write("sent", Number(3)).ok());
+  follower.ApplyNothing(true);
+  EXPECT_EQ(primary.Write("not shown", Number(3, 50)).code(), kWriteConcernFailed);
+  const uint64_t last = primary.data().LastSlot().time;
+  EXPECT_TRUE(Eventually([&] { return follower.status()->last.time >= last; })) << "it is there";
+  EXPECT_LT(follower.data().Applied(), last);
+  follower.ApplyNothing(false);
+  EXPECT_TRUE(Eventually([&] { return follower.data().Applied() >= last; }))
+      << "nothing else has to happen for it";
+}
+
 TEST_F(MemberTest, TheLogIsTakenWhileTheDiskSyncs) {
   auto set = Made(3);
   TestNode& follower = (*set)[1];

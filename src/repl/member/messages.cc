@@ -235,7 +235,7 @@ void Member::Impl::ReceiveSlots(bson::View body, Answered answer) {
   }
   Post([this, from, append = *append, slots = *std::move(slots),
         answer = std::move(answer)]() mutable {
-    if (!core_) {
+    if (!core_ || options.loses_log()) {
       answer(Introduction());
       return;
     }

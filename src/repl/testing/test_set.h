@@ -86,6 +86,8 @@ class TestNode final : public request::Handler {
   int copies() const { return copies_; }
   int step_downs() const { return step_downs_; }
   int configured_version() const { return configured_version_; }
+  void LoseLog(bool on) { loses_log_ = on; }
+  void ApplyNothing(bool on) { applies_nothing_ = on; }
 
   void Start() {
     again_ = false;
@@ -215,6 +217,8 @@ class TestNode final : public request::Handler {
     options.configured = [this](const bson::Document& config) {
       configured_version_ = config["version"].AsInt32();
     };
+    options.loses_log = [this] { return loses_log_.load(); };
+    options.applies_nothing = [this] { return applies_nothing_.load(); };
     options.failed = [](const Status& why) { ADD_FAILURE() << why.ToString(); };
     return options;
   }
@@ -226,6 +230,8 @@ class TestNode final : public request::Handler {
   int copies_ = 0;
   std::atomic<bool> again_{false};
   std::atomic<int> step_downs_{0};
+  std::atomic<bool> loses_log_{false};
+  std::atomic<bool> applies_nothing_{false};
   std::atomic<int> configured_version_{0};  // of the last configuration that it was told of
   const std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
   std::unique_ptr<engine::Engine> engine_;
