@@ -11,12 +11,10 @@ const errors = [];
 let ended = false;
 process.stdin.on('end', () => ended = true).resume();
 
-// The limits keep a client from waiting for the answer of a server that hangs until that wakes up. One write of a
-// client at a time, and a monitor that does not stream: this driver does not retry a write on a connection of which it
-// has noticed by another one that its server is gone.
+// The limits keep a client from waiting for the answer of a server that hangs until that wakes up. Each client has one
+// write on its way, so that few are left without a retry when the server dies: docs/cluster.md has what this driver does.
 const clients = await Promise.all(Array.from({length: Number(count)}, () => MongoClient.connect(uri, {
   retryWrites: true,
-  serverMonitoringMode: 'poll',
   writeConcern: {w: 'majority'},
   serverSelectionTimeoutMS: 60_000,
   connectTimeoutMS: 2000,
