@@ -3,6 +3,7 @@
 // What an administrator asks for: step down and up, freeze, reconfig, recovery.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "repl/core/core.h"
 
@@ -17,7 +18,10 @@ void Core::On(const StepDownCommand& command) {
     FinishCommand(command.id, kNotWritablePrimary);
     return;
   }
-  handing_ = Handing{command.id, now_, now_ + command.catch_up, command.stay_down, command.force};
+  // One that is forced at once takes along what is under way, too, if that is quick.
+  const Millis patience =
+      command.force ? std::max(command.catch_up, settings_.settle) : command.catch_up;
+  handing_ = Handing{command.id, now_, now_ + patience, command.stay_down, command.force};
   PauseOrResume();
 }
 
@@ -25,11 +29,11 @@ void Core::HandOver() {
   if (!handing_) return;
   // Whoever waits for its write is answered first.
   bool settled = now_ - handing_->begun >= settings_.settle && commit_ >= log_.last().time;
-  if (const Peer* successor = settled ? Successor() : nullptr) {
+  if (const Peer* successor = settled ? Successor(true) : nullptr) {
     HandTo(successor->id);
   } else if (now_ >= handing_->until && handing_->force) {
-    frozen_until_ = now_ + handing_->stay_down;
-    StepDown();
+    const Peer* next = Successor(false);
+    HandTo(next == nullptr ? kNoMember : next->id);
   } else if (now_ >= handing_->until) {
     FinishCommand(handing_->command, kExceededTimeLimit);
     handing_.reset();
@@ -39,19 +43,22 @@ void Core::HandOver() {
 
 void Core::HandTo(MemberId successor) {
   if (handing_) frozen_until_ = now_ + handing_->stay_down;
-  SendTo(successor, TakeOver{epoch()});
+  if (successor != kNoMember) SendTo(successor, TakeOver{epoch()});
   StepDown();
 }
 
-// Who holds everything: of those the one with the highest priority.
-const Peer* Core::Successor() const {
+// Of those in sync who holds most, of these the one with the highest priority.
+const Peer* Core::Successor(bool whole) const {
   const View& keys = proposals_.confirmed();
   const Peer* best = nullptr;
   for (const Peer& peer : peers_) {
     if (!keys.isr.members.Contains(InSyncMember{peer.id, peer.data}) || Lags(peer)) continue;
-    if (!keys.set().Electable(peer.id) || peer.durable < log_.last().time) continue;
-    if (best == nullptr || keys.set().Find(peer.id)->priority > keys.set().Find(best->id)->priority)
-      best = &peer;
+    if (!keys.set().Electable(peer.id)) continue;
+    if (whole && peer.durable < log_.last().time) continue;
+    auto rank = [&](const Peer& one) {
+      return std::pair(one.durable, keys.set().Find(one.id)->priority);
+    };
+    if (best == nullptr || rank(peer) > rank(*best)) best = &peer;
   }
   return best;
 }

@@ -167,7 +167,7 @@ class Core {
   void HandOver();
   void HandTo(MemberId successor);
   void FinishCommand(CommandId id, int code, MemberId hint = kNoMember);
-  const Peer* Successor() const;
+  const Peer* Successor(bool whole) const;  // `whole`: who holds everything
   void ConsiderTakeover();
   void TickRecovery();
   void AskSurvivors();

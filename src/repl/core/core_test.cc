@@ -246,6 +246,24 @@ TEST_F(CoreTest, StepDownWithoutASuccessorIsRefusedUnlessForced) {
   EXPECT_FALSE(core_.leading());
 }
 
+TEST_F(CoreTest, AForcedStepDownNamesWhoHoldsMost) {
+  BecomePrimary();
+  Step(Grown{9});
+  Step(Received{1, AckOf(1, 7)});
+  Step(Received{2, AckOf(2, 8)});
+  Step(StepDownCommand{1, 60000, 0, true});
+  EXPECT_TRUE(core_.leading()) << "what is under way may be quick";
+  Advance(Settings().settle);
+  EXPECT_EQ(All<CommandDone>().at(0).code, 0);
+  EXPECT_FALSE(core_.leading());
+  ASSERT_EQ(Sent<TakeOver>().size(), 1u);
+  for (const Send& send : All<Send>()) {
+    if (std::holds_alternative<TakeOver>(send.message)) {
+      EXPECT_EQ(send.to, 2);
+    }
+  }
+}
+
 TEST_F(CoreTest, AStepDownAnswersThoseWhoWaitFirst) {
   BecomePrimary();
   Step(Grown{9});
