@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/walk/form_walk.h"
 
 namespace quire::bson {
 
@@ -207,7 +208,8 @@ bool PlainTuple(const std::vector<FieldPath>& paths, View document, const Visito
   size_t absent = 0;
   for (size_t i = 0; i < paths.size(); ++i) {
     size_t next = 0;
-    values[i] = GetPathOrArray(document, paths[i], &next);
+    values[i] = paths[i].size() == 1 ? FindInForm(document, FieldName(paths[i].text()))
+                                     : GetPathOrArray(document, paths[i], &next);
     if (values[i].is_array()) {
       return false;
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 #include "bson/walk/form_walk.h"
 #include "expr/match/node.h"
@@ -17,6 +19,23 @@ void SerializeList(std::string_view name, std::span<const NodePtr> children, bso
     out->End();
   }
   out->End();
+}
+
+// Short names are compared here and now, without a call.
+bool IsSame(std::string_view a, std::string_view b) {
+  uint32_t first[2];
+  uint32_t last[2];
+  if (a.size() != b.size()) {
+    return false;
+  }
+  if (a.size() < sizeof first[0] || a.size() > 2 * sizeof first[0]) {
+    return a == b;
+  }
+  memcpy(&first[0], a.data(), sizeof first[0]);
+  memcpy(&first[1], b.data(), sizeof first[0]);
+  memcpy(&last[0], a.data() + a.size() - sizeof last[0], sizeof last[0]);
+  memcpy(&last[1], b.data() + b.size() - sizeof last[0], sizeof last[0]);
+  return first[0] == first[1] && last[0] == last[1];
 }
 
 // Matches below a negation or an alternative tell nothing about array positions.
@@ -97,7 +116,7 @@ bool AndNode::Sweep(bson::View document, MatchState& state) const {
     }
     for (uint64_t left = pending; left != 0; left &= left - 1) {
       const int i = __builtin_ctzll(left);
-      if (field.name() != swept_[i].field.name()) {
+      if (!IsSame(field.name(), swept_[i].field.name())) {
         continue;
       }
       if (!swept_[i].node->MatchesField(field.value(), state)) {

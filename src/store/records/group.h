@@ -28,6 +28,7 @@ class GroupView {
  public:
   static constexpr char kVersion = 1;
   static constexpr size_t kFixedHeader = 9;
+  static constexpr int kCacheLine = 64;
 
   GroupView() = default;
   // False when the bytes cannot be a group. What they say of single documents is checked when
@@ -64,6 +65,21 @@ class GroupView {
     uint32_t size = 0;
     memcpy(&size, document.data(), sizeof size);
     return size == document.size() ? document : std::string_view();
+  }
+  // Asks the processor for the first so many cache lines of that rank's document, which is soon to
+  // be read; for nothing when there is no such rank.
+  void Prefetch(int rank, int lines) const {
+    if (rank >= 0 && rank < count_) {
+      const char* at = documents_.data() + (rank == 0 ? 0 : End(rank - 1));
+      for (int line = 0; line < lines; ++line) {
+        __builtin_prefetch(at + kCacheLine * line);
+      }
+      asm volatile("");  // a function that did nothing else would not be called at all
+    }
+  }
+  // Of a document of middle size.
+  int cache_lines() const {
+    return count_ == 0 ? 0 : 1 + static_cast<int>(documents_.size()) / count_ / kCacheLine;
   }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/records/record_cursor.h"
 
+#include <algorithm>
+
 #include "store/records/record_keys.h"
 #include "store/records/records.h"
 
@@ -47,6 +49,10 @@ Status RecordCursor::NextGroup() {
     left_ &= ~uint64_t{0} << SlotOf(from_);
   }
   rank_ = forward_ ? group_.count() - std::popcount(left_) : group_.count() - 1;
+  lines_ = std::min(group_.cache_lines(), kMostLines);
+  for (int i = 0; i < kAhead; ++i) {
+    group_.Prefetch(forward_ ? rank_ + i : rank_ - i, lines_);
+  }
   return Status::Ok();
 }
 

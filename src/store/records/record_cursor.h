@@ -60,16 +60,23 @@ class RecordCursor {
     --run_;
     id_ = first_id_ + TakeSlot();
     document_ = group_.At(rank_);
+    group_.Prefetch(forward_ ? rank_ + kAhead : rank_ - kAhead, lines_);
     rank_ += forward_ ? 1 : -1;
     return document_.empty() ? Damaged() : Result<bool>(true);
   }
   Status Damaged() const;
+
+  // A group that is not in the processor's caches is as far away as a document takes to be looked
+  // at: as many documents ahead, the beginnings of them are asked for.
+  static constexpr int kAhead = 8;
+  static constexpr int kMostLines = 5;
 
   CollectionState& state_;
   const bool forward_;
   const RecordId from_;
   int run_ = 0;        // of left_, so many come before what own_ stands on
   int rank_ = 0;       // of the next slot of left_
+  int lines_ = 0;      // of each document of group_ asked for ahead
   uint64_t left_ = 0;  // slots of group_ that were not passed yet
   RecordId first_id_ = 0;
   GroupView group_;
