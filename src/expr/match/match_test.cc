@@ -371,6 +371,28 @@ TEST(Filter, AWalkForAllPredicatesIsOneForEach) {
   EXPECT_LT(matched, 5000);
 }
 
+// Names that differ in one byte only, each the same size as the one looked for.
+TEST(Filter, AndTellsNamesOfOneSizeApart) {
+  const Context context;
+  for (size_t size = 1; size <= 12; ++size) {
+    const std::string name(size, 'a');
+    const bson::Document filter =
+        bson::Builder().Append(name, 1).BeginDocument("z").Append("$ne", 1).End().Finish();
+    const auto parsed = Filter::Parse(filter, &context);
+    ASSERT_TRUE(parsed.ok());
+    auto matches = [&](const std::string& field) {
+      const bson::Document document = bson::Builder().Append(field, 1).Finish();
+      return *(*parsed)->Matches(document);
+    };
+    EXPECT_TRUE(matches(name));
+    for (size_t at = 1; at < size; ++at) {
+      std::string other = name;
+      other[at] = 'b';
+      EXPECT_FALSE(matches(other)) << other;
+    }
+  }
+}
+
 TEST(RegexPrefix, WhatAnIndexCanUse) {
   const std::tuple<const char*, const char*, const char*, bool> cases[] = {
       {"^abc", "", "abc", true},   {"^abc.*", "s", "abc", true}, {"^abc.*", "", "abc", false},
