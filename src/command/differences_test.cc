@@ -497,6 +497,17 @@ TEST_F(DifferencesTest, Stages) {
             kBadValue);
 }
 
+TEST_F(DifferencesTest, NoStageMakesATimeSeries) {
+  node_.Run(R"({"insert": "t", "documents": [{"_id": 1}]})");
+  const auto out = [&](const std::string& target) {
+    return node_.Code(R"({"aggregate": "t", "pipeline": [{"$out": {"db": "test", "coll": ")" +
+                      target + R"(", "timeseries": {"timeField": "at"}}}], "cursor": {}})");
+  };
+  EXPECT_EQ(out("series"), kInvalidOptions);
+  EXPECT_FALSE(Exists("series"));
+  EXPECT_EQ(out("t"), 7268700) << "there, and none";
+}
+
 TEST_F(DifferencesTest, Collections) {
   node_.Run(R"({"create": "capped", "capped": true, "size": 100})");
   EXPECT_EQ(Field(R"({"collStats": "capped"})", "maxSize"), "100");

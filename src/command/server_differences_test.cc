@@ -131,5 +131,20 @@ TEST(ServerDifferences, NotesAreInTheOplogAlone) {
             R"([{"op":"n","ns":"","o":{"msg":"a note"}}])");
 }
 
+// What mongostat shows in its columns qrw and arw.
+TEST(ServerDifferences, AnIdleServerHasAllItsTickets) {
+  Node node;
+  const bson::Document status = node.Run(R"({"serverStatus": 1})", "admin");
+  const bson::View tickets =
+      status["wiredTiger"].AsDocument()["concurrentTransactions"].AsDocument();
+  for (const char* of : {"read", "write"}) {
+    const bson::View held = tickets[of].AsDocument();
+    EXPECT_EQ(bson::ToJson(held["out"]), "0") << of;
+    EXPECT_EQ(bson::ToJson(held["available"]), bson::ToJson(held["totalTickets"])) << of;
+  }
+  EXPECT_EQ(bson::ToJson(status["globalLock"].AsDocument()["currentQueue"]),
+            R"({"total":0,"readers":0,"writers":0})");
+}
+
 }  // namespace
 }  // namespace quire::command

@@ -43,7 +43,7 @@ Status MakeOutCollection(const Operation& operation, const std::string& target,
       }
     }
   } else if (!timeseries.empty()) {
-    options = bson::Builder().Append("timeseries", timeseries).Finish();
+    return {kInvalidOptions, "Time-series collections are not supported"};
   }
   RETURN_IF_ERROR(CreateCollection(operation, temporary, options));
   return specs.empty() ? Status::Ok() : CreateIndexes(operation, temporary, specs).status();

@@ -19,8 +19,8 @@ inline constexpr std::string_view kRoutersOutTemporary = "tmp.agg_out.router.";
 // the rest is an ObjectId. What is left of them a day later is nobody's.
 inline constexpr std::string_view kCollectedElsewhere = "tmp.agg_far.";
 
-// Makes the collection with the target's options and indexes; `timeseries`: those of a target that
-// is none yet, or empty. Errors: those of a target that $out cannot replace.
+// Makes the collection with the target's options and indexes. Errors: those of a target that $out
+// cannot replace; InvalidOptions for `timeseries` that are not empty, as there are none.
 Status MakeOutCollection(const Operation& operation, const std::string& target,
                          const std::string& temporary, bson::View timeseries);
 // It takes the target's place. `uuid`: of the collection that was made, CollectionUUIDMismatch for
