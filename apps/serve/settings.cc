@@ -270,13 +270,13 @@ bool IsFor(const Option& option, Role role) {
 }
 
 std::string HelpText(std::string_view program, Role role) {
-  std::string text = "usage: " + std::string(program) +
-                     " [OPTIONS]\n\n" +
-                     (role == Role::kRouter
-                          ? "Routes MongoDB's wire protocol to the shards of a cluster. It keeps no "
-                            "data: --coord names\nthe etcd that knows where everything lies.\n"
-                          : "Serves MongoDB's wire protocol: any MongoDB driver or mongosh "
-                            "connects.\n");
+  std::string text =
+      "usage: " + std::string(program) + " [OPTIONS]\n\n" +
+      (role == Role::kRouter
+           ? "Routes MongoDB's wire protocol to the shards of a cluster. It keeps no "
+             "data: --coord names\nthe etcd that knows where everything lies.\n"
+           : "Serves MongoDB's wire protocol: any MongoDB driver or mongosh "
+             "connects.\n");
   std::string_view group;
   for (const Option& option : kOptions) {
     if (!IsFor(option, role)) {
