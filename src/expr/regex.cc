@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expr/regex.h"
 
+#include <utility>
+
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/pcre_internal.h"
@@ -41,6 +44,17 @@ class Pcre2Regex final : public Regex {
 
 RegexErrorScope::RegexErrorScope(Status* error) : outer_(error_sink) { error_sink = error; }
 RegexErrorScope::~RegexErrorScope() { error_sink = outer_; }
+
+bool IsToEnd() {
+  Status status = CheckCurrentOp();
+  if (status.ok()) [[likely]] {
+    return false;
+  }
+  if (error_sink != nullptr && error_sink->ok()) {
+    *error_sink = std::move(status);
+  }
+  return true;
+}
 
 bool Regex::Search(std::string_view text) const {
   Result<bool> found = Find(text);

@@ -54,6 +54,10 @@ class RegexErrorScope {
   Status* outer_;
 };
 
+// Whether the thread's operation is to end, for matching that cannot return an error: the reason
+// goes to the thread's RegexErrorScope.
+bool IsToEnd();
+
 // What an index can use of a pattern: every match starts with `prefix`; `exact` when every string
 // with that prefix matches.
 struct RegexPrefix {

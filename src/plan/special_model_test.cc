@@ -120,7 +120,7 @@ class SpecialModel {
       auto scores = *expr::text::ScoreDocument(spec, document);
       bool found = std::any_of(query.terms().begin(), query.terms().end(),
                                [&](const std::string& term) { return scores.contains(term); });
-      if (found && query.Matches(spec, document)) {
+      if (found && *query.Matches(spec, document)) {
         want.push_back(document["_id"].AsInt32());
       }
     }

@@ -65,7 +65,9 @@ class ItemsRule final : public Rule {
     out->Append("operatorName", name_);
     out->Append("reason", "At least one item did not match the sub-schema");
     out->Append("itemIndex", static_cast<int32_t>(index));
-    ExplainDetails(*SchemaAt(index), failing, out);
+    if (const Schema* schema = SchemaAt(index); schema != nullptr) {  // it may have been ended
+      ExplainDetails(*schema, failing, out);
+    }
   }
 
  private:

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 #include "base/try.h"
 #include "bson/walk/field_table.h"
 #include "expr/regex.h"
@@ -97,7 +100,8 @@ class PatternPropertiesRule final : public Rule {
     }
     bson::View document = value.AsDocument();
     return std::all_of(document.begin(), document.end(), [&](const bson::Element& field) {
-      return std::all_of(patterns_.begin(), patterns_.end(),
+      return !match::IsToEnd() &&
+             std::all_of(patterns_.begin(), patterns_.end(),
                          [&](const PatternSchema& pattern) { return Fits(pattern, field); });
     });
   }
@@ -139,8 +143,9 @@ Result<RegexPtr> PropertyPattern(std::string_view pattern) {
 // ------------------------------------------------------------------ additionalProperties
 class AdditionalPropertiesRule final : public Rule {
  public:
+  using Names = std::unordered_set<std::string, KeyedStringHash, std::equal_to<>>;
   // `schema` null: none are allowed.
-  AdditionalPropertiesRule(const bson::Element& keyword, std::vector<std::string> names,
+  AdditionalPropertiesRule(const bson::Element& keyword, Names names,
                            std::vector<RegexPtr> patterns, SchemaPtr schema)
       : keyword_(keyword),
         names_(std::move(names)),
@@ -151,8 +156,9 @@ class AdditionalPropertiesRule final : public Rule {
       return true;
     }
     bson::View document = value.AsDocument();
-    return std::all_of(document.begin(), document.end(),
-                       [&](const bson::Element& field) { return Fits(field); });
+    return std::all_of(document.begin(), document.end(), [&](const bson::Element& field) {
+      return !match::IsToEnd() && Fits(field);
+    });
   }
   void Explain(const Value& value, bson::Builder* out) const override {
     if (schema_ == nullptr) {
@@ -178,7 +184,7 @@ class AdditionalPropertiesRule final : public Rule {
 
  private:
   bool Fits(const bson::Element& field) const {
-    if (std::find(names_.begin(), names_.end(), field.name()) != names_.end() ||
+    if (names_.contains(field.name()) ||
         std::any_of(patterns_.begin(), patterns_.end(),
                     [&](const RegexPtr& regex) { return regex->Search(field.name()); })) {
       return true;
@@ -186,7 +192,7 @@ class AdditionalPropertiesRule final : public Rule {
     return schema_ != nullptr && schema_->Matches(field.value());
   }
   bson::Element keyword_;
-  std::vector<std::string> names_;
+  Names names_;
   std::vector<RegexPtr> patterns_;
   SchemaPtr schema_;
 };
@@ -225,52 +231,64 @@ struct Dependency {
 class DependenciesRule final : public Rule {
  public:
   explicit DependenciesRule(std::vector<Dependency> dependencies)
-      : dependencies_(std::move(dependencies)) {}
+      : dependencies_(std::move(dependencies)), size_(dependencies_.size()) {
+    for (const Dependency& dependency : dependencies_) {
+      size_ += dependency.names.size();
+    }
+  }
   bool Holds(const Value& value) const override {
-    return !value.is_document() || std::all_of(dependencies_.begin(), dependencies_.end(),
-                                               [&](const Dependency& d) { return Fits(d, value); });
+    if (!value.is_document()) {
+      return true;
+    }
+    const bson::FieldTable fields(value.AsDocument(), size_);
+    return std::all_of(dependencies_.begin(), dependencies_.end(), [&](const Dependency& d) {
+      return !match::IsToEnd() && Fits(d, value, fields);
+    });
   }
   void Explain(const Value& value, bson::Builder* out) const override {
     out->Append("operatorName", "dependencies");
     out->BeginArray("failingDependencies");
+    const bson::FieldTable fields(value.AsDocument(), size_);
     for (const Dependency& dependency : dependencies_) {
-      if (Fits(dependency, value)) {
+      if (Fits(dependency, value, fields)) {
         continue;
       }
       out->PushDocument();
       out->Append("conditionalProperty", dependency.property);
-      ExplainOne(dependency, value, out);
+      ExplainOne(dependency, value, fields, out);
       out->End();
     }
     out->End();
   }
 
  private:
-  static bool Fits(const Dependency& dependency, const Value& value) {
-    bson::View document = value.AsDocument();
-    if (!document.Has(dependency.property)) {
+  static bool Fits(const Dependency& dependency, const Value& value,
+                   const bson::FieldTable& fields) {
+    if (fields[dependency.property].missing()) {
       return true;
     }
     if (dependency.schema != nullptr) {
       return dependency.schema->Matches(value);
     }
     return std::all_of(dependency.names.begin(), dependency.names.end(),
-                       [&](const std::string& name) { return document.Has(name); });
+                       [&](const std::string& name) { return !fields[name].missing(); });
   }
-  static void ExplainOne(const Dependency& dependency, const Value& value, bson::Builder* out) {
+  static void ExplainOne(const Dependency& dependency, const Value& value,
+                         const bson::FieldTable& fields, bson::Builder* out) {
     if (dependency.schema != nullptr) {
       ExplainDetails(*dependency.schema, value, out);
       return;
     }
     out->BeginArray("missingProperties");
     for (const std::string& name : dependency.names) {
-      if (!value.AsDocument().Has(name)) {
+      if (fields[name].missing()) {
         out->Push(name);
       }
     }
     out->End();
   }
   std::vector<Dependency> dependencies_;
+  size_t size_;  // properties they name
 };
 
 }  // namespace
@@ -315,10 +333,10 @@ Result<RulePtr> ParseAdditionalProperties(const bson::Element& keyword, bson::Vi
   } else if (keyword.value().AsBool()) {
     return RulePtr();
   }
-  std::vector<std::string> names;
+  AdditionalPropertiesRule::Names names;
   if (Value properties = spec["properties"]; properties.is_document()) {
     for (const bson::Element& property : properties.AsDocument()) {
-      names.emplace_back(property.name());
+      names.emplace(property.name());
     }
   }
   std::vector<RegexPtr> patterns;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 #include "base/try.h"
 #include "bson/compare.h"
 #include "bson/number.h"
+#include "bson/walk/field_table.h"
+#include "expr/regex.h"
 #include "expr/schema/rule_internal.h"
 
 namespace quire::expr::schema {
@@ -75,10 +80,15 @@ Status UnknownKeyword(std::string_view name) {
 
 class Parser {
  public:
-  static Result<SchemaPtr> Parse(bson::View spec) {
+  static Result<SchemaPtr> Parse(bson::View spec, bool copies) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     auto schema = std::unique_ptr<Schema>(new Schema());
-    schema->spec_ = bson::Document(spec);
-    bson::View own = schema->spec_;
+    if (copies) {
+      schema->owned_ = bson::Document(spec);
+      spec = schema->owned_;
+    }
+    schema->spec_ = spec;
+    const bson::View own = spec;
     for (const bson::Element& element : own) {
       const KeywordRow* row = FindKeyword(element.name());
       if (row == nullptr) {
@@ -110,11 +120,12 @@ class Parser {
 Schema::Schema() = default;
 Schema::~Schema() = default;
 
-Result<SchemaPtr> Schema::Parse(bson::View spec) { return Parser::Parse(spec); }
+Result<SchemaPtr> Schema::Parse(bson::View spec) { return Parser::Parse(spec, true); }
+Result<SchemaPtr> Schema::ParseWithin(bson::View spec) { return Parser::Parse(spec, false); }
 
 bool Schema::Matches(const bson::Value& value) const {
-  return std::all_of(rules_.begin(), rules_.end(),
-                     [&](const RulePtr& rule) { return rule->Holds(value); });
+  return !match::IsToEnd() && std::all_of(rules_.begin(), rules_.end(),
+                                          [&](const RulePtr& rule) { return rule->Holds(value); });
 }
 
 void Schema::Explain(const bson::Value& value, bson::Builder* out) const {
@@ -154,7 +165,7 @@ Result<SchemaPtr> SubSchema(const bson::Element& element, std::string_view keywo
     return Status(kTypeMismatch, "Nested schema for $jsonSchema keyword '" + std::string(keyword) +
                                      "' must be an object");
   }
-  return Schema::Parse(element.value().AsDocument());
+  return Schema::ParseWithin(element.value().AsDocument());
 }
 
 Result<std::vector<std::string>> UniqueStrings(const bson::Element& array,
@@ -163,15 +174,16 @@ Result<std::vector<std::string>> UniqueStrings(const bson::Element& array,
     return WrongType(keyword, "an array");
   }
   std::vector<std::string> strings;
+  std::unordered_set<std::string_view, KeyedStringHash> seen;
   for (const bson::Element& item : array.value().AsArray()) {
     if (item.type() != bson::Type::kString) {
       return WrongType(keyword, "an array of strings");
     }
-    std::string text(item.value().AsString());
-    if (std::find(strings.begin(), strings.end(), text) != strings.end()) {
+    RETURN_IF_ERROR(CheckCurrentOp());
+    if (!seen.insert(item.value().AsString()).second) {
       return Invalid(keyword, "array cannot contain duplicate values");
     }
-    strings.push_back(std::move(text));
+    strings.emplace_back(item.value().AsString());
   }
   if (strings.empty()) {
     return Invalid(keyword, "cannot be an empty array");
@@ -184,13 +196,14 @@ bool EqualUnordered(const bson::Value& a, const bson::Value& b) {
     return bson::Equal(a, b);
   }
   bson::View left = a.AsDocument();
-  bson::View right = b.AsDocument();
-  if (left.Count() != right.Count()) {
+  const size_t fields = left.Count();
+  if (fields != b.AsDocument().Count()) {
     return false;
   }
+  const bson::FieldTable right(b.AsDocument(), fields);
   return std::all_of(left.begin(), left.end(), [&](const bson::Element& element) {
-    bson::Element other = right.Find(element.name());
-    return other.present() && EqualUnordered(element.value(), other.value());
+    const bson::Value other = right[element.name()];
+    return !other.missing() && EqualUnordered(element.value(), other);
   });
 }
 
@@ -218,7 +231,8 @@ bson::Value FirstDuplicate(bson::View items) {
     bson::Value value = item.value();
     uint64_t hash = HashUnordered(value);
     auto [begin, end] = seen.equal_range(hash);
-    if (std::any_of(begin, end, [&](const auto& e) { return EqualUnordered(e.second, value); })) {
+    auto same = [&](const auto& e) { return match::IsToEnd() || EqualUnordered(e.second, value); };
+    if (match::IsToEnd() || std::any_of(begin, end, same)) {
       return value;
     }
     seen.emplace(hash, value);

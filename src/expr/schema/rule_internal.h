@@ -62,7 +62,8 @@ Status Invalid(std::string_view keyword, std::string_view why);
 
 // Values are equal whatever the order of fields in documents.
 bool EqualUnordered(const bson::Value& a, const bson::Value& b);
-// The first item equal in that sense to one before it; missing when there is none.
+// The first item equal in that sense to one before it, or where the thread's operation was to end;
+// missing when there is none.
 bson::Value FirstDuplicate(bson::View items);
 
 // The start of most explanations: operatorName, specifiedAs {name: value}, reason, consideredValue.

@@ -18,10 +18,14 @@ class Rule;
 class Schema {
  public:
   // Errors: FailedToParse for unknown and unsupported keywords and bad values, TypeMismatch for
-  // values of the wrong type, BadValue for unknown type names.
+  // values of the wrong type, BadValue for unknown type names, and the reason when the thread's
+  // operation is to end.
   static Result<std::unique_ptr<const Schema>> Parse(bson::View spec);
+  // The same of a schema within one: `spec` outlives it.
+  static Result<std::unique_ptr<const Schema>> ParseWithin(bson::View spec);
   ~Schema();
 
+  // False, too, when the thread's operation is to end: the reason goes to its RegexErrorScope.
   bool Matches(const bson::Value& value) const;
 
   // Appends one document for each rule the value breaks to the open array of *out: the details of
@@ -36,7 +40,8 @@ class Schema {
  private:
   friend class Parser;
   Schema();
-  bson::Document spec_;
+  bson::Document owned_;  // of the outermost schema
+  bson::View spec_;
   std::string title_;
   std::string description_;
   std::vector<std::unique_ptr<Rule>> rules_;

@@ -5,6 +5,9 @@
 
 #include <deque>
 
+#include "base/current_op.h"
+#include "base/error_codes.h"
+#include "expr/regex.h"
 #include "expr/validation/failure.h"
 
 namespace quire::expr::schema {
@@ -57,6 +60,15 @@ TEST(Schema, Matches) {
        R"({"n1": 1})", true},
       {R"({"additionalProperties": {"bsonType": "int"}})", R"({"n1": "x"})", false},
       {R"({"minProperties": 2})", R"({"a": 1})", false},
+      {R"({"dependencies": {"a": ["b", "c"]}})", R"({"a": 1, "c": 1, "b": 1})", true},
+      {R"({"dependencies": {"a": {"required": ["b"]}}})", R"({"b": 1})", true},
+      {R"({"dependencies": {"a": {"required": ["b"]}}})", R"({"a": 1})", false},
+      {R"({"properties": {"a": {"enum": [{"x": {"y": 1, "z": [1]}}]}}})",
+       R"({"a": {"x": {"z": [1], "y": 1}}})", true},
+      {R"({"properties": {"a": {"enum": [{"x": {"y": 1, "z": [1]}}]}}})",
+       R"({"a": {"x": {"z": [1, 2], "y": 1}}})", false},
+      {R"({"properties": {"a": {"not": {"properties": {"b": {"enum": [1]}}, "required": ["b"]}}}})",
+       R"({"a": {"b": 1}})", false},
       {R"({"dependencies": {"a": ["b"]}})", R"({"a": 1})", false},
       {R"({"dependencies": {"a": {"required": ["b"]}}})", R"({"c": 1})", true},
       {R"({"allOf": [{"required": ["a"]}, {"required": ["b"]}]})", R"({"a": 1})", false},
@@ -99,6 +111,30 @@ TEST(Schema, RefusesBadOnes) {
   };
   for (const auto& [schema, code] : cases) {
     EXPECT_EQ(Schema::Parse(Json(schema)).status().code(), code) << schema;
+  }
+}
+
+TEST(Schema, EndsWithItsOperation) {
+  const char* schemas[] = {R"({"properties": {"a": {"items": [{"bsonType": "int"}]}}})",
+                           R"({"properties": {"a": {"uniqueItems": true}}})",
+                           R"({"not": {"properties": {"a": {"enum": [[1]]}}}})",
+                           R"({"patternProperties": {"a": {}}, "additionalProperties": false})",
+                           R"({"dependencies": {"a": ["a"]}})"};
+  for (const char* spec : schemas) {
+    auto schema = Schema::Parse(Json(spec));
+    ASSERT_TRUE(schema.ok());
+    OpContext op;
+    const CurrentOpScope scope(&op);
+    op.Kill();
+    EXPECT_EQ(Schema::Parse(Json(spec)).status().code(), kInterrupted);
+    Status error;
+    const match::RegexErrorScope errors(&error);
+    EXPECT_FALSE((*schema)->Matches(bson::Value(Json(R"({"a": [1, 2]})"))));
+    EXPECT_EQ(error.code(), kInterrupted);
+    bson::Builder out;
+    out.BeginArray("details");
+    (*schema)->Explain(bson::Value(Json(R"({"a": [1, 2]})")), &out);  // whatever it says
+    out.End();
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
@@ -86,9 +87,15 @@ class EnumRule final : public Rule {
   explicit EnumRule(const bson::Element& keyword) : keyword_(keyword) {}
   bool Holds(const Value& value) const override {
     bson::View items = keyword_.value().AsArray();
-    return std::any_of(items.begin(), items.end(), [&](const bson::Element& item) {
-      return EqualUnordered(item.value(), value);
-    });
+    for (const bson::Element& item : items) {
+      if (match::IsToEnd()) {
+        return false;
+      }
+      if (EqualUnordered(item.value(), value)) {
+        return true;
+      }
+    }
+    return false;
   }
   void Explain(const Value& value, bson::Builder* out) const override {
     ExplainSimple(keyword_, "value was not found in enum", value, out);
@@ -225,7 +232,9 @@ Result<RulePtr> ParseEnum(const bson::Element& keyword, bson::View) {
   if (items.empty()) {
     return Invalid("enum", "cannot be an empty array");
   }
-  if (!FirstDuplicate(items).missing()) {
+  const bool repeats = !FirstDuplicate(items).missing();
+  RETURN_IF_ERROR(CheckCurrentOpNow());
+  if (repeats) {
     return Invalid("enum", "array cannot contain duplicate values.");
   }
   return RulePtr(std::make_unique<EnumRule>(keyword));

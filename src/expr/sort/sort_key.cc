@@ -85,6 +85,9 @@ Direction DirectionOf(bool ascending) {
 }  // namespace
 
 Status SortPattern::AddPart(const bson::Element& element) {
+  if (parts_.size() == kMaxParts) {
+    return Status(13103, "too many compound keys");
+  }
   Part part;
   part.path = element.name();
   if (element.type() == bson::Type::kDocument) {
@@ -95,9 +98,6 @@ Status SortPattern::AddPart(const bson::Element& element) {
     ASSIGN_OR_RETURN(part.ascending, ParseAscending(element));
     ASSIGN_OR_RETURN(bson::FieldPath path, bson::FieldPath::ParseStrict(element.name()));
     paths_.push_back(std::move(path));
-    if (paths_.size() > kMaxParts) {
-      return Status(13103, "too many compound keys");
-    }
   }
   auto same = [&](const Part& other) { return other.path == part.path; };
   if (std::any_of(parts_.begin(), parts_.end(), same)) {

@@ -51,9 +51,12 @@ TEST(SortPattern, RefusesBadSpecifications) {
     int code;
   };
   std::string many = "{";
+  std::string metas = "{";
   std::string deep = "a";
   for (int i = 0; i < 33; ++i) {
-    many += (i > 0 ? ",\"f" : "\"f") + std::to_string(i) + "\":1";
+    const std::string name = (i > 0 ? ",\"f" : "\"f") + std::to_string(i);
+    many += name + "\":1";
+    metas += name + R"(":{"$meta":"randVal"})";
   }
   for (int i = 0; i < 200; ++i) {
     deep += ".a";
@@ -78,6 +81,7 @@ TEST(SortPattern, RefusesBadSpecifications) {
            {R"({"a.$b":1})", 16410},
            {"{\"" + deep + "\":1}", kOverflow},
            {many + "}", 13103},
+           {metas + "}", 13103},
            {R"({"a":1,"a":-1})", 7472500},
            {R"({"a":{"$foo":1}})", 17312},
            {R"({"a":{"$meta":"randVal","x":1}})", kFailedToParse},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/current_op.h"
 #include "base/try.h"
 #include "expr/text/fields_internal.h"
 #include "expr/text/text.h"
@@ -13,11 +14,12 @@ bool IsSpace(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
-std::vector<std::string> FoldAll(const std::vector<std::string>& phrases,
-                                 const TokenOptions& options) {
+Result<std::vector<std::string>> FoldAll(const std::vector<std::string>& phrases,
+                                         const TokenOptions& options) {
   std::vector<std::string> folded;
   folded.reserve(phrases.size());
   for (const std::string& phrase : phrases) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     folded.push_back(Fold(phrase, options));
   }
   return folded;
@@ -60,6 +62,7 @@ Result<Query> Query::Parse(const QueryOptions& options, std::string_view default
       continue;
     }
     after_space = false;
+    RETURN_IF_ERROR(CheckCurrentOp());
     if (c == '"') {
       rest.remove_prefix(1);
       size_t end = rest.find('"');
@@ -80,10 +83,13 @@ Result<Query> Query::Parse(const QueryOptions& options, std::string_view default
     query.AddWords(rest.substr(0, end), negated);
     rest.remove_prefix(end);
   }
+  const TokenOptions asked{options.case_sensitive, options.diacritic_sensitive};
+  ASSIGN_OR_RETURN(query.wanted_, FoldAll(query.phrases_, asked));
+  ASSIGN_OR_RETURN(query.unwanted_, FoldAll(query.negated_phrases_, asked));
   return query;
 }
 
-bool Query::Matches(const IndexSpec& spec, bson::View document) const {
+Result<bool> Query::Matches(const IndexSpec& spec, bson::View document) const {
   TokenOptions asked{options_.case_sensitive, options_.diacritic_sensitive};
   bool check_terms = options_.case_sensitive || options_.diacritic_sensitive;
   if (!check_terms && negated_terms_.empty() && phrases_.empty() && negated_phrases_.empty()) {
@@ -92,8 +98,11 @@ bool Query::Matches(const IndexSpec& spec, bson::View document) const {
   bool term_found = !check_terms;
   bool refused = false;
   std::vector<bool> phrase_found(phrases_.size());
-  std::vector<std::string> wanted = FoldAll(phrases_, asked);
-  std::vector<std::string> unwanted = FoldAll(negated_phrases_, asked);
+  Status ended;
+  auto ends = [&ended] {
+    ended = ended.ok() ? CheckCurrentOp() : ended;
+    return !ended.ok();
+  };
   auto holds = [](const std::string& text, const std::string& phrase) {
     return text.find(phrase) != text.npos;
   };
@@ -109,13 +118,14 @@ bool Query::Matches(const IndexSpec& spec, bson::View document) const {
           return;
         }
         std::string folded = Fold(text, asked);
-        for (size_t i = 0; i < wanted.size(); ++i) {
-          phrase_found[i] = phrase_found[i] || holds(folded, wanted[i]);
+        for (size_t i = 0; i < wanted_.size() && !ends(); ++i) {
+          phrase_found[i] = phrase_found[i] || holds(folded, wanted_[i]);
         }
-        for (const std::string& phrase : unwanted) {
-          refused = refused || holds(folded, phrase);
+        for (size_t i = 0; i < unwanted_.size() && !refused && !ends(); ++i) {
+          refused = holds(folded, unwanted_[i]);
         }
       });
+  RETURN_IF_ERROR(ended);
   return walked.ok() && term_found && !refused &&
          std::all_of(phrase_found.begin(), phrase_found.end(), [](bool found) { return found; });
 }

@@ -41,7 +41,8 @@ struct QueryOptions {
 // A parsed $search. Immutable and safe for concurrent use.
 class Query {
  public:
-  // Error BadValue for an unknown language. `default_language` is the index's.
+  // Error BadValue for an unknown language, and the reason when the thread's operation is to end.
+  // `default_language` is the index's.
   static Result<Query> Parse(const QueryOptions& options, std::string_view default_language);
 
   // Terms to look up in the index; a document with any of them is a candidate. Its score is the
@@ -51,8 +52,8 @@ class Query {
   const std::vector<std::string>& phrases() const { return phrases_; }
   const std::vector<std::string>& negated_phrases() const { return negated_phrases_; }
   // Whether a candidate stays: no negated term or phrase, all phrases, and the terms in the case
-  // and with the marks asked for.
-  bool Matches(const IndexSpec& spec, bson::View document) const;
+  // and with the marks asked for. Error: why the thread's operation is to end.
+  Result<bool> Matches(const IndexSpec& spec, bson::View document) const;
 
  private:
   void AddWords(std::string_view text, bool negated);
@@ -64,6 +65,8 @@ class Query {
   std::set<std::string> negated_terms_;
   std::vector<std::string> phrases_;
   std::vector<std::string> negated_phrases_;
+  std::vector<std::string> wanted_;    // phrases_ in the sensitivity asked for
+  std::vector<std::string> unwanted_;  // negated_phrases_ in it
 };
 
 }  // namespace quire::expr::text

@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "base/current_op.h"
+#include "base/error_codes.h"
 #include "expr/text/tokenizer.h"
 
 namespace quire::expr::text {
@@ -85,11 +87,24 @@ TEST(Query, TermsPhrasesAndNegations) {
     auto query = Query::Parse(options, "english");
     ASSERT_TRUE(query.ok());
     bson::Document document = Doc(json);
-    EXPECT_EQ(query->Matches(OnT(), document), matches) << options.search << " on " << json;
+    EXPECT_EQ(*query->Matches(OnT(), document), matches) << options.search << " on " << json;
   }
   auto query = Query::Parse({"\"apple pies\" -x running"}, "english");
   EXPECT_THAT(query->terms(), ElementsAre("appl", "pie", "run"));
   EXPECT_TRUE(Query::Parse({"-coffee"}, "english")->terms().empty());
+}
+
+TEST(Query, EndsWithItsOperation) {
+  QueryOptions options;
+  options.search = R"("apple pie" -"cherry pie" banana)";
+  auto query = Query::Parse(options, "english");
+  ASSERT_TRUE(query.ok());
+  OpContext op;
+  const CurrentOpScope scope(&op);
+  op.Kill();
+  EXPECT_EQ(Query::Parse(options, "english").status().code(), kInterrupted);
+  const bson::Document document = Doc(R"({"t": "an apple pie"})");
+  EXPECT_EQ(query->Matches(OnT(), document).status().code(), kInterrupted);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/keyed_hash.h"
 #include "base/try.h"
@@ -273,10 +274,8 @@ Result<const Node*> Applier::NodeForElement(const Node& node, const bson::Elemen
   for (const auto& [identifier, child] : node.children) {
     bool match = identifier.empty();
     if (!match) {
-      auto filter = std::find_if(
-          changes_.filters.begin(), changes_.filters.end(),
-          [&, &name = identifier](const ArrayFilter& f) { return f.identifier == name; });
-      ASSIGN_OR_RETURN(match, filter->Matches(element.value()));
+      RETURN_IF_ERROR(CheckCurrentOp());
+      ASSIGN_OR_RETURN(match, changes_.filters.Find(identifier)->Matches(element.value()));
     }
     if (match) {
       matching.push_back(child.get());

@@ -29,7 +29,7 @@ struct Rename {
 struct Changes {
   Node root;
   std::vector<Rename> renames;
-  std::vector<ArrayFilter> filters;
+  ArrayFilters filters;
 };
 
 class Applier {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/update/array_filter_internal.h"
@@ -82,23 +83,38 @@ Result<bool> ArrayFilter::Matches(const bson::Value& element) const {
   return filter->Matches(document);
 }
 
-Result<std::vector<ArrayFilter>> ParseArrayFilters(bson::View filters, const Context* context) {
-  std::vector<ArrayFilter> parsed;
+Result<ArrayFilters> ArrayFilters::Parse(bson::View filters, const Context* context) {
+  ArrayFilters parsed;
   for (const bson::Element& element : filters) {
     if (element.type() != bson::Type::kDocument) {
       return WrongType("arrayFilters." + std::string(element.name()), element.value(), "object");
     }
+    RETURN_IF_ERROR(CheckCurrentOp());
     ASSIGN_OR_RETURN(ArrayFilter made, ParseOne(element.value().AsDocument(), context));
-    for (const ArrayFilter& other : parsed) {
-      if (other.identifier == made.identifier) {
-        return Status(
-            kFailedToParse,
-            "Found multiple array filters with the same top-level field name " + made.identifier);
-      }
+    if (!parsed.index_.emplace(made.identifier, parsed.all_.size()).second) {
+      return Status(
+          kFailedToParse,
+          "Found multiple array filters with the same top-level field name " + made.identifier);
     }
-    parsed.push_back(std::move(made));
+    parsed.all_.push_back(std::move(made));
   }
   return parsed;
+}
+
+const ArrayFilter* ArrayFilters::Find(std::string_view identifier) const {
+  auto found = index_.find(identifier);
+  return found == index_.end() ? nullptr : &all_[found->second];
+}
+
+ArrayFilter* ArrayFilters::Find(std::string_view identifier) {
+  auto found = index_.find(identifier);
+  return found == index_.end() ? nullptr : &all_[found->second];
+}
+
+const ArrayFilter* ArrayFilters::FirstUnused() const {
+  auto found = std::find_if(all_.begin(), all_.end(),
+                            [](const ArrayFilter& filter) { return !filter.used; });
+  return found == all_.end() ? nullptr : &*found;
 }
 
 }  // namespace quire::expr::update

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Updates made of operators: {$set: {...}, $inc: {...}}.
-#include <algorithm>
-
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/update/apply_internal.h"
@@ -27,30 +25,22 @@ class OperatorUpdate : public Update {
   Status AddRenameEnd(std::string_view path, Node::RenameEnd end);
   Status Add(std::string_view path, NodePtr leaf) {
     RETURN_IF_ERROR(CheckNames(path));
-    return AddLeaf(&changes_.root, path, std::move(leaf), identifiers_, &used_);
+    return AddLeaf(&changes_.root, path, std::move(leaf), &changes_.filters);
   }
 
   bson::Document spec_;
   const Context* context_;
   Changes changes_;
-  std::vector<std::string> identifiers_;
-  std::vector<std::string> used_;
 };
 
 Status OperatorUpdate::Parse(const ParseOptions& options) {
-  ASSIGN_OR_RETURN(changes_.filters, ParseArrayFilters(options.array_filters, context_));
-  for (const ArrayFilter& filter : changes_.filters) {
-    identifiers_.push_back(filter.identifier);
-  }
+  ASSIGN_OR_RETURN(changes_.filters, ArrayFilters::Parse(options.array_filters, context_));
   for (const bson::Element& element : spec_.view()) {
     RETURN_IF_ERROR(ParseOperator(element));
   }
-  for (const std::string& identifier : identifiers_) {
-    if (std::find(used_.begin(), used_.end(), identifier) == used_.end()) {
-      return Status(kFailedToParse, "The array filter for identifier '" + identifier +
-                                        "' was not used in the update " +
-                                        bson::ToJson(spec_.view()));
-    }
+  if (const ArrayFilter* unused = changes_.filters.FirstUnused()) {
+    return Status(kFailedToParse, "The array filter for identifier '" + unused->identifier +
+                                      "' was not used in the update " + bson::ToJson(spec_.view()));
   }
   return Status::Ok();
 }

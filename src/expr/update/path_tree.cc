@@ -26,7 +26,7 @@ Status Conflict(std::string_view path, std::string_view at) {
 }
 
 Status CheckPath(std::string_view path, const std::vector<std::string_view>& parts,
-                 const std::vector<std::string>& identifiers, std::vector<std::string>* used) {
+                 ArrayFilters* filters) {
   size_t positional = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     std::string_view identifier;
@@ -48,12 +48,13 @@ Status CheckPath(std::string_view path, const std::vector<std::string_view>& par
       if (identifier.empty()) {
         continue;
       }
-      if (std::find(identifiers.begin(), identifiers.end(), identifier) == identifiers.end()) {
+      ArrayFilter* filter = filters->Find(identifier);
+      if (filter == nullptr) {
         return Status(kBadValue, "No array filter found for identifier '" +
                                      std::string(identifier) + "' in path '" + std::string(path) +
                                      "'");
       }
-      used->emplace_back(identifier);
+      filter->used = true;
     }
   }
   if (positional > 1) {
@@ -139,13 +140,12 @@ Status CheckNames(std::string_view path) {
   return Status::Ok();
 }
 
-Status AddLeaf(Node* root, std::string_view path, NodePtr leaf,
-               const std::vector<std::string>& identifiers, std::vector<std::string>* used) {
+Status AddLeaf(Node* root, std::string_view path, NodePtr leaf, ArrayFilters* filters) {
   std::vector<std::string_view> parts = SplitPath(path);
   if (parts.size() > 200) {
     return Status(kOverflow, "The update path exceeds the maximum nesting depth of 200");
   }
-  RETURN_IF_ERROR(CheckPath(path, parts, identifiers, used));
+  RETURN_IF_ERROR(CheckPath(path, parts, filters));
   Node* at = root;
   std::string_view taken;
   for (size_t i = 0;; ++i) {

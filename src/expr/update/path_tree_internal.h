@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "expr/update/array_filter_internal.h"
 #include "expr/update/modifier_internal.h"
 #include "quire/status.h"
 
@@ -55,10 +56,9 @@ bool IsFilterComponent(std::string_view component, std::string_view* identifier)
 // EmptyFieldName when a component is empty: operators take none, but a filter's path may have them.
 Status CheckNames(std::string_view path);
 
-// Adds `leaf` at `path` below `root`, whose identifiers must be in `identifiers`; used ones are
-// appended to *used. Errors: BadValue, ConflictingUpdateOperators.
-Status AddLeaf(Node* root, std::string_view path, NodePtr leaf,
-               const std::vector<std::string>& identifiers, std::vector<std::string>* used);
+// Adds `leaf` at `path` below `root`, whose identifiers must be in *filters and are marked as used
+// there. Errors: BadValue, ConflictingUpdateOperators.
+Status AddLeaf(Node* root, std::string_view path, NodePtr leaf, ArrayFilters* filters);
 
 // What `a` and `b` do together at `path`. Error: ConflictingUpdateOperators.
 Result<NodePtr> MergeNodes(const NodePtr& a, const NodePtr& b, const std::string& path);

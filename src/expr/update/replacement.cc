@@ -62,7 +62,7 @@ Result<std::unique_ptr<Update>> ParseReplacement(bson::View spec, const ParseOpt
     return Status(kFailedToParse, "multi update is not supported for replacement-style update");
   }
   // They are checked although there is nothing to apply them to.
-  RETURN_IF_ERROR(ParseArrayFilters(options.array_filters, context).status());
+  RETURN_IF_ERROR(ArrayFilters::Parse(options.array_filters, context).status());
   for (const bson::Element& element : spec) {
     if (!element.name().empty() && element.name()[0] == '$') {
       return Status(kDollarPrefixedFieldName,

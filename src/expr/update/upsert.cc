@@ -94,14 +94,13 @@ Status Collect(bson::View filter, bool collect, Equalities* found) {
 
 Result<bson::Document> Expand(const Equalities& equalities) {
   Changes changes;
-  std::vector<std::string> none;
   Context context;
   for (const auto& [path, element] : equalities) {
     auto leaf = std::make_shared<Node>();
     leaf->kind = Node::Kind::kLeaf;
     leaf->row = FindModifier("$set");
     ASSIGN_OR_RETURN(leaf->modifier, leaf->row->parse(element, &context));
-    Status added = AddLeaf(&changes.root, path, std::move(leaf), none, &none);
+    Status added = AddLeaf(&changes.root, path, std::move(leaf), &changes.filters);
     if (added.code() == kConflictingUpdateOperators) {
       return Status(kNotSingleValueField, "cannot infer query fields to set, path '" + path +
                                               "' is matched together with one that contains it");

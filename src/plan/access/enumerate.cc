@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/current_op.h"
 #include "plan/access/text_access.h"
 #include "plan/bounds/bounds.h"
 #include "plan/bounds/subset.h"
@@ -21,6 +22,9 @@ using expr::match::NodePtr;
 
 constexpr size_t kMostCandidates = 64;
 constexpr size_t kMostOrCombinations = 10;
+
+// Whether the thread's operation is to end: what is found so far is thrown away then (plan.cc).
+bool Ends() { return !CheckCurrentOp().ok(); }
 
 // Two predicates on a path that met an array may be about different elements, unless one
 // $elemMatch on that array holds both. Remembers which $elemMatch took each array first.
@@ -83,11 +87,14 @@ bool OnlyFirstPartBounded(const PlanNode& scan) {
 void MergeScans(std::vector<PlanNodePtr>* branches) {
   std::vector<PlanNodePtr> merged;
   for (PlanNodePtr& branch : *branches) {
-    bool plain = branch->kind == NodeKind::kIndexScan && branch->filter == nullptr &&
+    bool plain = !Ends() && branch->kind == NodeKind::kIndexScan && branch->filter == nullptr &&
                  OnlyFirstPartBounded(*branch);
-    auto same = std::find_if(merged.begin(), merged.end(), [&](const PlanNodePtr& other) {
-      return plain && SameScan(*other, *branch) && OnlyFirstPartBounded(*other);
-    });
+    auto same = merged.end();
+    if (plain) {
+      same = std::find_if(merged.begin(), merged.end(), [&](const PlanNodePtr& other) {
+        return SameScan(*other, *branch) && OnlyFirstPartBounded(*other);
+      });
+    }
     if (same == merged.end()) {
       merged.push_back(std::move(branch));
       continue;
@@ -144,7 +151,7 @@ std::vector<PlanNodePtr> Enumerator::ForAnd(std::span<const NodePtr> children,
       found.push_back(Build(choice, assignment, children));
     }
   }
-  for (size_t i = 0; i < children.size() && found.size() < kMostCandidates; ++i) {
+  for (size_t i = 0; i < children.size() && found.size() < kMostCandidates && !Ends(); ++i) {
     if (children[i]->kind() != Kind::kOr) {
       continue;
     }
@@ -173,7 +180,7 @@ std::vector<PlanNodePtr> Enumerator::ForOr(const Node& alternatives,
   size_t combinations = 1;
   for (const NodePtr& branch : alternatives.children()) {
     lists.push_back(ForNode(branch, outside, known));
-    if (lists.back().empty()) {
+    if (lists.back().empty() || Ends()) {
       return {};
     }
     combinations = std::min(combinations * lists.back().size(), kMostOrCombinations);
@@ -195,7 +202,7 @@ std::vector<std::vector<PlanNodePtr>> Enumerator::Branches(const Node& alternati
   std::vector<std::vector<PlanNodePtr>> lists;
   for (const NodePtr& branch : alternatives.children()) {
     lists.push_back(ForNode(branch, {}, {}));
-    if (lists.back().empty()) {
+    if (lists.back().empty() || Ends()) {
       return {};
     }
   }
@@ -253,6 +260,9 @@ std::vector<Enumerator::Assignment> Enumerator::Assignments(
     return found;
   }
   for (const Predicate* first : usable[lead]) {
+    if (found.size() == kMostCandidates || Ends()) {
+      break;
+    }
     Assignment assignment = empty;
     assignment.parts[lead].push_back(first);
     AssignSafely(choice, usable, &assignment);
@@ -274,8 +284,10 @@ void Enumerator::AssignSafely(const IndexChoice& choice,
     for (const Predicate* predicate : assigned) {
       claims.Take(*predicate, prefixes);
     }
+    const auto given = static_cast<std::ptrdiff_t>(assigned.size());  // those after it are new
     for (const Predicate* predicate : usable[part]) {
-      bool there = std::find(assigned.begin(), assigned.end(), predicate) != assigned.end();
+      const auto end = assigned.begin() + given;
+      const bool there = std::find(assigned.begin(), end, predicate) != end;
       if (!there && claims.MayTake(*predicate, prefixes)) {
         claims.Take(*predicate, prefixes);
         assigned.push_back(predicate);
@@ -296,6 +308,9 @@ PlanNodePtr Enumerator::Build(const IndexChoice& choice, const Assignment& assig
                          store::IsMultikey(choice.info->keys, choice.multikey, part)};
     IntervalList intervals = IntervalList::All();
     for (const Predicate* predicate : assignment.parts[part]) {
+      if (Ends()) {
+        break;
+      }
       FieldBounds bounds = BoundsOf(*predicate, index_part);
       intervals.IntersectWith(bounds.intervals);
       if (!predicate->outside && predicate->scopes.empty()) {
