@@ -119,6 +119,7 @@ Status Authorise(Invocation& i, const Access& access) {
   }
   std::shared_ptr<const Login> login = CurrentLogin(i);
   if (login == nullptr) {
+    RETURN_IF_ERROR(i.op().CheckInterruptNow());
     ASSIGN_OR_RETURN(bool excepted, IsExceptedFromLogin(i, access));
     return excepted ? Status::Ok()
                     : Status(kUnauthorized, "Command " + std::string(i.call.command.name) +

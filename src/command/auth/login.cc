@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/auth/login.h"
 
-#include <algorithm>
-
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -64,11 +63,13 @@ Result<std::optional<bson::Document>> LoadRole(engine::Engine& engine, const aut
 Result<ResolvedRoles> ResolveRoles(engine::Engine& engine,
                                    const std::vector<auth::RoleName>& roles) {
   ResolvedRoles out;
+  RoleNameSet seen;
   std::vector<auth::RoleName> open = roles;
   while (!open.empty()) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     auth::RoleName name = std::move(open.back());
     open.pop_back();
-    if (std::find(out.roles.begin(), out.roles.end(), name) != out.roles.end()) {
+    if (!seen.insert(name).second) {
       continue;
     }
     out.roles.push_back(name);
@@ -81,6 +82,7 @@ Result<ResolvedRoles> ResolveRoles(engine::Engine& engine,
     }
     if (bson::Value list = (*stored)["privileges"]; list.is_array()) {
       for (const bson::Element& e : list.AsArray()) {
+        RETURN_IF_ERROR(CheckCurrentOp());
         ASSIGN_OR_RETURN(auth::Privilege privilege, auth::ParsePrivilege(e.value().AsDocument()));
         out.privileges.Add(privilege.resource, privilege.actions);
       }
@@ -137,6 +139,9 @@ std::shared_ptr<const Login> CurrentLogin(Invocation& i) {
     return login;
   }
   auto fresh = LoadLogin(i.commands, i.call.client, login->user, login->database);
+  if (!fresh.ok() && !i.op().CheckInterruptNow().ok()) {
+    return nullptr;  // the next command reads it
+  }
   const bool same = fresh.ok() && *fresh != nullptr && (*fresh)->user_id == login->user_id;
   if (same) {
     (*fresh)->place = login->place;
@@ -177,17 +182,39 @@ Status UnknownMechanism(std::string_view name) {
 Result<std::vector<auth::RoleName>> ReadRoleNames(std::string_view where, bson::View array,
                                                   std::string_view database) {
   std::vector<auth::RoleName> out;
+  RoleNameSet seen;
   for (const bson::Element& e : array) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     ASSIGN_OR_RETURN(auth::RoleName name, ReadRoleName(where, e, database));
-    if (std::find(out.begin(), out.end(), name) == out.end()) {
+    if (seen.insert(name).second) {
       out.push_back(std::move(name));
     }
   }
   return out;
 }
 
+Result<AccountLock> LockAccounts() {
+  static InterruptibleMutex mutex;
+  return mutex.Acquire();
+}
+
+void TakeAway(const std::vector<auth::RoleName>& taken, std::vector<auth::RoleName>* roles) {
+  const RoleNameSet gone(taken.begin(), taken.end());
+  std::erase_if(*roles, [&](const auth::RoleName& name) { return gone.contains(name); });
+}
+
+void AddRoles(const std::vector<auth::RoleName>& given, std::vector<auth::RoleName>* roles) {
+  RoleNameSet there(roles->begin(), roles->end());
+  for (const auth::RoleName& name : given) {
+    if (there.insert(name).second) {
+      roles->push_back(name);
+    }
+  }
+}
+
 Status CheckRolesExist(engine::Engine& engine, const std::vector<auth::RoleName>& roles) {
   for (const auth::RoleName& name : roles) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     if (auth::IsBuiltInRole(name)) {
       continue;
     }

@@ -9,13 +9,17 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "auth/privilege.h"
 #include "auth/restriction.h"
 #include "auth/scram.h"
+#include "base/interruptible_mutex.h"
+#include "base/keyed_hash.h"
 #include "command/auth/login_state.h"
 #include "command/command.h"
 
@@ -30,7 +34,7 @@ Status LogIn(Invocation& invocation, std::string_view user, std::string_view dat
 // MechanismUnavailable.
 Status UnknownMechanism(std::string_view name);
 // The client's login, read again when accounts changed since; null without one, also when the user
-// was removed meanwhile (and perhaps made anew).
+// was removed meanwhile (and perhaps made anew), or the operation was to end before it was read.
 std::shared_ptr<const Login> CurrentLogin(Invocation& invocation);
 // Makes `login` (null: nobody) the one of the client.
 void SetLogin(request::Client& client, std::shared_ptr<Login> login);
@@ -41,6 +45,7 @@ struct ResolvedRoles {
   auth::Privileges privileges;
   std::vector<auth::Restrictions> restrictions;  // each has to be met
 };
+// Error: why the thread's operation is to end.
 Result<ResolvedRoles> ResolveRoles(engine::Engine& engine,
                                    const std::vector<auth::RoleName>& roles);
 // The stored document of a role that is not built in.
@@ -49,6 +54,23 @@ Result<std::optional<bson::Document>> LoadRole(engine::Engine& engine, const aut
 // Reads [{role, db}, "role", ...]; a plain name is of `database`. `where` names the field.
 Result<std::vector<auth::RoleName>> ReadRoleNames(std::string_view where, bson::View array,
                                                   std::string_view database);
+struct RoleNameHash {
+  size_t operator()(const auth::RoleName& name) const {
+    return KeyedHash(name.role, KeyedHash(name.database));
+  }
+};
+using RoleNameSet = std::unordered_set<auth::RoleName, RoleNameHash>;
+
+// Held by whatever reads a user or a role and writes it back, one of the process at a time: nobody
+// writes what another command has taken away meanwhile. Error: why the thread's operation is to
+// end.
+using AccountLock = std::unique_lock<InterruptibleMutex>;
+Result<AccountLock> LockAccounts();
+
+// `roles` without those of `taken`.
+void TakeAway(const std::vector<auth::RoleName>& taken, std::vector<auth::RoleName>* roles);
+// Adds those of `given` that are not there yet.
+void AddRoles(const std::vector<auth::RoleName>& given, std::vector<auth::RoleName>* roles);
 // RoleNotFound unless every role exists.
 Status CheckRolesExist(engine::Engine& engine, const std::vector<auth::RoleName>& roles);
 void AppendRoleNames(std::string_view field, const std::vector<auth::RoleName>& roles,

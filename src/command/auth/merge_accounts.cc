@@ -104,6 +104,7 @@ Status Merge(Invocation& i, const Kind& kind, std::string_view from, const Merge
 }
 
 Status RunMergeAccounts(Invocation& i, const MergeRequest& asked) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   RETURN_IF_ERROR(KeepAuthSchema(i.engine));
   Status merged = asked.users.empty() ? Status::Ok() : Merge(i, kUserKind, asked.users, asked);
   if (merged.ok() && !asked.roles.empty()) {

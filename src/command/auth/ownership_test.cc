@@ -2,6 +2,9 @@
 //
 // What belongs to the user who began it: cursors, sessions, one's own account. The part of the
 // matrix (privileges_test.cc) that depends on who else has done something before.
+#include <atomic>
+#include <thread>
+
 #include "base/error_codes.h"
 #include "command/testing/guarded.h"
 
@@ -152,6 +155,44 @@ TEST_F(Ownership, OnesOwnAccountIsChangedByItsOwnActions) {
   EXPECT_EQ(node_.CodeAs(eve, R"({"updateUser": "ann", "pwd": "new"})", "people"), kUnauthorized);
   EXPECT_EQ(node_.CodeAs(eve, R"({"updateUser": "eve", "roles": []})", "people"), kUnauthorized);
   EXPECT_EQ(node_.CodeAs(eve, R"({"updateUser": "eve", "pwd": "new"})", "people"), 0);
+}
+
+// Whoever changes their own account all the time keeps nothing by it that is taken away meanwhile.
+TEST_F(Ownership, AChangeBringsNothingBackThatWasTakenAway) {
+  node_.AddRole("own", R"([{"resource": {"db": "people", "collection": ""},
+                            "actions": ["changeOwnPassword", "changeOwnCustomData"]}])");
+  request::Client other("192.0.2.1:6");
+  node_.LogIn(other, "root");
+  for (int round = 0; round < 3; ++round) {
+    node_.AddUser("gus", {{"own", "admin"}, {"readWrite", "shop"}});
+    std::atomic<bool> ends = false;
+    std::atomic<int> changes = 0;
+    std::thread changer([&] {
+      while (!ends) {
+        node_.RunAs(other, R"({"updateUser": "gus", "pwd": "new"})", "people");
+        ++changes;
+      }
+    });
+    auto once_more = [&] {
+      for (const int seen = changes; changes < seen + 2;) {
+        std::this_thread::yield();
+      }
+    };
+    once_more();
+    EXPECT_EQ(node_.CodeAs(root_, R"({"revokeRolesFromUser": "gus",
+                                      "roles": [{"role": "readWrite", "db": "shop"}]})",
+                           "people"),
+              0);
+    once_more();
+    const bson::Document gus = node_.RunAs(root_, R"({"usersInfo": "gus"})", "people");
+    EXPECT_EQ(bson::ToJson(gus).find("readWrite"), std::string::npos) << bson::ToJson(gus);
+    EXPECT_EQ(node_.CodeAs(root_, R"({"dropUser": "gus"})", "people"), 0);
+    once_more();
+    ends = true;
+    changer.join();
+    const bson::Document gone = node_.RunAs(root_, R"({"usersInfo": "gus"})", "people");
+    EXPECT_TRUE(gone["users"].AsArray().empty()) << bson::ToJson(gone);
+  }
 }
 
 TEST_F(Ownership, ListsShowWhatOneMayUse) {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "command/auth/login.h"
+#include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "command/own_documents.h"
 #include "command/parsed_row.h"
@@ -82,6 +84,7 @@ Result<auth::Privileges> ReadPrivileges(Invocation& i, bson::View array) {
     if (e.type() != bson::Type::kDocument) {
       return request::WrongType("privileges", e, "object");
     }
+    RETURN_IF_ERROR(CheckCurrentOp());
     ASSIGN_OR_RETURN(auth::Privilege privilege, auth::ParsePrivilege(e.value().AsDocument()));
     RETURN_IF_ERROR(CheckPrivilegePlace(i, privilege));
     out.Add(privilege.resource, privilege.actions);
@@ -215,6 +218,7 @@ Status Save(Invocation& i, const auth::RoleName& name, const RoleParts& parts) {
 }
 
 Status RunCreateRole(Invocation& i, const ParsedRole& request) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   const auth::RoleName& name = request.name;
   const RoleRequest& asked = request.asked;
   if (!asked.privileges.present || !asked.roles.present) {
@@ -249,6 +253,7 @@ Status CheckNoCycle(Invocation& i, const auth::RoleName& name,
 }
 
 Status RunUpdateRole(Invocation& i, const ParsedRole& request) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   const auth::RoleName& name = request.name;
   const RoleRequest& asked = request.asked;
   if (!asked.privileges.present && !asked.roles.present && !asked.restrictions.present) {
@@ -272,6 +277,7 @@ Status RunUpdateRole(Invocation& i, const ParsedRole& request) {
 // `change` makes new parts of a role from its parts and the privileges given; they are stored.
 template <typename Change>
 Status ChangePrivileges(Invocation& i, const ParsedRole& request, Change change) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   if (request.asked.privileges.view.empty()) {
     return {kBadValue,
             std::string(i.call.command.name) + " requires a non-empty \"privileges\" array"};
@@ -284,6 +290,7 @@ Status ChangePrivileges(Invocation& i, const ParsedRole& request, Change change)
 // The same with the roles given. `change` may refuse.
 template <typename Change>
 Status ChangeRoles(Invocation& i, const ParsedRole& request, Change change) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   if (request.asked.roles.view.empty()) {
     return {kBadValue,
             std::string(i.call.command.name) + " command requires a non-empty \"roles\" array"};
@@ -323,11 +330,7 @@ Status RunGrantRoles(Invocation& i, const ParsedRole& request) {
       i, request,
       [&](const auth::RoleName& name, const std::vector<auth::RoleName>& given, RoleParts* parts) {
         RETURN_IF_ERROR(CheckNoCycle(i, name, given));
-        for (const auth::RoleName& role : given) {
-          if (std::find(parts->roles.begin(), parts->roles.end(), role) == parts->roles.end()) {
-            parts->roles.push_back(role);
-          }
-        }
+        AddRoles(given, &parts->roles);
         return Status::Ok();
       });
 }
@@ -336,9 +339,7 @@ Status RunRevokeRoles(Invocation& i, const ParsedRole& request) {
   return ChangeRoles(i, request,
                      [](const auth::RoleName& /*name*/, const std::vector<auth::RoleName>& given,
                         RoleParts* parts) {
-                       std::erase_if(parts->roles, [&](const auth::RoleName& role) {
-                         return std::find(given.begin(), given.end(), role) != given.end();
-                       });
+                       TakeAway(given, &parts->roles);
                        return Status::Ok();
                      });
 }
@@ -377,6 +378,7 @@ Status Drop(Invocation& i, const auth::RoleName& name) {
 }
 
 Status RunDropRole(Invocation& i) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   ASSIGN_OR_RETURN(auth::RoleName name, NameOf(i));
   RETURN_IF_ERROR(request::ReadFields<RoleRequest>("dropRole", i.body(), true, {}, nullptr));
   RETURN_IF_ERROR(LoadParts(i, name).status());
@@ -394,6 +396,7 @@ Result<std::vector<bson::Document>> RolesOf(Invocation& i) {
 }
 
 Status RunDropAllRoles(Invocation& i) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   RETURN_IF_ERROR(
       request::ReadFields<RoleRequest>("dropAllRolesFromDatabase", i.body(), true, {}, nullptr));
   ASSIGN_OR_RETURN(std::vector<bson::Document> all, RolesOf(i));
@@ -517,8 +520,12 @@ Status StateRolesInfo(Invocation& i, const RoleSelection& selection, auth::Needs
     needs->Add(Action::viewRole, auth::Database(i.database()));
   }
   std::shared_ptr<const Login> login = CurrentLogin(i);
+  if (login == nullptr) {  // it was removed just now
+    return Unauthorized(i);
+  }
+  const RoleNameSet own(login->roles.begin(), login->roles.end());
   for (const auth::RoleName& name : selection.names) {
-    if (std::find(login->roles.begin(), login->roles.end(), name) == login->roles.end()) {
+    if (!own.contains(name)) {
       needs->Add(Action::viewRole, auth::Database(name.database));
     }
   }

@@ -149,6 +149,7 @@ Status StateCreateUser(Invocation& i, const ParsedUser& request, auth::Needs* ne
 }
 
 Status RunCreateUser(Invocation& i, const ParsedUser& request) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   std::string_view user = request.user;
   const UserRequest& asked = request.asked;
   const std::vector<auth::RoleName>& roles = request.roles;
@@ -287,6 +288,7 @@ Status StateUpdateUser(Invocation& i, const ParsedUser& request, auth::Needs* ne
 }
 
 Status RunUpdateUser(Invocation& i, const ParsedUser& request) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   std::string_view user = request.user;
   const UserRequest& asked = request.asked;
   if (!asked.password && !asked.custom_data && !asked.roles.present && !asked.mechanisms.present &&
@@ -311,6 +313,7 @@ Status RunUpdateUser(Invocation& i, const ParsedUser& request) {
 }
 
 Status RunDropUser(Invocation& i) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   ASSIGN_OR_RETURN(std::string_view user, NameOf(i));
   RETURN_IF_ERROR(request::ReadFields<UserRequest>("dropUser", i.body(), true, {}, nullptr));
   bson::Builder filter;
@@ -322,6 +325,7 @@ Status RunDropUser(Invocation& i) {
 }
 
 Status RunDropAllUsers(Invocation& i) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   RETURN_IF_ERROR(
       request::ReadFields<UserRequest>("dropAllUsersFromDatabase", i.body(), true, {}, nullptr));
   bson::Builder filter;
@@ -370,24 +374,20 @@ Status SetRoles(Invocation& i, bson::View stored, const std::vector<auth::RoleNa
 }
 
 Status RunGrantRoles(Invocation& i, const RoleNames& granted) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   ASSIGN_OR_RETURN(bson::Document stored, LoadNamed(i));
   RETURN_IF_ERROR(CheckRolesExist(i.engine, granted));
   std::vector<auth::RoleName> roles = StoredRoleNames(stored.view());
-  for (const auth::RoleName& name : granted) {
-    if (std::find(roles.begin(), roles.end(), name) == roles.end()) {
-      roles.push_back(name);
-    }
-  }
+  AddRoles(granted, &roles);
   return SetRoles(i, stored.view(), roles);
 }
 
 Status RunRevokeRoles(Invocation& i, const RoleNames& revoked) {
+  ASSIGN_OR_RETURN(const AccountLock alone, LockAccounts());
   ASSIGN_OR_RETURN(bson::Document stored, LoadNamed(i));
   RETURN_IF_ERROR(CheckRolesExist(i.engine, revoked));
   std::vector<auth::RoleName> roles = StoredRoleNames(stored.view());
-  std::erase_if(roles, [&](const auth::RoleName& name) {
-    return std::find(revoked.begin(), revoked.end(), name) != revoked.end();
-  });
+  TakeAway(revoked, &roles);
   return SetRoles(i, stored.view(), roles);
 }
 

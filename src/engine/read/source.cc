@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The stages that tell about the node itself.
+#include <functional>
+#include <unordered_set>
+
 #include "auth/scram.h"
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 #include "base/try.h"
 #include "bson/number.h"
 #include "engine/read/listing.h"
@@ -171,16 +175,18 @@ Result<Documents> CurrentOp(const Operation& operation, const pipeline::Namespac
   return operations;
 }
 
+using Owners = std::unordered_set<std::string, KeyedStringHash, std::equal_to<>>;
+
 // The owners whose sessions are asked for; nothing: those of everybody.
-std::optional<std::vector<std::string>> WantedOwners(const Operation& operation, bson::View spec) {
+std::optional<Owners> WantedOwners(const Operation& operation, bson::View spec) {
   bson::Value all = spec["allUsers"];
   bson::Value users = spec["users"];
-  std::vector<std::string> owners;
+  Owners owners;
   if (users.is_array()) {
     for (const bson::Element& e : users.AsArray()) {
       if (e.type() == bson::Type::kDocument) {
         bson::View user = e.value().AsDocument();
-        owners.push_back(auth::UserDigest(user["user"].AsString(), user["db"].AsString()));
+        owners.insert(auth::UserDigest(user["user"].AsString(), user["db"].AsString()));
       }
     }
   }
@@ -190,16 +196,17 @@ std::optional<std::vector<std::string>> WantedOwners(const Operation& operation,
   if (operation.caller == nullptr || (all.type() == bson::Type::kBool && all.AsBool())) {
     return std::nullopt;
   }
-  owners.push_back(operation.caller->digest);
+  owners.insert(operation.caller->digest);
   return owners;
 }
 
 Result<Documents> Sessions(const Operation& operation, const pipeline::Namespace&,
                            const bson::Value& spec) {
   Documents out;
-  const std::optional<std::vector<std::string>> owners = WantedOwners(operation, spec.AsDocument());
+  const std::optional<Owners> owners = WantedOwners(operation, spec.AsDocument());
   for (const auto& session : operation.engine.sessions().All()) {
-    if (owners && std::find(owners->begin(), owners->end(), session->owner()) == owners->end()) {
+    RETURN_IF_ERROR(operation.op.CheckInterrupt());
+    if (owners && !owners->contains(session->owner())) {
       continue;
     }
     bson::Builder b;

@@ -3,8 +3,10 @@
 // $out and $merge: stages that write.
 #include "pipeline/stages/sink.h"
 
-#include <algorithm>
+#include <unordered_set>
 
+#include "base/current_op.h"
+#include "base/keyed_hash.h"
 #include "expr/projection/add_fields.h"
 #include "expr/update/update.h"
 #include "pipeline/stages/parsing.h"
@@ -177,10 +179,12 @@ Status MergeStage::ParseOn(const bson::Value& on) {
                   "found " +
                       std::string(bson::TypeName(on.type())));
   }
+  std::unordered_set<std::string_view, KeyedStringHash> seen;
   for (const bson::Value& path : paths) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     RETURN_IF_ERROR(expr::CheckFieldPath(path.AsString()));
     std::string text(path.AsString());
-    if (std::find(options_.on.begin(), options_.on.end(), text) != options_.on.end()) {
+    if (!seen.insert(path.AsString()).second) {
       return Status(31465, "Found a duplicate field '" + text + "' in $merge 'on'");
     }
     options_.on.push_back(std::move(text));
