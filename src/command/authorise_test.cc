@@ -138,9 +138,15 @@ TEST_F(AccessTest, AViewShowsWhatItsMakerMayRead) {
       << "who may not read the view either learns nothing by it";
   EXPECT_EQ(Code("writer", R"({"create": "v", "viewOn": "own", "pipeline": [{"$match": {}}]})"), 0);
   EXPECT_EQ(Code("reader", R"({"find": "v"})"), 0);
-  EXPECT_EQ(Code("writer", R"({"collMod": "v", "viewOn": "system.profile"})"), kUnauthorized);
-  EXPECT_EQ(Code("writer", R"({"collMod": "v", "pipeline": [{"$unionWith": "system.profile"}]})"),
+  EXPECT_EQ(Code("writer", R"({"collMod": "v", "viewOn": "system.profile", "pipeline": []})"),
             kUnauthorized);
+  EXPECT_EQ(Code("writer", R"({"collMod": "v", "viewOn": "own",
+                              "pipeline": [{"$unionWith": "system.profile"}]})"),
+            kUnauthorized);
+  // Half of it would be put together with what somebody else was allowed.
+  EXPECT_EQ(Code("writer", R"({"collMod": "v", "viewOn": "own"})"), kInvalidOptions);
+  EXPECT_EQ(Code("writer", R"({"collMod": "v", "pipeline": []})"), kInvalidOptions);
+  EXPECT_EQ(Code("root", R"({"collMod": "v", "viewOn": "own", "pipeline": []})"), 0);
 }
 
 TEST_F(AccessTest, AVariableDoesNotHideASubPipeline) {

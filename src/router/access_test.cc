@@ -276,6 +276,46 @@ TEST_F(AccessTest, LargeAccountsHideNobody) {
   EXPECT_EQ(CodeOf(As("boss", R"({"dropAllUsersFromDatabase": 1})", "aaa")), 0);
 }
 
+// What a view shows is stated whole: the router does not know what it has shown so far.
+TEST_F(AccessTest, HalfAViewIsNotChanged) {
+  EXPECT_EQ(CodeOf(As("boss", R"({"createRole": "changer", "roles": [], "privileges": [
+      {"resource": {"db": "third", "collection": "v"}, "actions": ["find", "collMod"]},
+      {"resource": {"db": "third", "collection": "c"}, "actions": ["find", "insert"]}]})")),
+            0);
+  AddUser("cid", R"([{"role": "changer", "db": "admin"}])");
+  EXPECT_EQ(CodeOf(As("cid", R"({"collMod": "v", "viewOn": "c"})", "third")), kInvalidOptions);
+  EXPECT_EQ(CodeOf(As("cid", R"({"collMod": "v", "pipeline": []})", "third")), kInvalidOptions);
+  EXPECT_EQ(CodeOf(As("cid", R"({"collMod": "v", "viewOn": "d", "pipeline": []})", "third")),
+            kUnauthorized);
+}
+
+// The router has the rows of config itself, and no collections of others to put them into.
+TEST_F(AccessTest, WhatConfigIsReadIntoLiesOnAShard) {
+  for (const char* target :
+       {R"("$documents": [{"_id": 7}]}, {"$out": {"db": "db", "coll": "made"}})",
+        R"("$documents": [{"_id": 8}]}, {"$merge": {"into": {"db": "db", "coll": "made"}}})"}) {
+    const std::string command =
+        R"({"aggregate": 1, "cursor": {}, "pipeline": [{)" + std::string(target) + "]}";
+    EXPECT_EQ(CodeOf(As("ann", command, "config")), 0) << command;
+    EXPECT_EQ(CodeOf(As("bob", command, "config")), kUnauthorized) << command;
+  }
+  EXPECT_EQ(CodeOf(As("boss", R"({"aggregate": "shards", "cursor": {}, "pipeline": [
+      {"$project": {"_id": 1}}, {"$merge": {"into": {"db": "db", "coll": "made"}}}]})",
+                      "config")),
+            0);
+  const std::string found =
+      bson::ToJson(As("ann", R"({"find": "made", "sort": {"_id": 1}})", "db"));
+  EXPECT_THAT(found, HasSubstr(R"([{"_id":7},{"_id":8},{"_id":")")) << found;
+  EXPECT_EQ(CodeOf(As("ann", R"({"mapReduce": "shards", "map": "function() {}",
+      "reduce": "function() {}", "out": {"replace": "made", "db": "db"}})",
+                      "config")),
+            kUnauthorized);
+  EXPECT_EQ(CodeOf(As("boss", R"({"mapReduce": "shards", "map": "function() {}",
+      "reduce": "function() {}", "out": {"replace": "made", "db": "db"}})",
+                      "config")),
+            kCommandNotSupported);
+}
+
 // As long as there are users, nobody on the same machine may make a first one: also while what the
 // router knows of them is replaced.
 TEST_F(AccessTest, UsersAreThereWhileTheyAreReadAgain) {

@@ -84,6 +84,38 @@ TEST_F(MemberLoginTest, OnlyMembersActForOthers) {
   EXPECT_EQ(node_.CodeAs(client_, R"({"ping": 1, "$audit": 1})", "admin"), kTypeMismatch);
 }
 
+// What a router has opened for a user, that user may read on as far as they may read it themselves.
+TEST_F(MemberLoginTest, ACursorShowsNobodyMoreThanTheyMayRead) {
+  ASSERT_TRUE(node_.commands().members.SetKey("a0+/shared").ok());
+  node_.AddRole("one", R"([{"resource": {"db": "shop", "collection": "c"}, "actions": ["find"]}])");
+  node_.AddUser("ann", {{"one", "admin"}});
+  for (const char* insert : {R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]})",
+                             R"({"insert": "secret", "documents": [{"_id": 1}]})"}) {
+    node_.Run(insert, "shop");
+  }
+  request::Client ann("10.0.0.1:6", "10.0.0.9:27017", "10.0.0.1");
+  node_.LogIn(ann, "ann");
+  ASSERT_EQ(LogIn("a0+/shared"), 0);
+  const auto more = [&](const std::string& command, const std::string& collection) {
+    const bson::Document reply = node_.RunAs(
+        client_,
+        "{" + command + R"(, "$audit": {"$impersonatedUser": {"user": "ann", "db": "people"}}})",
+        "shop");
+    EXPECT_EQ(GuardedNode::CodeOf(reply), 0) << bson::ToJson(reply);
+    const bson::Value id = reply["cursor"].AsDocument()["id"];
+    return node_.CodeAs(ann,
+                        R"({"getMore": {"$numberLong": ")" + std::to_string(id.AsInt64()) +
+                            R"("}, "collection": ")" + collection + R"("})",
+                        "shop");
+  };
+  EXPECT_EQ(more(R"("find": "c", "batchSize": 1)", "c"), 0);
+  EXPECT_EQ(more(R"("find": "secret", "batchSize": 0)", "secret"), kUnauthorized);
+  EXPECT_EQ(more(R"("listCollections": 1, "nameOnly": true, "authorizedCollections": true,
+                    "cursor": {"batchSize": 1})",
+                 "$cmd.listCollections"),
+            kUnauthorized);
+}
+
 // {ping: 1} with a cluster time so many seconds ahead of `now`, signed by `key`; empty: not signed.
 std::string PingAhead(bson::Timestamp now, uint32_t seconds, std::string_view key) {
   bson::Builder ping;

@@ -301,9 +301,11 @@ Result<ListCollectionsFields> ParseListCollections(Invocation& i) {
   return f;
 }
 
-// With authorizedCollections and nameOnly everybody sees what they may use.
+// With authorizedCollections and nameOnly everybody sees what they may use. Who may see all of them
+// needs that, for their cursor, too: what a router asks for is more than its user may read on.
 Status StateListCollections(Invocation& i, const ListCollectionsFields& f, auth::Needs* needs) {
-  if (!(f.authorized && f.name_only && MayUse(i, i.database()))) {
+  const bool may = May(i, Action::listCollections, auth::Database(i.database()));
+  if (may || !(f.authorized && f.name_only && MayUse(i, i.database()))) {
     needs->Add(Action::listCollections, auth::Database(i.database()));
   }
   return Status::Ok();
@@ -406,16 +408,11 @@ Status StateCollMod(Invocation& i, auth::Needs* needs) {
   if (!change.view_on && !change.pipeline.present) {
     return Status::Ok();
   }
-  store::CollectionPtr view =
-      i.engine.catalog().Find(std::string(i.database()) + "." + std::string(name));
-  bson::Value kept = view == nullptr ? bson::Value() : view->options["pipeline"];
-  return StateView(
-      i, name,
-      change.view_on ? *change.view_on : std::string_view(view == nullptr ? "" : view->view_on),
-      change.pipeline.present ? change.pipeline.view
-      : kept.is_array()       ? kept.AsArray()
-                              : bson::View(),
-      needs);
+  if (!change.view_on || !change.pipeline.present) {  // what it will show has to be known here
+    return {kInvalidOptions,
+            "Must specify both 'viewOn' and 'pipeline' when modifying a view and auth is enabled"};
+  }
+  return StateView(i, name, *change.view_on, change.pipeline.view, needs);
 }
 
 Status RunCollMod(Invocation& i) {
