@@ -6,6 +6,7 @@ from bson import Regex
 
 COLLECTION_SIZE = 3000
 MANY = 150_000
+WIDE = 80_000
 
 
 def aggregate(collection, *stages):
@@ -86,6 +87,35 @@ def many_names():
         f"f{i}": {"$sum": "$a"} for i in range(40_000)}}})
     yield "$rename", {"update": "wide", "updates": [
         {"q": {"_id": 1}, "u": {"$rename": {f"g{i}": f"h{i}" for i in range(80_000)}}}]}
+
+
+def lists():
+    names = [f"f{i}" for i in range(400_000)]
+    backwards = {f"f{i}": i for i in reversed(range(WIDE))}
+
+    def schema(collection, **rules):
+        return {"find": collection, "filter": {"$jsonSchema": rules}}
+    yield "required names", schema("many", required=names)
+    yield "dependencies", schema("many", dependencies={"n": names})
+    yield "dependencies of many", schema("wide", dependencies={f"f{i}": [f"f{i + 1}"] for i in range(WIDE - 1)})
+    yield "named properties", schema("wide", properties={f"f{i}": {} for i in reversed(range(WIDE))},
+                                     additionalProperties=False)
+    yield "patterns of properties", schema("wide", patternProperties={f"^x{i}$": {} for i in range(3000)},
+                                           additionalProperties=False)
+    yield "enum of wide documents", schema("wide", enum=[{"_id": 1, **backwards}])
+    yield "unique wide documents", schema("pairs", properties={"d": {"uniqueItems": True}})
+    yield "many array filters", {"update": "many", "updates": [
+        {"q": {}, "u": {"$set": {f"t.$[i{i}]": 1 for i in range(60_000)}}, "multi": True,
+         "arrayFilters": [{f"i{i}": {"$gt": 0}} for i in range(60_000)]}]}
+    yield "$all of an index", {"find": "many", "filter": {"n": {"$all": list(range(300_000))}}}
+    yield "$all of an array's index", {"find": "arrays", "filter": {"t": {"$all": list(range(100_000))}}}
+    yield "$and of $ne", {"find": "many", "filter": {"$and": [{"n": {"$ne": i}} for i in range(100_000)]}}
+    yield "words of a search", {"find": "words", "filter": {"$text": {
+        "$search": " ".join(f"running{i}" for i in range(700_000))}}}
+    yield "phrases of a search", {"find": "words", "filter": {"$text": {
+        "$search": " ".join(f'"w{i} w{i + 1}"' for i in range(200_000))}}}
+    yield "indexes", {"createIndexes": "many", "indexes": [{"key": {f"a{i}": 1}, "name": f"x{i}"} for i in range(200_000)]}
+    yield "roles", {"rolesInfo": [{"role": name, "db": "shop"} for name in names[:300_000]]}
 
 
 def planning():
@@ -268,8 +298,10 @@ def commands():
 SHORT = {"$in of 700,000 strings", "50,000 ranges of _id", "50,000 ranges of an index", "$and of $or",
          "$and of $or, explained", "products of $in", "points and points", "points and a polygon", "$expr of 300,000",
          "hashed", "filter", "copy", "validator", "points", "50,000 projected fields", "$switch of 50,000",
-         "$elemMatch of many", "$lookup without an index", "within"}
-PARTS = (parsing, many_names, planning, sorting, windows, expressions, scripts, geometry, building, long_values,
+         "$elemMatch of many", "$lookup without an index", "within", "required names", "dependencies",
+         "dependencies of many", "named properties", "enum of wide documents", "unique wide documents", "$all of an index",
+         "$all of an array's index", "words of a search", "roles", "patterns of properties"}
+PARTS = (parsing, many_names, lists, planning, sorting, windows, expressions, scripts, geometry, building, long_values,
          commands)
 
 
@@ -277,7 +309,11 @@ def fill(database):
     """The data of all attacks."""
     database.c.insert_many([{"a": i % 10, "t": [1, 2, 3]} for i in range(COLLECTION_SIZE)])
     database.one.insert_one({"_id": 1, "a": 1})
-    database.wide.insert_one({"_id": 1, **{f"f{i}": i for i in range(80_000)}})
+    wide = {f"f{i}": i for i in range(WIDE)}
+    database.wide.insert_one({"_id": 1, **wide})
+    database.pairs.insert_one({"_id": 1, "d": [wide, {f"f{i}": i for i in reversed(range(WIDE))}]})
+    database.arrays.create_index("t")
+    database.arrays.insert_one({"_id": 1, "t": [1, 2, 3]})
     database.texts.insert_one({"_id": 1, "s": "a" * 400_000, "longer": "a" * 400_000 + "b"})
     database.many.create_index([("n", 1), ("s", 1)])
     database.many.create_index("a")

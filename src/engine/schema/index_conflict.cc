@@ -3,6 +3,7 @@
 // An index to be created against those that are there.
 #include <algorithm>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
@@ -115,6 +116,7 @@ Result<std::vector<store::NewIndex>> MissingIndexes(const store::CollectionInfo&
                                                     std::vector<bson::Document> specs) {
   std::vector<store::NewIndex> missing;
   for (bson::Document& spec : specs) {
+    RETURN_IF_ERROR(CheckCurrentOpNow());  // it is compared with all before it
     std::string_view name = spec["name"].AsString();
     // The one of the same name decides, whatever others are like it.
     const store::IndexInfo* named = collection.FindIndex(name);

@@ -365,6 +365,7 @@ Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::s
   const expr::Collator* collator = collection ? collection->collator.get() : nullptr;
   std::vector<bson::Document> wanted;
   for (bson::View spec : specs) {
+    RETURN_IF_ERROR(operation.op.CheckInterrupt());
     ASSIGN_OR_RETURN(bson::Document normal, NormaliseIndexSpec(spec, collator));
     RETURN_IF_ERROR(CheckClusteredOption(collection.get(), spec));
     if (normal.view().Has("hidden") && Split(ns).second.starts_with("system.")) {
