@@ -106,7 +106,7 @@ def lists():
     yield "unique wide documents", schema("pairs", properties={"d": {"uniqueItems": True}})
     yield "many array filters", {"update": "many", "updates": [
         {"q": {}, "u": {"$set": {f"t.$[i{i}]": 1 for i in range(60_000)}}, "multi": True,
-         "arrayFilters": [{f"i{i}": {"$gt": 0}} for i in range(60_000)]}]}
+         "arrayFilters": [{f"i{i}": {"$lt": 0}} for i in range(60_000)]}]}
     yield "$all of an index", {"find": "many", "filter": {"n": {"$all": list(range(300_000))}}}
     yield "$all of an array's index", {"find": "arrays", "filter": {"t": {"$all": list(range(100_000))}}}
     yield "$and of $ne", {"find": "many", "filter": {"$and": [{"n": {"$ne": i}} for i in range(100_000)]}}
