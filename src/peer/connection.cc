@@ -193,7 +193,8 @@ void Connection::OnEvents(uint32_t events) {
       if ((events & EPOLLOUT) != 0) {
         Write();
       }
-      if (state_ != State::kClosed && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) {
+      if (state_ != State::kClosed &&
+          (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
         Receive();
       }
       return;
@@ -271,12 +272,27 @@ void Connection::Watch(bool writable) {
   if (registered_ && watches_writable_ == writable) {
     return;
   }
+  watches_writable_ = writable;
+  Register();
+}
+
+void Connection::SetQuiet(bool quiet) {
+  quiet = quiet && state_ == State::kOpen && in_flight_.empty() && waiting_.empty();
+  if (quiet != quiet_ && state_ == State::kOpen) {
+    quiet_ = quiet;
+    Register();
+  }
+}
+
+void Connection::Register() {
   epoll_event event{};
-  event.events = EPOLLIN | (writable ? static_cast<uint32_t>(EPOLLOUT) : 0U);
+  event.events = quiet_ ? EPOLLRDHUP : EPOLLIN;  // its end is always seen
+  if (watches_writable_) {
+    event.events |= EPOLLOUT;
+  }
   event.data.u64 = id_;
   (void)epoll_ctl(shared_.epoll, registered_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd_, &event);
   registered_ = true;
-  watches_writable_ = writable;
 }
 
 void Connection::Fail(int code, const std::string& text) {

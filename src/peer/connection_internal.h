@@ -67,6 +67,11 @@ class Connection {
   // Sends the request when the connection is open.
   void Add(RequestId id);
   void OnEvents(uint32_t events);
+  // Quiet, its replies ring nobody: somebody waits for them at fd(). Only an open connection with
+  // nothing in flight becomes so.
+  void SetQuiet(bool quiet);
+  bool quiet() const { return quiet_; }
+  int fd() const { return fd_; }
   void Close(Status why);
 
   // After kClosed: why, whether nobody listened, whether it had been open and the other side ended
@@ -88,6 +93,7 @@ class Connection {
   void Write();
   void Queue(bson::View command);
   void Watch(bool writable);
+  void Register();
   void Fail(int code, const std::string& text);
 
   const uint64_t id_;
@@ -103,6 +109,7 @@ class Connection {
   int fd_ = -1;
   bool watches_writable_ = false;
   bool registered_ = false;
+  bool quiet_ = false;
   std::unique_ptr<Stream> stream_;
   Greeting greeting_;
   std::string in_;

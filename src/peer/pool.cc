@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "peer/pool.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ struct Request {
   Done done;
   uint64_t connection = 0;
   Clock::time_point sent;  // the epoch: not yet
+  bool stays = false;      // its caller waits for it
 };
 
 }  // namespace
@@ -46,6 +48,7 @@ class Pool::Impl final : public ConnectionOwner {
 
   Status Start();
   RequestId Send(Request request);
+  void Stay(const std::vector<RequestId>& requests, Deadline until);
   void Cancel(RequestId id, bool close);
   bool OnOwnThread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
@@ -64,6 +67,12 @@ class Pool::Impl final : public ConnectionOwner {
     bool stop = false;
   };
 
+  // A connection that a caller waits on.
+  struct Awaited {
+    uint64_t connection;
+    int fd;
+  };
+
   // What is to be told when nothing is locked.
   struct CallBacks {
     std::vector<std::pair<Done, Result<bson::Document>>> answers;
@@ -76,6 +85,9 @@ class Pool::Impl final : public ConnectionOwner {
   // Sends it at once where its connection is open. False: it is left to the pool's thread.
   bool SendNow(RequestId id, Request* request) QUIRE_REQUIRES(state_);
   void Take(RequestId id, Request request) QUIRE_REQUIRES(state_);
+  // The connections that callers wait on for these requests; after that `over` says nobody does.
+  std::vector<Awaited> AwaitedOf(const std::vector<RequestId>& requests, bool over)
+      QUIRE_REQUIRES(state_);
   Connection* ConnectionFor(const Request& request) QUIRE_REQUIRES(state_);
   void Finish(RequestId id, Result<bson::Document> reply) QUIRE_REQUIRES(state_);
   void ExpireRequests(Clock::time_point now) QUIRE_REQUIRES(state_);
@@ -159,11 +171,68 @@ RequestId Pool::Impl::Send(Request request) {
     if (!behind && SendNow(id, &request)) {
       return id;
     }
+    request.stays = false;
     MutexLock lock(mutex_);
     wishes_.requests.emplace_back(id, std::move(request));
   }
   WakeUp();
   return id;
+}
+
+void Pool::Impl::Stay(const std::vector<RequestId>& requests, Deadline until) {
+  std::vector<pollfd> sockets;
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(until - Clock::now());
+    std::vector<Awaited> awaited;
+    {
+      MutexLock lock(state_);
+      awaited = AwaitedOf(requests, left.count() <= 0);
+    }
+    if (awaited.empty()) {
+      return;
+    }
+    sockets.clear();
+    for (const Awaited& one : awaited) {
+      sockets.push_back({one.fd, POLLIN, 0});
+    }
+    const timespec time{0, static_cast<int64_t>(std::min<int64_t>(left.count(), 999'999'999))};
+    if (ppoll(sockets.data(), sockets.size(), &time, nullptr) <= 0) {
+      continue;
+    }
+    {
+      MutexLock lock(state_);
+      for (size_t i = 0; i < sockets.size(); ++i) {
+        // Another connection may have the descriptor by now: then there is nothing to read.
+        const auto found = connections_.find(awaited[i].connection);
+        if (sockets[i].revents != 0 && found != connections_.end()) {
+          found->second->OnEvents(EPOLLIN);
+        }
+      }
+      Reap();
+    }
+    CallBack();
+  }
+}
+
+std::vector<Pool::Impl::Awaited> Pool::Impl::AwaitedOf(const std::vector<RequestId>& requests,
+                                                       bool over) {
+  std::vector<Awaited> out;
+  for (const RequestId id : requests) {
+    const auto request = requests_.find(id);
+    if (request == requests_.end()) {
+      continue;
+    }
+    const auto found = connections_.find(request->second.connection);
+    if (found == connections_.end() || !found->second->quiet()) {
+      continue;
+    }
+    if (over) {
+      found->second->SetQuiet(false);
+    } else {
+      out.push_back({found->first, found->second->fd()});
+    }
+  }
+  return out;
 }
 
 bool Pool::Impl::SendNow(RequestId id, Request* request) {
@@ -301,6 +370,7 @@ void Pool::Impl::Take(RequestId id, Request request) {
   deadlines_.emplace(request.deadline, id);
   Connection* connection = ConnectionFor(request);
   request.connection = connection->id();
+  connection->SetQuiet(request.stays);
   requests_.emplace(id, std::move(request));
   connection->Add(id);
 }
@@ -443,7 +513,17 @@ Pool::~Pool() = default;
 RequestId Pool::Send(const std::string& host, const std::string& lane,
                      const bson::Argument& command, Deadline deadline, Done done) {
   return impl_->Send(
-      {host, lane, bson::Document(command.view()), deadline, std::move(done), 0, {}});
+      {host, lane, bson::Document(command.view()), deadline, std::move(done), 0, {}, false});
+}
+
+RequestId Pool::SendToStay(const std::string& host, const std::string& lane,
+                           const bson::Argument& command, Deadline deadline, Done done) {
+  return impl_->Send(
+      {host, lane, bson::Document(command.view()), deadline, std::move(done), 0, {}, true});
+}
+
+void Pool::Stay(const std::vector<RequestId>& requests, Deadline until) {
+  impl_->Stay(requests, until);
 }
 
 void Pool::Cancel(RequestId id) { impl_->Cancel(id, false); }

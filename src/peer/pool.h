@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "quire/bson.h"
 #include "quire/status.h"
@@ -62,8 +63,8 @@ struct PoolOptions {
 using RequestId = uint64_t;
 using Deadline = std::chrono::steady_clock::time_point;
 
-// Called once, on the pool's thread: it must not block, and may call Send and Cancel. The reply may
-// be an error of the command (request::StatusOf tells).
+// Called once, on the pool's thread or one in Stay: it must not block, and may call Send and
+// Cancel. The reply may be an error of the command (request::StatusOf tells).
 using Done = std::function<void(Result<bson::Document> reply)>;
 
 // Safe for concurrent use.
@@ -82,6 +83,14 @@ class Pool {
   // ProtocolError, CallbackCanceled, ShutdownInProgress.
   RequestId Send(const std::string& host, const std::string& lane, const bson::Argument& command,
                  Deadline deadline, Done done);
+  // The same for a caller that calls Stay with the request next: until then its reply may go
+  // unseen.
+  RequestId SendToStay(const std::string& host, const std::string& lane,
+                       const bson::Argument& command, Deadline deadline, Done done);
+  // Waits on the caller's thread until the requests have ended, at most until then: the caller
+  // takes the replies itself, which saves two changes of threads. Ends early where a connection is
+  // not open yet or others use it.
+  void Stay(const std::vector<RequestId>& requests, Deadline until);
   // Ends the request with CallbackCanceled unless it has ended; its reply, should one come, is
   // dropped.
   void Cancel(RequestId id);

@@ -31,7 +31,8 @@ constexpr const char* kKey = "the key of the set";
 
 Deadline In(milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
-// echo, hang (no reply for a long time), big (a large reply), and logins of __system by kKey.
+// echo, hang (no reply for a long time), late (some time), big (a large reply), and logins of
+// __system by kKey.
 class EchoHandler final : public request::Handler {
  public:
   request::Outcome Run(request::Client& client, const request::Request& request,
@@ -41,6 +42,8 @@ class EchoHandler final : public request::Handler {
     bson::Builder b(reply);
     if (name == "hang") {
       outcome.delay = std::chrono::minutes(5);
+    } else if (name == "late") {
+      outcome.delay = milliseconds(20);
     } else if (name == "big") {
       b.Append("data", std::string(static_cast<size_t>(request.body["big"].AsInt64()), 'x'));
     } else if (name == "hello") {
@@ -141,6 +144,21 @@ class PoolTest : public ::testing::Test {
               [promise](Result<bson::Document> reply) { promise->set_value(std::move(reply)); });
     return future;
   }
+  // Asks and stays until then; whether the reply came meanwhile, on this thread.
+  static bool AskAndStay(Pool& pool, const std::string& host, const bson::Document& command,
+                         Deadline until, std::future<Result<bson::Document>>* answer) {
+    auto promise = std::make_shared<std::promise<Result<bson::Document>>>();
+    auto here = std::make_shared<std::atomic<bool>>(false);
+    *answer = promise->get_future();
+    const auto self = std::this_thread::get_id();
+    const RequestId id = pool.SendToStay(host, "a", command, In(seconds(30)),
+                                         [promise, here, self](Result<bson::Document> reply) {
+                                           *here = std::this_thread::get_id() == self;
+                                           promise->set_value(std::move(reply));
+                                         });
+    pool.Stay({id}, until);
+    return *here;
+  }
   static bson::Document Echo(int n) { return Doc("echo", n, "$db", "admin"); }
   void AwaitEvent(LinkEvent event) {
     std::unique_lock lock(mutex_);
@@ -168,6 +186,45 @@ TEST_F(PoolTest, GreetsOnceAndAnswersEachRequest) {
   EXPECT_EQ(handler_.application, "tester");
   ASSERT_TRUE(Ask(*pool, Host(), Echo(1), seconds(30), "another lane").get().ok());
   EXPECT_EQ(handler_.hellos, 2);
+}
+
+TEST_F(PoolTest, WhoeverStaysTakesTheReplyItself) {
+  StartServer();
+  auto pool = MakePool();
+  std::future<Result<bson::Document>> answer;
+  // The connection is not open yet: the pool's thread does it all.
+  EXPECT_FALSE(AskAndStay(*pool, Host(), Echo(0), In(seconds(30)), &answer));
+  ASSERT_TRUE(answer.get().ok());
+  for (int i = 1; i < 4; ++i) {
+    EXPECT_TRUE(AskAndStay(*pool, Host(), Echo(i), In(seconds(30)), &answer));
+    const auto reply = answer.get();
+    ASSERT_TRUE(reply.ok());
+    EXPECT_EQ((*reply)["n"].AsInt32(), i);
+  }
+  auto reply = Ask(*pool, Host(), Echo(4)).get();  // and others are answered as before
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(handler_.hellos, 1);
+}
+
+TEST_F(PoolTest, WhoeverStaysTooShortIsAnsweredLater) {
+  StartServer();
+  auto pool = MakePool();
+  ASSERT_TRUE(Ask(*pool, Host(), Echo(0)).get().ok());
+  std::future<Result<bson::Document>> answer;
+  const bson::Document late = Doc("late", 1, "$db", "admin");
+  EXPECT_FALSE(AskAndStay(*pool, Host(), late, In(milliseconds(0)), &answer));
+  EXPECT_TRUE(answer.get().ok());
+  EXPECT_TRUE(AskAndStay(*pool, Host(), Echo(1), In(seconds(30)), &answer));
+}
+
+TEST_F(PoolTest, TheEndOfAQuietConnectionIsSeen) {
+  StartServer();
+  auto pool = MakePool();
+  ASSERT_TRUE(Ask(*pool, Host(), Echo(0)).get().ok());
+  std::future<Result<bson::Document>> answer;
+  ASSERT_TRUE(AskAndStay(*pool, Host(), Echo(1), In(seconds(30)), &answer));
+  server_->Stop();
+  AwaitEvent(LinkEvent::kClosed);
 }
 
 TEST_F(PoolTest, FindsHostsByName) {
@@ -349,6 +406,12 @@ TEST_F(TlsTest, EncryptsAndChecksWhoAnswers) {
   ASSERT_TRUE(reply.ok()) << reply.status().ToString();
   const std::string text(10 << 20, 'y');
   ASSERT_TRUE(Ask(*pool, Host("localhost"), Doc("echo", text, "$db", "admin")).get().ok());
+  std::future<Result<bson::Document>> answer;
+  EXPECT_TRUE(AskAndStay(*pool, Host("localhost"), Doc("echo", text, "$db", "admin"),
+                         In(seconds(30)), &answer));
+  reply = answer.get();
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ((*reply)["n"].AsString(), text);
   // The certificate is for localhost.
   EXPECT_EQ(Ask(*pool, Host(), Echo(1)).get().status().code(), kHostUnreachable);
   PoolOptions options = Options();

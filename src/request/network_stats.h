@@ -22,6 +22,7 @@ struct NetworkStats {
   std::atomic<int64_t> connections_rejected{0};
   std::atomic<int64_t> connections_active{0};  // running a command now
   std::atomic<int64_t> threads{0};
+  std::atomic<int64_t> threads_idle{0};  // of them, those that wait for anybody's request
   std::atomic<int64_t> bytes_in{0};
   std::atomic<int64_t> bytes_out{0};
   std::atomic<int64_t> requests{0};

@@ -291,6 +291,15 @@ Status Routed::Deliver(Heard heard, std::function<bool(bson::View)> shows) {
     return Status::Ok();
   }
   ASSIGN_OR_RETURN(const request::CursorReply read, request::CursorReply::Read(reply));
+  if (read.id == 0 && !shows) {  // all of it: the reply is the shard's as it is
+    request::OpSummary& summary = call().summary;
+    summary.ns = read.ns;
+    summary.returned = static_cast<int64_t>(read.batch.Count());
+    summary.cursor_exhausted = true;
+    core.engine().cursors().returned += summary.returned;
+    AppendReply(reply);
+    return Status::Ok();
+  }
   auto cursor = std::make_shared<run::Cursor>();
   cursor->ns = read.ns;
   cursor->lsid = call().generic.lsid;

@@ -54,7 +54,9 @@ void Loop::Work(Worker* worker) {
   while (true) {
     epoll_event event{};
     shared_.idle_threads.fetch_add(1);
+    request::Network().threads_idle.fetch_add(1, std::memory_order_relaxed);
     int n = epoll_wait(epoll_.get(), &event, 1, kIdleMillis);
+    request::Network().threads_idle.fetch_sub(1, std::memory_order_relaxed);
     bool last = shared_.idle_threads.fetch_sub(1) == 1;
     if (n == 0 && Retire(worker)) {
       return;

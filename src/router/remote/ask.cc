@@ -14,6 +14,8 @@ namespace quire::router {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+// Longer than most requests of a point take; what takes longer is parked.
+constexpr std::chrono::milliseconds kStay{2};
 constexpr int kMostRepeats = 2;  // after an end that leaves open what happened
 
 // Requests under way together.
@@ -23,16 +25,29 @@ class Exchange final : public Wait {
 
   // REQUIRES: owned by `self`.
   static void Send(const std::shared_ptr<Exchange>& self, size_t slot, const std::string& host,
-                   bson::Document command, Clock::time_point deadline) {
+                   bson::Document command, Clock::time_point deadline, bool stays) {
     {
       MutexLock lock(self->mutex_);
       ++self->open_;
     }
-    const Lanes::Ticket ticket = self->lanes_.Send(
-        host, std::move(command), deadline,
-        [self, slot](Result<bson::Document> reply) { self->Take(slot, std::move(reply)); });
+    peer::Done done = [self, slot](Result<bson::Document> reply) {
+      self->Take(slot, std::move(reply));
+    };
+    const Lanes::Ticket ticket =
+        stays ? self->lanes_.SendToStay(host, std::move(command), deadline, std::move(done))
+              : self->lanes_.Send(host, std::move(command), deadline, std::move(done));
     MutexLock lock(self->mutex_);
     self->tickets_[slot] = ticket;
+  }
+
+  // Waits on this thread for replies that come soon. REQUIRES: sent by a caller that stays.
+  void Stay(Clock::time_point until) {
+    std::vector<Lanes::Ticket> tickets;
+    {
+      MutexLock lock(mutex_);
+      tickets = tickets_;
+    }
+    lanes_.Stay(tickets, until);
   }
 
   bool ready() override {
@@ -89,6 +104,25 @@ class Abandoned {
 
  private:
   std::shared_ptr<Exchange> exchange_;
+};
+
+// Whether the request's thread waits itself for replies that come soon.
+class Staying {
+ public:
+  Staying(Flow& flow, Lanes* lanes)
+      : lanes_(*lanes), stays_(flow.call().request->waker != nullptr && lanes->BeginStay()) {}
+  ~Staying() {
+    if (stays_) {
+      lanes_.EndStay();
+    }
+  }
+  Staying(const Staying&) = delete;
+  Staying& operator=(const Staying&) = delete;
+  bool stays() const { return stays_; }
+
+ private:
+  Lanes& lanes_;
+  const bool stays_;
 };
 
 // Until the members of some set are known better.
@@ -148,6 +182,8 @@ Task<Result<std::vector<Heard>>> AskShards(Flow& flow, Remote& remote, std::vect
     Abandoned abandoned(exchange);
     std::vector<Open> sent;
     std::vector<Open> later;
+    std::optional<Staying> staying;
+    staying.emplace(flow, &remote.lanes);
     for (const Open& one : open) {
       const Asked& ask = asked[one.place];
       std::optional<std::string> host = ask.host;
@@ -160,8 +196,13 @@ Task<Result<std::vector<Heard>>> AskShards(Flow& flow, Remote& remote, std::vect
       }
       heard[one.place].host = *host;
       sent.push_back(one);
-      Exchange::Send(exchange, one.place, *host, ask.command, flow.op().deadline());
+      Exchange::Send(exchange, one.place, *host, ask.command, flow.op().deadline(),
+                     staying->stays());
     }
+    if (staying->stays() && !sent.empty()) {
+      exchange->Stay(std::min(Clock::now() + kStay, flow.op().deadline()));
+    }
+    staying.reset();
     if (sent.empty()) {
       if (Clock::now() >= give_up) {
         break;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "router/remote/lanes.h"
 
+#include <algorithm>
 #include <deque>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/error_codes.h"
 #include "base/mutex.h"
+#include "request/network_stats.h"
 
 namespace quire::router {
 
@@ -16,7 +19,7 @@ class Lanes::Impl : public std::enable_shared_from_this<Impl> {
   Impl(peer::Pool* pool, size_t most) : pool_(*pool), most_(most) {}
 
   Ticket Send(const std::string& host, bson::Document command, peer::Deadline deadline,
-              peer::Done done) {
+              peer::Done done, bool stays) {
     Ticket ticket;
     Waiting next;
     std::string lane;
@@ -31,8 +34,21 @@ class Lanes::Impl : public std::enable_shared_from_this<Impl> {
       }
       lane = TakeLane(&of);
     }
-    Transmit(host, lane, std::move(next));
+    Transmit(host, lane, std::move(next), stays);
     return ticket;
+  }
+
+  void Stay(const std::vector<Ticket>& tickets, peer::Deadline until) {
+    std::vector<peer::RequestId> requests;
+    {
+      MutexLock lock(mutex_);
+      for (const Ticket ticket : tickets) {
+        if (const auto sent = sent_.find(ticket); sent != sent_.end() && sent->second.id != 0) {
+          requests.push_back(sent->second.id);
+        }
+      }
+    }
+    pool_.Stay(requests, until);
   }
 
   void Drop(Ticket ticket) {
@@ -98,19 +114,20 @@ class Lanes::Impl : public std::enable_shared_from_this<Impl> {
     return lane;
   }
 
-  void Transmit(const std::string& host, const std::string& lane, Waiting next) {
+  void Transmit(const std::string& host, const std::string& lane, Waiting next, bool stays) {
     {
       MutexLock lock(mutex_);
       // Noted before it is sent, so that its end finds it.
       sent_.emplace(next.ticket, Sent{host});
     }
+    peer::Done ended = [self = shared_from_this(), host, lane, ticket = next.ticket,
+                        done = std::move(next.done)](Result<bson::Document> reply) {
+      self->Ended(host, lane, ticket);
+      done(std::move(reply));
+    };
     const peer::RequestId id =
-        pool_.Send(host, lane, next.command, next.deadline,
-                   [self = shared_from_this(), host, lane, ticket = next.ticket,
-                    done = std::move(next.done)](Result<bson::Document> reply) {
-                     self->Ended(host, lane, ticket);
-                     done(std::move(reply));
-                   });
+        stays ? pool_.SendToStay(host, lane, next.command, next.deadline, std::move(ended))
+              : pool_.Send(host, lane, next.command, next.deadline, std::move(ended));
     MutexLock lock(mutex_);
     if (auto sent = sent_.find(next.ticket); sent != sent_.end()) {
       sent->second.id = id;
@@ -140,7 +157,7 @@ class Lanes::Impl : public std::enable_shared_from_this<Impl> {
       one.done(Status(kNetworkTimeout, "No connection to " + host + " was free in time"));
     }
     if (next.ticket != 0) {
-      Transmit(host, lane, std::move(next));
+      Transmit(host, lane, std::move(next), false);
     }
   }
 
@@ -158,7 +175,30 @@ Lanes::~Lanes() = default;
 
 Lanes::Ticket Lanes::Send(const std::string& host, bson::Document command, peer::Deadline deadline,
                           peer::Done done) {
-  return impl_->Send(host, std::move(command), deadline, std::move(done));
+  return impl_->Send(host, std::move(command), deadline, std::move(done), false);
+}
+
+bool Lanes::BeginStay() {
+  static const int kMost = 2 * std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+  if (request::Network().threads_idle.load(std::memory_order_relaxed) == 0) {
+    return false;
+  }
+  if (staying_.fetch_add(1, std::memory_order_relaxed) < kMost) {
+    return true;
+  }
+  EndStay();
+  return false;
+}
+
+void Lanes::EndStay() { staying_.fetch_sub(1, std::memory_order_relaxed); }
+
+Lanes::Ticket Lanes::SendToStay(const std::string& host, bson::Document command,
+                                peer::Deadline deadline, peer::Done done) {
+  return impl_->Send(host, std::move(command), deadline, std::move(done), true);
+}
+
+void Lanes::Stay(const std::vector<Ticket>& tickets, peer::Deadline until) {
+  impl_->Stay(tickets, until);
 }
 
 void Lanes::Drop(Ticket ticket) { impl_->Drop(ticket); }
