@@ -259,6 +259,12 @@ Status CheckEmpty(std::string_view stage, bson::View options) {
                                              " stage specification must be an empty object");
 }
 
+Status CheckDistribution(std::string_view stage, bson::View options) {
+  return options.empty() ? Status::Ok()
+                         : Status(6789100, "The " + std::string(stage) +
+                                               " stage specification must be an empty object");
+}
+
 Status CheckNothing(std::string_view, bson::View) { return Status::Ok(); }
 
 struct SourceRow {
@@ -278,6 +284,7 @@ constexpr SourceRow kSources[] = {
     {"$listClusterCatalog", 9621302, CheckClusterCatalog},
     {"$listSampledQueries", 6876001, CheckSampledQueries},
     {"$queryStats", kFailedToParse, CheckQueryStats},
+    {"$shardedDataDistribution", 6789100, CheckDistribution},
 };
 
 // A number as the scale of sizes: doubles cut off, decimals rounded, at most 2^31 - 1.

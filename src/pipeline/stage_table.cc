@@ -63,6 +63,8 @@ constexpr StageRow kStages[] = {
      kBegins | kTopOnly | kNotInFacet | kNoCollection | kDatabase | kOptions},
     {"$queryStats", ParseSource, QueryStatsNeeds,
      kBegins | kTopOnly | kNoCollection | kDatabase | kAdmin | kOptions},
+    {"$shardedDataDistribution", ParseSource, DataDistributionNeeds,
+     kBegins | kNoCollection | kDatabase | kAdmin | kOptions, 40602, 6789102},
     {"$rankFusion", ParseRankFusion, RankFusionNeeds, kLeads | kOptions, 10170100},
     {"$scoreFusion", ParseUnsupported, UnsupportedNeeds, kNotInFacet},
     {"$search", ParseUnsupported, UnsupportedNeeds, kNotInFacet},

@@ -25,6 +25,13 @@ Status RefuseInternalFields(const request::Call& call) {
   return Status::Ok();
 }
 
+// Arguments of a coroutine live in its caller: what is awaited here keeps the request alone.
+Task<Status> RunCounted(Routed& request, Routine routine) {
+  Status status = co_await routine(request);
+  request.CountTargets();
+  co_return status;
+}
+
 }  // namespace
 
 RouterBackend::RouterBackend(command::Commands* commands, Core* core)
@@ -90,7 +97,10 @@ Status RouterBackend::Run(run::Running& running) {
   }
   auto& own = static_cast<command::NodeRunning&>(running);
   auto request = std::make_shared<Routed>(&core_, &own.invocation);
-  return request->Start(RoutineOf(running)(*request));
+  const Routine routine = RoutineOf(running);
+  return request->Start(HostsTargeted::IsCounted(running.call.command.name)
+                            ? RunCounted(*request, routine)
+                            : routine(*request));
 }
 
 // Shards abort what fails there.

@@ -13,6 +13,7 @@
 #include "router/cursor/live_cursors.h"
 #include "router/flow/workers.h"
 #include "router/remote/ask.h"
+#include "router/targeted.h"
 #include "router/transactions.h"
 
 namespace quire::router {
@@ -33,6 +34,7 @@ class Core {
   Mirror* mirror = nullptr;
   Transactions transactions;
   LiveCursors cursors;
+  HostsTargeted targeted;
   // Of this process: what it leaves on shards is known by it.
   const std::string boot = bson::ObjectId::Generate().ToHex();
   std::atomic<uint64_t> outs{0};  // temporary collections so far

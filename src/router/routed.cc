@@ -246,12 +246,28 @@ Task<Result<std::vector<Heard>>> Routed::Ask(std::vector<Asked> asked) {
 }
 
 Task<Result<std::vector<Heard>>> Routed::Ask(std::vector<Asked> asked, AskOptions options) {
+  for (const Asked& one : asked) {
+    if (std::find(targets_.begin(), targets_.end(), one.shard) == targets_.end()) {
+      targets_.push_back(one.shard);
+    }
+  }
   Result<std::vector<Heard>> heard =
       co_await AskShards(*this, (*core.remote), std::move(asked), options);
   if (heard.ok()) {
     NoteTimes(*heard);
   }
   co_return heard;
+}
+
+void Routed::CountTargets() {
+  const Result<std::string> ns = Namespace();
+  if (targets_.empty() || !ns.ok()) {
+    return;
+  }
+  const RoutePtr route = core.catalog->Cached(*ns);
+  const bool sharded = route != nullptr && route->sharded();
+  core.targeted.Count(call().command.name, targets_.size(),
+                      sharded ? route->chunks->shards().size() : 0);
 }
 
 // The reply's time is the latest of the shards asked: whoever reads after it sees what they did.

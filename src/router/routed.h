@@ -57,6 +57,8 @@ class Routed final : public Flow {
   Task<Result<std::vector<Heard>>> Ask(std::vector<Asked> asked);
   // The same with options of the caller's.
   Task<Result<std::vector<Heard>>> Ask(std::vector<Asked> asked, AskOptions options);
+  // Counts the shards that the command has gone to.
+  void CountTargets();
   // How this command's requests are sent: by its read preference, again where that does no harm.
   Result<AskOptions> Options() const;
 
@@ -73,7 +75,8 @@ class Routed final : public Flow {
   bson::View FixedLet(bson::View let) const;
 
   std::unique_ptr<command::Parsed> parsed_;
-  bool dated_ = false;  // a shard has told its time
+  std::vector<placement::ShardName> targets_;  // that were asked, each once
+  bool dated_ = false;                         // a shard has told its time
   mutable std::optional<bson::Document> let_;
 };
 

@@ -37,7 +37,8 @@ std::vector<const command::Row*> Rows() {
   std::vector<const command::Row*> rows = command::NodeRows();
   std::erase_if(rows, [](const command::Row* row) { return IsLeftOut(row->info.name); });
   for (std::span<const command::Row> family :
-       {ShardRows(), RemoveShardRows(), ZoneRows(), BalancerRows(), PlacementRows()}) {
+       {ShardRows(), RemoveShardRows(), ZoneRows(), BalancerRows(), PlacementRows(),
+        ConsistencyRows()}) {
     for (const command::Row& row : family) {
       rows.push_back(&row);
     }
@@ -49,9 +50,9 @@ Routine FindRoutine(const request::CommandInfo& info) {
   for (std::span<const RoutineRow> family :
        {ForwardRoutines(), SessionRoutines(), SchemaRoutines(), ShardRoutines(),
         RemoveShardRoutines(), ZoneRoutines(), BalancerRoutines(), PlacementRoutines(),
-        ClusterRoutines(), ReadRoutines(), WriteRoutines(), FindAndModifyRoutines(),
-        AggregateRoutines(), ExplainRoutines(), MapReduceRoutines(), BulkWriteRoutines(),
-        StatisticsRoutines()}) {
+        ConsistencyRoutines(), ClusterRoutines(), ReadRoutines(), WriteRoutines(),
+        FindAndModifyRoutines(), AggregateRoutines(), ExplainRoutines(), MapReduceRoutines(),
+        BulkWriteRoutines(), StatisticsRoutines()}) {
     for (const RoutineRow& row : family) {
       if (row.name == info.name) {
         return row.routine;

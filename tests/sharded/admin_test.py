@@ -118,6 +118,40 @@ class Admin(unittest.TestCase):
         self.assertNotIn("repl", status)
         self.assertNotIn("storageEngine", status)
         self.assertIn("opcounters", status)
+        self.assertEqual("s0/" + CLUSTER.processes()["s0/0"]["host"], status["sharding"]["configsvrConnectionString"])
+        some = self.admin.command("serverStatus", sharding=0, shardingStatistics=0)
+        self.assertNotIn("sharding", some)
+        self.assertNotIn("shardingStatistics", some)
+
+    def targeted(self):
+        return self.admin.command("serverStatus")["shardingStatistics"]["numHostsTargeted"]
+
+    def test_how_many_shards_commands_go_to(self):
+        self.admin.command("enableSharding", "reached", primaryShard="s0")
+        self.admin.command("shardCollection", "reached.c", key={"x": 1})
+        self.admin.command("split", "reached.c", middle={"x": 0})
+        self.admin.command("split", "reached.c", middle={"x": 10})
+        for x in (1, 11):
+            self.admin.command("moveChunk", "reached.c", find={"x": x}, to="s1")
+        sharded, alone = self.client.reached.c, self.client.reached.u
+        alone.insert_one({})
+        before = self.targeted()
+        sharded.insert_one({"x": 1})
+        sharded.insert_many([{"x": -1}, {"x": 1}])
+        list(sharded.find({"x": 1}))
+        list(sharded.find({}))
+        list(alone.find({}))
+        sharded.update_many({"x": {"$gt": 0}}, {"$set": {"y": 1}})
+        sharded.delete_many({"y": 2})
+        list(sharded.aggregate([{"$group": {"_id": "$y"}}]))
+        after = self.targeted()
+        changed = {(command, reach): after[command][reach] - before[command][reach]
+                   for command in after for reach in after[command]
+                   if after[command][reach] != before[command][reach]}
+        self.assertEqual({("insert", "oneShard"): 1, ("insert", "allShards"): 1, ("find", "oneShard"): 1,
+                          ("find", "allShards"): 1, ("find", "unsharded"): 1, ("update", "oneShard"): 1,
+                          ("delete", "allShards"): 1, ("aggregate", "allShards"): 1}, changed)
+        self.client.drop_database("reached")
 
     def test_zones_and_what_violates_them(self):
         self.admin.command("addShardToZone", "s1", zone="east")
@@ -132,6 +166,82 @@ class Admin(unittest.TestCase):
         self.assertEqual(163, self.code("removeShardFromZone", "s0", zone="east"))
         self.client.drop_database("zoned")
         self.admin.command("removeShardFromZone", "s0", zone="east")
+
+    def test_the_distribution_of_data(self):
+        database = self.client.spread
+        for collection in ("hashed", "empty"):
+            self.admin.command("shardCollection", f"spread.{collection}", key={"_id": "hashed"})
+        database.hashed.insert_many([{"_id": i, "text": "x" * 50} for i in range(100)])
+        database.alone.insert_one({})
+        self.admin.command("shardCollection", "spread.ranged", key={"x": 1})  # of one shard alone
+        rows = {row["ns"]: row["shards"] for row in self.admin.aggregate(
+            [{"$shardedDataDistribution": {}}, {"$match": {"ns": {"$regex": "^spread[.]"}}}])}
+        self.assertEqual({"spread.hashed", "spread.empty", "spread.ranged"}, set(rows))
+        stats = database.command("collStats", "hashed")["shards"]
+        self.assertEqual(["s0", "s1"], sorted(shard["shardName"] for shard in rows["spread.hashed"]))
+        for shard in rows["spread.hashed"]:
+            own = stats[shard["shardName"]]
+            self.assertEqual(
+                {"shardName": shard["shardName"], "numOrphanedDocs": 0, "numOwnedDocuments": own["count"],
+                 "ownedSizeBytes": own["count"] * own["avgObjSize"], "orphanedSizeBytes": 0}, shard)
+        self.assertEqual(0, sum(shard["ownedSizeBytes"] for shard in rows["spread.empty"]))
+        self.assertEqual(1, len(rows["spread.ranged"]))
+        grouped = self.admin.aggregate([
+            {"$shardedDataDistribution": {}}, {"$match": {"ns": "spread.hashed"}}, {"$unwind": "$shards"},
+            {"$group": {"_id": "$ns", "documents": {"$sum": "$shards.numOwnedDocuments"}}}])
+        self.assertEqual([{"_id": "spread.hashed", "documents": 100}], list(grouped))
+        self.assertEqual(6789100, self.code("aggregate", 1, pipeline=[{"$shardedDataDistribution": 3}], cursor={}))
+        self.assertEqual(6789100, self.code("aggregate", 1, pipeline=[{"$shardedDataDistribution": {"x": 1}}], cursor={}))
+        for target in ("hashed", 1):
+            with self.assertRaises(OperationFailure) as refused:
+                database.command("aggregate", target, pipeline=[{"$shardedDataDistribution": {}}], cursor={})
+            self.assertEqual(6789102, refused.exception.code)
+        member = CLUSTER.direct("s0/0")
+        self.addCleanup(member.close)
+        with self.assertRaises(OperationFailure) as refused:
+            member.admin.command("aggregate", 1, pipeline=[{"$shardedDataDistribution": {}}], cursor={})
+        self.assertEqual(6789101, refused.exception.code)
+        self.client.drop_database("spread")
+
+    def inconsistencies(self, database, target=1, **options):
+        cursor = self.client[database].command("checkMetadataConsistency", target, **options)["cursor"]
+        found = cursor["firstBatch"]
+        while cursor["id"] != 0:
+            collection = cursor["ns"].partition(".")[2]
+            cursor = self.client[database].command("getMore", bson.Int64(cursor["id"]), collection=collection)["cursor"]
+            found += cursor["nextBatch"]
+        return [(one["type"], one["details"]["namespace"], one["details"].get("shard")) for one in found]
+
+    def test_records_that_do_not_fit(self):
+        self.admin.command("enableSharding", "fits", primaryShard="s0")
+        for collection in ("c", "d"):
+            self.admin.command("shardCollection", f"fits.{collection}", key={"_id": "hashed"})
+        self.client.fits.u.insert_one({})
+        self.assertEqual([], self.inconsistencies("fits", checkIndexes=True))
+        member = CLUSTER.direct("s1/0")
+        self.addCleanup(member.close)
+        member.fits.stray.insert_one({})  # past the router
+        member.fits.c.create_index("extra")
+        misplaced = ("MisplacedCollection", "fits.stray", "s1")
+        self.assertEqual([misplaced], self.inconsistencies("fits"))
+        self.assertEqual([misplaced], self.inconsistencies("fits", cursor={"batchSize": 0}))
+        self.assertIn(misplaced, self.inconsistencies("admin"))
+        self.assertEqual([], self.inconsistencies("fits", "c"))
+        self.assertEqual([("InconsistentIndex", "fits.c", None)], self.inconsistencies("fits", "c", checkIndexes=True))
+        self.assertEqual([], self.inconsistencies("fits", "d", checkIndexes=True))
+        for wrong in ({"checkIndexes": 1}, {"nothing": 1}, {"cursor": 1}, {"cursor": {"size": 1}}):
+            with self.assertRaises(OperationFailure):
+                self.inconsistencies("fits", **wrong)
+        member.fits.stray.drop()
+        self.client.drop_database("fits")
+
+    def test_changes_where_no_database_is(self):
+        for command, options in (("split", {"middle": {"x": 0}}), ("moveChunk", {"find": {"x": 0}, "to": "s1"}),
+                                 ("mergeChunks", {"bounds": [{"x": 0}, {"x": 1}]}),
+                                 ("clearJumboFlag", {"find": {"x": 0}}),
+                                 ("moveRange", {"min": {"x": 0}, "toShard": "s1"})):
+            self.assertEqual(26, self.code(command, "nowhere.c", **options), command)
+        self.assertIsNone(self.config.databases.find_one({"_id": "nowhere"}))
 
     def test_a_shard_that_goes(self):
         self.assertEqual(70, self.code("removeShard", "nobody"))

@@ -259,16 +259,26 @@ Result<Documents> NotCollected(const Operation&, const pipeline::Namespace&, con
   return Documents();
 }
 
+Result<Documents> OnlyOnRouters(const Operation&, const pipeline::Namespace&, const bson::Value&) {
+  return Status(6789101, "The $shardedDataDistribution stage can only be run on router");
+}
+
 struct SourceRow {
   std::string_view stage;
   Result<Documents> (*read)(const Operation&, const pipeline::Namespace&, const bson::Value& spec);
 };
 constexpr SourceRow kSources[] = {
-    {"$indexStats", IndexStats},      {"$collStats", CollStats},
-    {"$currentOp", CurrentOp},        {"$planCacheStats", PlanCache},
-    {"$listLocalSessions", Sessions}, {"$listSessions", StoredSessions},
-    {"$querySettings", Settings},     {"$listClusterCatalog", Catalogue},
-    {"$queryStats", NotCollected},    {"$listSampledQueries", NotCollected},
+    {"$indexStats", IndexStats},
+    {"$collStats", CollStats},
+    {"$currentOp", CurrentOp},
+    {"$planCacheStats", PlanCache},
+    {"$listLocalSessions", Sessions},
+    {"$listSessions", StoredSessions},
+    {"$querySettings", Settings},
+    {"$listClusterCatalog", Catalogue},
+    {"$queryStats", NotCollected},
+    {"$listSampledQueries", NotCollected},
+    {"$shardedDataDistribution", OnlyOnRouters},
 };
 
 }  // namespace

@@ -48,7 +48,7 @@ StageNeedsFunction FacetNeeds, LookupNeeds, GraphLookupNeeds, UnionWithNeeds, Ra
 StageNeedsFunction OutNeeds, MergeNeeds;  // sink.cc
 StageNeedsFunction ReadNeeds, CollStatsNeeds, IndexStatsNeeds, PlanCacheNeeds, StreamNeeds,
     CurrentOpNeeds, SessionsNeeds, CatalogNeeds, QuerySettingsNeeds, QueryStatsNeeds,
-    SampledQueriesNeeds, UnsupportedNeeds;  // source.cc
+    SampledQueriesNeeds, DataDistributionNeeds, UnsupportedNeeds;  // source.cc
 
 // 40413 when a field stands twice in `fields`, the argument of `where`.
 Status CheckNotRepeated(bson::View fields, std::string_view where);

@@ -155,6 +155,10 @@ Status SampledQueriesNeeds(const bson::Element&, const PipelineOptions&, auth::N
   needs->Add(Action::listSampledQueries, auth::Cluster());
   return Status::Ok();
 }
+Status DataDistributionNeeds(const bson::Element&, const PipelineOptions&, auth::Needs* needs) {
+  needs->Add(Action::shardedDataDistribution, auth::Cluster());
+  return Status::Ok();
+}
 Status QueryStatsNeeds(const bson::Element& spec, const PipelineOptions&, auth::Needs* needs) {
   const bool transformed =
       spec.value().is_document() && spec.value().AsDocument().Has("transformIdentifiers");

@@ -30,6 +30,14 @@ Task<Status> OnNamespace(Routed& request, bool create) {
     co_return create ? Status(kIllegalOperation, "can't shard collections of the database 'admin'")
                      : Status(kNamespaceNotSharded, "Collection " + ns + " is not sharded.");
   }
+  if (!create) {  // what is not there has no primary shard that would say so
+    std::string database(DatabaseOf(ns));
+    Result<RoutePtr> found = co_await request.Find(database, false);
+    if (!found.ok() && found.status().code() == kNamespaceNotFound) {
+      co_return Status(kNamespaceNotFound, "database " + database + " not found");
+    }
+    CO_RETURN_IF_ERROR(found.status());
+  }
   Status status = co_await Coordinate(request, std::move(ns), create);
   co_return status;
 }

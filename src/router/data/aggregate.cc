@@ -10,6 +10,7 @@
 #include "request/crud.h"
 #include "router/core.h"
 #include "router/cursor/remote_rows.h"
+#include "router/data/distribution.h"
 #include "router/data/forward.h"
 #include "router/data/merged.h"
 #include "router/data/sink.h"
@@ -365,10 +366,11 @@ Task<Status> OnDatabase(Routed& request, const request::AggregateRequest& aggreg
   const bson::View leading = stages.empty() ? bson::View() : stages.front().value().AsDocument();
   const bson::Element first = leading.empty() ? bson::Element() : leading.front();
   const bool everywhere = first.present() && first.name() == "$currentOp";
+  const bool distribution = first.present() && first.name() == "$shardedDataDistribution";
   if (aggregate.explain || (everywhere && IsOwn(first.value()))) {
     co_return request.RunHere();
   }
-  if (!everywhere && !(first.present() && first.name() == "$documents")) {
+  if (!everywhere && !distribution && !(first.present() && first.name() == "$documents")) {
     ForwardOptions options{.only_database = true};
     Status status = co_await Forward(request, request.database, options);
     co_return status;
@@ -377,6 +379,13 @@ Task<Status> OnDatabase(Routed& request, const request::AggregateRequest& aggreg
   aggregation.ns = request.database + ".$cmd.aggregate";
   aggregation.shown = aggregation.ns;
   aggregation.command = request.body;
+  if (distribution) {
+    ParsedPipeline asked;
+    CO_RETURN_IF_ERROR(asked.Parse(request.invocation.operation, aggregation));
+    Result<bson::Document> filled = co_await WithDistribution(request);
+    CO_RETURN_IF_ERROR(filled.status());
+    aggregation.command = *std::move(filled);
+  }
   ParsedPipeline pipeline;
   CO_RETURN_IF_ERROR(pipeline.Parse(request.invocation.operation, aggregation));
   if (everywhere) {

@@ -9,6 +9,7 @@
 #include "command/authorise.h"
 #include "command/diagnostic.h"
 #include "quire/doc.h"
+#include "request/fields.h"
 #include "request/reply.h"
 #include "router/core.h"
 #include "router/remote/errors.h"
@@ -220,12 +221,41 @@ Task<Status> Profile(Routed& request) {
   co_return request.RunHere();
 }
 
+// --- the router itself ---
+
+bool IsWanted(const Routed& request, std::string_view section) {
+  const bson::Value wanted = request.body[section];
+  return wanted.missing() || request::Truthy(wanted);
+}
+
+// What every process tells, and where commands went.
+Task<Status> ServerStatus(Routed& request) {
+  CO_RETURN_IF_ERROR(request.RunHere());
+  bson::Builder& reply = request.call().reply;
+  const auto cluster = request.core.catalog->Cluster();
+  if (cluster && IsWanted(request, "sharding")) {
+    reply.BeginDocument("sharding");
+    for (const placement::ShardRecord& shard : request.core.catalog->Shards()) {
+      if (shard.name == cluster->admin_shard) {  // as getShardMap says
+        reply.Append("configsvrConnectionString", shard.host);
+      }
+    }
+    reply.End();
+  }
+  if (IsWanted(request, "shardingStatistics")) {
+    const bson::Document targeted = request.core.targeted.Report();
+    reply.BeginDocument("shardingStatistics").Append("numHostsTargeted", targeted).End();
+  }
+  co_return Status::Ok();
+}
+
 }  // namespace
 
 std::span<const RoutineRow> ClusterRoutines() {
   static constexpr RoutineRow kRows[] = {
       {"listDatabases", ListDatabases}, {"currentOp", CurrentOp},     {"killOp", KillOp},
       {"fsync", OnEachShard},           {"fsyncUnlock", OnEachShard}, {"profile", Profile},
+      {"serverStatus", ServerStatus},
   };
   return kRows;
 }
