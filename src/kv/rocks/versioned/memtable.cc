@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
+#include <span>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
+
+#include "kv/rocks/versioned/memtable_node.h"
 
 namespace rocksdb {
 
@@ -27,360 +25,474 @@ class Arena {
 namespace quire::kv {
 namespace {
 
-constexpr int kMaxHeight = 12;
-constexpr int kBranching = 4;
+using memtable::CompareRest;
+using memtable::HeadOf;
+using memtable::Inner;
+using memtable::InternalKey;
+using memtable::kLine;
+using memtable::kSlots;
+using memtable::Node;
+using memtable::Order;
+using memtable::Target;
+using memtable::UserKeyOf;
 
-uint64_t BigEndian(const char* p) {
-  uint64_t number;
-  memcpy(&number, p, sizeof number);
-  return __builtin_bswap64(number);
+constexpr int kMaxDepth = 24;  // nodes have eight and more, but for the last of each level
+
+void PrefetchNode(const Node* node) {
+  const auto* bytes = reinterpret_cast<const char*>(node);
+  for (size_t line = 0; line < sizeof(Node); line += kLine) {
+    __builtin_prefetch(bytes + line);
+  }
 }
 
-// What an entry is found by: a user key and, for entries of the same key, the newest first.
-struct Target {
-  uint64_t first = 0;   // the first eight bytes of the user key as a number, filled up with zeros
-  uint64_t second = 0;  // the eight after them
-  std::string_view user_key;
-  uint64_t version = 0;  // sequence number and type
+// A place in a leaf as it was when it was looked at.
+struct Place {
+  Node* leaf = nullptr;
+  Order order;
+  int position = 0;
 
-  // Of an internal key: the user key and eight bytes of version.
-  static Target Of(std::string_view internal_key) {
-    Target target;
-    target.user_key = internal_key.substr(0, internal_key.size() - 8);
-    memcpy(&target.version, internal_key.data() + target.user_key.size(), 8);
-    char start[16] = {};
-    memcpy(start, target.user_key.data(), std::min<size_t>(sizeof start, target.user_key.size()));
-    target.first = BigEndian(start);
-    target.second = BigEndian(start + 8);
-    return target;
-  }
+  const char* entry() const { return leaf->EntryAt(order, position); }
 };
-
-// The internal key of an entry: a varint of its size, then its bytes.
-std::string_view InternalKey(const char* entry) {
-  const auto* p = reinterpret_cast<const unsigned char*>(entry);
-  if (*p < 0x80) [[likely]] {
-    return {entry + 1, *p};
-  }
-  uint32_t size = 0;
-  for (int shift = 0;; shift += 7, ++p) {
-    size |= static_cast<uint32_t>(*p & 0x7F) << shift;
-    if (*p < 0x80) {
-      break;
-    }
-  }
-  return {reinterpret_cast<const char*>(p + 1), size};
-}
-
-// Its links at each level stand before it in memory, the entry after it.
-struct Node {
-  uint64_t first;
-  uint64_t second;
-  std::atomic<Node*> back;
-
-  std::atomic<Node*>& Link(int level) {
-    return *(reinterpret_cast<std::atomic<Node*>*>(this) - 1 - level);
-  }
-  Node* Next(int level) { return Link(level).load(std::memory_order_acquire); }
-  char* entry() { return reinterpret_cast<char*>(this + 1); }
-};
-
-// The order of two keys whose first sixteen bytes are the same: by steps of eight, as keys of one
-// index often begin alike. Not inlined, so that Compare is where it is called.
-[[gnu::noinline]] int CompareRest(const char* entry, const Target& target) {
-  constexpr size_t kStep = sizeof(uint64_t);
-  const std::string_view internal_key = InternalKey(entry);
-  const char* own_key = internal_key.data();
-  const char* other_key = target.user_key.data();
-  const size_t own_size = internal_key.size() - kStep;
-  const size_t other_size = target.user_key.size();
-  const size_t common = std::min(own_size, other_size);
-  for (size_t at = 2 * kStep; at < common; at += kStep) {
-    const size_t from = std::min(at, common - kStep);  // the last step goes over bytes again
-    const uint64_t own = BigEndian(own_key + from);
-    const uint64_t other = BigEndian(other_key + from);
-    if (own != other) {
-      return own < other ? -1 : 1;
-    }
-  }
-  if (own_size != other_size) {
-    return own_size < other_size ? -1 : 1;
-  }
-  uint64_t version;
-  memcpy(&version, own_key + own_size, sizeof version);
-  return version == target.version ? 0 : version > target.version ? -1 : 1;
-}
-
-[[gnu::always_inline]] inline int Compare(Node* node, const Target& target) {
-  if (node->first != target.first) {
-    return node->first < target.first ? -1 : 1;
-  }
-  if (node->second != target.second) {
-    return node->second < target.second ? -1 : 1;
-  }
-  return CompareRest(node->entry(), target);
-}
 
 class Memtable final : public rocksdb::MemTableRep {
  public:
   explicit Memtable(rocksdb::Allocator* allocator)
-      : MemTableRep(allocator), head_(NewNode(kMaxHeight, 0)) {
-    for (int level = 0; level < kMaxHeight; ++level) {
-      head_->Link(level).store(nullptr, std::memory_order_relaxed);
-    }
-  }
+      : MemTableRep(allocator), root_(NewLeaf(nullptr, nullptr, {})) {}
 
   rocksdb::KeyHandle Allocate(size_t size, char** entry) override {
-    const int height = RandomHeight();
-    Node* node = NewNode(height, size);
-    node->back.store(reinterpret_cast<Node*>(static_cast<uintptr_t>(height)),
-                     std::memory_order_relaxed);
-    *entry = node->entry();
-    return node;
+    *entry = size <= kLargestInBlock ? Take(size, 1) : TakeAlone(size);
+    return *entry;
   }
   void Insert(rocksdb::KeyHandle handle) override;
   bool Contains(const char* entry) const override;
   size_t ApproximateMemoryUsage() override { return 0; }  // all of it is the allocator's
-  uint64_t ApproximateNumEntries(const rocksdb::Slice& begin, const rocksdb::Slice& end) override {
-    const uint64_t before_begin = EntriesBefore(Target::Of(begin.ToStringView()));
-    const uint64_t before_end = EntriesBefore(Target::Of(end.ToStringView()));
-    return before_end - std::min(before_begin, before_end);
-  }
+  uint64_t ApproximateNumEntries(const rocksdb::Slice& begin, const rocksdb::Slice& end) override;
   Iterator* GetIterator(rocksdb::Arena* arena) override;
   Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override;
 
-  Node* head() const { return head_; }
-  // The first node not before the target.
-  Node* FirstFrom(const Target& target) const;
-  // The last node before the target, or the head.
-  Node* LastBefore(const Target& target) const;
-  // The last node, or the head.
-  Node* Last() const;
+  // All of them false when there is none.
+  bool First(Place* place) const;
+  bool Last(Place* place) const;
+  bool FirstFrom(const Target& target, Place* place) const;
+  bool LastBefore(const Target& target, Place* place) const;
+  // Moves to the next leaf.
+  static bool NextLeaf(Place* place);
 
  private:
-  // Where a table's last entry went: at each level the nodes that a next one would stand between.
-  struct Place {
-    std::array<Node*, kMaxHeight> before;
-    std::array<Node*, kMaxHeight> after;
-    int level = 0;  // of LevelAround for that entry
+  // Nodes from the root to the one above a leaf, and the child of each that is the next.
+  struct Path {
+    std::array<Inner*, kMaxDepth> nodes;
+    std::array<int, kMaxDepth> positions;
+    int depth = 0;
   };
+  // Where a table's last entry went: its next one mostly goes there, too, or never does.
+  struct Hint {
+    uint64_t table = 0;  // the first bytes of its keys
+    Node* leaf = nullptr;
+    int pause = 0;  // so many entries do without
+  };
+  using Entries = std::span<const char* const>;
+  // What a node has and one more.
+  using MoreEntries = std::array<const char*, kSlots + 1>;
+  using MoreChildren = std::array<Node*, kSlots + 1>;
+  static constexpr size_t kBlock = 16 << 10;
+  static constexpr size_t kLargestInBlock = kBlock / 8;
+  static constexpr int kHalf = (kSlots + 1) / 2;
 
-  Node* NewNode(int height, size_t entry_size);
-  int RandomHeight();
-  Place& PlaceOf(const Target& target);
-  // Whether the target stands between the place's nodes of that level, and nothing came between.
-  bool StandsAround(const Place& place, int level, const Target& target) const;
-  // A level at which it does, near the one of the last entry; the height of all when there is none.
-  int LevelAround(const Place& place, const Target& target) const;
-  uint64_t EntriesBefore(const Target& target) const;
+  char* TakeAlone(size_t size) {
+    char* bytes = nullptr;
+    MemTableRep::Allocate(size, &bytes);
+    return bytes;
+  }
+  // Memory out of the block that was taken last.
+  char* Take(size_t size, size_t align);
+  Node* NewLeaf(const char* low, const char* high, Entries entries);
+  Inner* NewInner(const char* low, const char* high, Entries entries, Node* const* children);
+  // The leaf that would have the target, if it is none's least entry.
+  Node* LeafOf(const Target& target, Path* path) const;
+  Hint& HintOf(const Target& target);
+  // The hint's leaf if it is the target's, else null.
+  static Node* Hinted(Hint& hint, const Target& target);
+  // Makes room by leaves that stand in the place of one. `follows`: the entry before it, of the
+  // same table, went to this leaf. The leaf that has the entry.
+  Node* Rebuild(const Path& path, Node* leaf, int position, const char* entry, bool follows);
+  void PutLeaves(const Path& path, Node* leaf, Node* left, Node* right);
+  // Puts `node` in the place of the child that the path goes through at that level.
+  void SetChild(const Path& path, int level, Node* node);
+  // The same, with `right` behind it.
+  void SetChildren(const Path& path, int level, Node* left, Node* right);
+  double ShareBefore(const Target& target) const;
 
-  Node* const head_;
-  std::atomic<int> height_{1};
-  uint32_t random_ = 0x9E3779B9;
-  std::unordered_map<uint64_t, Place> places_;  // the writer's, by the first bytes of the keys
+  char* block_ = nullptr;
+  size_t block_left_ = 0;
+  std::array<Hint, 16> hints_;
+  std::atomic<Node*> root_;
+  std::atomic<uint64_t> count_{0};
 };
 
-Node* Memtable::NewNode(int height, size_t entry_size) {
-  constexpr size_t kAlign = alignof(Node);
-  const size_t links = static_cast<size_t>(height) * sizeof(std::atomic<Node*>);
-  char* memory = nullptr;
-  MemTableRep::Allocate(links + sizeof(Node) + entry_size + kAlign - 1, &memory);
-  const auto address = reinterpret_cast<uintptr_t>(memory);
-  memory += (kAlign - address % kAlign) % kAlign;
-  for (int level = 0; level < height; ++level) {
-    new (memory + static_cast<size_t>(level) * sizeof(std::atomic<Node*>))
-        std::atomic<Node*>(nullptr);
+char* Memtable::Take(size_t size, size_t align) {
+  size_t pad = (align - reinterpret_cast<uintptr_t>(block_) % align) % align;
+  if (block_left_ < pad + size) {
+    block_ = TakeAlone(kBlock);
+    block_left_ = kBlock;
+    pad = (align - reinterpret_cast<uintptr_t>(block_) % align) % align;
   }
-  return new (memory + links) Node{0, 0, nullptr};
+  char* bytes = block_ + pad;
+  block_ = bytes + size;
+  block_left_ -= pad + size;
+  return bytes;
 }
 
-int Memtable::RandomHeight() {
-  random_ ^= random_ << 13;
-  random_ ^= random_ >> 17;
-  random_ ^= random_ << 5;
-  return std::min(kMaxHeight, 1 + std::countr_zero(random_ | (1u << 31)) / 2);
-}
-
-Memtable::Place& Memtable::PlaceOf(const Target& target) {
-  constexpr int kTableAndKind = 5 * 8;  // what keys that come in order have in common
-  auto [found, is_new] = places_.try_emplace(target.first >> (64 - kTableAndKind));
-  if (is_new) {
-    found->second.before.fill(head_);
-    found->second.after.fill(nullptr);
+Node* Memtable::NewLeaf(const char* low, const char* high, Entries entries) {
+  auto* leaf = new (Take(sizeof(Node), alignof(Node))) Node;
+  leaf->low = low;
+  if (!entries.empty()) {
+    leaf->SetPrefix(high, entries.front(), entries.back());
   }
-  return found->second;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    leaf->Set(static_cast<int>(i), entries[i]);
+  }
+  leaf->Publish(Order::Straight(static_cast<int>(entries.size())));
+  return leaf;
 }
 
-bool Memtable::StandsAround(const Place& place, int level, const Target& target) const {
-  Node* before = place.before[static_cast<size_t>(level)];
-  Node* after = place.after[static_cast<size_t>(level)];
-  return before->Next(level) == after && (before == head_ || Compare(before, target) < 0) &&
-         (after == nullptr || Compare(after, target) > 0);
-}
-
-// Keys that come in order have their place at the lowest level, others mostly about as far up as
-// the one before them.
-int Memtable::LevelAround(const Place& place, const Target& target) const {
-  const int height = height_.load(std::memory_order_relaxed);
-  int level = std::min(place.level, height - 1);
-  if (StandsAround(place, level, target)) {
-    while (level > 0 && StandsAround(place, level - 1, target)) {
-      --level;
+Inner* Memtable::NewInner(const char* low, const char* high, Entries entries,
+                          Node* const* children) {
+  auto* node = new (Take(sizeof(Inner), alignof(Inner))) Inner;
+  node->is_leaf = false;
+  node->low = low;
+  node->high = high;
+  if (low != nullptr || entries.size() > 1) {
+    node->SetPrefix(high, entries.size() > 1 ? entries[1] : low, entries.back());
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (i > 0) {
+      node->Set(static_cast<int>(i), entries[i]);
     }
-    return level;
+    new (&node->children[i]) std::atomic<Node*>(children[i]);
   }
-  do {
-    ++level;
-  } while (level < height && !StandsAround(place, level, target));
-  return level;
+  node->entries[0] = low;
+  node->Publish(Order::Straight(static_cast<int>(entries.size())));
+  return node;
+}
+
+Node* Memtable::LeafOf(const Target& target, Path* path) const {
+  Node* node = root_.load(std::memory_order_acquire);
+  while (!node->is_leaf) {
+    auto* inner = static_cast<Inner*>(node);
+    int position = 0;
+    node =
+        inner->Child([&](Order order) { return position = inner->Before(order, target, 1) - 1; });
+    if (path != nullptr) {
+      path->nodes[static_cast<size_t>(path->depth)] = inner;
+      path->positions[static_cast<size_t>(path->depth)] = position;
+      ++path->depth;
+    }
+    PrefetchNode(node);
+  }
+  return node;
+}
+
+Memtable::Hint& Memtable::HintOf(const Target& target) {
+  constexpr int kTableAndKind = 5 * 8;  // what keys that come in order have in common
+  constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;
+  const uint64_t table = HeadOf(target.user_key, 0) >> (64 - kTableAndKind);
+  Hint& hint = hints_[(table * kSpread) >> 60];
+  if (hint.table != table) {
+    hint = {.table = table};
+  }
+  return hint;
+}
+
+Node* Memtable::Hinted(Hint& hint, const Target& target) {
+  constexpr int kPause = 8;
+  Node* leaf = hint.leaf;
+  if (leaf == nullptr || leaf->replaced || hint.pause > 0) {
+    hint.pause -= hint.pause > 0 ? 1 : 0;
+    return nullptr;
+  }
+  const Node* after = leaf->next.load(std::memory_order_relaxed);
+  if ((leaf->low == nullptr || CompareRest(leaf->low, target, 0) < 0) &&
+      (after == nullptr || CompareRest(after->low, target, 0) > 0)) {
+    return leaf;
+  }
+  hint.pause = kPause;
+  return nullptr;
 }
 
 void Memtable::Insert(rocksdb::KeyHandle handle) {
-  auto* node = static_cast<Node*>(handle);
-  const auto height =
-      static_cast<int>(reinterpret_cast<uintptr_t>(node->back.load(std::memory_order_relaxed)));
-  const Target target = Target::Of(InternalKey(node->entry()));
-  node->first = target.first;
-  node->second = target.second;
-
-  Place& place = PlaceOf(target);
-  int level = place.level = LevelAround(place, target);
-  const int present = height_.load(std::memory_order_relaxed);
-  Node* before = level < present ? place.before[static_cast<size_t>(level)] : head_;
-  Node* known_after = level < present ? place.after[static_cast<size_t>(level)] : nullptr;
-  while (--level >= 0) {
-    Node* after = before->Next(level);
-    while (after != known_after && after != nullptr && Compare(after, target) < 0) {
-      before = after;
-      after = before->Next(level);
+  const auto* entry = static_cast<const char*>(handle);
+  const Target target = Target::Of(InternalKey(entry));
+  Hint& hint = HintOf(target);
+  Path path;
+  Node* hinted = Hinted(hint, target);
+  Node* leaf = hinted != nullptr ? hinted : LeafOf(target, &path);
+  const Order order = leaf->order();
+  const int position = leaf->Before(order, target, 0);
+  if (order.count() < kSlots && leaf->ComparePrefix(target.user_key) == 0) {
+    leaf->Set(order.count(), entry);
+    leaf->Publish(order.With(position));
+  } else {
+    if (hinted != nullptr) {
+      LeafOf(target, &path);
     }
-    place.before[static_cast<size_t>(level)] = before;
-    place.after[static_cast<size_t>(level)] = known_after = after;
+    leaf = Rebuild(path, leaf, position, entry, hint.leaf == leaf);
   }
+  hint.leaf = leaf;
+  count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
-  for (int i = 0; i < height; ++i) {
-    // Above the level found, others may have come between the place's nodes since.
-    const auto at = static_cast<size_t>(i);
-    Node* next = place.before[at]->Next(i);
-    while (next != place.after[at] && next != nullptr && Compare(next, target) < 0) {
-      place.before[at] = next;
-      next = next->Next(i);
+// Whoever is in a leaf that is replaced finds there what was there until then. Where keys come in
+// order a new leaf begins behind a full one, so that they fill theirs. Others halve it: keys that
+// come in falling order behind a full leaf would each get a leaf of their own.
+Node* Memtable::Rebuild(const Path& path, Node* leaf, int position, const char* entry,
+                        bool follows) {
+  const Node* after = leaf->next.load(std::memory_order_relaxed);
+  const char* high = after == nullptr ? nullptr : after->low;
+  const Order order = leaf->order();
+  if (position == kSlots && follows) {
+    Node* behind = NewLeaf(entry, high, {&entry, 1});
+    PutLeaves(path, leaf, leaf, behind);
+    return behind;
+  }
+  MoreEntries all;
+  const auto count = static_cast<size_t>(order.count()) + 1;
+  for (int i = 0, from = 0; i < static_cast<int>(count); ++i) {
+    all[static_cast<size_t>(i)] = i == position ? entry : leaf->EntryAt(order, from++);
+  }
+  const Entries entries(all.data(), count);
+  if (count <= kSlots) {
+    Node* copy = NewLeaf(leaf->low, high, entries);
+    PutLeaves(path, leaf, copy, nullptr);
+    return copy;
+  }
+  const char* middle = all[kHalf];
+  Node* left = NewLeaf(leaf->low, middle, entries.first(kHalf));
+  Node* right = NewLeaf(middle, high, entries.subspan(kHalf));
+  PutLeaves(path, leaf, left, right);
+  return position < kHalf ? left : right;
+}
+
+void Memtable::PutLeaves(const Path& path, Node* leaf, Node* left, Node* right) {
+  Node* after = leaf->next.load(std::memory_order_relaxed);
+  Node* last = right != nullptr ? right : left;
+  if (right != nullptr) {
+    right->next.store(after, std::memory_order_relaxed);
+    right->back = left;
+  }
+  if (after != nullptr) {
+    after->back = last;
+  }
+  left->back = leaf->back;
+  left->next.store(right != nullptr ? right : after, std::memory_order_release);
+  if (right == nullptr) {
+    SetChild(path, path.depth - 1, left);
+  } else {
+    SetChildren(path, path.depth - 1, left, right);
+  }
+  if (left != leaf) {
+    leaf->replaced = true;
+    if (left->back != nullptr) {
+      left->back->next.store(left, std::memory_order_release);
     }
-    place.after[at] = next;
-    node->Link(i).store(next, std::memory_order_relaxed);
   }
-  node->back.store(place.before[0], std::memory_order_relaxed);
-  for (int i = 0; i < height; ++i) {
+}
+
+void Memtable::SetChild(const Path& path, int level, Node* node) {
+  if (level < 0) {
+    root_.store(node, std::memory_order_release);
+    return;
+  }
+  Inner* parent = path.nodes[static_cast<size_t>(level)];
+  parent->ChildAt(parent->order(), path.positions[static_cast<size_t>(level)])
+      .store(node, std::memory_order_release);
+}
+
+// What is right can be reached before it is gone from the child that was there (Inner::Child).
+void Memtable::SetChildren(const Path& path, int level, Node* left, Node* right) {
+  MoreEntries entries;
+  MoreChildren children;
+  if (level < 0) {
+    entries = {nullptr, right->low};
+    children = {left, right};
+    SetChild(path, level, NewInner(nullptr, nullptr, Entries(entries).first(2), children.data()));
+    return;
+  }
+  Inner* node = path.nodes[static_cast<size_t>(level)];
+  const int child = path.positions[static_cast<size_t>(level)];
+  const Order order = node->order();
+  if (order.count() < kSlots && node->ComparePrefix(UserKeyOf(right->low)) == 0) {
+    const int slot = order.count();
+    node->Set(slot, right->low);
+    new (&node->children[static_cast<size_t>(slot)]) std::atomic<Node*>(right);
+    node->Publish(order.With(child + 1));
+    node->ChildAt(order, child).store(left, std::memory_order_release);
+    return;
+  }
+  const bool stays = node->ChildAt(order, child).load(std::memory_order_relaxed) == left;
+  if (child + 1 == kSlots && stays) {  // as behind a full leaf
+    Inner* behind = NewInner(right->low, node->high, {&right->low, 1}, &right);
+    node->high = right->low;
+    SetChildren(path, level - 1, node, behind);
+    return;
+  }
+  const auto count = static_cast<size_t>(order.count()) + 1;
+  for (int i = 0, from = 0; i < static_cast<int>(count); ++i) {
     const auto at = static_cast<size_t>(i);
-    place.before[at]->Link(i).store(node, std::memory_order_release);
-    place.before[at] = node;
+    const bool is_new = i == child + 1;
+    entries[at] = is_new ? right->low : node->EntryAt(order, from);
+    children[at] = is_new       ? right
+                   : i == child ? left
+                                : node->ChildAt(order, from).load(std::memory_order_relaxed);
+    from += is_new ? 0 : 1;
   }
-  if (place.after[0] != nullptr) {
-    place.after[0]->back.store(node, std::memory_order_release);
-  }
-  if (height > present) {
-    height_.store(height, std::memory_order_release);
+  const Entries all(entries.data(), count);
+  if (count <= kSlots) {
+    SetChild(path, level - 1, NewInner(node->low, node->high, all, children.data()));
+  } else {
+    const char* middle = entries[kHalf];
+    Inner* before = NewInner(node->low, middle, all.first(kHalf), children.data());
+    Inner* behind = NewInner(middle, node->high, all.subspan(kHalf), &children[kHalf]);
+    SetChildren(path, level - 1, before, behind);
   }
 }
 
 bool Memtable::Contains(const char* entry) const {
   const Target target = Target::Of(InternalKey(entry));
-  Node* node = FirstFrom(target);
-  return node != nullptr && Compare(node, target) == 0;
+  Place place;
+  return FirstFrom(target, &place) && CompareRest(place.entry(), target, 0) == 0;
 }
 
-Node* Memtable::LastBefore(const Target& target) const {
-  Node* node = head_;
-  Node* known_after = nullptr;
-  for (int level = height_.load(std::memory_order_acquire) - 1; level >= 0; --level) {
-    Node* next = node->Next(level);
-    while (next != known_after && next != nullptr && Compare(next, target) < 0) {
-      node = next;
-      next = node->Next(level);
+bool Memtable::NextLeaf(Place* place) {
+  place->leaf = place->leaf->next.load(std::memory_order_acquire);
+  if (place->leaf == nullptr) {
+    return false;
+  }
+  place->order = place->leaf->order();
+  place->position = 0;
+  return true;
+}
+
+bool Memtable::First(Place* place) const {
+  Node* node = root_.load(std::memory_order_acquire);
+  while (!node->is_leaf) {
+    node = static_cast<Inner*>(node)->Child([](Order) { return 0; });
+  }
+  *place = {node, node->order(), 0};
+  return place->order.count() > 0;
+}
+
+bool Memtable::Last(Place* place) const {
+  Node* node = root_.load(std::memory_order_acquire);
+  while (!node->is_leaf) {
+    node = static_cast<Inner*>(node)->Child([](Order order) { return order.count() - 1; });
+  }
+  *place = {node, node->order(), 0};
+  place->position = place->order.count() - 1;
+  return place->position >= 0;
+}
+
+bool Memtable::FirstFrom(const Target& target, Place* place) const {
+  Node* leaf = LeafOf(target, nullptr);
+  *place = {leaf, leaf->order(), 0};
+  place->position = leaf->Before(place->order, target, 0);
+  // In the next leaves a writer may have put something before the target meanwhile, which then may
+  // lie beyond their bounds.
+  while (place->position == place->order.count()) {
+    if (!NextLeaf(place)) {
+      return false;
     }
-    known_after = next;
-  }
-  return node;
-}
-
-Node* Memtable::FirstFrom(const Target& target) const {
-  Node* node = LastBefore(target)->Next(0);
-  // A writer may have put something before the target meanwhile.
-  while (node != nullptr && Compare(node, target) < 0) {
-    node = node->Next(0);
-  }
-  return node;
-}
-
-Node* Memtable::Last() const {
-  Node* node = head_;
-  for (int level = height_.load(std::memory_order_acquire) - 1; level >= 0; --level) {
-    while (Node* next = node->Next(level)) {
-      node = next;
-    }
-  }
-  return node;
-}
-
-uint64_t Memtable::EntriesBefore(const Target& target) const {
-  uint64_t entries = 0;
-  Node* node = head_;
-  for (int level = height_.load(std::memory_order_acquire) - 1; level >= 0; --level) {
-    entries *= kBranching;
-    Node* next = node->Next(level);
-    while (next != nullptr && Compare(next, target) < 0) {
-      ++entries;
-      node = next;
-      next = node->Next(level);
+    while (place->position < place->order.count() && CompareRest(place->entry(), target, 0) < 0) {
+      ++place->position;
     }
   }
-  return entries;
+  return true;
+}
+
+bool Memtable::LastBefore(const Target& target, Place* place) const {
+  Node* leaf = LeafOf(target, nullptr);
+  *place = {leaf, leaf->order(), 0};
+  place->position = leaf->Before(place->order, target, 0) - 1;
+  return place->position >= 0;  // else it is the first leaf: any other has its least entry
+}
+
+// As if the children of a node had equally many entries.
+double Memtable::ShareBefore(const Target& target) const {
+  Path path;
+  Node* leaf = LeafOf(target, &path);
+  double share = 0;
+  double width = 1;
+  for (size_t i = 0; i < static_cast<size_t>(path.depth); ++i) {
+    width /= path.nodes[i]->order().count();
+    share += width * path.positions[i];
+  }
+  const Order order = leaf->order();
+  return order.count() == 0 ? 0 : share + width * leaf->Before(order, target, 0) / order.count();
+}
+
+uint64_t Memtable::ApproximateNumEntries(const rocksdb::Slice& begin, const rocksdb::Slice& end) {
+  const double share =
+      ShareBefore(Target::Of(end.ToStringView())) - ShareBefore(Target::Of(begin.ToStringView()));
+  const auto count = static_cast<double>(count_.load(std::memory_order_relaxed));
+  return static_cast<uint64_t>(std::max(0.0, share) * count);
 }
 
 class MemtableIterator : public rocksdb::MemTableRep::Iterator {
  public:
   explicit MemtableIterator(const Memtable& memtable) : memtable_(memtable) {}
 
-  bool Valid() const override { return node_ != nullptr; }
-  const char* key() const override { return node_->entry(); }
-  void Next() override { node_ = node_->Next(0); }
-  void Prev() override;
-  void Seek(const rocksdb::Slice& internal_key, const char* entry) override {
-    node_ = memtable_.FirstFrom(TargetOf(internal_key, entry));
+  bool Valid() const override { return valid_; }
+  const char* key() const override { return place_.entry(); }
+  void Next() override {
+    if (++place_.position == place_.order.count()) {
+      valid_ = Memtable::NextLeaf(&place_);
+      if (valid_) {
+        PrefetchAhead();
+      }
+    }
   }
-  void SeekForPrev(const rocksdb::Slice& internal_key, const char* entry) override;
-  void SeekToFirst() override { node_ = memtable_.head()->Next(0); }
-  void SeekToLast() override { Show(memtable_.Last()); }
+  void Prev() override {
+    if (place_.position > 0) {
+      --place_.position;
+    } else {
+      valid_ = memtable_.LastBefore(Target::Of(InternalKey(place_.entry())), &place_);
+    }
+  }
+  void Seek(const rocksdb::Slice& internal_key, const char* entry) override {
+    valid_ = memtable_.FirstFrom(TargetOf(internal_key, entry), &place_);
+  }
+  void SeekForPrev(const rocksdb::Slice& internal_key, const char* entry) override {
+    const Target target = TargetOf(internal_key, entry);
+    valid_ =
+        (memtable_.FirstFrom(target, &place_) && CompareRest(place_.entry(), target, 0) == 0) ||
+        memtable_.LastBefore(target, &place_);
+  }
+  void SeekToFirst() override { valid_ = memtable_.First(&place_); }
+  void SeekToLast() override { valid_ = memtable_.Last(&place_); }
 
  private:
   static Target TargetOf(const rocksdb::Slice& internal_key, const char* entry) {
     return Target::Of(entry != nullptr ? InternalKey(entry) : internal_key.ToStringView());
   }
-  void Show(Node* node) { node_ = node == memtable_.head() ? nullptr : node; }
+  // Entries lie where they came: those of the next leaf are fetched while this one is passed.
+  void PrefetchAhead() const {
+    const Node* next = place_.leaf->next.load(std::memory_order_acquire);
+    if (next == nullptr) {
+      return;
+    }
+    if (const Node* later = next->next.load(std::memory_order_acquire)) {
+      PrefetchNode(later);
+    }
+    const Order order = next->order();
+    for (int i = 0; i < order.count(); ++i) {
+      __builtin_prefetch(next->EntryAt(order, i));
+    }
+  }
 
   const Memtable& memtable_;
-  Node* node_ = nullptr;
+  Place place_;
+  bool valid_ = false;
 };
-
-void MemtableIterator::Prev() {
-  Node* next = node_;
-  Node* node = next->back.load(std::memory_order_acquire);
-  // A writer links a new node forwards first.
-  for (Node* between = node->Next(0); between != next; between = node->Next(0)) {
-    node = between;
-  }
-  Show(node);
-}
-
-void MemtableIterator::SeekForPrev(const rocksdb::Slice& internal_key, const char* entry) {
-  const Target target = TargetOf(internal_key, entry);
-  Node* node = memtable_.FirstFrom(target);
-  if (node != nullptr && Compare(node, target) == 0) {
-    node_ = node;
-  } else {
-    Show(memtable_.LastBefore(target));
-  }
-}
 
 rocksdb::MemTableRep::Iterator* Memtable::GetIterator(rocksdb::Arena* arena) {
   if (arena == nullptr) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RocksDB's write buffer as a skip list of our own: one writer, readers without locks. It differs
-// from RocksDB's in what it costs: keys are compared by the sixteen bytes of them each node has as
-// two numbers, a table's next key is looked for where its last one went, and stepping back is one
-// step. For databases with the bytewise order and without concurrent writes of the buffer.
+// RocksDB's write buffer as a tree of our own: one writer, readers without locks. It differs from
+// RocksDB's in what it costs. A search touches a few nodes of fifteen keys each, which are compared
+// by eight bytes in the node (memtable_node.h); keys that come in order and newer versions of a key
+// go where the last one went; and what a flush reads is fetched ahead. For databases with the
+// bytewise order and without concurrent writes of the buffer.
 #pragma once
 
 #include <rocksdb/memtablerep.h>

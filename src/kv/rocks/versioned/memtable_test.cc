@@ -6,6 +6,7 @@
 #include <rocksdb/env.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -102,6 +103,32 @@ TEST_F(MemtableTest, OrdersKeysThatDifferAnywhere) {
   }
 }
 
+// Keys that begin alike for longer than a node remembers, come in no order, and end before, at and
+// behind the eight bytes they are compared by; some are written over and over.
+TEST_F(MemtableTest, OrdersKeysThatBeginAlikeAtAnyLength) {
+  std::mt19937 random(11);
+  std::map<std::string, std::string> model;
+  for (int step = 0; step < 30000; ++step) {
+    std::string key = "table" + std::string(random() % 4 * 25, 'p');
+    if (random() % 3 == 0) {
+      key += std::to_string(random() % 30) + std::string(random() % 2 * 50, 'q');
+    }
+    key += std::string(random() % 3, '\0');
+    key += random() % 8 == 0 ? "" : std::to_string(random() % 4000);
+    model[key] = std::to_string(step);
+    ASSERT_TRUE(db_->Put({}, key, model[key]).ok());
+    ASSERT_TRUE(db_->Put({}, "counter", std::to_string(step)).ok());
+    model["counter"] = std::to_string(step);
+    if (step % 5000 == 4999) {
+      ExpectEqual(model);
+    }
+  }
+  for (const auto& [key, value] : model) {
+    ASSERT_EQ(Get(key), value);
+    ASSERT_EQ(Get(key + "~").has_value(), model.contains(key + "~"));
+  }
+}
+
 TEST_F(MemtableTest, HoldsWhatAMapHolds) {
   std::mt19937 random(7);
   auto key = [&] {
@@ -144,6 +171,26 @@ TEST_F(MemtableTest, HoldsWhatAMapHolds) {
   it.reset();
   ASSERT_TRUE(db_->Flush({}).ok());
   ExpectEqual(model);
+}
+
+// Keys of many groups, each group's in falling order, as of an index {host: 1, time: -1}: they do
+// not take a node each.
+TEST_F(MemtableTest, FallingKeysTakeNoMoreMemoryThanOthers) {
+  auto used = [&](const std::function<int(int)>& number) {
+    uint64_t before = 0;
+    uint64_t after = 0;
+    EXPECT_TRUE(db_->GetIntProperty("rocksdb.size-all-mem-tables", &before));
+    for (int i = 0; i < 50'000; ++i) {
+      const std::string key = std::to_string(i % 10) + std::to_string(1'000'000 + number(i));
+      EXPECT_TRUE(db_->Put({}, key, "").ok());
+    }
+    EXPECT_TRUE(db_->GetIntProperty("rocksdb.size-all-mem-tables", &after));
+    EXPECT_TRUE(db_->Flush({}).ok());
+    return after - before;
+  };
+  const uint64_t rising = used([](int i) { return i; });
+  const uint64_t falling = used([](int i) { return 50'000 - i; });
+  EXPECT_LT(falling, 3 * rising);
 }
 
 TEST_F(MemtableTest, SnapshotsSeeOlderVersions) {
@@ -222,6 +269,50 @@ TEST_F(MemtableTest, ReadersNeedNoLocks) {
   for (int i = 0; i < 20000; ++i) {
     ASSERT_TRUE(db_->Put({}, key(i), "v").ok());
     written = i + 1;
+  }
+  done = true;
+  for (std::thread& reader : readers) {
+    reader.join();
+  }
+}
+
+// Readers look for keys between others while leaves fill, are halved and give way: what a snapshot
+// has is found from wherever a reader had come.
+TEST_F(MemtableTest, ReadersFindTheNextKeyWhileLeavesAreHalved) {
+  constexpr int kFixed = 512;
+  auto fixed = [](int i) { return "table" + std::to_string(10'000 + i); };
+  for (int i = 0; i < kFixed; ++i) {
+    ASSERT_TRUE(db_->Put({}, fixed(i), "v").ok());
+  }
+  std::atomic<bool> done = false;
+  auto read = [&](uint32_t seed) {
+    std::mt19937 random(seed);
+    while (!done) {
+      rocksdb::ReadOptions options;
+      options.snapshot = db_->GetSnapshot();
+      std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options));
+      for (int step = 0; step < 200; ++step) {
+        const int i = static_cast<int>(random() % (kFixed - 1));
+        it->Seek(fixed(i) + "~");  // behind all that the writer puts there
+        ASSERT_TRUE(it->Valid());
+        ASSERT_EQ(it->key().ToString(), fixed(i + 1));
+        it->SeekForPrev(fixed(i + 1) + std::string(1, '\0'));
+        ASSERT_TRUE(it->Valid());
+        ASSERT_EQ(it->key().ToString(), fixed(i + 1));
+        ASSERT_TRUE(Get(fixed(i), options.snapshot).has_value());
+      }
+      it.reset();
+      db_->ReleaseSnapshot(options.snapshot);
+    }
+  };
+  std::vector<std::thread> readers;
+  for (uint32_t seed = 1; seed <= 3; ++seed) {
+    readers.emplace_back(read, seed);
+  }
+  std::mt19937 random(5);
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string rest = std::string(random() % 3 * 12, 'p') + std::to_string(random());
+    ASSERT_TRUE(db_->Put({}, fixed(static_cast<int>(random() % kFixed)) + rest, "v").ok());
   }
   done = true;
   for (std::thread& reader : readers) {
