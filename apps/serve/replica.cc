@@ -15,7 +15,7 @@
 #include "peer/pool.h"
 #include "repl/copy/folder_copy.h"
 #include "repl/member/member.h"
-#include "run/fail_point_names.h"
+#include "run/fail_point.h"
 #include "serve/peers.h"
 #include "shard/shard.h"
 
@@ -128,10 +128,10 @@ Result<std::unique_ptr<Replica>> Replica::Start(const Settings& settings, engine
     }
   };
   options.loses_log = [&points = commands->fail_points()] {
-    return points.Holds(run::kLoseLogPoint);
+    return points.Holds(run::FailPoints::kLoseLog);
   };
   options.applies_nothing = [&points = commands->fail_points()] {
-    return points.Holds(run::kApplyNothingPoint);
+    return points.Holds(run::FailPoints::kApplyNothing);
   };
   options.configured = [commands](const bson::Document&) { commands->ConfigurationChanged(); };
   ASSIGN_OR_RETURN(std::unique_ptr<coord::Store> placement, OpenCoordination(settings));

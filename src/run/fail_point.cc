@@ -9,7 +9,6 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "request/fields.h"
-#include "run/fail_point_names.h"
 
 namespace quire::run {
 
@@ -29,8 +28,8 @@ constexpr std::string_view kNames[] = {kFailCommand,
                                        kRetryableWrite,
                                        FailPoints::kHoldReply,
                                        FailPoints::kHoldChange,
-                                       kLoseLogPoint,
-                                       kApplyNothingPoint};
+                                       FailPoints::kLoseLog,
+                                       FailPoints::kApplyNothing};
 
 bool Names(const bson::Value& list, const request::Call& call) {
   for (const bson::Element& e : list.AsArray()) {

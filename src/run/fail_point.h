@@ -58,6 +58,10 @@ class FailPoints {
   // of a change of a sharded collection.
   static constexpr std::string_view kHoldReply = "hangBeforeWaitingForWriteConcern";
   static constexpr std::string_view kHoldChange = "hangAtStepOfShardedChange";
+  // While these are on, a member of a replica set loses what its primary sends of the log, or
+  // applies nothing of what is committed.
+  static constexpr std::string_view kLoseLog = "stopReplProducer";
+  static constexpr std::string_view kApplyNothing = "rsSyncApplyStop";
   // The point is reached. True: to wait there as long as it Holds.
   bool MeetHold(std::string_view point);
   bool Holds(std::string_view point);
