@@ -26,6 +26,56 @@ Resource ResourceOf(std::string_view text) {
   return Collection(text.substr(0, dot), text.substr(dot + 1));
 }
 
+// Whoever has so many privileges that they are looked up may do what those say one by one.
+TEST(Privileges, ManyAllowWhatEachAllows) {
+  const Resource kResources[] = {Cluster(),
+                                 AnyResource(),
+                                 Database(""),
+                                 Database("shop"),
+                                 Database("local"),
+                                 Collection("", "orders"),
+                                 Collection("", "system.js"),
+                                 Collection("shop", "orders"),
+                                 Collection("shop", "system.js"),
+                                 Collection("local", "orders"),
+                                 Collection("admin", "system.users")};
+  const Resource kAsked[] = {Cluster(),
+                             AnyResource(),
+                             Database(""),
+                             Database("shop"),
+                             Database("other"),
+                             Database("config"),
+                             Collection("shop", "orders"),
+                             Collection("other", "orders"),
+                             Collection("shop", "system.js"),
+                             Collection("other", "system.js"),
+                             Collection("local", "orders"),
+                             Collection("local", "replset.x"),
+                             Collection("admin", "system.users")};
+  ActionSet find;
+  find.set(static_cast<size_t>(Action::find));
+  for (const Resource& given : kResources) {
+    Privileges one;
+    one.Add(given, find);
+    Privileges many;
+    for (int i = 0; i < 200; ++i) {
+      many.Add(Collection("none", "c" + std::to_string(i)), find);
+    }
+    many.Add(given, find);
+    for (const Resource& asked : kAsked) {
+      EXPECT_EQ(many.Allow(Action::find, asked), one.Allow(Action::find, asked))
+          << given.database << "." << given.collection << " for " << asked.database << "."
+          << asked.collection;
+      EXPECT_EQ(many.AllowAnythingOn(asked), one.AllowAnythingOn(asked));
+      EXPECT_FALSE(many.Allow(Action::insert, asked));
+    }
+    EXPECT_EQ(many.all().size(), 201U);
+    many.Add(given, find);
+    EXPECT_EQ(many.all().size(), 201U) << "what is there is not added again";
+    EXPECT_NE(many.Find(given), nullptr);
+  }
+}
+
 // Every action of every built-in role on every kind of resource, as the manual has it.
 TEST(Roles, AllowWhatMongoDBsDo) {
   const char* const kAsked[] = {"cluster",

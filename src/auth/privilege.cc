@@ -2,6 +2,7 @@
 #include "auth/privilege.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -59,14 +60,45 @@ Result<Resource> ParseResource(bson::View document) {
 
 }  // namespace
 
+const Privilege* Privileges::Find(const Resource& resource) const {
+  if (!index_.empty()) {
+    auto found = index_.find(resource);
+    return found == index_.end() ? nullptr : &all_[found->second];
+  }
+  auto found = std::find_if(all_.begin(), all_.end(), [&](const Privilege& privilege) {
+    return privilege.resource == resource;
+  });
+  return found == all_.end() ? nullptr : &*found;
+}
+
 void Privileges::Add(const Resource& resource, const ActionSet& actions) {
-  for (Privilege& privilege : all_) {
-    if (privilege.resource == resource) {
-      privilege.actions |= actions;
-      return;
-    }
+  constexpr size_t kFew = 64;
+  if (const Privilege* known = Find(resource)) {
+    all_[static_cast<size_t>(known - all_.data())].actions |= actions;
+    return;
   }
   all_.push_back({resource, actions});
+  if (all_.size() > kFew) {
+    for (size_t i = index_.size(); i < all_.size(); ++i) {
+      index_.emplace(all_[i].resource, i);
+    }
+  }
+}
+
+template <typename Take>
+bool Privileges::AnyCovering(const Resource& asked, Take take) const {
+  if (index_.empty()) {
+    return std::any_of(all_.begin(), all_.end(), [&](const Privilege& privilege) {
+      return Covers(privilege.resource, asked) && take(privilege);
+    });
+  }
+  // All resources that may cover it.
+  const Resource candidates[] = {AnyResource(), asked, Collection("", asked.collection),
+                                 Database(asked.database), Database("")};
+  return std::any_of(std::begin(candidates), std::end(candidates), [&](const Resource& one) {
+    auto found = index_.find(one);
+    return found != index_.end() && Covers(one, asked) && take(all_[found->second]);
+  });
 }
 
 void Privileges::Add(const Privileges& other) {
@@ -76,14 +108,10 @@ void Privileges::Add(const Privileges& other) {
 }
 
 bool Privileges::Allow(Action action, const Resource& asked) const {
-  for (const Privilege& privilege : all_) {
-    bool named = privilege.actions.test(static_cast<size_t>(action)) ||
-                 privilege.actions.test(static_cast<size_t>(Action::anyAction));
-    if (named && Covers(privilege.resource, asked)) {
-      return true;
-    }
-  }
-  return false;
+  return AnyCovering(asked, [&](const Privilege& privilege) {
+    return privilege.actions.test(static_cast<size_t>(action)) ||
+           privilege.actions.test(static_cast<size_t>(Action::anyAction));
+  });
 }
 
 bool Privileges::AllowAnythingIn(std::string_view database) const {
@@ -102,8 +130,7 @@ bool Privileges::AllowAnythingIn(std::string_view database) const {
 }
 
 bool Privileges::AllowAnythingOn(const Resource& asked) const {
-  return std::any_of(all_.begin(), all_.end(),
-                     [&](const Privilege& privilege) { return Covers(privilege.resource, asked); });
+  return AnyCovering(asked, [](const Privilege&) { return true; });
 }
 
 Result<Privilege> ParsePrivilege(bson::View document) {

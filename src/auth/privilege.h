@@ -6,9 +6,12 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "auth/action.h"
+#include "base/keyed_hash.h"
 #include "quire/bson.h"
 #include "quire/status.h"
 
@@ -25,6 +28,14 @@ struct Resource {
   std::string collection;
 
   bool operator==(const Resource&) const = default;
+};
+
+struct ResourceHash {
+  size_t operator()(const Resource& resource) const {
+    return quire::KeyedHash(
+        resource.collection,
+        quire::KeyedHash(resource.database, static_cast<uint64_t>(resource.kind)));
+  }
 };
 
 inline Resource Cluster() { return {Resource::Kind::kCluster, "", ""}; }
@@ -55,9 +66,16 @@ class Privileges {
   // Whether anything at all is allowed on what is asked for.
   bool AllowAnythingOn(const Resource& asked) const;
   const std::vector<Privilege>& all() const { return all_; }
+  // The one on that very resource; null when there is none.
+  const Privilege* Find(const Resource& resource) const;
 
  private:
+  // Calls `take` with the privileges that cover what is asked for until one is taken.
+  template <typename Take>
+  bool AnyCovering(const Resource& asked, Take take) const;
+
   std::vector<Privilege> all_;
+  std::unordered_map<Resource, size_t, ResourceHash> index_;  // only when there are many
 };
 
 // {resource: {...}, actions: [...]}. Error: FailedToParse, BadValue.
@@ -69,6 +87,13 @@ struct RoleName {
   std::string database;
   bool operator==(const RoleName&) const = default;
 };
+
+struct RoleNameHash {
+  size_t operator()(const RoleName& name) const {
+    return quire::KeyedHash(name.role, quire::KeyedHash(name.database));
+  }
+};
+using RoleNameSet = std::unordered_set<RoleName, RoleNameHash>;
 
 // Adds what MongoDB's role of that name allows; false when there is none.
 bool AddBuiltInRole(const RoleName& name, Privileges* out);

@@ -63,7 +63,7 @@ Result<std::optional<bson::Document>> LoadRole(engine::Engine& engine, const aut
 Result<ResolvedRoles> ResolveRoles(engine::Engine& engine,
                                    const std::vector<auth::RoleName>& roles) {
   ResolvedRoles out;
-  RoleNameSet seen;
+  auth::RoleNameSet seen;
   std::vector<auth::RoleName> open = roles;
   while (!open.empty()) {
     RETURN_IF_ERROR(CheckCurrentOp());
@@ -182,7 +182,7 @@ Status UnknownMechanism(std::string_view name) {
 Result<std::vector<auth::RoleName>> ReadRoleNames(std::string_view where, bson::View array,
                                                   std::string_view database) {
   std::vector<auth::RoleName> out;
-  RoleNameSet seen;
+  auth::RoleNameSet seen;
   for (const bson::Element& e : array) {
     RETURN_IF_ERROR(CheckCurrentOp());
     ASSIGN_OR_RETURN(auth::RoleName name, ReadRoleName(where, e, database));
@@ -199,12 +199,12 @@ Result<AccountLock> LockAccounts() {
 }
 
 void TakeAway(const std::vector<auth::RoleName>& taken, std::vector<auth::RoleName>* roles) {
-  const RoleNameSet gone(taken.begin(), taken.end());
+  const auth::RoleNameSet gone(taken.begin(), taken.end());
   std::erase_if(*roles, [&](const auth::RoleName& name) { return gone.contains(name); });
 }
 
 void AddRoles(const std::vector<auth::RoleName>& given, std::vector<auth::RoleName>* roles) {
-  RoleNameSet there(roles->begin(), roles->end());
+  auth::RoleNameSet there(roles->begin(), roles->end());
   for (const auth::RoleName& name : given) {
     if (there.insert(name).second) {
       roles->push_back(name);

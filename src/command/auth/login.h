@@ -12,14 +12,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "auth/privilege.h"
 #include "auth/restriction.h"
 #include "auth/scram.h"
 #include "base/interruptible_mutex.h"
-#include "base/keyed_hash.h"
 #include "command/auth/login_state.h"
 #include "command/command.h"
 
@@ -54,13 +52,6 @@ Result<std::optional<bson::Document>> LoadRole(engine::Engine& engine, const aut
 // Reads [{role, db}, "role", ...]; a plain name is of `database`. `where` names the field.
 Result<std::vector<auth::RoleName>> ReadRoleNames(std::string_view where, bson::View array,
                                                   std::string_view database);
-struct RoleNameHash {
-  size_t operator()(const auth::RoleName& name) const {
-    return KeyedHash(name.role, KeyedHash(name.database));
-  }
-};
-using RoleNameSet = std::unordered_set<auth::RoleName, RoleNameHash>;
-
 // Held by whatever reads a user or a role and writes it back, one of the process at a time: nobody
 // writes what another command has taken away meanwhile. Error: why the thread's operation is to
 // end.

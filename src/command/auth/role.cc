@@ -312,10 +312,8 @@ Status RunRevokePrivileges(Invocation& i, const ParsedRole& request) {
     auth::Privileges left;
     for (const auth::Privilege& privilege : parts->privileges.all()) {
       auth::ActionSet actions = privilege.actions;
-      for (const auth::Privilege& revoked : given.all()) {
-        if (revoked.resource == privilege.resource) {
-          actions &= ~revoked.actions;
-        }
+      if (const auth::Privilege* revoked = given.Find(privilege.resource)) {
+        actions &= ~revoked->actions;
       }
       if (actions.any()) {
         left.Add(privilege.resource, actions);
@@ -523,7 +521,7 @@ Status StateRolesInfo(Invocation& i, const RoleSelection& selection, auth::Needs
   if (login == nullptr) {  // it was removed just now
     return Unauthorized(i);
   }
-  const RoleNameSet own(login->roles.begin(), login->roles.end());
+  const auth::RoleNameSet own(login->roles.begin(), login->roles.end());
   for (const auth::RoleName& name : selection.names) {
     if (!own.contains(name)) {
       needs->Add(Action::viewRole, auth::Database(name.database));
