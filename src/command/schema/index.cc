@@ -163,7 +163,7 @@ constexpr FieldRow<ListIndexesFields> kListIndexesRows[] = {
 bson::Document DescribeBuild(const store::IndexInfo& index, const ListIndexesFields& f) {
   bson::Value uuid = bson::Value::Binary(
       {reinterpret_cast<const char*>(index.build->uuid.data()), index.build->uuid.size()}, 4);
-  const bson::Document spec = ListedIndex(index.spec);
+  bson::Document spec = ListedIndex(index.spec);
   bson::Builder out;
   if (f.build_info) {
     out.BeginDocument("indexBuildInfo").Append("buildUUID", uuid).End();

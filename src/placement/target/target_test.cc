@@ -238,8 +238,8 @@ TEST(TargetWrite, Ways) {
     if (!write.ok()) {
       return std::to_string(write.status().code());
     }
-    const char* kNames[] = {"direct", "each", "two-phase"};
-    return kNames[static_cast<int>(write->way)] + std::string(" ") + ShardsOf(write->targets);
+    const char* names[] = {"direct", "each", "two-phase"};
+    return names[static_cast<int>(write->way)] + std::string(" ") + ShardsOf(write->targets);
   };
   const WriteWish one{}, many{true, false}, upsert{false, true}, upsert_many{true, true};
   EXPECT_EQ(way("{x: 5, y: 1}", one), "direct 1");

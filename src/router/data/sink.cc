@@ -117,8 +117,9 @@ Task<Status> Send(Routed& request, RoutePtr* target, Documents documents, bson::
       asked.push_back(
           {shard,
            {},
-           request.Outgoing(Command(part, sink, request.body), DatabaseOf((*target)->ns),
-                            [&](bson::Builder* out) { AppendNamed(**target, shard, out); })});
+           request.Outgoing(
+               Command(part, sink, request.body), DatabaseOf((*target)->ns),
+               [&, &shard = shard](bson::Builder* out) { AppendNamed(**target, shard, out); })});
     }
     Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked), AskOptions());
     CO_RETURN_IF_ERROR(heard.status());
