@@ -76,6 +76,16 @@ TEST(SimulatorTest, ASeedIsARun) {
   EXPECT_NE(trace(7), trace(8));
 }
 
+// A member outside the in-sync set that never heard of an epoch cuts what it has committed.
+TEST(SimulatorTest, WhoCountsForNothingMayCutWhatIsCommitted) {
+  SimulatorOptions options;
+  options.seed = 1795064247902;
+  options.members = 5;
+  options.faults = FindMix("elections")->faults;
+  Simulator simulator(options);
+  EXPECT_EQ(simulator.Run(), "");
+}
+
 // With faults that leave a majority of folders and the store as they were.
 TEST(SimulatorTest, WhenFaultsEndThereIsAPrimaryAndAllAreLevel) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
@@ -89,6 +99,61 @@ TEST(SimulatorTest, WhenFaultsEndThereIsAPrimaryAndAllAreLevel) {
     EXPECT_TRUE(simulator.Settles(40 * options.settings.election))
         << "members " << options.members << " seed " << seed << " " << simulator.violation();
   }
+}
+
+// A deposed leader's Join reaches a member that slept, and it cuts what the next leader has
+// committed without it meanwhile. Before it counts again it has got that back.
+TEST(CalmSetTest, AMemberThatSleptCutsWhatWasCommittedWithoutIt) {
+  CalmSet set(10);
+  const MemberId first = set.leader, sleeper = (first + 1) % 3, second = (first + 2) % 3;
+  auto step_up = [&](MemberId member) {
+    for (int i = 0; i < 100 && set.primary() != member; ++i) {
+      set.Give(member, StepUpCommand{1});
+      set.RunFor(100);
+    }
+  };
+  // What the second misses is not committed.
+  set.SetLink(first, second, false);
+  set.SetLink(second, first, false);
+  set.RunFor(200);
+  set.StopClients();
+  set.RunUntil([&] { return set.core(sleeper)->log().last() == set.core(first)->log().last(); });
+  const Position tail = set.core(sleeper)->log().last();
+  ASSERT_TRUE(set.core(first)->log().last() == tail);
+  ASSERT_LT(set.core(first)->commit(), tail.time);
+  // The second is elected, and ends when it has told the sleeper where their logs part.
+  set.Give(second, StepUpCommand{1});
+  const Epoch epoch = tail.epoch + 1;
+  for (int i = 0; i < 1000 && set.core(sleeper)->epoch() < epoch; ++i) set.RunFor(1);
+  ASSERT_EQ(set.core(sleeper)->epoch(), epoch);
+  ASSERT_FALSE(set.core(sleeper)->joined());
+  set.Pause(sleeper, 10 * CalmSet::kMinute);
+  set.RunFor(30);
+  set.Kill(second, false, false);
+  // The first is elected again and commits with the second alone.
+  set.SetLink(first, second, true);
+  set.SetLink(second, first, true);
+  set.Start(second);
+  set.RunUntil([&] { return !set.core(first)->leading(); });
+  step_up(first);
+  ASSERT_EQ(set.core(first)->epoch(), epoch + 1);
+  set.RunUntil([&] { return set.core(first)->commit() >= tail.time; });
+  ASSERT_GE(set.core(first)->commit(), tail.time);
+  ASSERT_FALSE(set.InSync(sleeper));
+  const uint64_t cuts = set.counts().cuts;
+  set.SetLink(first, sleeper, false);
+  set.Pause(sleeper, 0);
+  for (int i = 0; i < 10 && set.counts().cuts == cuts; ++i) set.RunFor(1);
+  EXPECT_EQ(set.counts().cuts, cuts + 1);
+  EXPECT_LT(set.core(sleeper)->log().last().time, tail.time);
+  EXPECT_EQ(set.core(sleeper)->epoch(), epoch);
+  EXPECT_EQ(set.violation(), "");
+  // As a leader it would be found to lack it.
+  set.SetLink(first, sleeper, true);
+  set.RunUntil([&] { return set.InSync(sleeper); });
+  step_up(sleeper);
+  EXPECT_EQ(set.primary(), sleeper);
+  EXPECT_EQ(set.violation(), "");
 }
 
 TEST(CalmSetTest, AKilledPrimaryIsReplacedWithoutAnElectionTimeout) {

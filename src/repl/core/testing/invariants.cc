@@ -66,9 +66,9 @@ void Invariants::CommitAdvanced(const Core& core, const Disk& disk, const Store&
 
 void Invariants::Cut(const Disk& disk, Time after) {
   size_t left = disk.CountUpTo(after);
-  if (left < std::min(disk.log().size(), committed_.size()) &&
-      disk.log()[left].chain == committed_[left].chain)
-    Broken("I5: a committed slot is cut");
+  if (left >= std::min(disk.log().size(), committed_.size())) return;
+  if (disk.log()[left].chain != committed_[left].chain) return;
+  if (disk.local.accepted.epoch >= committed_in_[left]) Broken("I5: a committed slot is cut");
 }
 
 void Invariants::InSyncHolds(MemberId member, const Disk& disk, const Store& store) {
@@ -78,6 +78,8 @@ void Invariants::InSyncHolds(MemberId member, const Disk& disk, const Store& sto
   const auto& log = disk.durable();
   if (log.size() < count || log[count - 1].chain != committed_.back().chain)
     Broken("I4: an in-sync member lacks what is committed");
+  else if (disk.local.accepted.epoch < committed_in_.back())
+    Broken("I4: an in-sync member has not accepted the epoch that committed");
 }
 
 void Invariants::Applying(const Core& core, const Disk& disk, Time up_to) {

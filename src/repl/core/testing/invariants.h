@@ -33,9 +33,12 @@ class Invariants {
   // I3 the in-sync set in the store is within the one the leader counts by.
   // I5 the commit point does not go back, and there is one committed history.
   void CommitAdvanced(const Core& core, const Disk& disk, const Store& store);
-  // I5 nothing committed is cut.
+  // I5 who has accepted an epoch cuts nothing that it, or one before it, has committed. Who never
+  // heard of the epoch held the slot by chance, and may follow an earlier leader that has never
+  // seen it: until it has accepted the epoch, it counts for nothing (I4).
   void Cut(const Disk& disk, Time after);
-  // I4 every folder in the in-sync set holds everything committed durably.
+  // I4 every folder in the in-sync set holds everything committed durably, and has accepted the
+  // epoch that committed it.
   void InSyncHolds(MemberId member, const Disk& disk, const Store& store);
   // I6 a follower applies only what is committed.
   void Applying(const Core& core, const Disk& disk, Time up_to);
