@@ -11,6 +11,10 @@ namespace quire::repl {
 bool Core::Qualifies(const Peer& peer) const {
   const View& keys = proposals_.confirmed();
   if (!keys.set().MayBeInSync(peer.id) || !peer.joined || peer.resync || Silent(peer)) return false;
+  // What has just joined counts as having accepted the epoch, and may have forgotten another leader
+  // of it with its disk before. Only a recovery leaves too few in sync to begin with.
+  const bool whole = keys.isr.members.size() >= keys.set().MinInSync();
+  if (rules_.epoch_before_additions && phase_ == Phase::kElected && whole) return false;
   if (rules_.join_at_commit && peer.durable < commit_) return false;
   if (rules_.join_at_epoch_start && peer.durable < start_) return false;
   return !keys.isr.members.Contains(InSyncMember{peer.id, peer.data});

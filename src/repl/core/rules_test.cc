@@ -58,6 +58,7 @@ const Case kCases[] = {
     QUIRE_CASE(ack_counters, "forgotten_removal", 1, 1000),
     QUIRE_CASE(ballot_counters, "store_back", 1, 8000),
     QUIRE_CASE(epoch_known_by_majority, "forgotten_ballot", 1, 200),
+    QUIRE_CASE(epoch_before_additions, "forgotten_promise", 1, 500),
     QUIRE_CASE(removal_by_reconfig_counts, "reconfigs", 1, 1000),
     QUIRE_CASE(reconfig_adds_nobody, "early_vote", 1, 100, &Rules::floor),
     QUIRE_CASE(recover_longest, "recoveries", 100, 1000),

@@ -252,6 +252,25 @@ TEST(CalmSetTest, ALeaderThatWaitsForAMemberDoesNotFlap) {
   EXPECT_FALSE(set.InSync(dead));
 }
 
+// Nobody is left to accept the epoch but folders that have never been in sync.
+TEST(CalmSetTest, ARecoveryTakesInWhoLostItsDisk) {
+  CalmSet set(7);
+  const MemberId left = (set.leader + 1) % 3, other = (set.leader + 2) % 3;
+  for (const MemberId lost : {set.leader, other}) {
+    set.Kill(lost, false, false);
+    set.Wipe(lost);
+  }
+  set.RunFor(2 * kElection);
+  set.Give(left, RecoverCommand{1, true});
+  set.Start(set.leader);
+  set.Start(other);
+  set.RunUntil(
+      [&] { return set.primary() == left && set.InSync(set.leader) && set.InSync(other); });
+  EXPECT_EQ(set.primary(), left);
+  EXPECT_TRUE(set.InSync(set.leader));
+  EXPECT_TRUE(set.InSync(other));
+}
+
 TEST(CalmSetTest, AMemberThatMayNotLeadKeepsThePlaceOfOneThatMay) {
   CalmSet set(8);
   MemberId away = (set.leader + 1) % 3, caretaker = (set.leader + 2) % 3;

@@ -208,6 +208,34 @@ void ForgottenBallot(Set* set) {
   simulator.RunFor(150);
 }
 
+// A store that went back makes a second leader of an epoch, and a member that had accepted the
+// first one, and acknowledged its slots, has lost its disk.
+void ForgottenPromise(Set* set) {
+  Simulator& simulator = set->simulator;
+  simulator.HoldRequests(set->third, true);
+  for (int i = 0; i < 90 && !simulator.core(set->third)->campaigning(); ++i) {
+    if (i % 30 == 0) simulator.Give(set->third, StepUpCommand{1});
+    simulator.RunFor(1);
+  }
+  Counter asked = simulator.core(set->third)->view().stamp.counter;
+  simulator.SetLinks(set->third, false);
+  for (int i = 0; i < 90 && simulator.store().now().leader.leader.member != set->second; ++i) {
+    if (i % 30 == 0) simulator.Give(set->second, StepUpCommand{1});
+    simulator.RunFor(1);
+  }
+  set->AwaitInSync(set->third, false);
+  simulator.RunFor(15);
+  simulator.Kill(set->second, false, false);
+  simulator.Kill(set->first, false, false);
+  simulator.Wipe(set->first);
+  simulator.StoreGoesBack(simulator.store().now().stamp.counter - asked, true);
+  simulator.Start(set->first);
+  simulator.HoldRequests(set->third, false);
+  simulator.RunFor(30);
+  simulator.SetLinks(set->third, true);
+  simulator.RunFor(300);
+}
+
 // An operator recovers a member while the leader, which it does not see, goes on with another.
 void HastyRecovery(Set* set) {
   Simulator& simulator = set->simulator;
@@ -243,6 +271,7 @@ constexpr Scenario kScenarios[] = {{"woken_leader", WokenLeader, false},
                                    {"forgotten_removal", ForgottenRemoval, false},
                                    {"late_addition", LateAddition, false},
                                    {"forgotten_ballot", ForgottenBallot, false},
+                                   {"forgotten_promise", ForgottenPromise, false},
                                    {"hasty_recovery", HastyRecovery, false}};
 
 }  // namespace
