@@ -50,6 +50,9 @@ bool IsStale(int code) { return code == kStaleConfig || code == kStaleDbVersion;
 
 Status ForClients(const Status& status) {
   const int code = status.code();
+  if (code == kNetworkTimeout) {  // of the router's own: a connection that nobody answered
+    return {kHostUnreachable, status.message()};
+  }
   if (!IsNotPrimary(code) && !IsStepDown(code) && code != kCallbackCanceled) {
     return status;
   }

@@ -103,6 +103,7 @@ TEST(SetAddress, NamesASetAndItsHosts) {
 TEST(Errors, StateChangesOfShardsAreNoneOfTheRouter) {
   EXPECT_EQ(ForClients({kNotWritablePrimary, "x"}).code(), kHostUnreachable);
   EXPECT_EQ(ForClients({kShutdownInProgress, "x"}).code(), kHostUnreachable);
+  EXPECT_EQ(ForClients({kNetworkTimeout, "x"}).code(), kHostUnreachable);
   EXPECT_EQ(ForClients({kDuplicateKey, "x"}).code(), kDuplicateKey);
   const bson::Document reply =
       Doc("ok", 1.0, "writeConcernError", Doc("code", int{kPrimarySteppedDown}));
