@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/decimal.h"
@@ -85,9 +86,7 @@ Direction DirectionOf(bool ascending) {
 }  // namespace
 
 Status SortPattern::AddPart(const bson::Element& element) {
-  if (parts_.size() == kMaxParts) {
-    return Status(13103, "too many compound keys");
-  }
+  RETURN_IF_ERROR(CheckCurrentOp());  // any number of $meta is compared with all before it
   Part part;
   part.path = element.name();
   if (element.type() == bson::Type::kDocument) {
@@ -98,6 +97,9 @@ Status SortPattern::AddPart(const bson::Element& element) {
     ASSIGN_OR_RETURN(part.ascending, ParseAscending(element));
     ASSIGN_OR_RETURN(bson::FieldPath path, bson::FieldPath::ParseStrict(element.name()));
     paths_.push_back(std::move(path));
+    if (paths_.size() > kMaxParts) {
+      return Status(13103, "too many compound keys");
+    }
   }
   auto same = [&](const Part& other) { return other.path == part.path; };
   if (std::any_of(parts_.begin(), parts_.end(), same)) {
