@@ -9,6 +9,7 @@ add_custom_target(unit_tests)
 # link their whole layer, which is built with instrumentation first.
 set(resume_token_fuzz_source ${PROJECT_SOURCE_DIR}/src/engine/stream/resume_token.cc)
 set(resume_token_fuzz_layers bson)
+set(authorisation_fuzz_layers command kv_testing)  # it asks the store what was read and written
 
 # The tests that read files of the repo; the others stay the same in every checkout for a compiler cache.
 set_source_files_properties(src/auth/auth_test.cc src/command/auth/privileges_test.cc src/router/privileges_test.cc

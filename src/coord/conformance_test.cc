@@ -12,8 +12,8 @@
 #include "base/error_codes.h"
 #include "coord/coord.h"
 #include "coord/etcd/etcd_store.h"
-#include "coord/memory/memory_store.h"
 #include "coord/testing/etcd_process.h"
+#include "coord/testing/memory_store.h"
 
 namespace quire::coord {
 namespace {

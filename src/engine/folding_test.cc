@@ -12,8 +12,8 @@
 
 #include "base/error_codes.h"
 #include "bson/testing/json.h"
-#include "kv/fault/fault_store.h"
 #include "kv/open.h"
+#include "kv/testing/fault_store.h"
 #include "kv/testing/test_store.h"
 #include "store/collection.h"
 #include "store/records/conversion.h"

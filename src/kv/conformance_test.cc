@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "kv/fault/fault_store.h"
 #include "kv/memory/memory_store.h"
 #include "kv/rocks/rocks_store.h"
+#include "kv/testing/fault_store.h"
 
 namespace quire::kv {
 namespace {

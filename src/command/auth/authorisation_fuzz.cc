@@ -25,7 +25,7 @@
 #include "command/own_documents.h"
 #include "engine/engine.h"
 #include "kv/open.h"
-#include "kv/record/record_store.h"
+#include "kv/testing/record_store.h"
 #include "store/layout.h"
 
 namespace quire::command {

@@ -9,7 +9,7 @@
 #include "base/error_codes.h"
 #include "command/diagnostic.h"
 #include "command/testing/harness.h"
-#include "kv/fault/fault_store.h"
+#include "kv/testing/fault_store.h"
 
 namespace quire::command {
 namespace {

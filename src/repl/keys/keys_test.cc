@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "coord/memory/memory_store.h"
+#include "coord/testing/memory_store.h"
 #include "quire/doc.h"
 #include "repl/config/set_config.h"
 

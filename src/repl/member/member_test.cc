@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "coord/etcd/etcd_store.h"
-#include "coord/memory/memory_store.h"
 #include "coord/testing/etcd_process.h"
+#include "coord/testing/memory_store.h"
 #include "repl/testing/test_set.h"
 
 namespace quire::repl {

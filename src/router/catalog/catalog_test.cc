@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/error_codes.h"
-#include "coord/memory/memory_store.h"
+#include "coord/testing/memory_store.h"
 #include "placement/layout.h"
 #include "quire/doc.h"
 

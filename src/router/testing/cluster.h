@@ -17,7 +17,7 @@
 #include "base/mutex.h"
 #include "command/command.h"
 #include "command/shard/shard_commands.h"
-#include "coord/memory/memory_store.h"
+#include "coord/testing/memory_store.h"
 #include "kv/testing/test_store.h"
 #include "placement/version_fields.h"
 #include "quire/doc.h"

@@ -10,7 +10,7 @@
 #include "base/current_op.h"
 #include "base/error_codes.h"
 #include "bson/testing/json.h"
-#include "kv/fault/fault_store.h"
+#include "kv/testing/fault_store.h"
 #include "kv/testing/test_store.h"
 #include "store/collection.h"
 #include "store/keys/index_keys.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kv/record/record_store.h"
+#include "kv/testing/record_store.h"
 
 #include <utility>
 

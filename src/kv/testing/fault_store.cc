@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kv/fault/fault_store.h"
+#include "kv/testing/fault_store.h"
 
 #include <utility>
 

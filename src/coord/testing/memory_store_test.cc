@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "coord/memory/memory_store.h"
+#include "coord/testing/memory_store.h"
 
 #include <gtest/gtest.h>
 
