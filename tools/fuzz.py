@@ -81,7 +81,7 @@ def main():
     replayed = [n for n in names if options.quick and os.path.exists(replay_program(n))]
     names = [n for n in names if n not in replayed]
     built = names and subprocess.run(
-        [os.path.join(ROOT, "tools", "build"), "build-asan", "-DCMAKE_BUILD_TYPE=Debug", "-DQUIRE_FUZZ=ON",
+        [os.path.join(ROOT, "tools", "build"), "build-asan", "-DCMAKE_BUILD_TYPE=Debug", "-DQUIRE_FUZZ=ON", "-DQUIRE_UNITY=ON",
          "-DCMAKE_CXX_COMPILER=clang++", *[n + "_fuzz" for n in names]])
     if built and built.returncode != 0:
         return 1

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """tidy.py [FILE...]: clang-tidy with .clang-tidy's checks over the given sources, or over all that
-build/compile_commands.json names; tests only when given by name. A source that passed is not
-looked at again until it, a header of the repo, or the checks change.
+are built; tests only when given by name. A source that passed is not looked at again until it, a
+header of the repo, or the checks change.
 
 Most of a run's time goes into the headers, so sources that share their options and no names of their own are
 read together, and in halves when the batch does not pass: two of them may not get along, or one has a fault. The
@@ -16,16 +16,15 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+from batches import batches_of
 from sources import ROOT, cpp_files
 
 CLANG_TIDY = shutil.which("clang-tidy-14") or "clang-tidy"
 PASSED = os.path.join(ROOT, "build", "tidy")
+COMMANDS = os.path.join(ROOT, "build", "commands")
 BATCH = 24
 PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+/cmake_pch\.hxx")
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
-UNNAMED = re.compile(rb"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
-DECLARED = re.compile(rb"^(?!using [^=]*;)[A-Za-z][^\n;={(]*?(\w+)(?: final)?\s*[;={(:]", re.M)
-MACRO = re.compile(rb"^#define (\w+)", re.M)
 
 
 def read(path):
@@ -50,30 +49,6 @@ def mark_of(path):
     for part in [path, *sorted(headers_of(path, set()))]:
         digest.update(read(part))
     return os.path.join(PASSED, digest.hexdigest())
-
-
-def own_names(path):
-    """What the source names for itself alone: two of a batch must not name the same."""
-    text = read(path)
-    names = set(MACRO.findall(text))
-    for unnamed in UNNAMED.findall(text):
-        names.update(DECLARED.findall(unnamed.replace(b"::", b"  ")))
-    return names
-
-
-def batches_of(files, options):
-    """The files in lists of at most BATCH that can be read as one source."""
-    batches = []  # (options, names, files)
-    for path in files:
-        names = own_names(path)
-        for shared, taken, members in batches:
-            if shared == options[path] and len(members) < BATCH and not names & taken:
-                taken |= names
-                members.append(path)
-                break
-        else:
-            batches.append((options[path], names, [path]))
-    return [members for _, _, members in batches]
 
 
 def clang_tidy(path, *arguments):
@@ -103,8 +78,10 @@ def tidy(members, together):
 
 
 def compile_commands():
-    """The build's commands without precompiled headers, and the options of each source."""
-    commands = json.loads(read(os.path.join(ROOT, "build", "compile_commands.json")))
+    """The build's commands without precompiled headers, and the options of each source. The build folder itself may
+    have been made with sources in groups, which then have no command of their own."""
+    subprocess.run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", COMMANDS], check=True, stdout=subprocess.DEVNULL)
+    commands = json.loads(read(os.path.join(COMMANDS, "compile_commands.json")))
     options = {}
     for entry in commands:
         entry["command"] = PRECOMPILED.sub("", entry["command"]).replace(" -fpch-preprocess", "")
@@ -134,7 +111,7 @@ def main():
         files = [os.path.join(ROOT, f) for f in cpp_files((".cc",)) if not f.endswith("_test.cc")]
     files = [f for f in files if f in options]
     marks = {path: mark_of(path) for path in files}
-    batches = batches_of([path for path in files if not os.path.exists(marks[path])], options)
+    batches = batches_of([path for path in files if not os.path.exists(marks[path])], BATCH, options)
     sources = name_batches(batches, commands, options)
     done = len(files) - sum(len(members) for members in batches)
     failed = 0
