@@ -184,7 +184,7 @@ std::span<const Row> MapReduceRows();
 std::span<const Row> ApplyOpsRows();
 std::span<const Row> AutoCompactRows();
 std::span<const Row> QuerySettingsRows();  // setQuerySettings, removeQuerySettings
-// Those about the server itself are in diagnostic.h.
+// The rows about the server itself are in diagnostic.h.
 
 // Appends {cursor: {firstBatch, id, ns}} of a new cursor, keeping it when it is not exhausted.
 Status AppendFirstBatch(Invocation& invocation, std::shared_ptr<run::Cursor> cursor,

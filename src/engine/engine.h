@@ -169,7 +169,7 @@ struct Operation {
   std::shared_ptr<const Snapshot> snapshot = nullptr;
   // indexHints of the query's settings; missing without any.
   bson::OwnedValue index_hints = {};
-  // When it began: $$NOW in all its statements.
+  // When the operation began: $$NOW in all its statements.
   bson::Date began = bson::Date{std::chrono::duration_cast<std::chrono::milliseconds>(
                                     std::chrono::system_clock::now().time_since_epoch())
                                     .count()};

@@ -58,7 +58,7 @@ class PcrePattern {
 // Why a match failed that was neither found nor not found, in the words of `op`.
 Status PcreFailure(int code, std::string_view op);
 
-// Whether it failed because the text is not UTF-8.
+// Whether a match failed because the text is not UTF-8.
 inline bool IsBadUtf8(int code) {
   return code <= PCRE2_ERROR_UTF8_ERR1 && code >= PCRE2_ERROR_UTF8_ERR21;
 }

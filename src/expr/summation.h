@@ -23,7 +23,7 @@ class DoubleDoubleSum {
   // Whether the sum is an integer that a long can hold, and that integer.
   bool FitsInt64() const;
   int64_t ToInt64() const;
-  // Its three doubles, and the sum that has them.
+  // The state's three doubles, and the sum that has them.
   void AppendState(bson::Builder* array) const;
   static DoubleDoubleSum FromState(double sum, double compensation, double plain);
 

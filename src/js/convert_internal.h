@@ -26,7 +26,8 @@ bool AppendField(JSContext* cx, std::string_view name, JS::HandleValue value,
 
 // An object of one of MongoDB's types that stands for the value.
 JSObject* NewTyped(JSContext* cx, Kind kind, const bson::Value& value);
-// Its value, read from its bytes, which are appended to `*bytes`; missing when the object is none.
+// The value that such an object stands for, read from its bytes, which are appended to `*bytes`;
+// missing when the object is none.
 bson::Value TypedValue(JSContext* cx, JSObject* object, std::string* bytes);
 bool IsTyped(JSObject* object);
 

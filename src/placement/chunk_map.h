@@ -67,7 +67,7 @@ class ChunkMap {
   const Generation& generation() const { return generation_; }
   const Chunks& chunks() const { return chunks_; }
   const Majors& majors() const { return majors_; }
-  // Those that own chunks.
+  // The shards that own chunks.
   const std::set<ShardName>& shards() const { return shards_; }
   // The highest of all chunks.
   ChunkVersion version() const { return version_; }

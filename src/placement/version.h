@@ -41,8 +41,8 @@ struct ShardVersion {
   static ShardVersion Unsharded() { return {}; }
 
   friend bool operator==(const ShardVersion&, const ShardVersion&) = default;
-  // Whether it is known to be older. Between a sharded and an unsharded one nothing is known: the
-  // answer is no in both directions.
+  // Whether this version is known to be older. Between a sharded and an unsharded one nothing is
+  // known: the answer is no in both directions.
   bool OlderThan(const ShardVersion& other) const {
     if (!sharded || !other.sharded) {
       return false;

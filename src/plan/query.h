@@ -39,10 +39,10 @@ struct QuerySpec {
   bool show_record_id = false;
   bool tailable = false;
   bool allow_disk_use = false;
-  // Whether it knows $$NOW and $$CLUSTER_TIME: count and distinct do not.
+  // Whether the command knows $$NOW and $$CLUSTER_TIME: count and distinct do not.
   bool has_clock = true;
 
-  // What for it is.
+  // What the rows are for.
   // Only the number of rows matters: the plan may leave documents unfetched (count).
   bool count_only = false;
   // Distinct values of this path are wanted (distinct, $group on an indexed key); "" otherwise.
@@ -67,7 +67,7 @@ struct QuerySpec {
   // That stage gives the document it changed (findAndModify), shown through this projection.
   bool write_returns = false;
   bson::View write_fields;
-  // It inserts a document when there is none to change.
+  // The command inserts a document when there is none to change.
   bool write_upserts = false;
   // The hint may name an index that is hidden from users' queries.
   bool hint_hidden = false;

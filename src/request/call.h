@@ -103,7 +103,7 @@ class Suspension {
   // function of a row does, and may leave another suspension in the call.
   virtual Status Resume(Call& call) = 0;
 
-  // When it goes on without being woken. The operation's own deadline counts, too.
+  // When the command goes on without being woken. The operation's own deadline counts, too.
   std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
   // The wait is for what comes when it comes: its time does not make the command a slow one.
   bool idle = false;

@@ -29,9 +29,9 @@ class Accounts {
   static Result<std::unique_ptr<Accounts>> Start(Core* core);
   ~Accounts();
 
-  // Whether they have been read, or there is no shard that could have any.
+  // Whether the accounts have been read, or there is no shard that could have any.
   bool known() const { return known_; }
-  // Whether they have been read of late: nobody logs in by what may long be otherwise.
+  // Whether the accounts have been read of late: nobody logs in by what may long be otherwise.
   bool fresh() const;
   std::atomic<int64_t> fresh_for_millis{30'000};
   // Ready when a reading that begins now has ended: for those who have just changed something.
@@ -41,7 +41,7 @@ class Accounts {
   class Reading;
   explicit Accounts(Core* core) : core_(*core) {}
   void Run();
-  // Whether they were read.
+  // Whether all were read.
   bool Read();
   bool Mirror(const std::string& ns, const std::string& collection);
   void BeatHeart();

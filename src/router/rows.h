@@ -11,7 +11,7 @@
 
 namespace quire::router {
 
-// Those of a node that a router has, and its own.
+// The rows of a node that a router has, and its own.
 std::vector<const command::Row*> Rows();
 // What runs the command on shards; null: the router itself does.
 Routine FindRoutine(const request::CommandInfo& info);

@@ -166,7 +166,7 @@ class CursorTable {
   Result<std::shared_ptr<Cursor>> Pin(int64_t id, OpContext* op);
   // Gives it back, or forgets it when exhausted or killed meanwhile.
   void Unpin(const std::shared_ptr<Cursor>& cursor);
-  // Its last use is now, if there is such a cursor.
+  // The cursor's last use is now, if there is such a cursor.
   void Touch(int64_t id);
 
   // Null when there is none.

@@ -27,7 +27,7 @@ struct Gate {
 
 // All of them.
 std::span<const Gate> Gates();
-// Those that stand in the way of one command.
+// The gates that stand in the way of one command.
 std::vector<Gate> GatesFor(const request::CommandInfo& command);
 
 // --- arguments.cc: what every command takes ---

@@ -32,7 +32,7 @@ class HeldMemory {
   // The holder holds `bytes` now. False when it is the one to give way; others that have to are
   // shut down.
   bool Note(Holder& holder, size_t bytes);
-  // It holds nothing any more.
+  // The holder holds nothing any more.
   void Forget(Holder& holder) { (void)Note(holder, 0); }
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 

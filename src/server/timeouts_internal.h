@@ -30,16 +30,16 @@ class Timeouts {
     size_t received = 0;  // bytes of a message that is not complete
     size_t sent = 0;      // bytes of the reply
   };
-  // Sets the deadline of that.
+  // Sets the deadline of what is pending.
   void Wait(const Pending& pending, const request::NetworkLimits& limits);
-  // It waits for nothing that it is held to.
+  // The connection waits for nothing that it is held to.
   void Rest() {
     if (deadline_.load(std::memory_order_relaxed) != 0) {
       deadline_.store(0);
     }
   }
 
-  // When it is to be ended; 0: not.
+  // When the connection is to be ended; 0: not.
   int64_t deadline() const { return deadline_.load(); }
   // What it did not do in time.
   std::string_view complaint() const { return complaint_.load(std::memory_order_relaxed); }

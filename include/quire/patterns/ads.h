@@ -147,8 +147,8 @@ class AdNetwork {
   // What one advertiser may see of a user; empty when there is nothing.
   Result<AdProfile> Profile(std::string_view user, std::string_view advertiser) const;
 
-  // Its ads are in their zones from begin to end, while the day's budget lasts. Errors:
-  // InvalidName, InvalidPrice, InvalidAmount, DuplicateKey, IdempotencyKeyReuse.
+  // The ads of a campaign are in their zones from begin to end, while the day's budget lasts.
+  // Errors: InvalidName, InvalidPrice, InvalidAmount, DuplicateKey, IdempotencyKeyReuse.
   Status CreateCampaign(const Campaign& campaign, const CallKey& key = std::nullopt) const;
   // Adds to what the campaign spent on the day of `time`. Errors: InvalidAmount, NotFound,
   // IdempotencyKeyReuse, BudgetExhausted (nothing was charged, and the campaign rests until the

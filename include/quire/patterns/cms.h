@@ -92,7 +92,8 @@ class Cms {
   Result<bson::ObjectId> UpdateText(std::string_view section, std::string_view slug,
                                     const bson::ObjectId& nonce, std::string_view text,
                                     const CallKey& key = std::nullopt) const;
-  // These need no nonce: they do not conflict with edits of the text. Error: NotFound.
+  // Changes of tags and comments need no nonce: they do not conflict with edits of the text. Error:
+  // NotFound.
   Status AddTags(std::string_view section, std::string_view slug,
                  const std::vector<std::string>& tags, const CallKey& key = std::nullopt) const;
   Status RemoveTags(std::string_view section, std::string_view slug,

@@ -95,8 +95,8 @@ class Comments {
   // Ok when there is one already: it can be repeated as it is.
   Status CreateDiscussion(std::string_view id) const;
 
-  // Its slug. Errors: NoSuchComment, ParentDeleted (of the parent), TooDeep, TextTooLong;
-  // DocumentTooLarge (kArray, kTree: the discussion is full).
+  // The new comment's slug. Errors: NoSuchComment, ParentDeleted (of the parent), TooDeep,
+  // TextTooLong; DocumentTooLarge (kArray, kTree: the discussion is full).
   Result<std::string> Post(std::string_view discussion, const NewComment& comment,
                            const CallKey& key = std::nullopt) const;
   // The comment stays in its place, without text and author. Error: NoSuchComment.
@@ -120,8 +120,8 @@ class Comments {
 
   // Computes the cached number anew.
   Status Recount(std::string_view discussion) const;
-  // That for all discussions, `batch` at a time; skipped is 1, and nothing was done, while another
-  // worker does.
+  // Recount for all discussions, `batch` at a time; skipped is 1, and nothing was done, while
+  // another worker does.
   Result<JobReport> RecountAll(int64_t batch = 100) const;
   // Forgets keys of calls made `retention` ago. skipped is 1 while another worker does.
   Result<JobReport> PurgeKeys(std::chrono::milliseconds retention = std::chrono::hours(24)) const {

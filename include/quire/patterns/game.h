@@ -196,7 +196,8 @@ class Game {
   Result<JobReport> ResumeMoves() const;
   // Sets a room's list of players, a cache, from the characters. Whether it changed.
   Result<bool> RepairPlayers(std::string_view location) const;
-  // That for all rooms, `batch` at a time, and the rooms as cached in the characters there.
+  // RepairPlayers for all rooms, `batch` at a time, and the rooms as cached in the characters
+  // there.
   Result<JobReport> RepairRooms(int64_t batch = 100) const;
 
   // What is wrong, a line each, as of one instant: items in no or two places, totals that differ

@@ -62,7 +62,7 @@ class Links {
                   const CallKey& key = std::nullopt) const;
   Status AddTarget(std::string_view id, const bson::Document& fields,
                    const CallKey& key = std::nullopt) const;
-  // Their own fields and _id. Error: NotFound.
+  // The document's own fields and _id. Error: NotFound.
   Result<bson::Document> GetOwner(std::string_view id) const;
   Result<bson::Document> GetTarget(std::string_view id) const;
 

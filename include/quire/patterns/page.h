@@ -24,7 +24,8 @@ struct Page {
 
 // The sort key of a page's last document as text that is safe in an address.
 std::string EncodePageEnd(const bson::Document& key);
-// It again. Error: BadCursor when the text is not one, or its fields are not `names` in order.
+// The key that such a text is of. Error: BadCursor when the text is not one, or its fields are not
+// `names` in order.
 Result<bson::Document> DecodePageEnd(std::string_view text,
                                      const std::vector<std::string_view>& names);
 // The same for lists by time: {time, _id}, or nothing when `text` is empty. Error: BadCursor, also

@@ -140,9 +140,9 @@ class Social {
 
   // Errors: NotFound, NoSuchUser.
   Result<bool> Visible(std::string_view viewer, const bson::ObjectId& post) const;
-  // Whether it is by the user or by one in a circle of theirs, and not blocked.
+  // Whether the post is by the user or by one in a circle of theirs, and not blocked.
   Result<bool> OnOwnWall(std::string_view user, const bson::ObjectId& post) const;
-  // Whether it is not blocked.
+  // Whether the post is not blocked.
   Result<bool> Incoming(std::string_view user, const bson::ObjectId& post) const;
 
   // What the viewer may see of a user's feed, newest first, from the month "YYYYMM" of `until` back
@@ -163,7 +163,7 @@ class Social {
   // Makes followers and blocked_by of a user, and of those it follows or blocks, what the circles
   // and blocks say. How many entries changed.
   Result<int64_t> ReconcileGraph(std::string_view user) const;
-  // That for all users, `batch` at a time.
+  // ReconcileGraph for all users, `batch` at a time.
   Result<JobReport> ReconcileAll(int64_t batch = 100) const;
 
   // What is wrong, a line each, once nothing is under way and the jobs have run.

@@ -77,7 +77,7 @@ class RoleTable {
     }
     return false;
   }
-  // Whether it gives anything in the database `asked`.
+  // Whether the role gives anything in the database `asked`.
   bool GivesAnything(const std::string& role, std::string_view database,
                      std::string_view asked) const {
     const Role& row = roles_.at(role);

@@ -55,7 +55,7 @@ struct LastApplied {
   bson::Date wall;
 };
 LastApplied LastAppliedOf(engine::Replication& replication, const engine::SetStatus& status);
-// When it was written, by the clock of the primary that wrote it.
+// When that slot was written, by the clock of the primary that wrote it.
 bson::Date WallOf(engine::Replication& replication, engine::LogPosition position);
 
 // The process, among all that ever served under this address.

@@ -19,8 +19,9 @@ void AppendDescription(const store::CollectionInfo& info, bson::Builder* out);
 // The same of system.views, which is there as long as the database has views.
 void AppendSystemViewsDescription(std::string_view database, bson::Builder* out);
 
-// Those of a database, with system.views last; of all databases for "admin". Each document is
-// {ns, db, type, options, info, idIndex, sharded} and, `with_shards`, an array of no shards.
+// The collections of a database, with system.views last; of all databases for "admin". Each
+// document is {ns, db, type, options, info, idIndex, sharded} and, `with_shards`, an array of no
+// shards.
 std::vector<bson::Document> ClusterCatalog(const Operation& operation, std::string_view database,
                                            bool with_shards);
 

@@ -23,9 +23,9 @@ Result<std::shared_ptr<run::Cursor>> Find(const Operation& operation, const std:
 // InvalidPipelineOperator for a find with options that views do not have. A sort by $natural is
 // left out.
 Result<ViewRead> FindOnView(const std::string& ns, const request::FindRequest& request);
-// Its documents are those to be counted.
+// The view's documents are those to be counted.
 ViewRead CountOnView(const request::CountRequest& request);
-// Its documents hold the values.
+// The view's documents hold the values.
 ViewRead DistinctOnView(const request::DistinctRequest& request);
 // The same as the aggregations that explain shows: they count, and collect the values.
 ViewRead ExplainedCountOnView(const request::CountRequest& request);

@@ -36,7 +36,7 @@ Status CheckIndexOptions(bson::View spec);
 // Only what a partial index may ask: CannotCreateIndex for other operators.
 Status CheckPartialFilter(bson::View filter);
 
-// Those of the (normalised) specs that the collection does not have yet. Errors: 86 for a name that
+// The (normalised) specs that the collection does not have yet. Errors: 86 for a name that
 // another index has, 85 for an index that is there under another name or with other options.
 Result<std::vector<store::NewIndex>> MissingIndexes(const store::CollectionInfo& collection,
                                                     std::vector<bson::Document> specs);

@@ -23,8 +23,8 @@ inline constexpr std::string_view kCollectedElsewhere = "tmp.agg_far.";
 // cannot replace; InvalidOptions for `timeseries` that are not empty, as there are none.
 Status MakeOutCollection(const Operation& operation, const std::string& target,
                          const std::string& temporary, bson::View timeseries);
-// It takes the target's place. `uuid`: of the collection that was made, CollectionUUIDMismatch for
-// another one; missing: it is known to be there.
+// The collection takes the target's place. `uuid`: of the collection that was made,
+// CollectionUUIDMismatch for another one; missing: it is known to be there.
 Status PutInPlace(const Operation& operation, const std::string& temporary,
                   const std::string& target, const bson::Value& uuid);
 

@@ -42,7 +42,7 @@ class Sections {
     const size_t index = IndexOf(key);
     return {handles_[index], ids_[index]};
   }
-  // Those that may hold keys of the range, in the order of their keys.
+  // The column families that may hold keys of the range, in the order of their keys.
   std::span<const Handle> Touching(const Range& range) const;
   const std::vector<Handle>& all() const { return handles_; }
 

@@ -50,7 +50,7 @@ class AdNetwork::Work {
  private:
   FrequencyCap CapOf(const Ad& ad) const { return ad.cap.value_or(options_.default_cap); }
   Status CheckAd(const Ad& ad) const;
-  // Whether it was added, or was there.
+  // Whether the ad was added, or was there.
   Result<bool> PutAd(std::string_view site, std::string_view zone, const Ad& ad,
                      const bson::ObjectId& id) const;
   Result<std::vector<ServedAd>> Ranked(std::string_view site, std::string_view zone,

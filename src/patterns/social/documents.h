@@ -28,7 +28,7 @@ std::vector<std::string> TextsIn(const bson::Value& array);
 // The field path of a name that was checked before.
 std::string NamePath(std::string_view name);
 
-// Those whom the user put in a circle; in any, with "".
+// The names that the user put in a circle; in any, with "".
 std::vector<std::string> MembersOf(bson::View user, std::string_view circle);
 bool Blocks(bson::View user, std::string_view other);
 

@@ -42,7 +42,7 @@ inline void BuildRooms(World* world) {
   }
 }
 
-// Those, Tim with 523 and Grue with 200, and all kinds of things.
+// Those rooms and people, Tim with 523 and Grue with 200, and all kinds of things.
 inline void BuildWorld(World* world) {
   BuildRooms(world);
   Game game = GameOf(world);

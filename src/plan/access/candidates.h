@@ -15,7 +15,7 @@ namespace quire::plan {
 // The indexes a query may use: all visible ones, or what the hint names. Error: BadValue for a
 // hint that names none.
 Result<std::vector<IndexChoice>> UsableIndexes(const QuerySpec& query);
-// Those of query.allowed_indexes that are there.
+// The indexes of query.allowed_indexes that are there.
 std::vector<IndexChoice> AllowedIndexes(const QuerySpec& query);
 
 // All documents in natural order, filtered.

@@ -19,7 +19,7 @@ struct ExprComparison {
   bson::OwnedValue value;
 };
 
-// Those that must hold for the $expr to be true: itself, or members of its $and.
+// The comparisons that must hold for the $expr to be true: itself, or members of its $and.
 std::vector<ExprComparison> ComparisonsOf(const expr::match::Node& node);
 
 bool CanUseIndex(const ExprComparison& comparison, const IndexPart& part,

@@ -266,7 +266,7 @@ class Core {
   };
   std::optional<Handing> handing_;
 
-  // Those who wait
+  // Requests that wait
   Waiters waiters_;
   std::vector<WaiterId> linearize_;        // for a no-op not yet asked for
   std::vector<WaiterId> linearize_asked_;  // for the one that is being written

@@ -27,7 +27,7 @@ struct Places {
 Task<Result<Places>> FindPlaces(Routed& request, const Aggregation& aggregation,
                                 const ParsedPipeline& pipeline);
 
-// How it runs.
+// How an aggregation runs.
 struct Division {
   std::set<placement::ShardName> shards;
   bool whole = false;             // on the one shard

@@ -65,7 +65,7 @@ class [[nodiscard]] Task {
   // For whoever is no coroutine: begins it, until it waits or ends.
   void Begin() { handle_.resume(); }
   bool done() const { return handle_.done(); }
-  // Its value. REQUIRES: done(), and called once.
+  // The task's value. REQUIRES: done(), and called once.
   T Take() {
     if (handle_.promise().exception) {
       std::rethrow_exception(handle_.promise().exception);

@@ -48,7 +48,7 @@ class ParsedPipeline {
   const pipeline::Stages& stages() const { return stages_; }
   // Namespaces that it reads besides its own.
   const std::set<std::string>& others() const { return others_; }
-  // That it writes; empty: none.
+  // The namespace that it writes; empty: none.
   const std::string& sink() const { return sink_; }
   // The filter of the $match that it begins with; empty without.
   bson::View leading_filter() const;

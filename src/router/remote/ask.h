@@ -40,7 +40,8 @@ struct Heard {
 
 struct AskOptions {
   ReadPreference preference;
-  // It may be sent again when nobody knows whether it was run: it reads, or shards remember it.
+  // The request may be sent again when nobody knows whether it was run: it reads, or shards
+  // remember it.
   bool repeatable = false;
   // How long a member that may answer is looked for.
   std::chrono::milliseconds patience = std::chrono::seconds(20);

@@ -12,7 +12,7 @@ namespace quire::router {
 bool IsNetworkError(int code);
 // The member refused because it is not the primary: nothing was run.
 bool IsNotPrimary(int code);
-// It ceased to be the primary, or ends, while the request ran.
+// The member ceased to be the primary, or ends, while the request ran.
 bool IsStepDown(int code);
 // Nobody of the shard could answer.
 bool IsUnreachable(int code);

@@ -42,7 +42,7 @@ struct MemberState {
   std::chrono::microseconds round_trip{0};
 };
 
-// Those that may answer; empty when none may.
+// The members that may answer; empty when none may.
 std::vector<const MemberState*> Eligible(const std::vector<MemberState>& members,
                                          const ReadPreference& preference);
 

@@ -31,7 +31,7 @@ class ArrayPaths {
     known_.insert(path);
   }
 
-  // Those that the store knows as well.
+  // Whether the store knows the path as well.
   bool IsKept(std::string_view path) const {
     ReaderLock lock(mutex_);
     return kept_.find(path) != kept_.end();

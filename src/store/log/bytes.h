@@ -18,7 +18,7 @@ void AppendNumber(T value, std::string* out) {
   out->append(bytes, sizeof value);
 }
 
-// Those that take give false when the bytes end before.
+// The functions that take give false when the bytes end before.
 template <typename T>
 bool TakeNumber(std::string_view* bytes, T* value) {
   if (bytes->size() < sizeof *value) {

@@ -19,7 +19,7 @@ void LogDrop(const CollectionInfo& info, ChangeBuffer* changes);
 void LogCreateView(const CollectionInfo& view, ChangeBuffer* changes);
 void LogModifyView(const CollectionInfo& view, ChangeBuffer* changes);
 void LogDropView(const CollectionInfo& view, ChangeBuffer* changes);
-// Their collection is dropped, and they with it: `count` of them.
+// The collection of a database's views is dropped, and they with it: `count` of them.
 void LogDropViews(std::string_view database, int64_t count, ChangeBuffer* changes);
 void LogDropDatabase(std::string_view database, ChangeBuffer* changes);
 // `dropped` is the collection the renamed one replaces, or null.

@@ -47,7 +47,7 @@ class RecordCursor {
   Status NextGroup();
   // Passes what own_ stands on; whether it is a document.
   bool PassOwn();
-  // Those of left_ that come before what own_ stands on.
+  // The slots of left_ that come before what own_ stands on.
   uint64_t LeftBeforeOwn() const;
   // Takes the next slot out of left_.
   int TakeSlot() {
