@@ -13,9 +13,9 @@
 #include <ctime>
 #include <deque>
 #include <memory>
-#include <mutex>
 
 #include "base/error_codes.h"
+#include "base/mutex.h"
 
 namespace quire::log {
 namespace {
@@ -51,14 +51,12 @@ struct Ring {
 };
 
 struct State {
-  std::mutex mutex;
-  // Guarded by mutex.
-  Options options;
-  std::shared_ptr<spdlog::logger> logger;
-  Ring recent;
-  Ring startup;
-  bool starting = true;
-  // Read without it.
+  Mutex mutex;
+  Options options QUIRE_GUARDED_BY(mutex);
+  std::shared_ptr<spdlog::logger> logger QUIRE_GUARDED_BY(mutex);
+  Ring recent QUIRE_GUARDED_BY(mutex);
+  Ring startup QUIRE_GUARDED_BY(mutex);
+  bool starting QUIRE_GUARDED_BY(mutex) = true;
   std::atomic<int> verbosity{0};
   std::atomic<int> components[kComponentCount];  // -1: as verbosity
   std::atomic<int> highest{0};                   // of all of them
@@ -260,7 +258,7 @@ Status OpenFile(const std::string& path, std::shared_ptr<spdlog::logger>* out) {
 
 Status Open(const Options& options) {
   State& state = Global();
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   if (options.path.empty()) {
     state.logger = MakeLogger(std::make_shared<spdlog::sinks::stdout_sink_mt>());
   } else {
@@ -280,7 +278,7 @@ Status Open(const Options& options) {
 
 Status Rotate() {
   State& state = Global();
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   if (state.options.path.empty()) {
     return Status::Ok();
   }
@@ -305,7 +303,7 @@ std::string NameAside(const std::string& path) {
 
 void Flush() {
   State& state = Global();
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   if (state.logger) {
     state.logger->flush();
   }
@@ -316,7 +314,7 @@ void Write(Severity severity, std::string_view component, std::string_view messa
   State& state = Global();
   std::string json = JsonLine(severity, component, message, attributes);
   bool shown = severity != Severity::kInfo || !state.quiet.load(std::memory_order_relaxed);
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   if (shown && state.logger) {
     state.logger->info("{}", state.options.format == Format::kJson
                                  ? json
@@ -354,19 +352,19 @@ void SetQuiet(bool quiet) { Global().quiet = quiet; }
 
 Recent RecentLines() {
   State& state = Global();
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   return state.recent.Copy();
 }
 
 Recent StartupWarnings() {
   State& state = Global();
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   return state.startup.Copy();
 }
 
 void EndStartup() {
   State& state = Global();
-  std::lock_guard lock(state.mutex);
+  MutexLock lock(state.mutex);
   state.starting = false;
 }
 

@@ -2,10 +2,10 @@
 #include "coord/etcd/etcd_store.h"
 
 #include <algorithm>
-#include <mutex>
 #include <thread>
 
 #include "base/error_codes.h"
+#include "base/mutex.h"
 #include "base/thread.h"
 #include "base/try.h"
 #include "coord/etcd/http.h"
@@ -75,7 +75,7 @@ class EtcdStore final : public Store {
     if (user_.empty()) {
       return std::string();
     }
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (token_.empty() || token_ == refused) {
       token_.clear();
       ASSIGN_OR_RETURN(
@@ -113,8 +113,8 @@ class EtcdStore final : public Store {
   etcd::Http http_;
   const std::string user_;
   const std::string password_;
-  std::mutex mutex_;
-  std::string token_;  // protected by mutex_
+  Mutex mutex_;
+  std::string token_ QUIRE_GUARDED_BY(mutex_);
 };
 
 class EtcdWatcher final : public Watcher {

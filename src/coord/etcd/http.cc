@@ -77,7 +77,7 @@ Http::Http(HttpOptions options) : options_(std::move(options)) { InitialiseOnce(
 Http::~Http() = default;
 
 std::unique_ptr<Http::Handle> Http::Take() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (idle_.empty()) {
     return std::make_unique<Handle>();
   }
@@ -87,7 +87,7 @@ std::unique_ptr<Http::Handle> Http::Take() {
 }
 
 void Http::GiveBack(std::unique_ptr<Handle> handle) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   idle_.push_back(std::move(handle));
 }
 

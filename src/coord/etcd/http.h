@@ -6,11 +6,11 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "coord/coord.h"
 #include "quire/status.h"
 
@@ -72,8 +72,8 @@ class Http {
 
   const HttpOptions options_;
   std::atomic<size_t> preferred_{0};  // the server that answered last
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Handle>> idle_;  // protected by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Handle>> idle_ QUIRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace quire::coord::etcd

@@ -118,13 +118,13 @@ bool Perf::Work::Expired(const Day& day) const { return day.to <= store_.Ago(opt
 
 Status Perf::Work::Prepare(const Day& day) const {
   {
-    std::lock_guard lock(prepared_.mutex);
+    MutexLock lock(prepared_.mutex);
     if (prepared_.days.contains(day.name)) {
       return Status::Ok();
     }
   }
   RETURN_IF_ERROR(store_.CreateIndexes(DayIndexes(day.collection)));
-  std::lock_guard lock(prepared_.mutex);
+  MutexLock lock(prepared_.mutex);
   prepared_.days.insert(day.name);
   return Status::Ok();
 }
@@ -379,7 +379,7 @@ Result<JobReport> Perf::Work::DropExpired() const {
           RETURN_IF_ERROR(store_.RunWrite(Doc("drop", day.collection)).status());
           RETURN_IF_ERROR(store_.seams().After("perf.retention.c1"));
           report.changed += 1;
-          std::lock_guard lock(prepared_.mutex);
+          MutexLock lock(prepared_.mutex);
           prepared_.days.erase(day.name);
         }
         const std::string first_kept = DayKey(store_.Ago(options_.horizon));

@@ -3,9 +3,9 @@
 // All of Perf: the calls, and the steps they are made of.
 #pragma once
 
-#include <mutex>
 #include <set>
 
+#include "base/mutex.h"
 #include "quire/patterns/lease.h"
 #include "quire/patterns/perf.h"
 
@@ -88,8 +88,8 @@ class Perf::Work {
   Idempotency calls_;
   // The days whose indexes exist.
   struct Prepared {
-    std::mutex mutex;
-    std::set<std::string> days;
+    Mutex mutex;
+    std::set<std::string> days QUIRE_GUARDED_BY(mutex);
   };
   mutable Prepared prepared_;
 };
