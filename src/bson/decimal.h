@@ -94,8 +94,6 @@ Decimal128 Quantize(Decimal128 d, Decimal128 quantum, Rounding rounding = Roundi
 // -place; unchanged when it cannot hold that many digits or is not finite.
 Decimal128 RoundToPlace(Decimal128 d, int place, Rounding rounding);
 Decimal128 RoundToIntegral(Decimal128 d, Rounding rounding);
-inline Decimal128 Floor(Decimal128 d) { return RoundToIntegral(d, Rounding::kDown); }
-inline Decimal128 Ceil(Decimal128 d) { return RoundToIntegral(d, Rounding::kUp); }
 inline Decimal128 Trunc(Decimal128 d) { return RoundToIntegral(d, Rounding::kToZero); }
 
 Decimal128 Sqrt(Decimal128 d);

@@ -162,8 +162,8 @@ TEST(Decimal, Rounds) {
   EXPECT_EQ(ToString(RoundToPlace(D("1.29"), 1, Rounding::kToZero)), "1.2");
   EXPECT_EQ(ToString(RoundToPlace(D("1E30"), 20, Rounding::kToZero)), "1E+30");
   EXPECT_EQ(ToString(RoundToPlace(D("NaN"), 2, Rounding::kToZero)), "NaN");
-  EXPECT_EQ(ToString(Floor(D("-1.5"))), "-2");
-  EXPECT_EQ(ToString(Ceil(D("1.2"))), "2");
+  EXPECT_EQ(ToString(RoundToIntegral(D("-1.5"), Rounding::kDown)), "-2");
+  EXPECT_EQ(ToString(RoundToIntegral(D("1.2"), Rounding::kUp)), "2");
   EXPECT_EQ(ToString(Trunc(D("-1.9"))), "-1");
 }
 

@@ -117,9 +117,6 @@ class Engine {
   void RunTtlPass();
   // Lets storage recover, and notes whether it has.
   void CheckStorage();
-  // Aborts all transactions and forgets what sessions have read of the store, which has changed
-  // under them: a member of a replica set calls it whenever it begins or ceases to lead, or undoes.
-  void ForgetSessions() { sessions_->ForgetAll(); }
   // Brings the change log back within its bounds.
   void TrimLog();
   std::unique_ptr<Bell::Listener> ListenToLog();

@@ -117,7 +117,8 @@ class SessionTable final : public run::SessionTable {
   Status Import(bson::View answer);
   // Forgets what sessions that ended longer than `timeout` ago have written.
   Status ForgetAnswers(std::chrono::minutes timeout);
-  // Aborts all transactions and forgets what was read of the store: it has changed.
+  // Aborts all transactions and forgets what was read of the store, which has changed: a member of
+  // a replica set calls it whenever it begins or ceases to lead, or undoes.
   void ForgetAll();
 
  private:

@@ -66,15 +66,6 @@ void TypeSet::AddNumbers() {
   }
 }
 
-std::optional<Type> TypeSet::Single() const {
-  for (Type type : kTypes) {
-    if (bits_ == Bit(type)) {
-      return type;
-    }
-  }
-  return std::nullopt;
-}
-
 void TypeSet::AppendTo(std::string_view name, bson::Builder* out) const {
   out->BeginArray(name);
   if (number_name_) {

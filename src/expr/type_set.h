@@ -20,9 +20,6 @@ class TypeSet {
   void AddNumbers();
   bool Has(bson::Type type) const { return (bits_ & Bit(type)) != 0; }
   bool empty() const { return bits_ == 0; }
-  bool has_number_name() const { return number_name_; }
-  // Exactly one type, or nothing.
-  std::optional<bson::Type> Single() const;
 
   // Appends what $type shows: "number", then the codes in order.
   void AppendTo(std::string_view name, bson::Builder* out) const;

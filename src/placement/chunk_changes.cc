@@ -163,16 +163,4 @@ Result<ChunkChange> MoveRange(const ChunkMap& map, const KeyRange& range, const 
   return change;
 }
 
-Result<ChunkMapPtr> RefineKey(const ChunkMap& map, const ShardKeyPattern& pattern,
-                              Generation generation) {
-  Chunks refined;
-  for (const ChunkPtr& chunk : map.chunks()) {
-    Chunk longer = *chunk;
-    longer.range.min = *pattern.ExtendBorder(chunk->range.min.values.view());
-    longer.range.max = *pattern.ExtendBorder(chunk->range.max.values.view());
-    refined.push_back(Shared(std::move(longer)));
-  }
-  return ChunkMap::Make(pattern, generation, std::move(refined), map.majors());
-}
-
 }  // namespace quire::placement

@@ -40,9 +40,4 @@ std::vector<ChunkChange> MergeAllOn(const ChunkMap& map, const ShardName& shard,
 Result<ChunkChange> MoveRange(const ChunkMap& map, const KeyRange& range, const Shard& to,
                               const Zones& zones, bson::Timestamp now);
 
-// The same map under a longer key: each border gets MinKey (the last one MaxKey). REQUIRES: the
-// map's pattern is a prefix of `pattern`.
-Result<ChunkMapPtr> RefineKey(const ChunkMap& map, const ShardKeyPattern& pattern,
-                              Generation generation);
-
 }  // namespace quire::placement

@@ -160,17 +160,6 @@ TEST(ChunkChanges, MoveErrors) {
   EXPECT_TRUE(Move(map, "{x: {$minKey: 1}}", "{x: 0}", {"s1", {"gzA"}, false}, zones).ok());
 }
 
-TEST(ChunkChanges, Refine) {
-  ChunkMapPtr map = TestMap("{x: 1}", {"{x: 0}"});
-  const Generation next{bson::ObjectId(), {8, 0}};
-  auto refined = RefineKey(*map, TestPattern("{x: 1, y: 1}"), next);
-  ASSERT_TRUE(refined.ok());
-  EXPECT_THAT(TextOf((*refined)->chunks()),
-              ElementsAre("[{ x: MinKey, y: MinKey }, { x: 0, y: MinKey })s0",
-                          "[{ x: 0, y: MinKey }, { x: MaxKey, y: MaxKey })s1"));
-  EXPECT_TRUE(map->VersionOf("s0").OlderThan((*refined)->VersionOf("s0")));
-}
-
 TEST(ShardVersion, ShardedAndUnshardedAreNotOrdered) {
   const ShardVersion sharded{true, {bson::ObjectId(), {1, 1}}, 1};
   EXPECT_FALSE(sharded.OlderThan(ShardVersion::Unsharded()));

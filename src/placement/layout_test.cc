@@ -150,9 +150,6 @@ TEST(Zones, OverlapAndTouch) {
   EXPECT_FALSE(zones.Remove(range(10, 19)));
   EXPECT_TRUE(zones.Remove(range(10, 20)));
   EXPECT_EQ(zones.ZoneOf(range(12, 20)), std::nullopt);
-  auto refined = zones.Refined(TestPattern("{x: 1, y: 1}"));
-  ASSERT_TRUE(refined.ok());
-  EXPECT_EQ(refined->ranges()[0].range.ToString(), "[{ x: 0, y: MinKey }, { x: 10, y: MinKey })");
 }
 
 TEST(Zones, Borders) {

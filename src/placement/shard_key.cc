@@ -169,14 +169,6 @@ std::optional<ShardKey> ShardKeyPattern::ExtendBorder(bson::View prefix) const {
   return ShardKey::Of(extended.view());
 }
 
-bool ShardKeyPattern::IsPrefixOf(const ShardKeyPattern& longer) const {
-  return parts_.size() <= longer.parts_.size() &&
-         std::equal(parts_.begin(), parts_.end(), longer.parts_.begin(),
-                    [](const Part& a, const Part& b) {
-                      return a.name() == b.name() && a.hashed == b.hashed;
-                    });
-}
-
 bool ShardKeyPattern::AllowsUnique(bson::View index_key) const {
   // What starts with _id is unique wherever _id is; that holds per shard only, as for _id itself.
   if (!index_key.empty() && index_key.front().name() == "_id") {

@@ -85,8 +85,6 @@ class ShardKeyPattern {
   // its fields gets MaxKey. Nothing when its names are no prefix of the pattern's.
   std::optional<ShardKey> ExtendBorder(bson::View prefix) const;
 
-  // Whether `longer` starts with this pattern's fields, hashed ones the same.
-  bool IsPrefixOf(const ShardKeyPattern& longer) const;
   // Whether an index with this key pattern may be unique in a collection sharded so.
   bool AllowsUnique(bson::View index_key) const;
 

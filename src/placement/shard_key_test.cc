@@ -130,11 +130,5 @@ TEST(ShardKey, BordersMustBeStorable) {
   EXPECT_EQ(CheckStorable(ShardKey::Of(wrapper.view())).code(), kBadValue);
 }
 
-TEST(ShardKeyPattern, PrefixesForRefining) {
-  EXPECT_TRUE(TestPattern("{x: 1}").IsPrefixOf(TestPattern("{x: 1, y: 'hashed'}")));
-  EXPECT_FALSE(TestPattern("{x: 1}").IsPrefixOf(TestPattern("{x: 'hashed', y: 1}")));
-  EXPECT_FALSE(TestPattern("{x: 1, y: 1}").IsPrefixOf(TestPattern("{x: 1}")));
-}
-
 }  // namespace
 }  // namespace quire::placement

@@ -88,17 +88,6 @@ std::optional<std::string> Zones::ZoneOf(const KeyRange& range) const {
   return at->zone;
 }
 
-Result<Zones> Zones::Refined(const ShardKeyPattern& pattern) const {
-  Zones refined;
-  for (const ZoneRange& zone : ranges_) {
-    KeyRange range;
-    ASSIGN_OR_RETURN(range.min, Border("min", "", &pattern, zone.range.min.values.view()));
-    ASSIGN_OR_RETURN(range.max, Border("max", "", &pattern, zone.range.max.values.view()));
-    RETURN_IF_ERROR(refined.Add({std::move(range), zone.zone}));
-  }
-  return refined;
-}
-
 Status CheckZone(const Zones& zones, const KeyRange& range, const Shard& shard) {
   std::optional<std::string> zone = zones.ZoneOf(range);
   if (zone.has_value() && !shard.IsIn(*zone)) {

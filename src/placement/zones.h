@@ -50,8 +50,6 @@ class Zones {
 
   // The zone that all keys of the range belong to; nothing when there is none, or several.
   std::optional<std::string> ZoneOf(const KeyRange& range) const;
-  // The same zones with borders of the longer key.
-  Result<Zones> Refined(const ShardKeyPattern& pattern) const;
 
  private:
   std::vector<ZoneRange> ranges_;

@@ -241,11 +241,6 @@ void Tree::Walk::AscendFrom(bool left) {
   }
 }
 
-void Tree::Walk::ToFirst() {
-  depth_ = 0;
-  Descend(root_, true);
-}
-
 void Tree::Walk::ToLast() {
   depth_ = 0;
   Descend(root_, false);

@@ -63,7 +63,6 @@ class Tree {
 
     // Null: nowhere.
     const SharedEntry* entry() const;
-    void ToFirst();
     void ToLast();
     void ToFirstFrom(std::string_view key);   // the first one not before the key
     void ToLastBefore(std::string_view key);  // the last one before the key

@@ -20,7 +20,7 @@ std::string Key(uint32_t number) { return std::to_string(10000 + number); }
 // Equal in both directions, and in what the tree says of its sizes.
 void ExpectSame(const Tree& tree, const Model& model) {
   Tree::Walk forward(tree);
-  forward.ToFirst();
+  forward.ToFirstFrom("");
   uint64_t bytes = 0;
   for (const auto& [key, value] : model) {
     ASSERT_NE(forward.entry(), nullptr) << key;

@@ -53,7 +53,7 @@ class CommittedTest : public testing::Test {
   }
 
   Store store;
-  Invariants invariants{false};
+  Invariants invariants{false, true};
 };
 
 TEST_F(CommittedTest, WhoHasAcceptedTheEpochCutsNothing) {

@@ -22,10 +22,6 @@ void Proposals::Forget() {
   Count();
 }
 
-bool Proposals::InLargest(InSyncMember member) const {
-  return rules_.positions_by_data ? largest_.Contains(member) : largest_.Contains(member.member);
-}
-
 void Proposals::Count() {
   largest_ = confirmed_.isr.members;
   if (!open_) return;

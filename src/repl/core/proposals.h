@@ -36,7 +36,6 @@ class Proposals {
 
   // The largest in-sync set that may hold: nothing is committed that not all of it hold.
   const InSyncSet& Largest() const { return largest_; }
-  bool InLargest(InSyncMember member) const;
 
   // How many members the in-sync set must have for anything to be committed.
   int Needed() const;

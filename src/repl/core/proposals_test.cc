@@ -31,16 +31,16 @@ TEST_F(ProposalsTest, BothOutcomesCountWhileOneIsOpen) {
   proposals_.Reset(Keys(1, {{0, 10}, {1, 11}, {2, 12}}, 1));
   Open(Keys(2, {{0, 10}, {1, 11}, {3, 13}}));
   EXPECT_EQ(proposals_.Largest().size(), 4);
-  EXPECT_TRUE(proposals_.InLargest({2, 12}));
-  EXPECT_TRUE(proposals_.InLargest({3, 13}));
-  EXPECT_FALSE(proposals_.InLargest({3, 14}));
+  EXPECT_TRUE(proposals_.Largest().Contains(InSyncMember{2, 12}));
+  EXPECT_TRUE(proposals_.Largest().Contains(InSyncMember{3, 13}));
+  EXPECT_FALSE(proposals_.Largest().Contains(InSyncMember{3, 14}));
 }
 
 TEST_F(ProposalsTest, ANewFolderOfAMemberDoesNotStandForTheOldOne) {
   proposals_.Reset(Keys(1, {{0, 10}, {1, 11}, {2, 12}}, 1));
   Open(Keys(2, {{0, 10}, {1, 11}, {2, 99}}));
-  EXPECT_TRUE(proposals_.InLargest({2, 12}));
-  EXPECT_TRUE(proposals_.InLargest({2, 99}));
+  EXPECT_TRUE(proposals_.Largest().Contains(InSyncMember{2, 12}));
+  EXPECT_TRUE(proposals_.Largest().Contains(InSyncMember{2, 99}));
 }
 
 TEST_F(ProposalsTest, IsDecidedWhenTheVersionsDiffer) {

@@ -59,8 +59,10 @@ void Invariants::CommitAdvanced(const Core& core, const Disk& disk, const Store&
     return true;
   });
   if (!core.leading() || store_went_back_ || store.now().leader.leader != core.leader()) return;
+  const InSyncSet& counted = core.proposals().Largest();
   for (const InSyncMember& member : store.now().isr.members)
-    if (member.member != core.self() && !core.proposals().InLargest(member))
+    if (member.member != core.self() &&
+        !(by_data_ ? counted.Contains(member) : counted.Contains(member.member)))
       Broken("I3: committed without a member of the in-sync set");
 }
 

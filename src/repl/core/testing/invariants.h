@@ -19,8 +19,9 @@ namespace quire::repl {
 class Invariants {
  public:
   // `losses_only`: what clients lose, and not the rules of bookkeeping that are there to prevent
-  // it.
-  explicit Invariants(bool losses_only) : losses_only_(losses_only) {}
+  // it. `by_data`: a member of the in-sync set stands for its data folder alone
+  // (Rules::positions_by_data).
+  Invariants(bool losses_only, bool by_data) : losses_only_(losses_only), by_data_(by_data) {}
 
   const std::string& violation() const { return violation_; }
   const std::vector<LoggedSlot>& committed() const { return committed_; }
@@ -68,6 +69,7 @@ class Invariants {
   int FindCommitted(Time time) const;
 
   const bool losses_only_;
+  const bool by_data_;
   bool store_went_back_ = false;
   std::string violation_;
   std::vector<LoggedSlot> committed_;  // in the order of time, for ever

@@ -56,7 +56,7 @@ Simulator::Simulator(const SimulatorOptions& options)
     : options_(options),
       faults_(options.faults),
       random_(options.seed * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(options.members)),
-      invariants_(options.losses_only),
+      invariants_(options.losses_only, options.rules.positions_by_data),
       store_(FirstView(options.members)),
       members_(static_cast<size_t>(options.members)),
       link_cut_until_(members_.size(), std::vector<Millis>(members_.size(), 0)) {
