@@ -13,6 +13,7 @@
 #include "repl/core/testing/mixes.h"
 #include "repl/core/testing/scenarios.h"
 #include "repl/core/testing/simulator.h"
+#include "simulate/bounds.h"
 
 namespace quire::repl {
 namespace {
@@ -32,11 +33,7 @@ constexpr const char* kUsage =
     "  --all          go on after a violation, and count them\n";
 
 struct Arguments {
-  double minutes = 1;
-  uint64_t schedules = UINT64_MAX;
-  uint64_t seed = 1;
-  bool seeded = false;
-  bool bounded = false;  // by time or number
+  Bounds bounds;
   int members = 0;
   const Mix* mix = nullptr;
   std::string scenario;
@@ -64,17 +61,8 @@ bool Parse(int count, char** words, Arguments* arguments) {
     }
     if (++i == count) return false;
     std::string value = words[i];
-    if (name == "--minutes") {
-      arguments->minutes = std::atof(value.c_str());
-      arguments->bounded = true;
-    } else if (name == "--schedules") {
-      arguments->schedules = std::strtoull(value.c_str(), nullptr, 10);
-      arguments->minutes = 1e9;
-      arguments->bounded = true;
-    } else if (name == "--seed") {
-      arguments->seed = std::strtoull(value.c_str(), nullptr, 10);
-      arguments->seeded = true;
-    } else if (name == "--members") {
+    if (arguments->bounds.Take(name, value)) continue;
+    if (name == "--members") {
       arguments->members = std::atoi(value.c_str());
       if (arguments->members < 1 || arguments->members > kMaxVoters) return false;
     } else if (name == "--mix") {
@@ -107,17 +95,18 @@ int Main(int count, char** words) {
     return 2;
   }
   SimulatorOptions options = arguments.options;
-  bool one = arguments.seeded && !arguments.bounded;
-  if (one) arguments.schedules = 1;
+  Bounds& bounds = arguments.bounds;
+  const bool one = bounds.one();
+  if (one) bounds.schedules = 1;
   auto started = std::chrono::steady_clock::now();
   auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   };
-  options.seed = arguments.seed;
+  options.seed = bounds.seed;
   uint64_t runs = 0, violations = 0;
   std::map<std::string, std::pair<uint64_t, uint64_t>> kinds;  // count, first seed
   SimulatorCounts sum;
-  for (; runs < arguments.schedules && seconds() < arguments.minutes * 60; ++runs, ++options.seed) {
+  for (; runs < bounds.schedules && seconds() < bounds.minutes * 60; ++runs, ++options.seed) {
     options.members = arguments.members != 0 ? arguments.members : options.seed % 2 == 0 ? 5 : 3;
     // Every second schedule has everything.
     size_t turn = options.seed / 2 % (2 * AllMixes().size());

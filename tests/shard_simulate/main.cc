@@ -10,6 +10,7 @@
 #include <string>
 
 #include "shard/core/testing/simulator.h"
+#include "simulate/bounds.h"
 
 namespace quire::shard {
 namespace {
@@ -23,10 +24,7 @@ constexpr const char* kUsage =
     "  --off RULE     without this rule (src/shard/core/rules.h); may be repeated\n";
 
 struct Arguments {
-  double minutes = 1;
-  uint64_t schedules = UINT64_MAX;
-  bool seeded = false;
-  bool bounded = false;
+  Bounds bounds;
   SimulatorOptions options;
 };
 
@@ -45,17 +43,10 @@ bool Parse(int count, char** words, Arguments* arguments) {
   for (int i = 1; i + 1 < count; i += 2) {
     const std::string name = words[i];
     const std::string value = words[i + 1];
-    if (name == "--minutes") {
-      arguments->minutes = std::atof(value.c_str());
-      arguments->bounded = true;
-    } else if (name == "--schedules") {
-      arguments->schedules = std::strtoull(value.c_str(), nullptr, 10);
-      arguments->minutes = 1e9;
-      arguments->bounded = true;
-    } else if (name == "--seed") {
-      arguments->options.seed = std::strtoull(value.c_str(), nullptr, 10);
-      arguments->seeded = true;
-    } else if (name == "--steps") {
+    if (arguments->bounds.Take(name, value)) {
+      continue;
+    }
+    if (name == "--steps") {
       arguments->options.steps = std::atoi(value.c_str());
     } else if (name != "--off" || !SwitchOff(value, &arguments->options.rules)) {
       return false;
@@ -78,9 +69,10 @@ int Main(int count, char** words) {
     return 2;
   }
   SimulatorOptions options = arguments.options;
-  const bool one = arguments.seeded && !arguments.bounded;
-  if (one) {
-    arguments.schedules = 1;
+  Bounds& bounds = arguments.bounds;
+  options.seed = bounds.seed;
+  if (bounds.one()) {
+    bounds.schedules = 1;
     options.trace = &std::cout;
   }
   const auto started = std::chrono::steady_clock::now();
@@ -89,7 +81,7 @@ int Main(int count, char** words) {
   };
   uint64_t runs = 0;
   SimulatorCounts sum;
-  for (; runs < arguments.schedules && seconds() < arguments.minutes * 60; ++runs) {
+  for (; runs < bounds.schedules && seconds() < bounds.minutes * 60; ++runs) {
     Mix(&options);
     Simulator simulator(options);
     const std::string loss = simulator.Run();

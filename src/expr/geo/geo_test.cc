@@ -4,20 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 
+#include "bson/testing/kept_json.h"
 #include "expr/match/match.h"
 
 namespace quire::expr::geo {
 namespace {
 
-// The document of a JSON text, kept until the program ends.
-bson::View Json(std::string_view text) {
-  static std::deque<bson::Document> kept;
-  auto document = bson::Document::FromJson(text);
-  EXPECT_TRUE(document.ok()) << text << ": " << document.status().ToString();
-  return document.ok() ? kept.emplace_back(*std::move(document)).view() : bson::View();
-}
+bson::View Json(std::string_view text) { return bson::KeptJson(text); }
 
 TEST(Geo, Filters) {
   const struct {

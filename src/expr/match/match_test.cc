@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
 #include <random>
 #include <string>
 
+#include "bson/testing/kept_json.h"
 #include "expr/collation/collator.h"
 #include "expr/match/leaf.h"
 #include "expr/match/node.h"
@@ -14,13 +14,7 @@
 namespace quire::expr::match {
 namespace {
 
-// The document of a JSON text, kept until the program ends.
-bson::View Json(std::string_view text) {
-  static std::deque<bson::Document> kept;
-  auto document = bson::Document::FromJson(text);
-  EXPECT_TRUE(document.ok()) << text << ": " << document.status().ToString();
-  return document.ok() ? kept.emplace_back(*std::move(document)).view() : bson::View();
-}
+bson::View Json(std::string_view text) { return bson::KeptJson(text); }
 
 struct Case {
   const char* filter;

@@ -3,23 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-
 #include "base/current_op.h"
 #include "base/error_codes.h"
+#include "bson/testing/kept_json.h"
 #include "expr/regex.h"
 #include "expr/validation/failure.h"
 
 namespace quire::expr::schema {
 namespace {
 
-// The document of a JSON text, kept until the program ends.
-bson::View Json(std::string_view text) {
-  static std::deque<bson::Document> kept;
-  auto document = bson::Document::FromJson(text);
-  EXPECT_TRUE(document.ok()) << text << ": " << document.status().ToString();
-  return document.ok() ? kept.emplace_back(*std::move(document)).view() : bson::View();
-}
+bson::View Json(std::string_view text) { return bson::KeptJson(text); }
 
 TEST(Schema, Matches) {
   const struct {
