@@ -45,13 +45,13 @@ class Watchdog {
   }
 
  private:
-  static constexpr int kPatience = 5;  // ticks of a second; sanitizers are slow
+  static constexpr int kTimeout = 5;  // ticks of a second; sanitizers are slow
   static constexpr int kEnd = 120;
 
   void Watch() {
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, std::chrono::seconds(1), [this] { return done_; })) {
-      if (++ticks_ >= kPatience) {
+      if (++ticks_ >= kTimeout) {
         node_->commands().operations().KillAll(kInterrupted);
       }
       if (ticks_ >= kEnd) {

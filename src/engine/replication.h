@@ -118,7 +118,7 @@ class Replication {
 
   // Runs a command, with its $db, at the primary, as this member. Whether it was run is open when
   // the answer is HostUnreachable or NetworkTimeout; PrimarySteppedDown: none is known.
-  virtual void AskPrimary(bson::Document command, std::chrono::milliseconds patience,
+  virtual void AskPrimary(bson::Document command, std::chrono::milliseconds timeout,
                           std::function<void(Result<bson::Document>)> answer) = 0;
 
   // --- Commands of an administrator. The status is the command's.

@@ -325,9 +325,9 @@ Status SessionTable::Import(bson::View answer) {
     return {kFailedToParse, "malformed answer of a retryable write"};
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<run::Session> shared, Get(lsid.AsBinary()));
-  constexpr std::chrono::seconds kPatience{5};
+  constexpr std::chrono::seconds kTimeout{5};
   constexpr std::chrono::milliseconds kLookEvery{5};
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kTimeout;
   run::Checkout checkout = run::Checkout::Try(shared.get());
   while (!checkout) {
     if (std::chrono::steady_clock::now() >= until) {

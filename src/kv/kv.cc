@@ -12,7 +12,7 @@ Status Store::Checkpoint(const std::string& /*folder*/) {
 void ReadValue::SetCopy(std::string_view bytes) {
   auto copy = std::make_shared<std::string>(bytes);
   view_ = *copy;
-  keeper_ = std::move(copy);
+  owner_ = std::move(copy);
   kind_ = nullptr;
 }
 

@@ -77,27 +77,27 @@ class ReadValue {
   std::string_view view() && = delete;  // would dangle
 
   // Shows a part of what `whole` shows, which it keeps as long.
-  void ShowPart(const ReadValue& whole, std::string_view part) { Set(part, whole.keeper_); }
+  void ShowPart(const ReadValue& whole, std::string_view part) { Set(part, whole.owner_); }
 
-  // For backends: shows `bytes`, which `keeper` (may be null) keeps alive. `kind` names the type
-  // of the keeper for ReusableKeeper (null: not reusable).
-  void Set(std::string_view bytes, std::shared_ptr<void> keeper, const void* kind = nullptr) {
+  // For backends: shows `bytes`, which `owner` (may be null) keeps alive. `kind` names the type
+  // of the owner for ReusableOwner (null: not reusable).
+  void Set(std::string_view bytes, std::shared_ptr<void> owner, const void* kind = nullptr) {
     view_ = bytes;
-    keeper_ = std::move(keeper);
+    owner_ = std::move(owner);
     kind_ = kind;
   }
   // For backends: owns a copy.
   void SetCopy(std::string_view bytes);
-  // For backends: the keeper of the last Set when it was of `kind` and nobody else holds it, so
+  // For backends: the owner of the last Set when it was of `kind` and nobody else holds it, so
   // that a value read over and over allocates once; else null. The caller calls Show next.
-  void* ReusableKeeper(const void* kind) const {
-    return kind == kind_ && keeper_.use_count() == 1 ? keeper_.get() : nullptr;
+  void* ReusableOwner(const void* kind) const {
+    return kind == kind_ && owner_.use_count() == 1 ? owner_.get() : nullptr;
   }
   void Show(std::string_view bytes) { view_ = bytes; }
 
  private:
   std::string_view view_;
-  std::shared_ptr<void> keeper_;
+  std::shared_ptr<void> owner_;
   const void* kind_ = nullptr;
 };
 

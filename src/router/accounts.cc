@@ -19,7 +19,7 @@ namespace quire::router {
 namespace {
 
 constexpr std::chrono::seconds kInterval{5};
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kTimeout{5};
 
 int64_t MillisNow() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -46,7 +46,7 @@ Status Replace(engine::Engine& engine, const std::string& ns,
 Result<bson::Document> Ask(Lanes& lanes, const std::string& host, bson::Document command) {
   std::promise<Result<bson::Document>> promise;
   auto answer = promise.get_future();
-  lanes.Send(host, std::move(command), std::chrono::steady_clock::now() + kPatience,
+  lanes.Send(host, std::move(command), std::chrono::steady_clock::now() + kTimeout,
              [&promise](Result<bson::Document> reply) { promise.set_value(std::move(reply)); });
   Result<bson::Document> reply = answer.get();
   RETURN_IF_ERROR(reply.ok() ? request::StatusOf(*reply) : reply.status());
@@ -168,7 +168,7 @@ void Accounts::BeatHeart() {
     coord::Transaction transaction;
     transaction.writes = {coord::Put(key, bson::ToCanonicalJson(beat))};
     RETURN_IF_ERROR(
-        store.Transact(transaction, std::chrono::steady_clock::now() + kPatience).status());
+        store.Transact(transaction, std::chrono::steady_clock::now() + kTimeout).status());
     return bson::Document();
   });
 }

@@ -24,8 +24,8 @@ namespace {
 constexpr size_t kMostBytes = size_t{8} << 20;
 constexpr size_t kMostDocuments = 10'000;
 // For the primary's answer to a batch, and to what ends a large $out.
-constexpr std::chrono::minutes kBatchPatience{2};
-constexpr std::chrono::minutes kEndPatience{30};
+constexpr std::chrono::minutes kBatchTimeout{2};
+constexpr std::chrono::minutes kEndTimeout{30};
 bool IsSink(bson::View stage) { return stage.Has("$out") || stage.Has("$merge"); }
 
 class FarSink : public std::enable_shared_from_this<FarSink> {
@@ -53,12 +53,12 @@ class FarSink : public std::enable_shared_from_this<FarSink> {
   Status Next() {
     ASSIGN_OR_RETURN(const bool last, Read());
     if (last && (!replaces_ || temporary_.empty())) {
-      return Ask(Batch(sink_, true), kBatchPatience,
+      return Ask(Batch(sink_, true), kBatchTimeout,
                  [this](bson::View reply) { return End(reply); });
     }
     const bson::Document stage = replaces_ ? CollectingStage() : bson::Document(sink_.view());
     const size_t count = documents_.size();
-    return Ask(Batch(stage, false), kBatchPatience, [this, last, count](bson::View) {
+    return Ask(Batch(stage, false), kBatchTimeout, [this, last, count](bson::View) {
       collected_ += static_cast<int64_t>(count);
       return last ? CountCollected() : Next();
     });
@@ -140,7 +140,7 @@ class FarSink : public std::enable_shared_from_this<FarSink> {
   Status CountCollected() {
     const bson::Document count = Doc("aggregate", temporary_, "pipeline", List(Doc("$count", "n")),
                                      "cursor", Doc(), "$db", TargetDatabase());
-    return Ask(count, kEndPatience, [this](bson::View reply) -> Status {
+    return Ask(count, kEndTimeout, [this](bson::View reply) -> Status {
       const bson::View rows = reply["cursor"].AsDocument()["firstBatch"].AsArray();
       if (rows.empty() || request::CountIn(rows.front().value().AsDocument()["n"]) != collected_) {
         return {kOperationFailed, "the collection of $out's documents was changed meanwhile"};
@@ -153,7 +153,7 @@ class FarSink : public std::enable_shared_from_this<FarSink> {
     bson::Builder out;
     out.Append("aggregate", temporary_).BeginArray("pipeline").Push(sink_).End();
     AppendRest(true, TargetDatabase(), &out);
-    return Ask(out.Finish(), kEndPatience, [this](bson::View reply) {
+    return Ask(out.Finish(), kEndTimeout, [this](bson::View reply) {
       DropTemporary();
       return End(reply);
     });
@@ -163,7 +163,7 @@ class FarSink : public std::enable_shared_from_this<FarSink> {
     if (!temporary_.empty()) {
       engine_.replication->AskPrimary(Doc("drop", std::exchange(temporary_, ""), "writeConcern",
                                           Doc("w", 1), "$db", TargetDatabase()),
-                                      kBatchPatience, [](const Result<bson::Document>&) {});
+                                      kBatchTimeout, [](const Result<bson::Document>&) {});
     }
   }
 
@@ -181,13 +181,13 @@ class FarSink : public std::enable_shared_from_this<FarSink> {
   }
 
   // `then` gets the reply, when it is no error.
-  Status Ask(bson::Document command, std::chrono::milliseconds patience, Then then) {
+  Status Ask(bson::Document command, std::chrono::milliseconds timeout, Then then) {
     struct Received {
       run::Answer answer;
       bson::Document reply;  // written before the answer is given
     };
     auto received = std::make_shared<Received>();
-    engine_.replication->AskPrimary(std::move(command), patience,
+    engine_.replication->AskPrimary(std::move(command), timeout,
                                     [received](Result<bson::Document> reply) {
                                       if (!reply.ok()) {
                                         received->answer.Give(reply.status());

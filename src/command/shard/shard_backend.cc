@@ -19,7 +19,7 @@ namespace {
 thread_local int own_depth = 0;
 
 // How long a request without a limit of its own waits for a name.
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kTimeout{30};
 
 }  // namespace
 
@@ -71,7 +71,7 @@ Status ShardBackend::CheckVersions(ShardRunning& running, engine::Sharding& shar
   }
   const auto now = std::chrono::steady_clock::now();
   if (!running.waits_until) {
-    running.waits_until = now + kPatience;
+    running.waits_until = now + kTimeout;
   }
   if (now >= *running.waits_until) {
     return {kConflictingOperationInProgress,

@@ -26,12 +26,12 @@ namespace {
 
 rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
-// The kind of ReadValue keepers that are one PinnableSlice.
+// The kind of ReadValue owners that are one PinnableSlice.
 constexpr char kPinKind = 0;
 
 // An empty PinnableSlice owned by `value`: the one of its last read when it can be used again.
 rocksdb::PinnableSlice* PinOf(ReadValue* value) {
-  if (void* kept = value->ReusableKeeper(&kPinKind)) {
+  if (void* kept = value->ReusableOwner(&kPinKind)) {
     auto* pin = static_cast<rocksdb::PinnableSlice*>(kept);
     pin->Reset();
     return pin;

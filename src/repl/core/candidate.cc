@@ -59,7 +59,7 @@ void Core::TickCandidate() {
     return;
   }
   bool asked = step_up_ != 0;
-  if (!asked && !leader_down_ && now_ - heard_ < patience_) return;
+  if (!asked && !leader_down_ && now_ - heard_ < election_timeout_) return;
   if (now_ < next_ballot_ || (now_ < frozen_until_ && !asked)) return;
   next_ballot_ = now_ + settings_.ballot + Jitter(settings_.ballot);
   Do(ReadKeys{});

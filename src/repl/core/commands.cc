@@ -19,9 +19,9 @@ void Core::On(const StepDownCommand& command) {
     return;
   }
   // One that is forced at once takes along what is under way, too, if that is quick.
-  const Millis patience =
+  const Millis timeout =
       command.force ? std::max(command.catch_up, settings_.settle) : command.catch_up;
-  handing_ = Handing{command.id, now_, now_ + patience, command.stay_down, command.force};
+  handing_ = Handing{command.id, now_, now_ + timeout, command.stay_down, command.force};
   PauseOrResume();
 }
 

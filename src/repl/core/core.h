@@ -211,8 +211,8 @@ class Core {
   uint64_t attempt_ = 0;
   bool joined_ = false;
   Millis heard_ = 0;
-  bool heard_any_ = false;  // since the process began
-  Millis patience_ = 0;     // without a leader
+  bool heard_any_ = false;       // since the process began
+  Millis election_timeout_ = 0;  // without a leader
   bool leader_down_ = false;
   Millis next_handshake_ = 0;
   Time told_applied_ = 0;  // by the last acknowledgement

@@ -50,7 +50,7 @@ void Core::BeginHandshake() {
   ++attempt_;
   ++generation_;
   next_handshake_ = now_ + settings_.beacon;
-  patience_ = settings_.election + Jitter(settings_.election / 10);
+  election_timeout_ = settings_.election + Jitter(settings_.election / 10);
 }
 
 void Core::SendHello() {

@@ -18,7 +18,7 @@
 namespace quire::repl {
 namespace {
 
-constexpr std::chrono::seconds kStorePatience{3};
+constexpr std::chrono::seconds kStoreTimeout{3};
 // Requests to the store that wait for others; the state machine repeats what was left out.
 constexpr int kMostStoreWrites = 2;
 // So much of the leader's log is taken before what came earlier is written: the next message need
@@ -92,7 +92,7 @@ void Member::Impl::Do(const WriteKeys& write) {
   store_writes_.Post([this, ticket = write.ticket,
                       transaction =
                           EncodeWrite(names_, write, host == hosts_.end() ? "" : host->second)] {
-    auto answer = store_->Transact(transaction, std::chrono::steady_clock::now() + kStorePatience);
+    auto answer = store_->Transact(transaction, std::chrono::steady_clock::now() + kStoreTimeout);
     --writes_under_way_;
     if (!answer.ok()) {
       log::Debug(1, "REPL", "The coordination store did not answer",

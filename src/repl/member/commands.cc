@@ -16,8 +16,8 @@
 namespace quire::repl {
 namespace {
 
-constexpr std::chrono::seconds kCheckPatience{5};
-constexpr std::chrono::seconds kStorePatience{5};
+constexpr std::chrono::seconds kCheckTimeout{5};
+constexpr std::chrono::seconds kStoreTimeout{5};
 // A forced configuration is newer than any that others may have made meanwhile.
 constexpr uint64_t kForcedStep = 10000;
 
@@ -282,7 +282,7 @@ void Member::Impl::CheckOthers(const std::shared_ptr<Founding>& founding) {
     bson::Builder body;
     AppendEnvelope(&body);
     body.Append("probe", true);
-    SendTo(host, "beacon", body.Finish(), kCheckPatience,
+    SendTo(host, "beacon", body.Finish(), kCheckTimeout,
            [this, founding, host = host](Result<bson::Document> reply) {
              Post([this, founding, host, reply = std::move(reply)] {
                const Status status = reply.ok() ? request::StatusOf(*reply) : reply.status();
@@ -336,7 +336,7 @@ void Member::Impl::Found(const std::shared_ptr<Founding>& founding) {
   const std::string host = HostsOf(founding->config).at(founding->self);
   store_writes_.Post([this, founding,
                       transaction = EncodeFirst(names_, view, Nonce{boot_, 0}, host)] {
-    auto answer = store_->Transact(transaction, std::chrono::steady_clock::now() + kStorePatience);
+    auto answer = store_->Transact(transaction, std::chrono::steady_clock::now() + kStoreTimeout);
     Post([this, founding, answer = std::move(answer)] {
       if (!answer.ok()) {
         founding->answer(answer.status().WithPrefix(

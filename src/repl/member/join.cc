@@ -20,9 +20,9 @@
 namespace quire::repl {
 namespace {
 
-constexpr std::chrono::seconds kStorePatience{3};
-constexpr std::chrono::seconds kProbePatience{2};
-constexpr std::chrono::minutes kCopyPatience{2};
+constexpr std::chrono::seconds kStoreTimeout{3};
+constexpr std::chrono::seconds kProbeTimeout{2};
+constexpr std::chrono::minutes kCopyTimeout{2};
 constexpr Millis kCopyAgain = 1000;
 
 }  // namespace
@@ -37,7 +37,7 @@ void Member::Impl::ReadKeysThen(std::function<void()> then) {
   store_reads_.Post([this, then = std::move(then)]() mutable {
     read_posted_ = false;
     auto listing =
-        store_->List({.prefix = names_.prefix}, std::chrono::steady_clock::now() + kStorePatience);
+        store_->List({.prefix = names_.prefix}, std::chrono::steady_clock::now() + kStoreTimeout);
     Post([this, listing = std::move(listing), then = std::move(then)]() mutable {
       if (listing.ok()) {
         OnEntries(listing->position, std::move(listing->entries));
@@ -134,7 +134,7 @@ void Member::Impl::FindSelf(const SetConfig& config, std::function<void(MemberId
     bson::Builder body;
     AppendEnvelope(&body);
     body.Append("probe", true);
-    SendTo(host, "beacon", body.Finish(), kProbePatience,
+    SendTo(host, "beacon", body.Finish(), kProbeTimeout,
            [this, search, id = id, found](const Result<bson::Document>& reply) {
              const bool mine = reply.ok() && (*reply)["boot"].type() == bson::Type::kInt64 &&
                                static_cast<Boot>((*reply)["boot"].AsInt64()) == boot_;
@@ -232,7 +232,7 @@ void Member::Impl::CopyFrom(const std::string& host) {
       bson::Builder body;
       AppendEnvelope(&body);
       body.Append("copy", request);
-      SendTo(host, "copy", body.Finish(), kCopyPatience,
+      SendTo(host, "copy", body.Finish(), kCopyTimeout,
              [promise](Result<bson::Document> reply) { promise->set_value(std::move(reply)); });
       while (future.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
         if (stopping_) {

@@ -103,8 +103,8 @@ Status Member::Impl::Start(peer::PoolOptions peers) {
           auto hosts = HostsOf(*config);
           host = hosts.contains(to) ? hosts.at(to) : "";
         }
-        constexpr std::chrono::seconds kPatience{30};
-        SendTo(host, "log", body, kPatience,
+        constexpr std::chrono::seconds kTimeout{30};
+        SendTo(host, "log", body, kTimeout,
                [done = std::move(done)](const Result<bson::Document>& reply) {
                  done(reply.ok() && request::StatusOf(*reply).ok());
                });
@@ -367,9 +367,9 @@ std::shared_ptr<const engine::SetStatus> Member::status() const { return impl_->
 bool Member::writes_paused() const { return impl_->paused; }
 engine::ReplicaData& Member::data() { return *impl_->data; }
 
-void Member::AskPrimary(bson::Document command, std::chrono::milliseconds patience,
+void Member::AskPrimary(bson::Document command, std::chrono::milliseconds timeout,
                         std::function<void(Result<bson::Document>)> answer) {
-  impl_->AskPrimary(command, patience, std::move(answer));
+  impl_->AskPrimary(command, timeout, std::move(answer));
 }
 
 void Member::Initiate(bson::Document config, engine::AnswerFunction answer) {

@@ -64,7 +64,7 @@ class Member final : public engine::Replication {
   std::unique_ptr<engine::PendingAnswer> AwaitLinearizable(engine::AnswerFunction answer) override;
   std::unique_ptr<engine::PendingAnswer> AwaitTime(uint64_t time, bool committed,
                                                    engine::AnswerFunction answer) override;
-  void AskPrimary(bson::Document command, std::chrono::milliseconds patience,
+  void AskPrimary(bson::Document command, std::chrono::milliseconds timeout,
                   std::function<void(Result<bson::Document>)> answer) override;
   void Initiate(bson::Document config, engine::AnswerFunction answer) override;
   void Reconfigure(bson::Document config, bool force, engine::AnswerFunction answer) override;

@@ -36,7 +36,7 @@ class Member::Impl {
   std::shared_ptr<const engine::SetStatus> status() const;
   std::shared_ptr<const SetConfig> shared_config() const;
   void Receive(bson::Document body, Answered answer);
-  void AskPrimary(const bson::Document& command, std::chrono::milliseconds patience,
+  void AskPrimary(const bson::Document& command, std::chrono::milliseconds timeout,
                   Answered answer);
   // `ask` makes the input of a wait from its number.
   std::unique_ptr<engine::PendingAnswer> Await(std::function<Input(WaiterId)> ask,
@@ -151,7 +151,7 @@ class Member::Impl {
   // --- messages.cc
   void AppendEnvelope(bson::Builder* body) const;
   void SendTo(const std::string& host, const char* lane, const bson::Document& body,
-              std::chrono::milliseconds patience, peer::Done done);
+              std::chrono::milliseconds timeout, peer::Done done);
   void SendMessage(MemberId to, const Message& message);
   void SendProbe(MemberId to);
   void TakeReply(MemberId from, const Result<bson::Document>& reply, Millis sent);

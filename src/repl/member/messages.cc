@@ -17,7 +17,7 @@
 namespace quire::repl {
 namespace {
 
-constexpr std::chrono::seconds kMessagePatience{2};
+constexpr std::chrono::seconds kMessageTimeout{2};
 // An acknowledgement's reply says nothing but that the leader lives: one now and then is enough.
 constexpr Millis kBetweenReplies = 100;
 
@@ -32,11 +32,11 @@ void Member::Impl::AppendEnvelope(bson::Builder* body) const {
 }
 
 void Member::Impl::SendTo(const std::string& host, const char* lane, const bson::Document& body,
-                          std::chrono::milliseconds patience, peer::Done done) {
-  pool_->Send(host, lane, body, std::chrono::steady_clock::now() + patience, std::move(done));
+                          std::chrono::milliseconds timeout, peer::Done done) {
+  pool_->Send(host, lane, body, std::chrono::steady_clock::now() + timeout, std::move(done));
 }
 
-void Member::Impl::AskPrimary(const bson::Document& command, std::chrono::milliseconds patience,
+void Member::Impl::AskPrimary(const bson::Document& command, std::chrono::milliseconds timeout,
                               Answered answer) {
   // Few connections, and none waits long for another's command.
   static constexpr const char* kLanes[] = {"writes0", "writes1", "writes2", "writes3"};
@@ -48,7 +48,7 @@ void Member::Impl::AskPrimary(const bson::Document& command, std::chrono::millis
     answer(Status(kPrimarySteppedDown, "No primary exists currently"));
     return;
   }
-  SendTo(host->second, kLanes[last_asked_++ % std::size(kLanes)], command, patience,
+  SendTo(host->second, kLanes[last_asked_++ % std::size(kLanes)], command, timeout,
          std::move(answer));
 }
 
@@ -64,7 +64,7 @@ void Member::Impl::SendMessage(MemberId to, const Message& message) {
     body.Append("members", SpreadDocument());
   }
   const bool heard = std::holds_alternative<Ack>(message) && Now() - seen_[to].at < kBetweenReplies;
-  SendTo(host->second, "beacon", body.Finish(), kMessagePatience,
+  SendTo(host->second, "beacon", body.Finish(), kMessageTimeout,
          [this, to, heard, sent = Now()](Result<bson::Document> reply) {
            if (!heard || !reply.ok()) {
              Post([this, to, sent, reply = std::move(reply)] { TakeReply(to, reply, sent); });
@@ -80,7 +80,7 @@ void Member::Impl::SendProbe(MemberId to) {
   bson::Builder body;
   AppendEnvelope(&body);
   body.Append("probe", true);
-  SendTo(host->second, "beacon", body.Finish(), kMessagePatience,
+  SendTo(host->second, "beacon", body.Finish(), kMessageTimeout,
          [this, to, sent = Now()](Result<bson::Document> reply) {
            Post([this, to, sent, reply = std::move(reply)] { TakeReply(to, reply, sent); });
          });

@@ -13,7 +13,7 @@ namespace quire::repl {
 namespace {
 
 constexpr Millis kAskAgain = 200;  // for a no-op that makes the log reach a time
-constexpr std::chrono::seconds kNoopPatience{2};
+constexpr std::chrono::seconds kNoopTimeout{2};
 
 Status NotAMember() {
   return {kNotPrimaryOrSecondary, "node is not in primary or recovering state"};
@@ -120,8 +120,7 @@ void Member::Impl::AskForNoop(uint64_t time) {
   bson::Builder body;
   AppendEnvelope(&body);
   body.Append("noop", static_cast<int64_t>(time));
-  SendTo(host->second, "beacon", body.Finish(), kNoopPatience,
-         [](const Result<bson::Document>&) {});
+  SendTo(host->second, "beacon", body.Finish(), kNoopTimeout, [](const Result<bson::Document>&) {});
 }
 
 Status Member::CheckWriteConcern(const request::WriteConcern& concern) const {

@@ -24,7 +24,7 @@ using auth::Action;
 using command::Invocation;
 
 constexpr int64_t kDefaultChunkMegabytes = 128;
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 
 // The setting with `mode` as it is now to be.
 Status WriteMode(coord::Store& store, Catalog& catalog, std::string_view mode) {
@@ -132,7 +132,7 @@ std::optional<std::pair<std::string_view, bson::Document>> Violation(
 Result<bson::Document> Compliance(coord::Store& store, Catalog& catalog, const Route& route) {
   placement::Zones zones;
   ASSIGN_OR_RETURN(const auto entries, ListAll(store, catalog.Key("zones/" + route.ns + "/"),
-                                               std::chrono::steady_clock::now() + kPatience));
+                                               std::chrono::steady_clock::now() + kTimeout));
   for (const coord::Entry& entry : entries) {
     ASSIGN_OR_RETURN(const auto record, placement::DecodeZone(entry.value));
     RETURN_IF_ERROR(zones.Add(record.zone));

@@ -28,7 +28,7 @@ namespace {
 using auth::Action;
 using command::Invocation;
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 
 // What is to be looked at.
 struct Wish {
@@ -79,7 +79,7 @@ Result<Wish> ReadWish(const Routed& request) {
 
 // What the records say: {databases: [{name, primary}], collections: [{ns, uuid, key}]}.
 Result<bson::Document> ReadRecords(coord::Store& store, Catalog& catalog) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kTimeout;
   ASSIGN_OR_RETURN(const auto databases, ListAll(store, catalog.Key("dbs/"), until));
   ASSIGN_OR_RETURN(const auto collections, ListAll(store, catalog.Key("colls/"), until));
   bson::Builder out;

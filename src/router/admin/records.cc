@@ -9,10 +9,10 @@ namespace quire::router {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 constexpr int kMostTries = 100;
 
-coord::Deadline Soon() { return std::chrono::steady_clock::now() + kPatience; }
+coord::Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
 
 bson::Value UuidValue(const placement::Uuid& uuid) {
   return bson::Value::Binary(

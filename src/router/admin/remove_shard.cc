@@ -16,10 +16,10 @@ namespace quire::router {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 constexpr int kMostTries = 10;
 
-coord::Deadline Soon() { return std::chrono::steady_clock::now() + kPatience; }
+coord::Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
 
 // All shards, and the one that is to go.
 struct ShardsRead {

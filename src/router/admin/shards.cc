@@ -24,7 +24,7 @@ namespace {
 using auth::Action;
 using command::Invocation;
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 
 // --- addShard ---
 
@@ -67,7 +67,7 @@ Result<NewShard> ReadNewShard(bson::View body) {
 // Asks the hosts of a set that is no shard yet, until its primary answers.
 Task<Result<bson::Document>> AskPrimary(Routed& request, const SetAddress& set,
                                         const bson::Document& command) {
-  const auto until = OpContext::Clock::now() + kPatience;
+  const auto until = OpContext::Clock::now() + kTimeout;
   Status last(
       kFailedToSatisfyReadPreference,
       "Could not find host matching read preference { mode: \"primary\" } for set " + set.set);
@@ -136,7 +136,7 @@ Result<bson::Document> WriteShard(coord::Store& store, Catalog& catalog, const N
     transaction.writes.push_back(coord::Put(of, Encode(database)));
   }
   ASSIGN_OR_RETURN(coord::Answer answer,
-                   store.Transact(transaction, std::chrono::steady_clock::now() + kPatience));
+                   store.Transact(transaction, std::chrono::steady_clock::now() + kTimeout));
   if (answer.done) {
     return Doc("shardAdded", shard.name);
   }

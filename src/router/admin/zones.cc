@@ -21,9 +21,9 @@ namespace {
 using auth::Action;
 using command::Invocation;
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 
-coord::Deadline Soon() { return std::chrono::steady_clock::now() + kPatience; }
+coord::Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
 
 Result<std::string> StringOf(std::string_view command, const bson::Element& field) {
   if (field.type() != bson::Type::kString) {

@@ -21,10 +21,10 @@ using placement::ChunkBlock;
 using placement::CollectionRecord;
 using placement::DatabaseRecord;
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 constexpr size_t kPage = 1000;
 
-coord::Deadline Soon() { return Clock::now() + kPatience; }
+coord::Deadline Soon() { return Clock::now() + kTimeout; }
 
 // What is known of a sharded collection's chunks, to be brought up to date by what changed.
 struct KnownChunks {

@@ -15,12 +15,12 @@ namespace quire::router {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 constexpr std::array<std::string_view, 9> kCollections = {"version",     "shards", "databases",
                                                           "collections", "chunks", "tags",
                                                           "settings",    "mongos", "changelog"};
 
-coord::Deadline Soon() { return std::chrono::steady_clock::now() + kPatience; }
+coord::Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
 
 std::string IdOf(bson::View document) {
   std::string bytes;

@@ -39,8 +39,8 @@ void LiveCursors::Touch(Lanes& lanes) {
       command.Push(id);
     }
     command.End().Append("$db", "admin");
-    constexpr std::chrono::seconds kPatience{10};
-    lanes.Send(host, command.Finish(), std::chrono::steady_clock::now() + kPatience,
+    constexpr std::chrono::seconds kTimeout{10};
+    lanes.Send(host, command.Finish(), std::chrono::steady_clock::now() + kTimeout,
                [](const Result<bson::Document>&) {});
   }
 }

@@ -18,12 +18,12 @@ namespace quire::router {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 
 // {names: [namespaces]} of the sharded collections.
 Result<bson::Document> ReadNames(coord::Store& store, Catalog& catalog) {
   ASSIGN_OR_RETURN(const auto entries, ListAll(store, catalog.Key("colls/"),
-                                               std::chrono::steady_clock::now() + kPatience));
+                                               std::chrono::steady_clock::now() + kTimeout));
   bson::Builder out;
   out.BeginArray("names");
   for (const coord::Entry& entry : entries) {

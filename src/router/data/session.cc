@@ -100,7 +100,7 @@ Task<Status> RouteSessions(Routed& request) {
   }
   AskOptions options;
   options.repeatable = true;
-  options.patience = std::chrono::milliseconds(0);  // one that cannot be reached has its time-outs
+  options.timeout = std::chrono::milliseconds(0);  // one that cannot be reached has its time-outs
   Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked), options);
   co_return heard.status();
 }

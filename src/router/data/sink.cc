@@ -273,10 +273,10 @@ class Temporary {
       return;
     }
     const std::string database(DatabaseOf(own_->ns));
-    constexpr std::chrono::seconds kPatience{10};
+    constexpr std::chrono::seconds kTimeout{10};
     request_.core.lanes().Send(
         *host, Doc("drop", own_->ns.substr(database.size() + 1), "$db", database),
-        OpContext::Clock::now() + kPatience, [](const Result<bson::Document>&) {});
+        OpContext::Clock::now() + kTimeout, [](const Result<bson::Document>&) {});
   }
 
   Routed& request_;

@@ -175,7 +175,7 @@ Task<Result<std::vector<Heard>>> AskShards(Flow& flow, Remote& remote, std::vect
     open.push_back({heard.size()});
     heard.push_back({one.shard, one.host, NobodyMayAnswer(one.shard), {}});
   }
-  const auto give_up = Clock::now() + options.patience;
+  const auto give_up = Clock::now() + options.timeout;
   std::shared_ptr<MembersChanged> changed;  // while nobody is known who may answer
   while (!open.empty()) {
     auto exchange = std::make_shared<Exchange>(&remote.lanes, asked.size());

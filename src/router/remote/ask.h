@@ -44,7 +44,7 @@ struct AskOptions {
   // remember it.
   bool repeatable = false;
   // How long a member that may answer is looked for.
-  std::chrono::milliseconds patience = std::chrono::seconds(20);
+  std::chrono::milliseconds timeout = std::chrono::seconds(20);
 };
 
 // What each of them answered, in the order asked. Sent again where that does no harm. Error: why

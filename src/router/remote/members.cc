@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kInterval{5};
 constexpr std::chrono::milliseconds kHurriedInterval{100};
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kTimeout{5};
 constexpr std::chrono::seconds kSilence{10};
 
 bool Says(bson::View hello, std::string_view field) {
@@ -192,7 +192,7 @@ void Members::AskAll() {
 
 void Members::Ask(const placement::ShardName& shard, const std::string& host) {
   const auto sent = Clock::now();
-  pool_.Send(host, "hello", Doc("hello", 1, "$db", "admin"), sent + kPatience,
+  pool_.Send(host, "hello", Doc("hello", 1, "$db", "admin"), sent + kTimeout,
              [this, shard, host, sent](const Result<bson::Document>& reply) {
                Note(shard, host, sent, reply);
              });

@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int32_t kAwaitMillis = 1000;  // of a getMore on a shard
 constexpr int64_t kBatch = 1000;
-constexpr std::chrono::seconds kPatience{10};
-constexpr std::chrono::seconds kFirstPatience{2};
+constexpr std::chrono::seconds kTimeout{10};
+constexpr std::chrono::seconds kFirstTimeout{2};
 
 // A batch with its events, of which some may have to wait for other shards.
 struct HeldReply {
@@ -148,7 +148,7 @@ class StreamRows::State : public std::enable_shared_from_this<State> {
           .End()
           .AppendFields(options_.session)
           .Append("$db", options_.database);
-      core_.lanes().Send(remote.host, kill.Finish(), Clock::now() + kPatience,
+      core_.lanes().Send(remote.host, kill.Finish(), Clock::now() + kTimeout,
                          [](const Result<bson::Document>&) {});
       remote.id = 0;
     }
@@ -220,7 +220,7 @@ class StreamRows::State : public std::enable_shared_from_this<State> {
     }
     core_.AppendClusterTime(&command);
     command.Append("$db", "admin");
-    core_.lanes().Send(host, command.Finish(), Clock::now() + kPatience,
+    core_.lanes().Send(host, command.Finish(), Clock::now() + kTimeout,
                        [self = shared_from_this(), i](const Result<bson::Document>&) {
                          {
                            MutexLock lock(self->mutex_);
@@ -346,7 +346,7 @@ Result<bool> StreamRows::Next(OpContext&, exec::Row* row) {
 Bell* StreamRows::News() { return &state_->news; }
 bool StreamRows::HasNews() const { return state_->HasNews(); }
 bool StreamRows::Pending() const {
-  return first_ && Clock::now() < opened_ + kFirstPatience && state_->Holds();
+  return first_ && Clock::now() < opened_ + kFirstTimeout && state_->Holds();
 }
 bool StreamRows::Ended() const { return state_->Ended(); }
 

@@ -13,7 +13,7 @@ namespace quire::shard {
 namespace {
 
 constexpr size_t kMostBytes = size_t{4} << 20;  // of a request, unless one answer alone is larger
-constexpr std::chrono::milliseconds kPatience{10'000};
+constexpr std::chrono::milliseconds kTimeout{10'000};
 
 // Requests of bounded size to the other shard.
 class AnswerStream {
@@ -43,7 +43,7 @@ class AnswerStream {
     out.End().Append("$db", "admin");
     answers_.clear();
     bytes_ = 0;
-    return context_.peers.Call(to_, out.Finish(), kPatience).status();
+    return context_.peers.Call(to_, out.Finish(), kTimeout).status();
   }
 
  private:

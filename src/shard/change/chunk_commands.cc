@@ -22,7 +22,7 @@ namespace {
 
 using placement::ChunkPtr;
 
-constexpr std::chrono::milliseconds kMedianPatience{60'000};
+constexpr std::chrono::milliseconds kMedianTimeout{60'000};
 
 // Writes the change of chunks unless another change of the collection is under way.
 Status WriteChange(Context& context, const CollectionFacts& facts,
@@ -162,7 +162,7 @@ Result<placement::ChunkChange> SplitInTwo(Context& context, const CollectionFact
     ASSIGN_OR_RETURN(reply, FindMedian(context, command));
   } else {
     ASSIGN_OR_RETURN(const placement::ShardRecord owner, FindShard(context, chunk.shard));
-    ASSIGN_OR_RETURN(reply, context.peers.Call(owner, command, kMedianPatience));
+    ASSIGN_OR_RETURN(reply, context.peers.Call(owner, command, kMedianTimeout));
   }
   if (bson::ClampedInt64(reply["count"]) == 0) {
     return Status(kInvalidOptions, "need to specify the desired max chunk size");

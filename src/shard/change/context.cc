@@ -107,12 +107,12 @@ void NameDocumentsOf(engine::Engine& engine, const NameRecord& record) {
                                        : nullptr);
 }
 
-bool DrainTransactions(Context& context, std::string_view ns, std::chrono::milliseconds patience) {
+bool DrainTransactions(Context& context, std::string_view ns, std::chrono::milliseconds timeout) {
   const store::CollectionPtr found = context.engine.catalog().Find(ns);
   if (found == nullptr || found->state == nullptr) {
     return true;
   }
-  const auto until = std::chrono::steady_clock::now() + patience;
+  const auto until = std::chrono::steady_clock::now() + timeout;
   if (!found->state->gate.CloseUnless(
           [&] { return std::chrono::steady_clock::now() > until || context.stopping.load(); })) {
     return false;

@@ -52,8 +52,8 @@ Result<bool> MakeEqual(Context& context, std::string_view ns, bson::View descrip
 bson::Document Describe(const store::CollectionInfo& collection);
 // Drops the collection with that uuid, if it is there.
 Status DropLocal(Context& context, std::string_view ns, std::string_view uuid);
-// Waits until no transaction that has written the collection is open. False after `patience`.
-bool DrainTransactions(Context& context, std::string_view ns, std::chrono::milliseconds patience);
+// Waits until no transaction that has written the collection is open. False after `timeout`.
+bool DrainTransactions(Context& context, std::string_view ns, std::chrono::milliseconds timeout);
 
 // From here on the log names the documents of the record's collection by its shard key, or by _id
 // alone when it has none.

@@ -33,11 +33,11 @@ struct ZoneFacts {
   std::vector<coord::Compare> compares;  // hold as long as none of them has changed or gone
 };
 
-// Safe for concurrent use. Blocks its thread, for `patience` at most. Keys are below the cluster's
+// Safe for concurrent use. Blocks its thread, for `timeout` at most. Keys are below the cluster's
 // prefix.
 class ClusterStore {
  public:
-  static constexpr std::chrono::seconds kPatience{5};
+  static constexpr std::chrono::seconds kTimeout{5};
 
   ClusterStore(std::unique_ptr<coord::Store> store, const std::string& cluster, std::string own_key)
       : store_(std::move(store)),
@@ -60,7 +60,7 @@ class ClusterStore {
   Result<ZoneFacts> ReadZones(std::string_view ns);
 
  private:
-  coord::Deadline Deadline() const { return std::chrono::steady_clock::now() + kPatience; }
+  coord::Deadline Deadline() const { return std::chrono::steady_clock::now() + kTimeout; }
   std::string Full(std::string_view key) const { return prefix_ + std::string(key); }
 
   const std::unique_ptr<coord::Store> store_;

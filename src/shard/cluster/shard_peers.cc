@@ -61,7 +61,7 @@ void ShardPeers::Stop() {
 
 Result<bson::Document> ShardPeers::Call(const placement::ShardRecord& shard,
                                         const bson::Document& command,
-                                        std::chrono::milliseconds patience) {
+                                        std::chrono::milliseconds timeout) {
   std::vector<std::string> hosts = HostsOf(shard.host);
   {
     MutexLock lock(mutex_);
@@ -71,7 +71,7 @@ Result<bson::Document> ShardPeers::Call(const placement::ShardRecord& shard,
     }
   }
   Status last(kHostUnreachable, "shard " + shard.name + " has no hosts");
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (const std::string& host : hosts) {
     auto reply = CallHost(host, command, deadline);
     if (reply.ok()) {

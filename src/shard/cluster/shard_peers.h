@@ -30,7 +30,7 @@ class ShardPeers {
   // The reply of the shard's primary, which is looked for. The error is that of the reply, or says
   // that no primary was found: whether the command was run is open then.
   Result<bson::Document> Call(const placement::ShardRecord& shard, const bson::Document& command,
-                              std::chrono::milliseconds patience);
+                              std::chrono::milliseconds timeout);
   // Told of every reply: it carries the cluster time. Set before the first call.
   std::function<void(bson::View reply)> heard;
   // Calls under way and to come end at once.

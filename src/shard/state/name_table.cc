@@ -204,13 +204,13 @@ NameTable::Hold::~Hold() {
   table_->changed_.notify_all();
 }
 
-bool NameTable::Close(const std::string& id, std::chrono::milliseconds patience) {
+bool NameTable::Close(const std::string& id, std::chrono::milliseconds timeout) {
   MutexLock lock(mutex_);
   Entry& entry = entries_[id];
   entry.record.id = id;
   entry.closed = true;
   const bool drained = changed_.wait_for(
-      lock.native(), patience, [&]() QUIRE_REQUIRES(mutex_) { return entry.passes == 0; });
+      lock.native(), timeout, [&]() QUIRE_REQUIRES(mutex_) { return entry.passes == 0; });
   if (!drained) {
     entry.closed = false;
   }

@@ -58,8 +58,8 @@ class NameTable {
   std::unique_ptr<Hold> Take(std::vector<std::string> ids);
 
   // Lets nobody in, and waits for the writes that are. False when there still are some after
-  // `patience`: the name is open again then.
-  bool Close(const std::string& id, std::chrono::milliseconds patience);
+  // `timeout`: the name is open again then.
+  bool Close(const std::string& id, std::chrono::milliseconds timeout);
   // Requests pass again as far as the log says so.
   void Open(const std::string& id);
 
