@@ -46,6 +46,9 @@ class OpContext {
   size_t memory_limit = size_t{100} << 20;
   // Bytes it holds as far as they are counted (memory_charge.h).
   std::atomic<int64_t> held{0};
+  // What its scripts have printed. Of the thread that runs it.
+  uint32_t printed_lines = 0;
+  size_t printed_bytes = 0;
 
  private:
   Clock::time_point deadline_ = Clock::time_point::max();

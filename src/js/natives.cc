@@ -10,16 +10,15 @@
 
 #include "base/current_op.h"
 #include "base/error_codes.h"
-#include "base/log.h"
 #include "base/version.h"
 #include "bson/hash/md5.h"
 #include "js/convert_internal.h"
+#include "js/output.h"
 
 namespace quire::js {
 
 namespace {
 
-constexpr size_t kMaxPrinted = 10000;
 // One emitted pair may have half of a document's size.
 constexpr size_t kMaxEmitted = size_t{8} << 20;
 
@@ -42,8 +41,7 @@ bool Print(JSContext* cx, unsigned argc, JS::Value* vp) {
     }
     line.push_back(' ');
   }
-  line.resize(std::min(line.size(), kMaxPrinted));
-  log::Info("QUERY", "Script output", {{"text", line}});
+  LogOutput(CurrentOp(), line);
   args.rval().setUndefined();
   return true;
 }

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/current_op.h"
 #include "base/error_codes.h"
+#include "base/log.h"
+#include "js/output.h"
 
 namespace quire::js {
 namespace {
@@ -445,6 +449,46 @@ TEST(Threads, ManyScopesAreForgotten) {
   }
   Arena arena;
   EXPECT_TRUE(Function(kept[0], "typeof x").Call(bson::Value(), {}, &arena).ok());
+}
+
+// The lines that a call adds to the log.
+std::vector<std::string> PrintedBy(const std::string& source, OpContext* op) {
+  const int64_t before = log::RecentLines().total;
+  CurrentOpScope scope(op);
+  CallOf(source);
+  log::Recent after = log::RecentLines();
+  const size_t added = static_cast<size_t>(after.total - before);
+  std::vector<std::string>& lines = after.lines;
+  lines.erase(lines.begin(),
+              lines.end() - static_cast<std::ptrdiff_t>(std::min(added, lines.size())));
+  return lines;
+}
+
+TEST(Output, OfOneOperationIsCutOff) {
+  for (const char* print : {"print(i)", "print('x'.repeat(20000))"}) {
+    OpContext op;
+    const std::string source =
+        "function() { for (let i = 0; i < 5000; i++) " + std::string(print) + "; }";
+    const std::vector<std::string> lines = PrintedBy(source, &op);
+    ASSERT_FALSE(lines.empty());
+    EXPECT_LE(lines.size(), kMostLines + 1);
+    size_t bytes = 0;
+    for (const std::string& line : lines) {
+      bytes += line.size();
+    }
+    EXPECT_LE(bytes, kMostBytes + 1000);
+    EXPECT_NE(lines.back().find("cut off"), std::string::npos) << lines.back();
+    EXPECT_TRUE(PrintedBy(source, &op).empty());  // another script of the same operation
+  }
+}
+
+TEST(Output, OfAllIsBounded) {
+  size_t lines = 0;
+  for (int i = 0; i < 1000; ++i) {
+    OpContext op;
+    lines += PrintedBy("function() { print('x'.repeat(9800)); }", &op).size();
+  }
+  EXPECT_LT(lines, 2 * kBytesAtOnce / 10'000);
 }
 
 }  // namespace
