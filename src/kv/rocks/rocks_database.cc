@@ -204,7 +204,12 @@ Status RocksDatabase::Write(rocksdb::WriteBatch* batch, Durability durability, P
   rocksdb::WriteOptions how;
   how.disableWAL = ephemeral_;
   how.sync = durability == Durability::kDisk && !ephemeral_;
-  return FromRocks(Guarded([&] { return db_->Write(how, batch); }));
+  auto write = [&](rocksdb::WriteBatch* whole) {
+    return Guarded([&] { return db_->Write(how, whole); });
+  };
+  constexpr size_t kJoined = 64 << 10;  // copying more costs as much as the sync that is saved
+  const bool joins = how.sync && !plain_ && batch->GetDataSize() <= kJoined;
+  return FromRocks(joins ? synced_commits_.Commit(batch, write) : write(batch));
 }
 
 Status RocksDatabase::Ingest(const std::vector<rocksdb::IngestExternalFileArg>& files) {

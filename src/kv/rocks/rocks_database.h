@@ -25,6 +25,7 @@
 #include "kv/rocks/rocks_options.h"
 #include "kv/rocks/sections.h"
 #include "kv/rocks/value_cache.h"
+#include "kv/rocks/versioned/group_commit.h"
 #include "quire/status.h"
 
 namespace quire::kv {
@@ -110,6 +111,7 @@ class RocksDatabase {
   CounterStripes counters_;
   std::unique_ptr<ValueCache> values_;
   DiskBudget budget_;
+  GroupCommit synced_commits_;
   SharedGate writers_;  // closed while the log is replaced
   std::atomic<Log> log_{Log::kWhole};
   std::atomic<uint64_t> broken_log_{0};  // its number
