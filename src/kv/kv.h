@@ -172,6 +172,8 @@ struct TxnOptions {
   // Reads the snapshot of this transaction instead of one of its own. REQUIRES: both are read-only
   // ones of the same store.
   std::shared_ptr<Txn> as_of = nullptr;
+  // What it reads is not read again soon: caches do not keep it.
+  bool reads_once = false;
 };
 
 // Writes many entries in ascending key order past the transactions, at less cost than theirs.

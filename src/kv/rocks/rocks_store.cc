@@ -22,8 +22,7 @@ class RocksStore final : public Store {
   explicit RocksStore(std::unique_ptr<RocksDatabase> database) : database_(std::move(database)) {}
 
   Result<std::unique_ptr<Txn>> Begin(TxnOptions options) override {
-    return options.read_only ? NewReadTxn(*database_, std::move(options.as_of))
-                             : NewWriteTxn(*database_);
+    return NewTxn(*database_, std::move(options));
   }
   Status DeleteRange(const Range& range) override;
   Result<std::unique_ptr<SortedLoader>> Load() override { return NewRocksLoader(*database_); }

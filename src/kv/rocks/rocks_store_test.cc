@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <random>
 #include <sstream>
 #include <string>
 
@@ -316,6 +318,33 @@ TEST(RocksStore, TheCacheSizeIsTheBound) {
   auto store = OpenRocks({.path = "", .ephemeral = true, .cache_bytes = 48 << 20});
   EXPECT_EQ((*store)->Stats().cache_capacity, uint64_t{48} << 20);
   EXPECT_GE(DefaultCacheBytes(), uint64_t{64} << 20);
+}
+
+TEST(RocksStore, WhatIsReadOnceIsNotKeptInCaches) {
+  auto store = *OpenRocks({.path = "", .ephemeral = true, .cache_bytes = 48 << 20});
+  constexpr int kKeys = 1000;
+  auto key_of = [](int i) { return "k" + std::to_string(i); };
+  std::mt19937_64 random(1);
+  for (int i = 0; i < kKeys; ++i) {
+    std::string value(4096, ' ');
+    std::generate(value.begin(), value.end(), [&] { return static_cast<char>(random()); });
+    PutOne(*store, key_of(i), value);
+  }
+  ASSERT_TRUE(store->Compact({}).ok());
+  auto read = [&](TxnOptions options) {
+    auto txn = *store->Begin(std::move(options));
+    for (int i = 0; i < kKeys; ++i) {
+      ReadValue value;
+      EXPECT_TRUE(*txn->Get(key_of(i), &value, i % 2 == 0 ? Reads::kByKey : Reads::kByRange));
+    }
+  };
+  const uint64_t before = store->Stats().cache_bytes;
+  constexpr uint64_t kSome = 1 << 20;
+  read({.reads_once = true});
+  read({.read_only = true, .reads_once = true});
+  EXPECT_LT(store->Stats().cache_bytes, before + kSome);
+  read({.read_only = true});
+  EXPECT_GT(store->Stats().cache_bytes, before + kSome);
 }
 
 TEST(RocksStore, CachesTakeHalfOfWhatIsFreeAndGiveItBack) {

@@ -45,11 +45,14 @@ rocksdb::PinnableSlice* PinOf(ReadValue* value) {
 // Reads of the database as it was when the object was made, or when another was.
 class View {
  public:
-  explicit View(RocksDatabase& database) : View(database, database.db()->GetSnapshot()) {
+  // `reads_once`: caches do not keep what it reads.
+  View(RocksDatabase& database, bool reads_once)
+      : View(database, reads_once, database.db()->GetSnapshot()) {
     owned_ = true;
   }
   // REQUIRES: `other` outlives it.
-  View(RocksDatabase& database, const View& other) : View(database, other.read_.snapshot) {}
+  View(RocksDatabase& database, bool reads_once, const View& other)
+      : View(database, reads_once, other.read_.snapshot) {}
   ~View() {
     if (owned_) {
       db_->ReleaseSnapshot(read_.snapshot);
@@ -67,7 +70,7 @@ class View {
     rocksdb::Status status = db_->Get(read_, database_.sections().Of(key), ToSlice(key), pin);
     if (status.ok()) {
       value->Show(pin->ToStringView());
-      if (by_key) {
+      if (by_key && read_.fill_cache) {
         cache_.Offer(key, sequence(), value->view());
       }
       return true;
@@ -108,7 +111,7 @@ class View {
       if (statuses[i].ok()) {
         (*values)[places[i]].Set(pins[i].ToStringView(), pins);
         (*found)[places[i]] = true;
-        if (reads == Reads::kByKey) {
+        if (reads == Reads::kByKey && read_.fill_cache) {
           cache_.Offer(keys[places[i]], sequence(), (*values)[places[i]].view());
         }
       } else if (!statuses[i].IsNotFound()) {
@@ -122,9 +125,10 @@ class View {
   const rocksdb::ReadOptions& read() const { return read_; }
 
  private:
-  View(RocksDatabase& database, const rocksdb::Snapshot* snapshot)
+  View(RocksDatabase& database, bool reads_once, const rocksdb::Snapshot* snapshot)
       : database_(database), db_(database.db()), cache_(database.values()) {
     read_.snapshot = snapshot;
+    read_.fill_cache = !reads_once;
   }
   uint64_t sequence() const { return read_.snapshot->GetSequenceNumber(); }
 
@@ -152,9 +156,10 @@ Result<int64_t> SumOfStripes(const View& view, std::string_view counter) {
 
 class ReadTxn final : public ReadOnlyTxn {
  public:
-  explicit ReadTxn(RocksDatabase& database) : view_(database) {}
-  ReadTxn(RocksDatabase& database, std::shared_ptr<Txn> as_of)
-      : as_of_(std::move(as_of)), view_(database, static_cast<ReadTxn&>(*as_of_).view_) {}
+  ReadTxn(RocksDatabase& database, bool reads_once) : view_(database, reads_once) {}
+  ReadTxn(RocksDatabase& database, bool reads_once, std::shared_ptr<Txn> as_of)
+      : as_of_(std::move(as_of)),
+        view_(database, reads_once, static_cast<ReadTxn&>(*as_of_).view_) {}
 
   Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) override {
     return view_.Get(key, value, reads);
@@ -178,8 +183,8 @@ class ReadTxn final : public ReadOnlyTxn {
 
 class WriteTxn final : public WritingTxn {
  public:
-  explicit WriteTxn(RocksDatabase& database)
-      : WritingTxn(database.claims()), database_(database), view_(database) {}
+  WriteTxn(RocksDatabase& database, bool reads_once)
+      : WritingTxn(database.claims()), database_(database), view_(database, reads_once) {}
 
   Result<bool> Get(std::string_view key, ReadValue* value, Reads reads) override;
   Status MultiGet(std::span<const std::string_view> keys, std::vector<ReadValue>* values,
@@ -307,13 +312,14 @@ Status WriteTxn::Commit(Durability durability) {
 
 }  // namespace
 
-std::unique_ptr<Txn> NewReadTxn(RocksDatabase& database, std::shared_ptr<Txn> as_of) {
-  return as_of == nullptr ? std::make_unique<ReadTxn>(database)
-                          : std::make_unique<ReadTxn>(database, std::move(as_of));
-}
-
-std::unique_ptr<Txn> NewWriteTxn(RocksDatabase& database) {
-  return std::make_unique<WriteTxn>(database);
+std::unique_ptr<Txn> NewTxn(RocksDatabase& database, TxnOptions options) {
+  if (!options.read_only) {
+    return std::make_unique<WriteTxn>(database, options.reads_once);
+  }
+  if (options.as_of == nullptr) {
+    return std::make_unique<ReadTxn>(database, options.reads_once);
+  }
+  return std::make_unique<ReadTxn>(database, options.reads_once, std::move(options.as_of));
 }
 
 }  // namespace quire::kv

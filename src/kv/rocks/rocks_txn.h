@@ -11,8 +11,7 @@
 
 namespace quire::kv {
 
-// REQUIRES of both: the database outlives the transaction. `as_of` may be null.
-std::unique_ptr<Txn> NewReadTxn(RocksDatabase& database, std::shared_ptr<Txn> as_of);
-std::unique_ptr<Txn> NewWriteTxn(RocksDatabase& database);
+// REQUIRES: the database outlives the transaction.
+std::unique_ptr<Txn> NewTxn(RocksDatabase& database, TxnOptions options);
 
 }  // namespace quire::kv
