@@ -293,7 +293,7 @@ Status CheckTls(const Parsed& parsed) {
   const Settings& s = parsed.settings;
   ASSIGN_OR_RETURN(server::TlsMode mode,
                    server::ParseTlsMode(s.tls_mode.empty() ? "disabled" : s.tls_mode));
-  RETURN_IF_ERROR(server::ParseTlsVersions(s.tls_disabled_protocols).status());
+  RETURN_IF_ERROR(tls::ParseVersions(s.tls_disabled_protocols).status());
   if (mode != server::TlsMode::kDisabled) {
     return s.tls_certificate_key_file.empty()
                ? Bad("need tlsCertificateKeyFile when TLS is enabled")

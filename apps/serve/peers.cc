@@ -40,6 +40,17 @@ Result<std::unique_ptr<coord::Store>> OpenCoordination(const Settings& s) {
   return coord::OpenEtcd(options);
 }
 
+Result<tls::Protocols> TlsProtocols(const Settings& s, command::Commands& commands) {
+  const auto& parameters = commands.tls_parameters;
+  tls::Protocols protocols{
+      .ciphers = parameters.ciphers.empty() ? s.tls_ciphers : parameters.ciphers,
+      .cipher_suites = parameters.cipher_suites};
+  if (!s.tls_disabled_protocols.empty()) {
+    ASSIGN_OR_RETURN(protocols.disabled, tls::ParseVersions(s.tls_disabled_protocols));
+  }
+  return protocols;
+}
+
 Result<peer::PoolOptions> PeerOptions(const Settings& s, command::Commands& commands) {
   peer::PoolOptions options;
   options.application = commands.info().router ? "quire router" : "quire " + s.repl_set;
@@ -53,6 +64,7 @@ Result<peer::PoolOptions> PeerOptions(const Settings& s, command::Commands& comm
   options.tls.system_ca = commands.tls_parameters.system_ca;
   options.tls.allow_invalid_certificates = s.tls_invalid_certificates;
   options.tls.allow_invalid_host_names = s.tls_invalid_hostnames;
+  ASSIGN_OR_RETURN(options.tls.protocols, TlsProtocols(s, commands));
   if (s.cluster_auth_mode == "x509") {
     options.login.kind = peer::Login::Kind::kCertificate;
   } else if (!s.key_file.empty()) {

@@ -292,13 +292,8 @@ class Service {
     options.crl_file = s_.tls_crl_file;
     options.allow_without_certificate = s_.tls_without_certificates;
     options.allow_invalid_certificates = s_.tls_invalid_certificates;
-    if (!s_.tls_disabled_protocols.empty()) {
-      ASSIGN_OR_RETURN(options.disabled, server::ParseTlsVersions(s_.tls_disabled_protocols));
-    }
-    const auto& parameters = node_.commands->tls_parameters;
-    options.system_ca = parameters.system_ca;
-    options.ciphers = parameters.ciphers.empty() ? s_.tls_ciphers : parameters.ciphers;
-    options.cipher_suites = parameters.cipher_suites;
+    options.system_ca = node_.commands->tls_parameters.system_ca;
+    ASSIGN_OR_RETURN(options.protocols, TlsProtocols(s_, *node_.commands));
     ASSIGN_OR_RETURN(std::unique_ptr<server::Tls> tls, server::Tls::Load(options));
     tls_ = std::move(tls);
     command::ServerInfo& info = node_.commands->info();

@@ -76,10 +76,11 @@ const std::array kOptions = {
            "Clients need not have a certificate; one that they have is checked."},
     Option{kTls, "tlsAllowInvalidCertificates", 0, "", &S::tls_invalid_certificates, 0, 0,
            "net.tls.allowInvalidCertificates",
-           "Clients with invalid certificates may connect, but not log in by them."},
+           "Clients with invalid certificates may connect, but not log in by them; other members' "
+           "certificates are not checked."},
     Option{kTls, "tlsAllowInvalidHostnames", 0, "", &S::tls_invalid_hostnames, 0, 0,
            "net.tls.allowInvalidHostnames",
-           "About connections to other members, which there are none of; taken for mongod's sake."},
+           "Other members' certificates need not be for the names they are reached by."},
     Option{kTls, "tlsDisabledProtocols", 0, "LIST", &S::tls_disabled_protocols, 0, 0,
            "net.tls.disabledProtocols",
            "Of TLS1_0, TLS1_1, TLS1_2 and TLS1_3, or none. Default TLS1_0,TLS1_1."},

@@ -18,6 +18,7 @@
 
 #include "quire/bson.h"
 #include "quire/status.h"
+#include "tls/protocols.h"
 
 namespace quire::peer {
 
@@ -32,6 +33,7 @@ struct TlsOptions {
   std::string crl_file;
   bool allow_invalid_certificates = false;
   bool allow_invalid_host_names = false;
+  tls::Protocols protocols = {};  // never below TLS 1.2
 };
 
 // How each connection logs in before its first request.

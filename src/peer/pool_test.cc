@@ -376,8 +376,7 @@ TEST_F(PoolTest, RequestsEndWithThePool) {
 
 class TlsTest : public PoolTest {
  protected:
-  void StartTlsServer() {
-    server::TlsOptions options;
+  void StartTlsServer(server::TlsOptions options = {}) {
     options.mode = server::TlsMode::kRequire;
     options.certificate_key_file = server_cert_.file();
     options.ca_file = authority_.file();
@@ -418,6 +417,46 @@ TEST_F(TlsTest, EncryptsAndChecksWhoAnswers) {
   options.tls.allow_invalid_host_names = true;
   auto tolerant = MakePool(options);
   EXPECT_TRUE(Ask(*tolerant, Host(), Echo(1)).get().ok());
+}
+
+TEST_F(TlsTest, AgreesToWhatItIsAllowedAlone) {
+  server::TlsOptions newest;
+  newest.protocols.disabled |= tls::kTls12;
+  StartTlsServer(newest);
+  struct Case {
+    const char* what;
+    tls::Protocols protocols;
+    bool good;
+  };
+  const Case cases[] = {
+      {"all", {}, true},
+      {"no TLS 1.2", {.disabled = tls::kTls12}, true},
+      {"no TLS 1.3", {.disabled = tls::kTls13}, false},
+      {"a suite", {.cipher_suites = "TLS_AES_256_GCM_SHA384"}, true},
+      {"a suite that the server lacks", {.cipher_suites = "TLS_AES_128_CCM_8_SHA256"}, false},
+  };
+  for (const Case& c : cases) {
+    PoolOptions options = Options();
+    options.tls.protocols = c.protocols;
+    auto pool = MakePool(options);
+    EXPECT_EQ(Ask(*pool, Host("localhost"), Echo(1)).get().ok(), c.good) << c.what;
+  }
+  PoolOptions options = Options();
+  options.tls.protocols.ciphers = "NO-SUCH-CIPHER";
+  EXPECT_EQ(Pool::Start(options).status().code(), kInvalidSSLConfiguration);
+  options.tls.protocols = {.disabled = tls::kTls10 | tls::kTls11 | tls::kTls12 | tls::kTls13};
+  EXPECT_EQ(Pool::Start(options).status().code(), kBadValue);
+}
+
+TEST_F(TlsTest, AgreesToItsCiphersAlone) {
+  server::TlsOptions older;
+  older.protocols.disabled |= tls::kTls13;
+  older.protocols.ciphers = "ECDHE-ECDSA-AES256-GCM-SHA384";
+  StartTlsServer(older);
+  PoolOptions options = Options();
+  EXPECT_TRUE(Ask(*MakePool(options), Host("localhost"), Echo(1)).get().ok());
+  options.tls.protocols.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256";
+  EXPECT_FALSE(Ask(*MakePool(options), Host("localhost"), Echo(1)).get().ok());
 }
 
 TEST_F(TlsTest, RefusesCertificatesOfStrangers) {

@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "peer/tls_internal.h"
 #include "tls/files.h"
+#include "tls/protocols.h"
 
 namespace quire::peer {
 namespace {
@@ -39,8 +40,9 @@ Result<std::shared_ptr<SSL_CTX>> MakeClientContext(const TlsOptions& options) {
   if (context == nullptr) {
     return Status(kInvalidSSLConfiguration, "OpenSSL cannot start: " + tls::OpenSslError());
   }
+  RETURN_IF_ERROR(tls::UseProtocols(options.protocols, context.get()));
+  // A client of OpenSSL offers nothing above a gap between its versions.
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-  SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);

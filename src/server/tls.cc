@@ -15,41 +15,15 @@
 namespace quire::server {
 namespace {
 
-// Keys that nobody can find out later, and ciphers that cannot be changed on the way.
-constexpr const char* kGoodCiphers =
-    "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL:!eNULL";
 // Of a client's certificate and those above it.
 constexpr int kMaxCertificateBytes = 64 << 10;
 constexpr std::string_view kSessionContext = "quire";
 
 Status Bad(std::string text) { return {kBadValue, std::move(text)}; }
 
-constexpr std::pair<TlsVersions, uint64_t> kSwitches[] = {{kTls10, SSL_OP_NO_TLSv1},
-                                                          {kTls11, SSL_OP_NO_TLSv1_1},
-                                                          {kTls12, SSL_OP_NO_TLSv1_2},
-                                                          {kTls13, SSL_OP_NO_TLSv1_3}};
-
-Status SetProtocols(const TlsOptions& options, SSL_CTX* context) {
-  constexpr unsigned kAll = kTls10 | kTls11 | kTls12 | kTls13;
-  if ((options.disabled & kAll) == kAll) {
-    return Bad("every version of TLS is disabled");
-  }
-  uint64_t flags = SSL_OP_NO_SSLv3 | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
-                   SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_TICKET;
-  for (auto [version, flag] : kSwitches) {
-    flags |= (options.disabled & version) != 0 ? flag : 0;
-  }
-  // The system's own lower bound counts for nothing: what is not disabled is on.
-  SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
-  SSL_CTX_set_options(context, flags);
-  const std::string& ciphers = options.ciphers;
-  if (SSL_CTX_set_cipher_list(context, ciphers.empty() ? kGoodCiphers : ciphers.c_str()) != 1) {
-    return tls::Unusable("opensslCipherConfig", ciphers);
-  }
-  const std::string& suites = options.cipher_suites;
-  if (!suites.empty() && SSL_CTX_set_ciphersuites(context, suites.c_str()) != 1) {
-    return tls::Unusable("opensslCipherSuiteConfig", suites);
-  }
+Status SetProtocols(const tls::Protocols& protocols, SSL_CTX* context) {
+  RETURN_IF_ERROR(tls::UseProtocols(protocols, context));
+  SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_TICKET);
   SSL_CTX_set_dh_auto(context, 1);
   return Status::Ok();
 }
@@ -104,7 +78,7 @@ Result<Context> MakeContext(const TlsOptions& options, CertificateFacts* facts) 
     return Status(kInvalidSSLConfiguration, "OpenSSL cannot start: " + tls::OpenSslError());
   }
   SSL_CTX* raw = context.get();
-  RETURN_IF_ERROR(SetProtocols(options, raw));
+  RETURN_IF_ERROR(SetProtocols(options.protocols, raw));
   RETURN_IF_ERROR(UseCertificate(options, raw, facts));
   RETURN_IF_ERROR(UseAuthorities(options, raw));
   // Nothing is remembered of a connection: each is checked anew, by the files of its day.
@@ -144,25 +118,6 @@ std::string_view NameOf(TlsMode mode) {
     }
   }
   return "";
-}
-
-Result<unsigned> ParseTlsVersions(std::string_view list) {
-  constexpr std::pair<std::string_view, TlsVersions> kNames[] = {
-      {"TLS1_0", kTls10}, {"TLS1_1", kTls11}, {"TLS1_2", kTls12}, {"TLS1_3", kTls13}};
-  unsigned out = 0;
-  while (!list.empty()) {
-    std::string_view item = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(list.size(), item.size() + 1));
-    std::string_view bare = item.starts_with("no") && item != "none" ? item.substr(2) : item;
-    const auto* found = std::find_if(std::begin(kNames), std::end(kNames),
-                                     [&](const auto& row) { return row.first == bare; });
-    if (found != std::end(kNames)) {
-      out |= found->second;
-    } else if (item != "none") {
-      return Bad("Unrecognized disabledProtocols '" + std::string(item) + "'");
-    }
-  }
-  return out;
 }
 
 Tls::Tls(TlsOptions options) : options_(std::move(options)), mode_(options_.mode) {}

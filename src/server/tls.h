@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "quire/status.h"
+#include "tls/protocols.h"
 
 using SSL_CTX = struct ssl_ctx_st;
 
@@ -23,11 +24,6 @@ enum class TlsMode : unsigned char { kDisabled, kAllow, kPrefer, kRequire };
 // Error: BadValue.
 Result<TlsMode> ParseTlsMode(std::string_view name);
 std::string_view NameOf(TlsMode mode);
-
-// The versions of TLS, as bits.
-enum TlsVersions : unsigned char { kTls10 = 1, kTls11 = 2, kTls12 = 4, kTls13 = 8 };
-// "TLS1_0,TLS1_1", each also with "no" before it, or "none". Error: BadValue.
-Result<unsigned> ParseTlsVersions(std::string_view list);
 
 struct TlsOptions {
   TlsMode mode = TlsMode::kDisabled;
@@ -40,9 +36,7 @@ struct TlsOptions {
   std::string crl_file;                    // PEM with lists of revoked certificates
   bool allow_without_certificate = false;  // a client need not have one
   bool allow_invalid_certificates = false;
-  unsigned disabled = kTls10 | kTls11;
-  std::string ciphers;        // OpenSSL's list for TLS 1.2 and before; empty: a good one
-  std::string cipher_suites;  // for TLS 1.3; empty: OpenSSL's
+  tls::Protocols protocols = {};
   // After which a connection that has not finished its handshake is closed.
   std::chrono::milliseconds handshake_timeout = std::chrono::seconds(10);
 };

@@ -26,6 +26,8 @@ namespace quire::server {
 namespace {
 
 using ::testing::HasSubstr;
+using tls::kTls12;
+using tls::kTls13;
 using Wish = TestCertificate::Wish;
 
 // The certificates of all tests here.
@@ -417,13 +419,14 @@ TEST_F(TransportTest, WhoIsWelcome) {
       {"revoked, list unknown", &lost, nothing, true, "CN=lost"},
       {"TLS 1.2", &made.client, nothing, true, "CN=ann", TLS1_2_VERSION},
       {"TLS 1.1", &made.client, nothing, false, "", TLS1_1_VERSION},
-      {"TLS 1.2 off", &made.client, [](TlsOptions* o) { o->disabled = kTls12; }, false, "",
-       TLS1_2_VERSION},
-      {"TLS 1.3 off", &made.client, [](TlsOptions* o) { o->disabled = kTls13; }, true, "CN=ann"},
+      {"TLS 1.2 off", &made.client, [](TlsOptions* o) { o->protocols.disabled = kTls12; }, false,
+       "", TLS1_2_VERSION},
+      {"TLS 1.3 off", &made.client, [](TlsOptions* o) { o->protocols.disabled = kTls13; }, true,
+       "CN=ann"},
       {"cipher of neither", &made.client,
        [](TlsOptions* o) {
-         o->ciphers = "ECDHE-ECDSA-AES256-GCM-SHA384";
-         o->disabled = kTls13;
+         o->protocols.ciphers = "ECDHE-ECDSA-AES256-GCM-SHA384";
+         o->protocols.disabled = kTls13;
        },
        true, "CN=ann"},
   };
@@ -483,11 +486,11 @@ TEST(TlsFiles, Errors) {
        kInvalidSSLConfiguration, "expired"},
       {[&](TlsOptions* o) { o->ca_file = nothing; }, kInvalidSSLConfiguration, "authorities"},
       {[&](TlsOptions* o) { o->crl_file = nothing; }, kInvalidSSLConfiguration, "revoked"},
-      {[](TlsOptions* o) { o->ciphers = "NO-SUCH-CIPHER"; }, kInvalidSSLConfiguration,
+      {[](TlsOptions* o) { o->protocols.ciphers = "NO-SUCH-CIPHER"; }, kInvalidSSLConfiguration,
        "opensslCipherConfig"},
-      {[](TlsOptions* o) { o->cipher_suites = "NO-SUCH"; }, kInvalidSSLConfiguration,
+      {[](TlsOptions* o) { o->protocols.cipher_suites = "NO-SUCH"; }, kInvalidSSLConfiguration,
        "opensslCipherSuiteConfig"},
-      {[](TlsOptions* o) { o->disabled = kTls10 | kTls11 | kTls12 | kTls13; }, kBadValue, "every"},
+      {[](TlsOptions* o) { o->protocols.disabled |= kTls12 | kTls13; }, kBadValue, "every"},
   };
   for (const Case& c : cases) {
     TlsOptions options = made.Options();
@@ -531,12 +534,9 @@ TEST(TlsFiles, RotateOrStay) {
   EXPECT_EQ(tls->context(), before);
 }
 
-TEST(TlsNames, OfModesAndProtocols) {
+TEST(TlsNames, OfModes) {
   EXPECT_EQ(*ParseTlsMode("preferTLS"), TlsMode::kPrefer);
   EXPECT_FALSE(ParseTlsMode("requireSSL").ok());
-  EXPECT_EQ(*ParseTlsVersions("TLS1_0,noTLS1_2"), unsigned{kTls10 | kTls12});
-  EXPECT_EQ(*ParseTlsVersions("none"), 0U);
-  EXPECT_FALSE(ParseTlsVersions("TLS1_0,SSL3").ok());
 }
 
 TEST(Certificates, SubjectsAsUsersAreNamed) {

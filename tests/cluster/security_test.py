@@ -12,7 +12,7 @@ import urllib.request
 
 import pymongo
 from bson import SON
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.errors import OperationFailure, PyMongoError, WTimeoutError
 
 import counted
 from certificates import Authority
@@ -180,6 +180,32 @@ class Security(unittest.TestCase):
         self.addCleanup(members.close)
         processes = members.up()
         self.check_set(members, processes)
+
+    def test_names_in_certificates(self):
+        """Members reach each other by addresses; one whose certificate is for another name is no member to those who check it."""
+        authority = Authority(f"{self.folder.name}/ca")
+        guest = {"tls": True, "tlsCAFile": authority.file, "tlsAllowInvalidHostnames": True,
+                 "tlsCertificateKeyFile": authority.issue("/O=Guests/CN=guest")}
+
+        def options(number, *more):
+            certificate = authority.issue(f"{MEMBER}m{number}", names="DNS:elsewhere.example")
+            return ["--tlsMode", "requireTLS", "--tlsCertificateKeyFile", certificate, "--tlsCAFile", authority.file,
+                    "--clusterAuthMode", "x509", *more]
+
+        members = Members(self.folder.name, lambda n: options(n, "--tlsAllowInvalidHostnames"), guest)
+        self.addCleanup(members.close)
+        processes = members.up()
+        root = members.client(username="root", password="secret")
+        written = root.t.c.with_options(write_concern=pymongo.WriteConcern(3, wtimeout=60000))
+        written.insert_one({"_id": 1})
+        processes[2].kill()
+        processes[2].wait()
+        members.start_member(2, options(2))
+        Rig.wait(lambda: members.answers(2), 60, "member 2 answers")
+        root.t.c.with_options(write_concern=pymongo.WriteConcern("majority")).insert_one({"_id": 2})
+        with self.assertRaises(WTimeoutError):
+            root.t.c.with_options(write_concern=pymongo.WriteConcern(3, wtimeout=3000)).insert_one({"_id": 3})
+        root.close()
 
     def test_a_store_with_certificates_and_passwords(self):
         authority = Authority(f"{self.folder.name}/ca")
