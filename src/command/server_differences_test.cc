@@ -146,5 +146,23 @@ TEST(ServerDifferences, AnIdleServerHasAllItsTickets) {
             R"({"total":0,"readers":0,"writers":0})");
 }
 
+TEST(ServerDifferences, MessagesOfDuplicatesShowValuesAsMongoDBDoes) {
+  Node node;
+  const auto message = [&](const std::string& id) {
+    const std::string insert = R"({"insert": "c", "documents": [{"_id": )" + id + "}]}";
+    node.Run(insert);
+    const bson::Document reply = node.Run(insert);
+    return std::string(reply["writeErrors"].AsArray()["0"].AsDocument()["errmsg"].AsString());
+  };
+  EXPECT_NE(message(R"({"$oid": "5f0000000000000000000001"})")
+                .find("dup key: { _id: ObjectId('5f0000000000000000000001') }"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"q": ["x", 1]})").find(R"(dup key: { _id: { q: [ "x", 1 ] } })"),
+            std::string::npos);
+  EXPECT_NE(message('"' + std::string(200, 'x') + '"')
+                .find("{ _id: \"" + std::string(150, 'x') + "...\" }"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace quire::command

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/try.h"
-#include "plan/bounds/interval.h"
+#include "bson/json/value_text.h"
 #include "quire/error.h"
 
 namespace quire::placement {
@@ -43,7 +43,7 @@ Result<KeyRange> RangeOfBounds(const ChunkMap& map, bson::View min, bson::View m
   std::optional<ShardKey> high = map.pattern().BorderOf(max);
   if (!low.has_value() || !high.has_value()) {
     return Status(kOperationFailed,
-                  "shard key bounds [" + plan::DocumentText(min) + "," + plan::DocumentText(max) +
+                  "shard key bounds [" + bson::DocumentText(min) + "," + bson::DocumentText(max) +
                       ") are not valid for shard key pattern " + map.pattern().ToString());
   }
   return KeyRange{*std::move(low), *std::move(high)};
@@ -60,7 +60,7 @@ Result<ChunkPtr> ChunkOfBounds(const ChunkMap& map, bson::View min, bson::View m
 Result<ChunkChange> SplitChunk(const ChunkMap& map, bson::View middle) {
   std::optional<ShardKey> point = map.pattern().BorderOf(middle);
   if (!point.has_value()) {
-    return Status(kOperationFailed, "new split key " + plan::DocumentText(middle) +
+    return Status(kOperationFailed, "new split key " + bson::DocumentText(middle) +
                                         " is not valid for shard key pattern " +
                                         map.pattern().ToString());
   }

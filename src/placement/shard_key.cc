@@ -6,9 +6,9 @@
 
 #include "base/try.h"
 #include "bson/hash/index_hash.h"
+#include "bson/json/value_text.h"
 #include "bson/number.h"
 #include "bson/ordered.h"
-#include "plan/bounds/interval.h"
 #include "quire/error.h"
 
 namespace quire::placement {
@@ -72,7 +72,7 @@ ShardKey ShardKey::Of(bson::View values) {
   return key;
 }
 
-std::string ShardKey::ToString() const { return plan::DocumentText(values.view()); }
+std::string ShardKey::ToString() const { return bson::DocumentText(values.view()); }
 
 std::string KeyRange::ToString() const {
   return "[" + min.ToString() + ", " + max.ToString() + ")";
@@ -89,7 +89,7 @@ Result<ShardKeyPattern> ShardKeyPattern::Parse(bson::View pattern) {
     RETURN_IF_ERROR(CheckName(path));
     const bool hashed = IsHashed(element.value());
     if (hashed ? parsed.is_hashed() : !IsAscending(element.value())) {
-      return Status(kBadValue, "Shard key " + plan::DocumentText(pattern) +
+      return Status(kBadValue, "Shard key " + bson::DocumentText(pattern) +
                                    " can contain at most one 'hashed' field, and/or multiple "
                                    "numerical fields set to a value of 1. Failed to parse field " +
                                    std::string(element.name()));
@@ -102,7 +102,7 @@ Result<ShardKeyPattern> ShardKeyPattern::Parse(bson::View pattern) {
   return parsed;
 }
 
-std::string ShardKeyPattern::ToString() const { return plan::DocumentText(document_.view()); }
+std::string ShardKeyPattern::ToString() const { return bson::DocumentText(document_.view()); }
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/try.h"
-#include "plan/bounds/interval.h"
+#include "bson/json/value_text.h"
 #include "quire/error.h"
 
 namespace quire::placement {
@@ -25,7 +25,7 @@ Result<ShardKey> Border(std::string_view which, std::string_view ns, const Shard
   }
   std::optional<ShardKey> extended = pattern->ExtendBorder(border);
   if (!extended.has_value()) {
-    return Status(kShardKeyNotFound, std::string(which) + ": " + plan::DocumentText(border) +
+    return Status(kShardKeyNotFound, std::string(which) + ": " + bson::DocumentText(border) +
                                          " is not a prefix of the shard key " +
                                          pattern->ToString() + " of ns: " + std::string(ns));
   }
@@ -47,15 +47,15 @@ bool Shard::IsIn(std::string_view zone) const {
 Result<KeyRange> ZoneBorders(std::string_view ns, const ShardKeyPattern* pattern, bson::View min,
                              bson::View max) {
   if (min.empty() || max.empty() || !SameNames(min, max)) {
-    return Status(kFailedToParse, "min: " + plan::DocumentText(min) + " and max: " +
-                                      plan::DocumentText(max) + " must have the same fields");
+    return Status(kFailedToParse, "min: " + bson::DocumentText(min) + " and max: " +
+                                      bson::DocumentText(max) + " must have the same fields");
   }
   KeyRange range;
   ASSIGN_OR_RETURN(range.min, Border("min", ns, pattern, min));
   ASSIGN_OR_RETURN(range.max, Border("max", ns, pattern, max));
   if (range.max <= range.min) {
-    return Status(kFailedToParse, "min: " + plan::DocumentText(min) +
-                                      " should be less than max: " + plan::DocumentText(max));
+    return Status(kFailedToParse, "min: " + bson::DocumentText(min) +
+                                      " should be less than max: " + bson::DocumentText(max));
   }
   RETURN_IF_ERROR(CheckStorable(range.min));
   RETURN_IF_ERROR(CheckStorable(range.max));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bson/json/value_text.h"
 #include "exec/text_match.h"
 #include "expr/match/node.h"
 #include "plan/access/arrange.h"
@@ -365,7 +366,7 @@ const std::string& KeyPatternText(bson::View pattern) {
   thread_local std::string bytes;
   thread_local std::string text;
   if (bytes != pattern.bytes()) {
-    text = DocumentText(pattern);
+    text = bson::DocumentText(pattern);
     bytes = pattern.bytes();
   }
   return text;

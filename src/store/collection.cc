@@ -5,6 +5,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/json/value_text.h"
 #include "bson/number.h"
 #include "bson/walk/field_index.h"
 #include "store/build/notes.h"
@@ -349,7 +350,7 @@ Status DuplicateKeyError(const CollectionInfo& info, const IndexInfo& index,
     if (shown.size() > 2) {
       shown += ", ";
     }
-    shown += std::string(e.name()) + ": " + bson::ToJson(e.value());
+    shown += std::string(e.name()) + ": " + bson::ValueText(e.value(), bson::Lengths::kShortened);
   }
   shown += " }";
   return Status(kDuplicateKey, "E11000 duplicate key error collection: " + info.ns() +

@@ -341,6 +341,8 @@ constexpr FieldRow<ListDatabasesFields> kListDatabasesRows[] = {
     Field<&ListDatabasesFields::authorized>("authorizedDatabases"),  // strictly a boolean
 };
 
+constexpr int64_t kLeastBytes = 4096;  // of a collection on a disk, however little it holds
+
 // With the three that a replica set always has.
 std::vector<std::string> DatabaseNames(const store::CatalogSnapshot& snapshot) {
   std::vector<std::string> names = snapshot.Databases();
@@ -380,8 +382,8 @@ Status RunListDatabases(Invocation& i) {
       if (info->is_view()) {
         continue;
       }
-      bytes += static_cast<int64_t>(
-          i.engine.store().ApproximateSize(store::TableRange(info->table->id)));
+      bytes += std::max(kLeastBytes, static_cast<int64_t>(i.engine.store().ApproximateSize(
+                                         store::TableRange(info->table->id))));
       empty = false;
     }
     out.Append("sizeOnDisk", bytes).Append("empty", empty);

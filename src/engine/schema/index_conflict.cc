@@ -7,10 +7,10 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
+#include "bson/json/value_text.h"
 #include "engine/schema/index_spec_internal.h"
 #include "engine/schema/special_index_spec.h"
 #include "expr/match/node.h"
-#include "plan/bounds/interval.h"
 
 namespace quire::engine {
 
@@ -72,8 +72,8 @@ Likeness Compare(bson::View a, bson::View b) {
 }
 
 std::string Both(bson::View wanted, bson::View there) {
-  return "Requested index: " + plan::DocumentText(wanted) +
-         ", existing index: " + plan::DocumentText(there);
+  return "Requested index: " + bson::DocumentText(wanted) +
+         ", existing index: " + bson::DocumentText(there);
 }
 
 // True when `there` is what is wanted.
@@ -131,7 +131,7 @@ Result<std::vector<store::NewIndex>> MissingIndexes(const store::CollectionInfo&
       ASSIGN_OR_RETURN(bool twice, IsThere(spec, missing[i].spec));
       if (twice) {
         return Status(kOperationFailed,
-                      "Identical index already specified: " + plan::DocumentText(missing[i].spec));
+                      "Identical index already specified: " + bson::DocumentText(missing[i].spec));
       }
     }
     if (!found) {

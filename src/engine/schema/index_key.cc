@@ -7,9 +7,9 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/json/value_text.h"
 #include "bson/number.h"
 #include "engine/schema/index_spec_internal.h"
-#include "plan/bounds/interval.h"
 #include "store/keys/index_kind.h"
 #include "store/keys/wildcard.h"
 
@@ -162,7 +162,7 @@ Result<KeyFacts> CheckIndexKey(bson::View key, int version) {
     if (!seen.insert(e.name()).second) {
       return Status(kBadValue, "The field '" + std::string(e.name()) +
                                    "' appears multiple times in the index key pattern " +
-                                   plan::DocumentText(key));
+                                   bson::DocumentText(key));
     }
   }
   facts.fields = seen.size();
@@ -172,7 +172,7 @@ Result<KeyFacts> CheckIndexKey(bson::View key, int version) {
   facts.is_id = IsIdPattern(key);
   if (facts.is_id && bson::IsNegative(key.front().value())) {
     return Status(kBadValue, "The field 'key' for an _id index must be {_id: 1}, but got " +
-                                 plan::DocumentText(key));
+                                 bson::DocumentText(key));
   }
   if (!facts.wildcard.empty() && (facts.hashed || facts.text || facts.geo)) {
     return Status(kCannotCreateIndex, "wildcard indexes do not allow compounding with '" +

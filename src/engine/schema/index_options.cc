@@ -3,13 +3,13 @@
 // The options an index spec may have, and what a partial index may ask.
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/json/value_text.h"
 #include "engine/schema/index_spec_internal.h"
 #include "engine/schema/schema.h"
 #include "engine/schema/storage_options.h"
 #include "expr/context.h"
 #include "expr/match/match.h"
 #include "expr/match/node.h"
-#include "plan/bounds/interval.h"
 
 namespace quire::engine {
 
@@ -107,7 +107,7 @@ Status CheckPartialNode(const expr::match::Node& node, int depth) {
     default: {
       bson::Document shown = expr::match::Serialize(node);
       return {kCannotCreateIndex,
-              "Expression not supported in partial index: " + plan::DocumentText(shown)};
+              "Expression not supported in partial index: " + bson::DocumentText(shown)};
     }
   }
 }
@@ -131,7 +131,7 @@ Status CheckIndexOptions(bson::View spec) {
       return {kInvalidIndexSpecificationOption,
               "The field '" + std::string(e.name()) +
                   "' is not valid for an index specification. Specification: " +
-                  plan::DocumentText(spec)};
+                  bson::DocumentText(spec)};
     }
     if (!TypeFits(*row, e.value())) {
       return {kTypeMismatch, "The field '" + std::string(e.name()) + "' must be " +

@@ -5,11 +5,11 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/json/value_text.h"
 #include "bson/number.h"
 #include "engine/schema/index_spec_internal.h"
 #include "engine/schema/schema.h"
 #include "engine/schema/special_index_spec.h"
-#include "plan/bounds/interval.h"
 
 namespace quire::engine {
 
@@ -27,12 +27,12 @@ Result<int> VersionOf(bson::View spec) {
   }
   if (!bson::IsIntegral(v)) {
     return Status(kBadValue, "Index version must be representable as a 32-bit integer, but got " +
-                                 plan::ValueText(v));
+                                 bson::ValueText(v));
   }
   int64_t version = bson::ClampedInt64(v);
   if (version != 1 && version != 2) {
     return Status(kCannotCreateIndex,
-                  "Invalid index specification " + plan::DocumentText(spec) +
+                  "Invalid index specification " + bson::DocumentText(spec) +
                       "; cannot create an index with v=" + std::to_string(version));
   }
   return static_cast<int>(version);
@@ -52,7 +52,7 @@ Status CheckName(std::string_view name, const KeyFacts& facts, bson::View key) {
     return {kBadValue,
             "The index name '_id_' is reserved for the _id index, which must have key pattern "
             "{_id: 1}, found key: " +
-                plan::DocumentText(key)};
+                bson::DocumentText(key)};
   }
   return Status::Ok();
 }
@@ -65,7 +65,7 @@ Status CheckIdIndex(bson::View spec) {
       return {kInvalidIndexSpecificationOption,
               "The field '" + std::string(name) +
                   "' is not valid for an _id index specification. Specification: " +
-                  plan::DocumentText(spec)};
+                  bson::DocumentText(spec)};
     }
   }
   return Status::Ok();
@@ -214,7 +214,7 @@ Result<bson::Document> Normalise(bson::View spec, const expr::Collator* default_
 Result<bson::Document> NormaliseIndexSpec(bson::View spec, const expr::Collator* default_collator) {
   Result<bson::Document> normal = Normalise(spec, default_collator);
   if (!normal.ok()) {
-    return normal.status().WithPrefix("Error in specification " + plan::DocumentText(spec) +
+    return normal.status().WithPrefix("Error in specification " + bson::DocumentText(spec) +
                                       " :: caused by :: ");
   }
   return normal;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bson/compare.h"
+#include "bson/json/value_text.h"
 
 namespace quire::plan {
 
@@ -132,8 +133,8 @@ void IntervalList::AppendTo(std::string_view name, bool descending, bson::Builde
   out->BeginArray(name);
   for (size_t i = 0; i < intervals_.size(); ++i) {
     const Interval& interval = intervals_[descending ? intervals_.size() - 1 - i : i];
-    std::string low = ValueText(interval.low.value());
-    std::string high = ValueText(interval.high.value());
+    std::string low = bson::ValueText(interval.low.value());
+    std::string high = bson::ValueText(interval.high.value());
     if (descending) {
       out->Push((interval.high_inclusive ? "[" : "(") + high + ", " + low +
                 (interval.low_inclusive ? "]" : ")"));

@@ -58,9 +58,4 @@ class IntervalList {
   std::vector<Interval> intervals_;
 };
 
-// A value as bounds and log lines show it: 5, 5.0, "x", new Date(0), { x: 1 }...
-std::string ValueText(const bson::Value& value);
-// A document the same way: { a: 1, b: "x" }.
-std::string DocumentText(bson::View document);
-
 }  // namespace quire::plan

@@ -69,17 +69,5 @@ TEST(IntervalTest, DescendingTextSwapsTheEnds) {
   EXPECT_EQ(Text(list, true), "[9, 7) (5, 1]");
 }
 
-TEST(IntervalTest, ValueTexts) {
-  EXPECT_EQ(ValueText(Value(5.0)), "5.0");
-  EXPECT_EQ(ValueText(Value(std::numeric_limits<double>::infinity())), "inf.0");
-  EXPECT_EQ(ValueText(Value(int64_t{5})), "5");
-  EXPECT_EQ(ValueText(Value("x")), "\"x\"");
-  EXPECT_EQ(ValueText(Value(bson::Date{7})), "new Date(7)");
-  EXPECT_EQ(ValueText(Value(bson::Timestamp{1, 2})), "Timestamp(1, 2)");
-  bson::Document inner = bson::Builder().Append("x", 1).Append("y", "z").Finish();
-  EXPECT_EQ(ValueText(Value(inner.view())), "{ x: 1, y: \"z\" }");
-  EXPECT_EQ(ValueText(Value::Array(bson::View())), "[]");
-}
-
 }  // namespace
 }  // namespace quire::plan

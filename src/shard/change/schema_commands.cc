@@ -8,9 +8,9 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
+#include "bson/json/value_text.h"
 #include "engine/schema/schema.h"
 #include "placement/version_fields.h"
-#include "plan/bounds/interval.h"
 #include "request/fields.h"
 #include "shard/change/change.h"
 #include "shard/change/chunk_commands.h"
@@ -98,7 +98,7 @@ Status CheckUniqueIndexes(const placement::ShardKeyPattern& pattern, bson::View 
     const bson::View key = spec["key"].AsDocument();
     const bson::Value unique = spec["unique"];
     if (unique.type() == bson::Type::kBool && unique.AsBool() && !pattern.AllowsUnique(key)) {
-      return {kCannotCreateIndex, "cannot create unique index over " + plan::DocumentText(key) +
+      return {kCannotCreateIndex, "cannot create unique index over " + bson::DocumentText(key) +
                                       " with shard key pattern " + pattern.ToString()};
     }
   }

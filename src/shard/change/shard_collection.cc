@@ -8,10 +8,10 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "bson/json/value_text.h"
 #include "bson/number.h"
 #include "placement/layout.h"
 #include "placement/version_fields.h"
-#include "plan/bounds/interval.h"
 #include "quire/doc.h"
 #include "shard/change/answers.h"
 #include "shard/change/change.h"
@@ -179,7 +179,7 @@ Status CheckUnique(const store::CollectionInfo& collection, const ShardKeyPatter
     if (index->unique && !index->is_id && !pattern.AllowsUnique(index->key_pattern)) {
       return {kInvalidOptions, "can't shard collection '" + collection.ns() +
                                    "' with unique index on " +
-                                   plan::DocumentText(index->key_pattern) +
+                                   bson::DocumentText(index->key_pattern) +
                                    " and proposed shard key " + pattern.ToString() +
                                    ". Uniqueness can't be maintained unless shard key is a prefix"};
     }
@@ -202,7 +202,7 @@ Status CheckKind(const store::CollectionInfo& collection, bool simple) {
   }
   if (collection.collator != nullptr && !simple) {
     return {kBadValue, "Collection has default collation: " +
-                           plan::DocumentText(collection.options["collation"].AsDocument()) +
+                           bson::DocumentText(collection.options["collation"].AsDocument()) +
                            ". Must specify collation {locale: 'simple'}"};
   }
   return Status::Ok();

@@ -6,10 +6,10 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
+#include "bson/json/value_text.h"
 #include "bson/number.h"
 #include "placement/shard_key.h"
 #include "placement/version_fields.h"
-#include "plan/bounds/interval.h"
 #include "request/crud.h"
 #include "request/fields.h"
 #include "shard/change/change.h"
@@ -50,7 +50,7 @@ Result<bool> ReadCollation(const Wanted& wanted) {
   if (!locale.is_string() || locale.AsString() != "simple") {
     return Status(kBadValue,
                   "The collation for shardCollection must be {locale: 'simple'}, but found: " +
-                      plan::DocumentText(*wanted.collation));
+                      bson::DocumentText(*wanted.collation));
   }
   return true;
 }
@@ -78,7 +78,7 @@ Status CheckSame(const CollectionFacts& facts, const Wanted& wanted) {
     return Status::Ok();
   }
   return {kAlreadyInitialized, "sharding already enabled for collection " + facts.record.ns +
-                                   " with key " + plan::DocumentText(facts.record.key)};
+                                   " with key " + bson::DocumentText(facts.record.key)};
 }
 
 }  // namespace
