@@ -99,8 +99,7 @@ class StatsWriter {
       case NodeKind::kTextOr:
         out_->Append("docsExamined", Counter(counters.docs_examined));
         break;
-      case NodeKind::kGeoNear2d:
-      case NodeKind::kGeoNear2dsphere:
+      case NodeKind::kGeoNear:
         Rings(*running.node, static_cast<store::NearScan&>(*running.op).rings());
         break;
       case NodeKind::kOr:
@@ -161,11 +160,11 @@ class StatsWriter {
     scan.index = node.index;
     scan.multikey = node.multikey;
     scan.bounds = node.bounds;
-    const store::IndexKindRow& kind = store::RowOf(node.index->keys.parts[node.geo_part].kind);
+    const store::CellKind& kind = *node.index->keys.parts[node.geo_part].kind->cells;
     IntervalList cells;
     for (const expr::geo::KeyRange& range : ring.ranges) {
-      bson::OwnedValue low = kind.cell(range.low);
-      bson::OwnedValue high = kind.cell(range.high);
+      bson::OwnedValue low = kind.value(range.low);
+      bson::OwnedValue high = kind.value(range.high);
       cells.Add(Interval::Range(low.value(), true, high.value(), true));
     }
     cells.Unite();
@@ -376,13 +375,13 @@ const std::string& KeyPatternText(bson::View pattern) {
 
 std::string SummaryOf(const PlanNode& root) {
   if (root.index != nullptr) {
-    return std::string(StageName(root.kind)) + " " + KeyPatternText(root.index->key_pattern);
+    return std::string(StageName(root)) + " " + KeyPatternText(root.index->key_pattern);
   }
   if (root.inputs.size() == 1) {
     return SummaryOf(*root.inputs.front());
   }
   if (root.inputs.empty()) {
-    return std::string(StageName(root.kind));
+    return std::string(StageName(root));
   }
   std::string summary;
   for (const auto& input : root.inputs) {

@@ -28,7 +28,7 @@ bool HasMeta(const expr::SortPattern& pattern) {
 // MongoDB does not tell where text and 2d indexes met arrays.
 bool KnowsArrays(const store::IndexInfo& index) {
   return std::all_of(index.keys.parts.begin(), index.keys.parts.end(),
-                     [](const auto& part) { return store::RowOf(part.kind).knows_arrays; });
+                     [](const auto& part) { return part.kind->knows_arrays; });
 }
 
 // The points as a hashed index holds them. Null stands for undefined, too, whose hash is another.
@@ -71,7 +71,7 @@ void StageWriter::Tree(const PlanNode& node, const Running* running) {
 }
 
 void StageWriter::Description(const PlanNode& node, const Running* running) {
-  out_->Append("stage", StageName(node.kind));
+  out_->Append("stage", StageName(node));
   if (node.filter != nullptr) {
     out_->Append("filter", expr::match::Serialize(node.filter->root()));
   }
@@ -112,8 +112,7 @@ void StageWriter::Description(const PlanNode& node, const Running* running) {
     case NodeKind::kTextMatch:
       TextMatch(node);
       break;
-    case NodeKind::kGeoNear2d:
-    case NodeKind::kGeoNear2dsphere:
+    case NodeKind::kGeoNear:
       out_->Append("keyPattern", node.index->key_pattern);
       out_->Append("indexName", node.index->name);
       out_->Append("indexVersion", 2);
@@ -204,7 +203,7 @@ void StageWriter::Bounds(const PlanNode& node) {
   for (size_t part = 0; part < node.bounds.parts.size(); ++part) {
     const auto& spec = node.index->keys.parts[part];
     const IntervalList& list = node.bounds.parts[part];
-    const bool hashed = store::RowOf(spec.kind).holds == store::PartHolds::kHash && list.IsPoints();
+    const bool hashed = spec.kind->holds == store::PartHolds::kHash && list.IsPoints();
     (hashed ? Hashed(list, node.index->collator.get()) : list)
         .AppendTo(spec.path, spec.descending != node.backward, out_);
   }

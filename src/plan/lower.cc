@@ -29,7 +29,7 @@ using store::IndexKeySpec;
 
 std::string Encoded(const IndexKeySpec& spec, size_t part, const bson::Value& value) {
   std::string bytes;
-  const bool hashed = store::RowOf(spec.parts[part].kind).holds == store::PartHolds::kHash;
+  const bool hashed = spec.parts[part].kind->holds == store::PartHolds::kHash;
   if (hashed && value.type() != bson::Type::kMinKey && value.type() != bson::Type::kMaxKey) {
     store::AppendKeyPart(spec, part, value, &bytes);
   } else {
@@ -170,8 +170,7 @@ class Lowering {
       case NodeKind::kTextOr:
         return std::make_unique<store::TextOr>(query_.collection, txn_, Inputs(running),
                                                node.filter.get());
-      case NodeKind::kGeoNear2d:
-      case NodeKind::kGeoNear2dsphere:
+      case NodeKind::kGeoNear:
         return MakeNearScan(node);
       case NodeKind::kOr:
         return std::make_unique<exec::Or>(Inputs(running), exec::Repeated::kDrop);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "store/keys/index_kind.h"
+
 namespace quire::plan {
 
 std::string_view StageName(NodeKind kind) {
@@ -29,10 +31,8 @@ std::string_view StageName(NodeKind kind) {
       return "TEXT_MATCH";
     case NodeKind::kTextOr:
       return "TEXT_OR";
-    case NodeKind::kGeoNear2d:
-      return "GEO_NEAR_2D";
-    case NodeKind::kGeoNear2dsphere:
-      return "GEO_NEAR_2DSPHERE";
+    case NodeKind::kGeoNear:
+      return "GEO_NEAR";
     case NodeKind::kOr:
       return "OR";
     case NodeKind::kSortMerge:
@@ -61,6 +61,12 @@ std::string_view StageName(NodeKind kind) {
       return "SUBPLAN";
   }
   return "";
+}
+
+std::string_view StageName(const PlanNode& node) {
+  return node.kind == NodeKind::kGeoNear
+             ? node.index->keys.parts[node.geo_part].kind->cells->near_stage
+             : StageName(node.kind);
 }
 
 bool PlanNode::Fetched() const {
@@ -104,7 +110,7 @@ PlanNodePtr PlanNode::Clone() const {
 }
 
 std::string SignatureOf(const PlanNode& root) {
-  std::string text(StageName(root.kind));
+  std::string text(StageName(root));
   if (root.index != nullptr) {
     text += " " + root.index->name + (root.backward ? " -" : " +");
     if (root.index->keys.wildcard != nullptr) {

@@ -36,8 +36,7 @@ enum class NodeKind {
   kShardingFilter,
   kTextMatch,
   kTextOr,
-  kGeoNear2d,
-  kGeoNear2dsphere,
+  kGeoNear,
   kOr,
   kSortMerge,
   kSort,
@@ -136,6 +135,9 @@ void ForEachNode(PlanNode& node, const Visit& visit) {
 // Which plan it is, whatever the constants: the same for the same choice on a query of the same
 // shape.
 std::string SignatureOf(const PlanNode& root);
+
+// StageName of the kind; of a $near by the kind of its index ("GEO_NEAR_2D").
+std::string_view StageName(const PlanNode& node);
 
 // The first node of that kind, top first; null when there is none.
 const PlanNode* FindNode(const PlanNode& root, NodeKind kind);

@@ -126,7 +126,7 @@ bool KeysAreValues(const store::CollectionInfo& collection, const std::string& p
   }
   for (const auto& index : collection.indexes) {
     for (const auto& part : index->keys.parts) {
-      bool plain = part.kind == store::IndexKeySpec::Kind::kOrdered && index->collator == nullptr &&
+      bool plain = part.kind == &store::kOrderedKind && index->collator == nullptr &&
                    index->state->multikey_steps.load() == 0;
       if (part.path == path && !plain) {
         return false;

@@ -135,7 +135,7 @@ Result<std::vector<store::NewIndex>> MissingIndexes(const store::CollectionInfo&
       }
     }
     if (!found) {
-      RETURN_IF_ERROR(CheckOnlyTextIndex(collection, missing, spec));
+      RETURN_IF_ERROR(CheckOnlyOneOfKind(collection, missing, spec));
       missing.push_back({std::move(spec)});
     }
   }

@@ -99,7 +99,7 @@ Status CheckPart(const bson::Element& e, int version, KeyFacts* facts) {
   }
   facts->hashed = facts->hashed || hashed;
   facts->text = facts->text || text;
-  facts->geo = facts->geo || kind->cell != nullptr;
+  facts->geo = facts->geo || kind->cells != nullptr;
   return Status::Ok();
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The options an index spec may have, and what a partial index may ask.
+#include <algorithm>
+#include <span>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/json/value_text.h"
@@ -10,68 +13,61 @@
 #include "expr/context.h"
 #include "expr/match/match.h"
 #include "expr/match/node.h"
+#include "store/keys/index_kind.h"
 
 namespace quire::engine {
 
 namespace {
 
-struct OptionRow {
-  std::string_view name;
-  enum Type { kBool, kStrictBool, kNumber, kDocument, kString, kAny } type;
-  std::string_view wanted;  // in the message for a wrong type
-};
-constexpr OptionRow kOptions[] = {
-    {"v", OptionRow::kNumber, "a number"},
-    {"key", OptionRow::kDocument, "an object"},
-    {"name", OptionRow::kString, "a string"},
-    {"ns", OptionRow::kAny, ""},
-    {"unique", OptionRow::kBool, "a boolean"},
-    {"background", OptionRow::kAny, ""},
-    {"sparse", OptionRow::kBool, "a boolean"},
-    {"expireAfterSeconds", OptionRow::kAny, ""},
-    {"partialFilterExpression", OptionRow::kDocument, "an object"},
-    {"collation", OptionRow::kDocument, "an object"},
-    {"hidden", OptionRow::kStrictBool, "a boolean"},
-    {"storageEngine", OptionRow::kDocument, "an object"},
-    {"weights", OptionRow::kAny, ""},
-    {"default_language", OptionRow::kString, "a string"},
-    {"language_override", OptionRow::kString, "a string"},
-    {"textIndexVersion", OptionRow::kNumber, "a number"},
-    {"2dsphereIndexVersion", OptionRow::kNumber, "a number"},
-    {"bits", OptionRow::kNumber, "a number"},
-    {"min", OptionRow::kNumber, "a number"},
-    {"max", OptionRow::kNumber, "a number"},
-    {"coarsestIndexedLevel", OptionRow::kNumber, "a number"},
-    {"finestIndexedLevel", OptionRow::kNumber, "a number"},
-    {"bucketSize", OptionRow::kNumber, "a number"},
-    {"wildcardProjection", OptionRow::kDocument, "a non-empty object"},
-    {"clustered", OptionRow::kBool, "a boolean"},
-    {"prepareUnique", OptionRow::kBool, "a boolean"},
-    {"dropDups", OptionRow::kAny, ""},
+using store::IndexOption;
+
+// Those of all kinds; a kind adds its own (store/keys/index_kind.h).
+constexpr IndexOption kOptions[] = {
+    {"v", IndexOption::kNumber, "a number"},
+    {"key", IndexOption::kDocument, "an object"},
+    {"name", IndexOption::kString, "a string"},
+    {"ns", IndexOption::kAny, ""},
+    {"unique", IndexOption::kBool, "a boolean"},
+    {"background", IndexOption::kAny, ""},
+    {"sparse", IndexOption::kBool, "a boolean"},
+    {"expireAfterSeconds", IndexOption::kAny, ""},
+    {"partialFilterExpression", IndexOption::kDocument, "an object"},
+    {"collation", IndexOption::kDocument, "an object"},
+    {"hidden", IndexOption::kStrictBool, "a boolean"},
+    {"storageEngine", IndexOption::kDocument, "an object"},
+    {"bucketSize", IndexOption::kNumber, "a number"},
+    {"wildcardProjection", IndexOption::kDocument, "a non-empty object"},
+    {"clustered", IndexOption::kBool, "a boolean"},
+    {"prepareUnique", IndexOption::kBool, "a boolean"},
+    {"dropDups", IndexOption::kAny, ""},
 };
 
-const OptionRow* FindRow(std::string_view name) {
-  for (const OptionRow& row : kOptions) {
-    if (row.name == name) {
-      return &row;
-    }
+const IndexOption* FindOption(std::string_view name) {
+  auto find = [&](std::span<const IndexOption> options) {
+    const auto found = std::find_if(options.begin(), options.end(),
+                                    [&](const IndexOption& option) { return option.name == name; });
+    return found == options.end() ? nullptr : &*found;
+  };
+  const IndexOption* found = find(kOptions);
+  for (const store::IndexKindRow* kind : store::IndexKinds()) {
+    found = found == nullptr ? find(kind->options) : found;
   }
-  return nullptr;
+  return found;
 }
 
-bool TypeFits(const OptionRow& row, const bson::Value& value) {
-  switch (row.type) {
-    case OptionRow::kBool:
+bool TypeFits(const IndexOption& option, const bson::Value& value) {
+  switch (option.type) {
+    case IndexOption::kBool:
       return value.type() == bson::Type::kBool || value.is_number();
-    case OptionRow::kStrictBool:
+    case IndexOption::kStrictBool:
       return value.type() == bson::Type::kBool;
-    case OptionRow::kNumber:
+    case IndexOption::kNumber:
       return value.is_number();
-    case OptionRow::kDocument:
+    case IndexOption::kDocument:
       return value.is_document();
-    case OptionRow::kString:
+    case IndexOption::kString:
       return value.is_string();
-    case OptionRow::kAny:
+    case IndexOption::kAny:
       return true;
   }
   return false;
@@ -117,7 +113,7 @@ Status CheckPartialNode(const expr::match::Node& node, int depth) {
 bson::Document KnownIndexOptions(bson::View spec) {
   bson::Builder known;
   for (const bson::Element& e : spec) {
-    if (FindRow(e.name()) != nullptr) {
+    if (FindOption(e.name()) != nullptr) {
       known.Append(e);
     }
   }
@@ -126,16 +122,16 @@ bson::Document KnownIndexOptions(bson::View spec) {
 
 Status CheckIndexOptions(bson::View spec) {
   for (const bson::Element& e : spec) {
-    const OptionRow* row = FindRow(e.name());
-    if (row == nullptr) {
+    const IndexOption* option = FindOption(e.name());
+    if (option == nullptr) {
       return {kInvalidIndexSpecificationOption,
               "The field '" + std::string(e.name()) +
                   "' is not valid for an index specification. Specification: " +
                   bson::DocumentText(spec)};
     }
-    if (!TypeFits(*row, e.value())) {
+    if (!TypeFits(*option, e.value())) {
       return {kTypeMismatch, "The field '" + std::string(e.name()) + "' must be " +
-                                 std::string(row->wanted) + ", but got " +
+                                 std::string(option->wanted) + ", but got " +
                                  std::string(bson::TypeName(e.type()))};
     }
     if (e.name() == "storageEngine") {

@@ -35,6 +35,8 @@ struct Near {
   double min_distance = 0;
   double max_distance = 0;  // infinite when not limited
 
+  // Radians in one unit of the query's distances.
+  double RadiansPerUnit() const { return geojson ? 1 / kEarthRadiusMeters : 1; }
   // The distance to a stored geometry in the query's unit; nothing when it cannot be measured or
   // lies outside the limits.
   std::optional<double> DistanceTo(const Geometry& stored) const;

@@ -7,6 +7,7 @@
 #include "plan/access/clustered_scan.h"
 #include "plan/access/sort_order.h"
 #include "plan/bounds/bounds.h"
+#include "store/keys/index_kind.h"
 #include "store/keys/multikey.h"
 
 namespace quire::plan {
@@ -302,8 +303,7 @@ bool Provides(const PlanNode& node, const std::string& path) {
         numeric = numeric || bson::IsNumericPart(spec.paths[part][step]);
       }
       bool one_path = !spec.IsWildcard(part) || node.bounds.parts[spec.path_part].IsPoint();
-      return !numeric && one_path &&
-             store::RowOf(spec.parts[part].kind).holds == store::PartHolds::kValue &&
+      return !numeric && one_path && spec.parts[part].kind->holds == store::PartHolds::kValue &&
              !store::IsMultikey(spec, node.multikey, part);
     }
   }

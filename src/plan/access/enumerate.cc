@@ -55,7 +55,7 @@ bool Locates(const store::IndexKeySpec& spec,
              const std::vector<std::vector<const Predicate*>>& assigned) {
   bool needed = false;
   for (size_t part = 0; part < spec.parts.size(); ++part) {
-    const store::IndexKindRow& row = store::RowOf(spec.parts[part].kind);
+    const store::IndexKindRow& row = *spec.parts[part].kind;
     if (row.leaves_out && row.values_beside) {
       needed = true;
       if (!assigned[part].empty()) {

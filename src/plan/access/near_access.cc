@@ -24,27 +24,9 @@ namespace {
 using expr::match::GeoNearNode;
 using expr::match::Kind;
 using expr::match::NodePtr;
-// The kinds of indexes that answer $near, those that $geoNear without a key looks at first before
-// the others.
-struct NearRow {
-  store::IndexKeySpec::Kind kind;
-  NodeKind node;
-  // Whether a part of that kind measures what the query asks for.
-  bool (*serves)(const expr::geo::Near& near);
-};
-constexpr NearRow kNearRows[] = {
-    {store::IndexKeySpec::Kind::kFlat, NodeKind::kGeoNear2d,
-     [](const expr::geo::Near& near) { return !near.geojson; }},
-    {store::IndexKeySpec::Kind::kSphere, NodeKind::kGeoNear2dsphere,
-     [](const expr::geo::Near& near) { return near.sphere; }},
-};
 
-// The row of the part's kind, if it serves; null else.
-const NearRow* Serving(store::IndexKeySpec::Kind kind, const expr::geo::Near& near) {
-  const auto* found =
-      std::find_if(std::begin(kNearRows), std::end(kNearRows),
-                   [&](const NearRow& row) { return row.kind == kind && row.serves(near); });
-  return found == std::end(kNearRows) ? nullptr : found;
+const store::CellKind& CellsOf(const PlanNode& plan) {
+  return *plan.index->keys.parts[plan.geo_part].kind->cells;
 }
 
 // The $near when it is the filter or a member of its $and; *rest receives the other members.
@@ -65,21 +47,21 @@ const GeoNearNode* TakeNear(const NodePtr& root, std::vector<NodePtr>* rest) {
   return near;
 }
 
-// The field that $geoNear without a key means: that of the only 2d index, or else of the only
-// 2dsphere index.
+// The field that $geoNear without a key means: that of the only index of the first kind of which
+// there is one.
 Result<std::string> GuessPath(const QuerySpec& query) {
-  for (const NearRow& row : kNearRows) {
+  for (const store::IndexKindRow* kind : store::IndexKinds()) {
     std::vector<std::string> paths;
     for (const auto& index : query.collection->indexes) {
       for (const auto& part : index->keys.parts) {
-        if (part.kind == row.kind && !index->hidden) {
+        if (part.kind == kind && kind->cells != nullptr && !index->hidden) {
           paths.push_back(part.path);
         }
       }
     }
     if (paths.size() > 1) {
       return Status(kIndexNotFound, std::string("There is more than one ") +
-                                        std::string(store::RowOf(row.kind).name) + " index on " +
+                                        std::string(kind->name) + " index on " +
                                         query.collection->ns() +
                                         "; unsure which to use for $geoNear");
     }
@@ -117,12 +99,13 @@ PlanNodePtr AccessBy(const QuerySpec& query, const IndexChoice& choice, const Ge
   }
   const auto& parts = index.keys.parts;
   auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& part) {
-    return part.path == path && Serving(part.kind, near.near()) != nullptr;
+    return part.path == path && part.kind->cells != nullptr &&
+           part.kind->cells->measures(near.near());
   });
   if (found == parts.end()) {
     return nullptr;
   }
-  auto plan = std::make_unique<PlanNode>(Serving(found->kind, near.near())->node);
+  auto plan = std::make_unique<PlanNode>(NodeKind::kGeoNear);
   plan->index = &index;
   plan->multikey = choice.multikey;
   plan->near = &near;
@@ -174,16 +157,14 @@ Result<PlanNodePtr> NearAccess(const QuerySpec& query) {
   PlanNodePtr plan;
   for (const IndexChoice& choice : indexes) {
     PlanNodePtr other = AccessBy(query, choice, *near, path, rest);
-    // What is measured on the sphere is better looked for there.
-    if (other != nullptr && (plan == nullptr || (plan->kind == NodeKind::kGeoNear2d &&
-                                                 other->kind == NodeKind::kGeoNear2dsphere))) {
+    if (other != nullptr &&
+        (plan == nullptr || (!CellsOf(*plan).preferred && CellsOf(*other).preferred))) {
       plan = std::move(other);
     }
   }
   if (plan != nullptr) {
-    bool flat = plan->kind == NodeKind::kGeoNear2d;
-    if (flat && !plan->index->keys.special->grid.Holds(near->near().center)) {
-      return Status(16433, "point not in interval of the 2d index");
+    if (const auto check = CellsOf(*plan).check_center; check != nullptr) {
+      RETURN_IF_ERROR(check(near->near(), *plan->index->keys.special));
     }
     return plan;
   }

@@ -43,7 +43,7 @@ bool IsConstant(const PlanNode& scan, const std::string& path) {
   for (size_t part = 0; part < spec.parts.size(); ++part) {
     if (spec.parts[part].path == path && BoundedToPoint(scan, part) &&
         !store::IsMultikey(spec, scan.multikey, part) &&
-        spec.parts[part].kind == IndexKeySpec::Kind::kOrdered) {
+        spec.parts[part].kind == &store::kOrderedKind) {
       return true;
     }
   }
@@ -73,7 +73,7 @@ SortOrder OrderOf(const QuerySpec& query, const PlanNode& scan) {
       ++part;
     }
     if (part == spec.parts.size() || spec.parts[part].path != wanted.path ||
-        spec.parts[part].kind != IndexKeySpec::Kind::kOrdered || !SeesWholeArrays(scan, part)) {
+        spec.parts[part].kind != &store::kOrderedKind || !SeesWholeArrays(scan, part)) {
       return SortOrder::kNone;
     }
     bool forward = wanted.ascending != spec.parts[part].descending;

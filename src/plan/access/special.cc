@@ -14,6 +14,7 @@
 #include "plan/access/planner_error.h"
 #include "plan/access/text_access.h"
 #include "plan/bounds/predicates.h"
+#include "store/keys/special_keys.h"
 
 namespace quire::plan {
 
@@ -25,9 +26,8 @@ using expr::match::TextNode;
 
 const store::IndexInfo* TextIndex(const QuerySpec& query) {
   for (const auto& index : query.collection->indexes) {
-    bool text =
-        std::any_of(index->keys.parts.begin(), index->keys.parts.end(),
-                    [](const auto& part) { return part.kind == store::IndexKeySpec::Kind::kText; });
+    bool text = std::any_of(index->keys.parts.begin(), index->keys.parts.end(),
+                            [](const auto& part) { return part.kind == &store::kTextKind; });
     if (text) {
       return index.get();
     }

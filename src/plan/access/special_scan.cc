@@ -10,6 +10,7 @@
 #include "plan/access/hint.h"
 #include "plan/access/planner_error.h"
 #include "plan/bounds/bounds.h"
+#include "store/keys/index_kind.h"
 #include "store/keys/multikey.h"
 
 namespace quire::plan {
@@ -44,8 +45,7 @@ std::optional<size_t> DistinctPart(const PlanNode& scan, const std::string& path
   for (size_t part = 0; part < spec.parts.size(); ++part) {
     if (spec.parts[part].path == path) {
       bool one_path = !spec.IsWildcard(part) || scan.bounds.parts[spec.path_part].IsPoint();
-      bool usable = one_path &&
-                    store::RowOf(spec.parts[part].kind).holds == store::PartHolds::kValue &&
+      bool usable = one_path && spec.parts[part].kind->holds == store::PartHolds::kValue &&
                     !store::IsMultikey(spec, scan.multikey, part) &&
                     scan.index->collator == nullptr && spec.special == nullptr;
       return usable ? std::optional<size_t>(part) : std::nullopt;
@@ -88,7 +88,7 @@ Result<PlanNodePtr> MinMaxScan(const QuerySpec& query, const std::vector<IndexCh
   bool fits = (query.min.empty() || NamesMatch(query.min, index.key_pattern)) &&
               (query.max.empty() || NamesMatch(query.max, index.key_pattern));
   for (const auto& part : index.keys.parts) {
-    fits = fits && part.kind == store::IndexKeySpec::Kind::kOrdered;
+    fits = fits && part.kind == &store::kOrderedKind;
   }
   if (!fits) {
     return PlannerError(51174, query,

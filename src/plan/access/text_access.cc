@@ -95,7 +95,7 @@ PlanNodePtr TextAccess(const TextUse& text, std::span<const NodePtr> conjunction
   bson::Builder prefix;
   std::vector<const expr::match::Node*> answered;
   for (const auto& part : index.keys.parts) {
-    if (part.kind == store::IndexKeySpec::Kind::kText) {
+    if (part.kind == &store::kTextKind) {
       break;
     }
     const ComparisonNode* equality = EqualityOn(conjunction, part.path);

@@ -9,8 +9,8 @@
 #include "bson/number.h"
 #include "expr/match/geo.h"
 #include "expr/match/leaf.h"
-#include "plan/bounds/cell_kind.h"
 #include "plan/bounds/type_range.h"
+#include "store/keys/special_keys.h"
 
 namespace quire::plan {
 
@@ -260,11 +260,10 @@ class Translator {
   }
 
   void Cells(const expr::geo::Area& area) {
-    const store::IndexKeySpec::Kind kind = part_.spec().kind;
-    const store::IndexKindRow& row = store::RowOf(kind);
-    for (const expr::geo::KeyRange& range : FindCellKind(kind)->cover(area, part_.index->keys)) {
-      bson::OwnedValue low = row.cell(range.low);
-      bson::OwnedValue high = row.cell(range.high);
+    const store::CellKind& cells = *part_.spec().kind->cells;
+    for (const expr::geo::KeyRange& range : cells.cover(area, *part_.index->keys.special)) {
+      bson::OwnedValue low = cells.value(range.low);
+      bson::OwnedValue high = cells.value(range.high);
       Add(Interval::Range(low.value(), true, high.value(), true));
     }
     Loosen(Tightness::kFetch);

@@ -30,7 +30,7 @@ struct IndexPart {
   bool multikey = false;  // some value of the path came from an array
 
   const store::IndexKeySpec::Part& spec() const { return index->keys.parts[part]; }
-  store::PartHolds holds() const { return store::RowOf(spec().kind).holds; }
+  store::PartHolds holds() const { return spec().kind->holds; }
 };
 
 // Whether bounds can be made of the predicate: a leaf, $not of one, or $elemMatch's value form.

@@ -4,8 +4,8 @@
 #include "expr/match/geo.h"
 #include "expr/match/leaf.h"
 #include "plan/bounds/bounds.h"
-#include "plan/bounds/cell_kind.h"
 #include "plan/bounds/wildcard.h"
+#include "store/keys/index_kind.h"
 
 namespace quire::plan {
 
@@ -55,7 +55,7 @@ bool SpecialCanUse(const Node& node, const IndexPart& part) {
   if (node.kind() != Kind::kGeo) {
     return false;
   }
-  const CellKindRow* cells = FindCellKind(part.spec().kind);
+  const store::CellKind* cells = part.spec().kind->cells;
   return cells != nullptr &&
          cells->can_cover(static_cast<const expr::match::GeoNode&>(node).area());
 }

@@ -11,8 +11,6 @@ namespace quire::store {
 
 namespace {
 
-using Kind = IndexKeySpec::Kind;
-
 bson::Direction DirectionOf(const IndexKeySpec::Part& part) {
   return part.descending ? bson::Direction::kDescending : bson::Direction::kAscending;
 }
@@ -24,7 +22,7 @@ bson::Value HashOf(const bson::Value& value, const expr::Collator* collator) {
 void AppendPart(const IndexKeySpec& spec, size_t i, const bson::Value& value, std::string* out,
                 std::string* type_bits) {
   const IndexKeySpec::Part& part = spec.parts[i];
-  if (part.kind == Kind::kHashed) {
+  if (part.kind == &kHashedKind) {
     bson::AppendOrdered(HashOf(value, spec.collator), DirectionOf(part), nullptr, out, type_bits);
   } else if (spec.IsPath(i)) {
     bson::AppendOrdered(value, DirectionOf(part), nullptr, out, type_bits);

@@ -17,17 +17,21 @@
 
 namespace quire::store {
 
+struct IndexKindRow;
 struct SpecialSpec;
 class WildcardPaths;
 
+// Kinds of parts (index_kind.h): 1 and -1, and "hashed".
+extern const IndexKindRow kOrderedKind;
+extern const IndexKindRow kHashedKind;
+
 // How an index makes keys. Immutable once filled in.
 struct IndexKeySpec {
-  // kText is followed by a kOrdered part for the score. See special_keys.h.
-  enum class Kind { kOrdered, kHashed, kText, kSphere, kFlat };
   struct Part {
     std::string path;
     bool descending = false;
-    Kind kind = Kind::kOrdered;
+    // A part of text is followed by an ordered one for the score.
+    const IndexKindRow* kind = &kOrderedKind;
   };
   std::vector<Part> parts;
   std::vector<bson::FieldPath> paths;  // of the parts, split

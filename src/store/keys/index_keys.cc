@@ -17,7 +17,7 @@ namespace {
 
 Status RefuseHashedArrays(const IndexKeySpec& spec, uint64_t steps) {
   for (size_t i = 0; steps != 0 && i < spec.parts.size(); ++i) {
-    if (RowOf(spec.parts[i].kind).holds == PartHolds::kHash && IsMultikey(spec, steps, i)) {
+    if (spec.parts[i].kind->holds == PartHolds::kHash && IsMultikey(spec, steps, i)) {
       return Status(16766,
                     "hashed indexes do not currently support array values. Found array at path: " +
                         spec.parts[i].path);
@@ -50,7 +50,7 @@ bool AppendOnlyKey(const IndexKeySpec& spec, bson::FieldIndex& fields, std::stri
   for (size_t i = 0; i < spec.paths.size(); ++i) {
     const bson::Value value = ValueAt(spec.paths[i], fields);
     const IndexKeySpec::Part& part = spec.parts[i];
-    if (value.is_array() || part.kind != IndexKeySpec::Kind::kOrdered) {
+    if (value.is_array() || part.kind != &kOrderedKind) {
       key->resize(start);
       return false;
     }

@@ -8,68 +8,39 @@
 
 namespace quire::store {
 
+constinit const IndexKindRow kOrderedKind = {
+    .name = "", .holds = PartHolds::kValue, .values_beside = true, .knows_arrays = true};
+
+constinit const IndexKindRow kHashedKind = {
+    .name = "hashed", .holds = PartHolds::kHash, .values_beside = true, .knows_arrays = true};
+
 namespace {
 
-using Kind = IndexKeySpec::Kind;
+constexpr const IndexKindRow* kKinds[] = {&kOrderedKind, &kHashedKind, &kTextKind, &kFlatKind,
+                                          &kSphereKind};
 
-constexpr IndexKindRow kRows[] = {
-    {.kind = Kind::kOrdered,
-     .name = "",
-     .holds = PartHolds::kValue,
-     .values_beside = true,
-     .knows_arrays = true},
-    {.kind = Kind::kHashed,
-     .name = "hashed",
-     .holds = PartHolds::kHash,
-     .values_beside = true,
-     .knows_arrays = true},
-    {.kind = Kind::kText,
-     .name = "text",
-     .holds = PartHolds::kMade,
-     .keys = TextKeys,
-     .depends_on = TextDependsOn,
-     .leaves_out = true},
-    {.kind = Kind::kFlat,
-     .name = "2d",
-     .holds = PartHolds::kMade,
-     .keys = FlatKeys,
-     .cell = FlatCellValue,
-     .leaves_out = true},
-    {.kind = Kind::kSphere,
-     .name = "2dsphere",
-     .holds = PartHolds::kMade,
-     .keys = SphereKeys,
-     .cell = SphereCellValue,
-     .values_beside = true,
-     .leaves_out = true,
-     .knows_arrays = true},
-};
-
-bool HasPart(const IndexKeySpec& spec, Kind kind) {
+bool HasPart(const IndexKeySpec& spec, const IndexKindRow* kind) {
   return std::any_of(spec.parts.begin(), spec.parts.end(),
                      [&](const auto& part) { return part.kind == kind; });
 }
 
 }  // namespace
 
-const IndexKindRow& RowOf(Kind kind) {
-  return *std::find_if(std::begin(kRows), std::end(kRows),
-                       [&](const IndexKindRow& row) { return row.kind == kind; });
-}
+std::span<const IndexKindRow* const> IndexKinds() { return kKinds; }
 
 const IndexKindRow* FindIndexKind(std::string_view name) {
-  const auto* found =
-      std::find_if(std::begin(kRows), std::end(kRows),
-                   [&](const IndexKindRow& row) { return !row.name.empty() && row.name == name; });
-  return found == std::end(kRows) ? nullptr : found;
+  const auto* found = std::find_if(
+      std::begin(kKinds), std::end(kKinds),
+      [&](const IndexKindRow* kind) { return !kind->name.empty() && kind->name == name; });
+  return found == std::end(kKinds) ? nullptr : *found;
 }
 
 const IndexKindRow* MakerOf(const IndexKeySpec& spec) {
   const auto* found =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const IndexKindRow& row) {
-        return row.holds == PartHolds::kMade && HasPart(spec, row.kind);
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const IndexKindRow* kind) {
+        return kind->holds == PartHolds::kMade && HasPart(spec, kind);
       });
-  return found == std::end(kRows) ? nullptr : found;
+  return found == std::end(kKinds) ? nullptr : *found;
 }
 
 }  // namespace quire::store

@@ -43,9 +43,9 @@ IndexKeySpec IndexKeySpec::FromPattern(bson::View key_pattern, bson::View projec
     part.path = e.name();
     part.descending = value.is_number() && bson::IsNegative(value);
     const IndexKindRow* row = value.is_string() ? FindIndexKind(value.AsString()) : nullptr;
-    part.kind = row == nullptr ? Kind::kOrdered : row->kind;
-    if (part.kind == Kind::kText && part.path != "_fts") {
-      part.kind = Kind::kOrdered;  // not as createIndexes stores it: such an index holds nothing
+    // Text elsewhere is not as createIndexes stores it: such an index holds nothing.
+    if (row != nullptr && !(row == &kTextKind && part.path != "_fts")) {
+      part.kind = row;
     }
     spec.parts.push_back(std::move(part));
     spec.paths.emplace_back(e.name());

@@ -102,12 +102,13 @@ TEST(SpecialKeys, TermsAndScoresCanBeReadBack) {
 }
 
 TEST(IndexKinds, FactsFitTogether) {
-  using Kind = IndexKeySpec::Kind;
-  for (Kind kind : {Kind::kOrdered, Kind::kHashed, Kind::kText, Kind::kSphere, Kind::kFlat}) {
-    const IndexKindRow& row = RowOf(kind);
-    EXPECT_EQ(row.kind, kind);
-    EXPECT_EQ(row.keys != nullptr, row.holds == PartHolds::kMade) << row.name;
-    EXPECT_EQ(FindIndexKind(row.name), row.name.empty() ? nullptr : &row);
+  for (const IndexKindRow* row : IndexKinds()) {
+    SCOPED_TRACE(row->name);
+    const bool made = row->holds == PartHolds::kMade;
+    EXPECT_EQ(row->keys != nullptr, made);
+    EXPECT_EQ(row->normalise != nullptr, made);
+    EXPECT_TRUE(row->cells == nullptr || made);
+    EXPECT_EQ(FindIndexKind(row->name), row->name.empty() ? nullptr : row);
   }
   EXPECT_EQ(FindIndexKind("wildcard"), nullptr);
 }
@@ -125,12 +126,12 @@ TEST(SpecialKeys, TextDependsOnItsFieldsAndLanguages) {
       Json(R"({"key": {"_fts": "text", "_ftsx": 1}, "weights": {"a.b": 1, "t": 2}})");
   auto spec = SpecialSpecOf(two);
   for (std::string_view path : {"a", "a.b", "a.0.b", "t", "language", "x.language"}) {
-    EXPECT_TRUE(TextDependsOn(*spec, path)) << path;
+    EXPECT_TRUE(kTextKind.depends_on(*spec, path)) << path;
   }
-  EXPECT_FALSE(TextDependsOn(*spec, "c"));
+  EXPECT_FALSE(kTextKind.depends_on(*spec, "c"));
   bson::Document wildcard = Json(R"({"key": {"_fts": "text", "_ftsx": 1}, "weights": {"$**": 1}})");
   auto all = SpecialSpecOf(wildcard);
-  EXPECT_TRUE(TextDependsOn(*all, "c"));
+  EXPECT_TRUE(kTextKind.depends_on(*all, "c"));
 }
 
 }  // namespace

@@ -23,15 +23,10 @@ constexpr double kFirstShareOfGrid = 1e-5;
 constexpr uint64_t kFew = 300;
 constexpr uint64_t kMany = 600;
 
-// Radians in one unit of the query's distances.
-double RadiansPerUnit(const expr::geo::Near& near) {
-  return near.geojson ? 1 / expr::geo::kEarthRadiusMeters : 1;
-}
-
 double FurthestOf(const NearScanOptions& options) {
   const expr::geo::Near& near = options.near->near();
   if (near.sphere) {
-    return M_PI / RadiansPerUnit(near);
+    return M_PI / near.RadiansPerUnit();
   }
   const expr::geo::FlatGrid& grid = options.index->keys.special->grid;
   auto reach = [&](double center) {
@@ -43,7 +38,7 @@ double FurthestOf(const NearScanOptions& options) {
 double FirstWidth(const NearScanOptions& options) {
   const expr::geo::Near& near = options.near->near();
   if (near.sphere) {
-    return kFirstMeters / expr::geo::kEarthRadiusMeters / RadiansPerUnit(near);
+    return kFirstMeters / expr::geo::kEarthRadiusMeters / near.RadiansPerUnit();
   }
   const expr::geo::FlatGrid& grid = options.index->keys.special->grid;
   return (grid.max - grid.min) * kFirstShareOfGrid;
@@ -54,8 +49,8 @@ std::vector<KeyInterval> IntervalsOf(const IndexKeySpec& spec, size_t part,
   std::vector<KeyInterval> intervals;
   for (const KeyRange& range : ranges) {
     KeyInterval interval;
-    bson::OwnedValue low = RowOf(spec.parts[part].kind).cell(range.low);
-    bson::OwnedValue high = RowOf(spec.parts[part].kind).cell(range.high);
+    bson::OwnedValue low = spec.parts[part].kind->cells->value(range.low);
+    bson::OwnedValue high = spec.parts[part].kind->cells->value(range.high);
     AppendKeyPart(spec, part, low.value(), &interval.low);
     AppendKeyPart(spec, part, high.value(), &interval.high);
     intervals.push_back(std::move(interval));
@@ -71,22 +66,13 @@ NearScan::NearScan(Transaction* txn, NearScanOptions options)
     : txn_(txn),
       options_(std::move(options)),
       path_(options_.index->keys.parts[options_.geo_part].path),
-      sphere_(options_.index->keys.parts[options_.geo_part].kind == IndexKeySpec::Kind::kSphere),
       furthest_(std::min(FurthestOf(options_), options_.near->near().max_distance)),
       width_(FirstWidth(options_)) {}
 
 std::vector<KeyRange> NearScan::Cover(double min, double max) const {
-  const expr::geo::Near& near = options_.near->near();
-  double radians = RadiansPerUnit(near);
-  if (sphere_) {
-    return expr::geo::RingCells(near.center, min * radians, max * radians);
-  }
-  const expr::geo::FlatGrid& grid = options_.index->keys.special->grid;
-  if (near.sphere) {
-    return grid.Cover(expr::geo::BoxAround(near.center, max * radians));
-  }
-  return grid.Cover(
-      {{near.center.x - max, near.center.y - max}, {near.center.x + max, near.center.y + max}});
+  const IndexKeySpec& keys = options_.index->keys;
+  return keys.parts[options_.geo_part].kind->cells->ring(options_.near->near(), *keys.special, min,
+                                                         max);
 }
 
 void NearScan::OpenRing() {

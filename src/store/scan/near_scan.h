@@ -71,7 +71,6 @@ class NearScan final : public exec::SteppedOperator {
   Transaction* txn_;
   NearScanOptions options_;
   expr::match::Path path_;
-  bool sphere_;       // the index is on the sphere
   double furthest_;   // no document is further away
   double width_ = 0;  // of the next ring
   std::vector<expr::geo::KeyRange> read_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entries of 2dsphere indexes.
+// 2dsphere indexes: their specs, their entries and the cells of a query.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -11,6 +11,9 @@
 #include "bson/key_tuples.h"
 #include "bson/path.h"
 #include "expr/geo/geometry.h"
+#include "expr/geo/shape.h"
+#include "store/keys/index_kind.h"
+#include "store/keys/kind_internal.h"
 #include "store/keys/multikey.h"
 #include "store/keys/special_keys.h"
 
@@ -18,10 +21,52 @@ namespace quire::store {
 
 namespace {
 
+using expr::geo::Area;
+using expr::geo::KeyRange;
+using expr::geo::Near;
+
+constexpr IndexOption kOptions[] = {
+    {"2dsphereIndexVersion", IndexOption::kNumber, "a number"},
+    {"coarsestIndexedLevel", IndexOption::kNumber, "a number"},
+    {"finestIndexedLevel", IndexOption::kNumber, "a number"},
+};
+
+Status CheckLevels(bson::View spec) {
+  std::optional<int32_t> coarsest = WholeOption(spec, "coarsestIndexedLevel", 0);
+  std::optional<int32_t> finest = WholeOption(spec, "finestIndexedLevel", 23);
+  if (!coarsest || *coarsest < 0) {
+    return {16747, "coarsestIndexedLevel must be >= 0"};
+  }
+  if (!finest || *finest > 30) {
+    return {16748, "finestIndexedLevel must be <= 30"};
+  }
+  if (*finest < *coarsest) {
+    return {16749, "finestIndexedLevel must be >= coarsestIndexedLevel"};
+  }
+  return Status::Ok();
+}
+
+Result<SpecialIndexSpec> NormaliseSphere(bson::View spec) {
+  std::optional<int32_t> version = WholeOption(spec, "2dsphereIndexVersion", 3);
+  if (!version || *version < 1 || *version > 3) {
+    return RefusedIndex("unsupported geo index version { 2dsphereIndexVersion : " +
+                        bson::ToJson(spec["2dsphereIndexVersion"]) +
+                        " }, only support versions: [1,2,3]");
+  }
+  RETURN_IF_ERROR(CheckLevels(spec));
+  SpecialIndexSpec out;
+  out.key = bson::Document(spec["key"].AsDocument());
+  out.options = bson::Builder().Append("2dsphereIndexVersion", *version).Finish();
+  return out;
+}
+
 constexpr size_t kMostKeys = 100'000;
-constexpr int kTooManyKeys = 201;  // CannotBuildIndexKeys
 
 using Values = std::vector<bson::OwnedValue>;
+
+bson::OwnedValue CellValue(uint64_t cell) {
+  return bson::OwnedValue(bson::Value(static_cast<int64_t>(cell)));
+}
 
 bool IsNothing(const bson::Value& value) {
   return value.nullish() || value.missing() ||
@@ -72,7 +117,7 @@ Status SphereCells(const IndexKeySpec& spec, size_t part, bson::View document, V
     *steps |= MultikeyBit(spec, part, spec.paths[part].size() - 1);
   }
   for (uint64_t cell : cells) {
-    out->push_back(SphereCellValue(cell));
+    out->push_back(CellValue(cell));
   }
   return Status::Ok();
 }
@@ -91,14 +136,12 @@ Status PlainValues(const IndexKeySpec& spec, size_t part, bson::View document, V
   return Status::Ok();
 }
 
-}  // namespace
-
 Status SphereKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* out) {
   std::vector<Values> choices(spec.parts.size());
   bool located = false;
   size_t combinations = 1;
   for (size_t i = 0; i < spec.parts.size(); ++i) {
-    bool sphere = spec.parts[i].kind == IndexKeySpec::Kind::kSphere;
+    bool sphere = spec.parts[i].kind == &kSphereKind;
     auto fill = sphere ? SphereCells : PlainValues;
     RETURN_IF_ERROR(fill(spec, i, document, &choices[i], &out->multikey_steps));
     located = located || (sphere && !choices[i].empty());
@@ -107,7 +150,7 @@ Status SphereKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* ou
     }
     combinations *= choices[i].size();
     if (combinations > kMostKeys) {
-      return Status(kTooManyKeys, "Too many keys of one document for an index");
+      return Status(kCannotBuildIndexKeys, "Too many keys of one document for an index");
     }
   }
   if (!located) {
@@ -126,8 +169,40 @@ Status SphereKeys(const IndexKeySpec& spec, bson::View document, IndexKeySet* ou
   return Status::Ok();
 }
 
-bson::OwnedValue SphereCellValue(uint64_t cell) {
-  return bson::OwnedValue(bson::Value(static_cast<int64_t>(cell)));
+bool CanCover(const Area& area) { return area.sphere() != nullptr; }
+std::vector<KeyRange> Cover(const Area& area, const SpecialSpec&) {
+  return area.sphere()->CellRanges();
 }
+
+bool Measures(const Near& near) { return near.sphere; }
+std::vector<KeyRange> Ring(const Near& near, const SpecialSpec&, double min, double max) {
+  const double radians = near.RadiansPerUnit();
+  return expr::geo::RingCells(near.center, min * radians, max * radians);
+}
+
+constexpr CellKind kCells = {
+    .value = CellValue,
+    .can_cover = CanCover,
+    .cover = Cover,
+    .measures = Measures,
+    .ring = Ring,
+    .near_stage = "GEO_NEAR_2DSPHERE",
+    .preferred = true,  // what is measured on the sphere is better looked for there
+};
+
+}  // namespace
+
+constinit const IndexKindRow kSphereKind = {
+    .name = "2dsphere",
+    .holds = PartHolds::kMade,
+    .options = kOptions,
+    .normalise = NormaliseSphere,
+    .takes_collation = true,
+    .keys = SphereKeys,
+    .cells = &kCells,
+    .values_beside = true,
+    .leaves_out = true,
+    .knows_arrays = true,
+};
 
 }  // namespace quire::store
