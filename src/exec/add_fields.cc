@@ -12,6 +12,7 @@ Result<bool> AddFields::Produce(OpContext& op, Row* row) {
   }
   document_.clear();
   RETURN_IF_ERROR(fields_->Apply(evaluation_.Start(*row), &document_));
+  charge_.Set(document_.capacity());
   row->document = bson::View(document_.data());
   return true;
 }

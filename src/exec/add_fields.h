@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/memory_charge.h"
 #include "exec/evaluation.h"
 #include "exec/unary.h"
 #include "expr/projection/add_fields.h"
@@ -25,6 +26,7 @@ class AddFields final : public Unary {
   const expr::AddFields* fields_;
   Evaluation evaluation_;
   std::string document_;
+  MemoryCharge charge_;
 };
 
 }  // namespace quire::exec

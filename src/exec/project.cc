@@ -40,6 +40,7 @@ Result<Step> Project::DoWork(OpContext& op, Row* row) {
   if (projection_ != nullptr) {
     projected_.clear();
     RETURN_IF_ERROR(projection_->Apply(row->document, &row->meta, &projected_));
+    charge_.Set(projected_.capacity());
     row->document = bson::View(projected_.data());
   }
   if (record_ids_ != RecordIds::kNone) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/memory_charge.h"
 #include "bson/compare.h"
 #include "exec/operator.h"
 #include "exec/stepped_over.h"
@@ -56,6 +57,7 @@ class Project final : public SteppedOver {
   bson::Document sort_key_values_;
   std::string projected_;
   std::string with_id_;
+  MemoryCharge charge_;
 };
 
 // Shows the index key in place of the document; an empty document for rows of no index.

@@ -44,6 +44,7 @@ Result<bool> Redact::Produce(OpContext& op, Row* row) {
       bson::Builder builder(&document_);
       RETURN_IF_ERROR(WriteFields(row->document, &builder));
       builder.Close();
+      charge_.Set(document_.capacity());
       row->document = bson::View(document_.data());
       return true;
     }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/memory_charge.h"
 #include "exec/evaluation.h"
 #include "exec/unary.h"
 
@@ -38,6 +39,7 @@ class Redact final : public Unary {
   RedactVariables variables_;
   Evaluation evaluation_;
   std::string document_;
+  MemoryCharge charge_;
 };
 
 }  // namespace quire::exec

@@ -44,6 +44,7 @@ void Unwind::Show(const bson::Value& element, bool replace, const bson::Value& i
     SetNested(row->document, options_.index_path, index, &indexed_);
     row->document = bson::View(indexed_.data());
   }
+  charge_.Set(document_.capacity() + indexed_.capacity());
 }
 
 }  // namespace quire::exec

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/memory_charge.h"
 #include "exec/nested_field.h"
 #include "exec/unary.h"
 
@@ -36,6 +37,7 @@ class Unwind final : public Unary {
   int64_t index_ = 0;
   std::string document_;
   std::string indexed_;
+  MemoryCharge charge_;
 };
 
 }  // namespace quire::exec

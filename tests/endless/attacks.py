@@ -74,6 +74,8 @@ def parsing():
                      "as": f"z{i}"}} for i in range(900)])
     yield "nested $facet rows", aggregate("many", {"$facet": {
         f"f{i}": [{"$sort": {"s": 1, "n": -1}}, {"$group": {"_id": "$n"}}] for i in range(100)}})
+    yield "$set of deep paths", {"update": "many", "updates": [
+        {"q": {}, "u": {"$set": {f"a{i}" + ".b" * 170: i for i in range(20_000)}}, "multi": True}]}
     yield "$set of 100,000 paths", {"update": "many", "updates": [
         {"q": {}, "u": {"$set": {f"f{i}.x": i for i in range(100_000)}}, "multi": True}]}
 
@@ -107,6 +109,9 @@ def lists():
     yield "many array filters", {"update": "many", "updates": [
         {"q": {}, "u": {"$set": {f"t.$[i{i}]": 1 for i in range(60_000)}}, "multi": True,
          "arrayFilters": [{f"i{i}": {"$lt": 0}} for i in range(60_000)]}]}
+    yield "many matching array filters", {"update": "pairs", "updates": [
+        {"q": {}, "u": {"$set": {f"d.$[i{i}].n{i}": 1 for i in range(40_000)}},
+         "arrayFilters": [{f"i{i}.n": None} for i in range(40_000)]}]}
     yield "$all of an index", {"find": "many", "filter": {"n": {"$all": list(range(300_000))}}}
     yield "$all of an array's index", {"find": "arrays", "filter": {"t": {"$all": list(range(100_000))}}}
     yield "$and of $ne", {"find": "many", "filter": {"$and": [{"n": {"$ne": i}} for i in range(100_000)]}}

@@ -57,6 +57,42 @@ TEST(OperationMemoryTest, BatchesAndFacetsCount) {
   node.engine().cursors().Clear();
 }
 
+// A short pipeline may ask for the same value again and again.
+TEST(OperationMemoryTest, OneDocumentHasALimit) {
+  Node node;
+  std::string elements;
+  std::string fields;
+  std::string sums;
+  std::string values;
+  for (int i = 0; i < 150; ++i) {
+    const std::string comma = i == 0 ? "" : ", ";
+    const std::string name = comma + R"("f)" + std::to_string(i) + R"(": )";
+    elements += comma + R"({"a": 1})";
+    fields += name + R"("$s")";
+    sums += name + R"({"$first": "$s"})";
+    values += comma + R"("$s")";
+  }
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "t": [)" + elements + R"(], "s": ")" +
+           std::string(2'000'000, 'x') + R"("}]})");
+  auto run = [&](const std::string& stage) {
+    return node.Code(R"({"aggregate": "c", "cursor": {}, "pipeline": [)" + stage + "]}");
+  };
+  EXPECT_EQ(run(R"({"$set": {"t.x": "$s"}})"), kExceededMemoryLimit);
+  EXPECT_EQ(run(R"({"$project": {"t.x": "$s"}})"), kExceededMemoryLimit);
+  EXPECT_EQ(run(R"({"$project": {)" + fields + "}}"), kExceededMemoryLimit);
+  EXPECT_EQ(run(R"({"$project": {"x": {)" + fields + "}}}"), kExceededMemoryLimit);
+  EXPECT_EQ(run(R"({"$project": {"x": [)" + values + "]}}"), kExceededMemoryLimit);
+  EXPECT_EQ(run(R"({"$group": {"_id": {)" + fields + "}}}"), kExceededMemoryLimit);
+  EXPECT_EQ(run(R"({"$group": {"_id": null, )" + sums + "}}"), kExceededMemoryLimit);
+  EXPECT_EQ(run(R"({"$project": {"x": {"$concat": [)" + values + "]}}}"), 16493);
+  EXPECT_EQ(run(R"({"$project": {"x": {"$zip": {"inputs": [[1], [2, 3]], "useLongestLength": true,
+                     "defaults": ["$s", 0]}}}})"),
+            0);
+  EXPECT_EQ(node.Code(R"({"findAndModify": "c", "update": [{"$set": {"t.x": "$s"}}]})"),
+            kExceededMemoryLimit);
+  EXPECT_EQ(node.Code(R"({"find": "c", "projection": {"t.x": "$s"}})"), kExceededMemoryLimit);
+}
+
 // The commands that the open cursors keep, as JSON.
 std::vector<std::string> KeptCommands(Node& node) {
   std::vector<std::string> kept;

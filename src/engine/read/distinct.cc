@@ -61,8 +61,10 @@ class DistinctValues {
   Status AddAll(OpContext& op, Rows& rows) {
     constexpr size_t kMaxReply = size_t{16} << 20;
     exec::Row row;
+    Status ended = Status::Ok();  // an array may be long
     auto visit = [&](const bson::Value& value) {
-      if (seen_.insert(bson::OwnedValue(value)).second) {
+      ended = ended.ok() ? op.CheckInterrupt() : ended;
+      if (ended.ok() && seen_.insert(bson::OwnedValue(value)).second) {
         bytes_ += value.EncodedSize() + 8;
       }
     };
@@ -73,6 +75,7 @@ class DistinctValues {
         return Status::Ok();
       }
       VisitValues(bson::Value(row.document), path_, visit);
+      RETURN_IF_ERROR(ended);
       charge_.Set(bytes_ + seen_.size() * sizeof(bson::OwnedValue));
       if (bytes_ > kMaxReply) {
         return {17217, "distinct too big, 16mb cap"};

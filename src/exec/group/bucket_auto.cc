@@ -9,6 +9,7 @@
 #include "bson/number.h"
 #include "bson/ordered.h"
 #include "expr/collation/collator.h"
+#include "expr/row_size.h"
 
 namespace quire::exec {
 
@@ -163,6 +164,7 @@ Status BucketAuto::Show(Bucket& bucket, Row* row) {
   for (size_t i = 0; i < bucket.fields.size(); ++i) {
     ASSIGN_OR_RETURN(bson::Value value, bucket.fields[i]->Finish(&arena_));
     builder.Append(options_.base.fields[i].name, value);
+    RETURN_IF_ERROR(expr::CheckRowSize(document_.size()));
   }
   builder.Close();
   *row = Row();

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/group/group.h"
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
 #include "exec/number_key.h"
 #include "expr/collation/collator.h"
+#include "expr/row_size.h"
 
 namespace quire::exec {
 
@@ -111,6 +113,7 @@ Status Group::Take(const Row& row, size_t field, expr::Accumulation* state) {
 }
 
 Status Group::Add(const Row& row) {
+  constexpr size_t kChecked = 16;  // fields of one row between two looks whether to stop
   ASSIGN_OR_RETURN(bson::Value id, KeyOf(row));
   uint32_t found = table_.Find(id);
   State* state = found == GroupTable::kNone ? nullptr : &states_[found];
@@ -123,6 +126,10 @@ Status Group::Add(const Row& row) {
       return InGroup(added);
     }
     held += state->fields[i]->memory();
+    if (i % kChecked == kChecked - 1) {
+      charge_.Set(memory_ + table_.memory() + held);
+      RETURN_IF_ERROR(CheckCurrentOpNow());
+    }
   }
   held += sizeof(State) + state->id.memory();
   memory_ += held - state->memory;
@@ -186,6 +193,7 @@ Status Group::Show(const State& state, Row* row) {
   for (size_t i = 0; i < state.fields.size(); ++i) {
     ASSIGN_OR_RETURN(bson::Value value, state.fields[i]->Finish(&arena_));
     builder.Append(options_.fields[i].name, value);
+    RETURN_IF_ERROR(expr::CheckRowSize(document_.size()));
   }
   builder.Close();
   *row = Row();

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "exec/join/hash_join.h"
 #include "expr/collation/collator.h"
+#include "expr/row_size.h"
 
 namespace quire::exec {
 
@@ -147,6 +148,8 @@ Result<bool> GraphLookup::Produce(OpContext& op, Row* row) {
     RETURN_IF_ERROR(ReadFrontier(op, search_.get()));
   }
   Show(*search_, row);
+  charge_.Set(document_.capacity());
+  RETURN_IF_ERROR(expr::CheckRowSize(document_.size()));
   search_.reset();
   return true;
 }

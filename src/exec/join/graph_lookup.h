@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/memory_charge.h"
 #include "bson/compare.h"
 #include "exec/evaluation.h"
 #include "exec/nested_field.h"
@@ -56,6 +57,7 @@ class GraphLookup final : public Unary {
   Row outer_;
   std::unique_ptr<Search> search_;  // of the outer row; null when it is done
   std::string document_;
+  MemoryCharge charge_;  // for it
 };
 
 }  // namespace quire::exec

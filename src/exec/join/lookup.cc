@@ -2,6 +2,7 @@
 #include "exec/join/lookup.h"
 
 #include "base/try.h"
+#include "expr/row_size.h"
 
 namespace quire::exec {
 
@@ -22,6 +23,8 @@ Result<bool> Lookup::Produce(OpContext& op, Row* row) {
   *row = outer_;
   document_.clear();
   SetNested(outer_.document, as_, bson::Value::Array(bson::View(array_.data())), &document_);
+  charge_.Set(array_.capacity() + document_.capacity());
+  RETURN_IF_ERROR(expr::CheckRowSize(document_.size()));
   row->document = bson::View(document_.data());
   has_outer_ = false;
   joined_.reset();

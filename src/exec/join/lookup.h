@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/memory_charge.h"
 #include "exec/nested_field.h"
 #include "exec/unary.h"
 
@@ -36,6 +37,7 @@ class Lookup final : public Unary {
   std::string array_;
   std::optional<bson::Builder> builder_;  // of the array
   std::string document_;
+  MemoryCharge charge_;
 };
 
 }  // namespace quire::exec

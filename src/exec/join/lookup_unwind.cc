@@ -2,6 +2,7 @@
 #include "exec/join/lookup_unwind.h"
 
 #include "base/try.h"
+#include "expr/row_size.h"
 
 namespace quire::exec {
 
@@ -22,6 +23,7 @@ Result<bool> LookupUnwind::Produce(OpContext& op, Row* row) {
     ASSIGN_OR_RETURN(bool another, joined_->Next(op, &found));
     if (another) {
       Show(bson::Value(found.document), bson::Value(index_++), row);
+      RETURN_IF_ERROR(expr::CheckRowSize(row->document.size()));
       return true;
     }
     joined_.reset();
@@ -43,6 +45,7 @@ void LookupUnwind::Show(const bson::Value& joined, const bson::Value& index, Row
     SetNested(row->document, unwind_.index_path, index, &indexed_);
     row->document = bson::View(indexed_.data());
   }
+  charge_.Set(document_.capacity() + indexed_.capacity());
 }
 
 }  // namespace quire::exec

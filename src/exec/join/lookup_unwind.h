@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/memory_charge.h"
 #include "exec/join/lookup.h"
 #include "exec/unwind.h"
 
@@ -31,6 +32,7 @@ class LookupUnwind final : public Unary {
   int64_t index_ = 0;
   std::string document_;
   std::string indexed_;
+  MemoryCharge charge_;
 };
 
 }  // namespace quire::exec

@@ -5,6 +5,7 @@
 #include "base/try.h"
 #include "bson/compare.h"
 #include "expr/collation/collator.h"
+#include "expr/row_size.h"
 
 namespace quire::exec {
 
@@ -107,6 +108,8 @@ Status SetWindowFields::Show(OpContext& op, size_t at, Row* row) {
     previous_.clear();
     SetNested(row->document, options_.outputs[i].path, value, &previous_);
     document_.swap(previous_);
+    charge_.Set(document_.capacity() + previous_.capacity());
+    RETURN_IF_ERROR(expr::CheckRowSize(document_.size()));
     row->document = bson::View(document_.data());
   }
   return Status::Ok();

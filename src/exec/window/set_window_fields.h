@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_charge.h"
 #include "exec/nested_field.h"
 #include "exec/sort/sorter.h"
 #include "exec/unary.h"
@@ -61,6 +62,7 @@ class SetWindowFields final : public Unary {
   size_t next_ = 0;
   std::string document_;
   std::string previous_;
+  MemoryCharge charge_;  // for both
 };
 
 }  // namespace quire::exec

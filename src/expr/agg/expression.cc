@@ -212,6 +212,8 @@ void Call::Serialize(std::string_view name, bson::Builder* out) const {
   out->End().End();
 }
 
+Status Call::OutOfMemory(const EvalContext& eval) const { return CheckBudget(eval, name()); }
+
 Status CheckBudget(const EvalContext& eval, std::string_view op, size_t extra) {
   if (eval.arena->memory() + extra > kMemoryLimit) {
     return Status(kExceededMemoryLimit, std::string(op) + " would use too much memory (" +

@@ -79,6 +79,7 @@ class ObjectLiteral final : public Expression {
 
  private:
   static constexpr size_t kFew = 8;
+  static constexpr size_t kLarge = size_t{1} << 20;
 
   // Once all values are there, the document's size is known and it is written in its place. This is
   // the key of most $groups.
@@ -92,6 +93,9 @@ class ObjectLiteral final : public Expression {
       if (!values[i].missing()) {
         size += kTypeAndEnd + names_[i].size() + values[i].EncodedSize();
       }
+    }
+    if (size > kLarge) [[unlikely]] {
+      RETURN_IF_ERROR(CheckBudget(eval, "an object", size));
     }
     char* const document = eval.arena->Allocate(size);
     const auto stored_size = static_cast<int32_t>(size);
@@ -113,6 +117,7 @@ class ObjectLiteral final : public Expression {
     for (size_t i = 0; i < values_.size(); ++i) {
       ASSIGN_OR_RETURN(Value value, values_[i]->Evaluate(eval));
       result.builder().Append(names_[i], value);
+      RETURN_IF_ERROR(CheckBudget(eval, "an object", result.builder().size()));
     }
     return result.Finish(eval);
   }
@@ -130,6 +135,7 @@ class ArrayLiteral final : public Expression {
     for (const ExpressionPtr& element : values_) {
       ASSIGN_OR_RETURN(Value value, element->Evaluate(eval));
       result.Push(value);
+      RETURN_IF_ERROR(CheckBudget(eval, "an array", result.size()));
     }
     return result.Finish(eval);
   }

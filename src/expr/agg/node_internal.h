@@ -43,6 +43,9 @@ struct NamedForm {
 
 constexpr int kAnyCount = 1 << 30;
 
+// What a single evaluation may hold in its arena before it fails with ExceededMemoryLimit.
+constexpr size_t kMemoryLimit = size_t{100} << 20;
+
 // Never folded to a constant at parse time.
 constexpr unsigned kVolatile = 1;
 
@@ -112,11 +115,18 @@ class Call final : public Expression {
     return has(i) ? operands_[i]->Evaluate(eval) : Result<Value>(Value());
   }
 
-  Result<Value> Evaluate(EvalContext& eval) const override { return row_.evaluate(*this, eval); }
+  Result<Value> Evaluate(EvalContext& eval) const override {
+    if (eval.arena->memory() > kMemoryLimit) [[unlikely]] {
+      return OutOfMemory(eval);
+    }
+    return row_.evaluate(*this, eval);
+  }
   bool AddDependencies(std::set<std::string>* fields) const override;
   void Serialize(std::string_view name, bson::Builder* out) const override;
 
  private:
+  Status OutOfMemory(const EvalContext& eval) const;
+
   const OperatorRow& row_;
   Operands operands_;
 };

@@ -13,9 +13,6 @@
 
 namespace quire::expr::agg {
 
-// What a single evaluation may hold in its arena before it fails with ExceededMemoryLimit.
-constexpr size_t kMemoryLimit = size_t{100} << 20;
-
 inline Value MakeString(EvalContext& eval, std::string&& text) {
   return Value(eval.arena->Adopt(std::move(text)));
 }

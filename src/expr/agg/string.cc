@@ -63,8 +63,8 @@ Result<Value> EvalConcat(const Call& call, EvalContext& eval) {
       return Status(16702, "$concat only supports strings, not " + TypeText(value));
     }
     out += value.AsString();
+    RETURN_IF_ERROR(CheckStringSize(out.size()));
   }
-  RETURN_IF_ERROR(CheckStringSize(out.size()));
   return MakeString(eval, std::move(out));
 }
 

@@ -61,6 +61,7 @@ class Zip final : public Expression {
         const Value value = at < arrays[i].size() ? arrays[i][at] : defaults[i];
         if (!value.missing()) {
           result.builder().Push(value);
+          RETURN_IF_ERROR(CheckBudget(eval, "$zip", result.size()));
         }
       }
       result.builder().End();

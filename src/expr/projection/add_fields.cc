@@ -7,6 +7,7 @@
 #include "base/error_codes.h"
 #include "base/keyed_hash.h"
 #include "base/try.h"
+#include "expr/row_size.h"
 
 namespace quire::expr {
 
@@ -212,7 +213,7 @@ Status AddFields::WriteValue(const Node& node, std::string_view name, const bson
       Header(value.type(), name, out);
       value.AppendTo(out);
     }
-    return Status::Ok();
+    return CheckRowSize(out->size());
   }
   if (!old.is_array()) {
     Header(bson::Type::kDocument, name, out);

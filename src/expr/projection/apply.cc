@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "expr/match/node.h"
 #include "expr/projection/tree_internal.h"
+#include "expr/row_size.h"
 
 namespace quire::expr::projection {
 namespace {
@@ -20,7 +21,7 @@ bool KeepsRest(const ApplyState& state) { return state.mode != Mode::kInclusion;
 Status AppendExpression(const Child& child, ApplyState& state, bson::Builder* out) {
   ASSIGN_OR_RETURN(Value value, child.expression->Evaluate(*state.eval));
   out->Append(child.name, value);
-  return Status::Ok();
+  return CheckRowSize(out->size());
 }
 
 // The first element of the array that the condition takes, as an array of one.

@@ -17,9 +17,9 @@ Child* TreeNode::FindOrNull(std::string_view name) {
 }
 
 const Child* TreeNode::Find(std::string_view name, size_t* position) const {
-  if (!index_.empty()) {
-    auto found = index_.find(name);
-    if (found == index_.end()) {
+  if (index_ != nullptr) {
+    auto found = index_->find(name);
+    if (found == index_->end()) {
       return nullptr;
     }
     *position = found->second;
@@ -43,8 +43,9 @@ Child* TreeNode::Append(std::string_view name, Child child) {
   child.name = name;
   children_.push_back(std::move(child));
   if (children_.size() > kLinearSearch) {
-    for (size_t i = index_.size(); i < children_.size(); ++i) {
-      index_.emplace(children_[i].name, i);
+    index_ = index_ == nullptr ? std::make_unique<Index>() : std::move(index_);
+    for (size_t i = index_->size(); i < children_.size(); ++i) {
+      index_->emplace(children_[i].name, i);
     }
   }
   return &children_.back();

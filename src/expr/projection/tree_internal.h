@@ -3,7 +3,7 @@
 // The tree behind projections: one node per document level. Private to expr/projection.
 #pragma once
 
-#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,7 +53,7 @@ class TreeNode {
   // a prefix of another.
   Status Add(std::string_view path, Child leaf);
 
-  const std::deque<Child>& children() const { return children_; }
+  const std::vector<Child>& children() const { return children_; }
   // Null when there is none; `*position` is its place among the children.
   const Child* Find(std::string_view name, size_t* position) const;
   Child* FindOrNull(std::string_view name);
@@ -65,8 +65,11 @@ class TreeNode {
   Child* Append(std::string_view name, Child child);
   Status AddAt(std::string_view full_path, std::string_view rest, Child leaf);
 
-  std::deque<Child> children_;  // which stay where they are: the index has their names
-  std::unordered_map<std::string_view, size_t, KeyedStringHash> index_;  // only when there are many
+  using Index = std::unordered_map<std::string, size_t, KeyedStringHash, std::equal_to<>>;
+
+  // A node is small: a short specification may have one for every other byte.
+  std::vector<Child> children_;
+  std::unique_ptr<Index> index_;  // places by name, only when there are many
   bool computes_ = false;
 };
 

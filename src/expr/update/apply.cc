@@ -87,7 +87,8 @@ class Applier::PendingIndex {
 
 Result<bool> Applier::Run(std::string* out) {
   RETURN_IF_ERROR(ResolveRenames());
-  size_t start = out->size();
+  const size_t start = out->size();
+  start_ = start;
   out->reserve(start + document_.size() + 64);
   RETURN_IF_ERROR(WriteObject(changes_.root, document_, out));
   if (modified_) {
@@ -111,6 +112,11 @@ Status Applier::CheckId(bson::View result) const {
                   "Performing an update on the path '_id' would modify the immutable field '_id'");
   }
   return Status::Ok();
+}
+
+Status Applier::CheckProgress(const std::string& out) const {
+  RETURN_IF_ERROR(CheckSize(out.size() - start_, inserting_));
+  return CheckCurrentOp();
 }
 
 void Applier::Touch() {
@@ -246,6 +252,7 @@ Status Applier::WriteMissingElements(std::vector<Pending>& pending, uint32_t siz
     }
     for (; size < index; ++size) {
       Header(bson::Type::kNull, IndexName(size), out);
+      RETURN_IF_ERROR(CheckProgress(*out));
     }
     PathScope scope(&path_, child.name);
     Touch();
@@ -263,6 +270,7 @@ Status Applier::WriteArrayElements(const Node& node, bson::View array, std::stri
     } else {
       out->append(element.raw());
     }
+    RETURN_IF_ERROR(CheckProgress(*out));
   }
   Close(out, start);
   return Status::Ok();
@@ -354,7 +362,7 @@ Status Applier::ApplyLeaf(const Node& leaf, const bson::Element& element, bool i
   }
   Header(result.type(), element.name(), out);
   result.AppendTo(out);
-  return Status::Ok();
+  return CheckProgress(*out);
 }
 
 Result<Effect> Applier::RunLeaf(const Node& leaf, const bson::Value& old, bson::Value* result) {
@@ -379,6 +387,7 @@ Result<Effect> Applier::RunLeaf(const Node& leaf, const bson::Value& old, bson::
 }
 
 Result<bool> Applier::Creates(const Node& node, std::string_view name) {
+  RETURN_IF_ERROR(CheckCurrentOp());
   if (node.kind == Node::Kind::kLeaf) {
     return node.creates() && Active(node);
   }
@@ -407,7 +416,7 @@ Status Applier::Create(const Node& node, std::string_view name, std::string* out
       Header(result.type(), name, out);
       result.AppendTo(out);
     }
-    return Status::Ok();
+    return CheckProgress(*out);
   }
   Header(bson::Type::kDocument, name, out);
   size_t start = Open(out);
@@ -425,6 +434,7 @@ Status Applier::Create(const Node& node, std::string_view name, std::string* out
 
 Status Applier::CheckNotViable(const Node& node, std::string_view name, const bson::Value& parent,
                                std::string_view parent_path) {
+  RETURN_IF_ERROR(CheckCurrentOp());
   std::string path = std::string(parent_path) + "." + std::string(name);
   if (node.kind == Node::Kind::kArray) {
     return Status(kBadValue, "The path '" + path +

@@ -85,6 +85,9 @@ class Applier {
   Status CheckNotViable(const Node& node, std::string_view name, const bson::Value& parent,
                         std::string_view parent_path);
   Status CheckId(bson::View result) const;
+  // Ok while what is written is no larger than a document may be and the operation is not to end:
+  // a short update may write the same again and again.
+  Status CheckProgress(const std::string& out) const;
   void Touch();
 
   const Changes& changes_;
@@ -94,6 +97,7 @@ class Applier {
   bool inserting_;
 
   Arena arena_;
+  size_t start_ = 0;  // of what is written
   std::string path_;
   bool modified_ = false;
   std::set<std::string> touched_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <iterator>
 #include <unordered_set>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/compare.h"
@@ -28,7 +28,9 @@ class AddToSet : public Modifier {
                                    "' has non-array type " +
                                    std::string(bson::TypeName(site.old.type())));
     }
-    std::vector<Value> fresh = values_.size() > kFew ? NewAmongMany(site) : NewAmongFew(site);
+    std::vector<Value> fresh;
+    RETURN_IF_ERROR(values_.size() > kFew ? AddNewAmongMany(site, &fresh)
+                                          : AddNewAmongFew(site, &fresh));
     if (fresh.empty() && site.old.is_array()) {
       return Effect::kNone;
     }
@@ -46,38 +48,41 @@ class AddToSet : public Modifier {
  private:
   static constexpr size_t kFew = 4;  // values that are cheaper compared with all than looked up
 
-  std::vector<Value> NewAmongMany(const Site& site) const {
+  Status AddNewAmongMany(const Site& site, std::vector<Value>* fresh) const {
     const Collator* collator = site.context != nullptr ? site.context->collator : nullptr;
     std::unordered_set<Value, bson::ValueHash, bson::ValueEqual> known(
         values_.size(), bson::ValueHash{collator}, bson::ValueEqual{collator});
     if (site.old.is_array()) {
       for (const bson::Element& element : site.old.AsArray()) {
+        RETURN_IF_ERROR(CheckCurrentOp());
         known.insert(element.value());
       }
     }
-    std::vector<Value> fresh;
-    std::copy_if(values_.begin(), values_.end(), std::back_inserter(fresh),
-                 [&](const Value& value) { return known.insert(value).second; });
-    return fresh;
+    for (const Value& value : values_) {
+      RETURN_IF_ERROR(CheckCurrentOp());
+      if (known.insert(value).second) {
+        fresh->push_back(value);
+      }
+    }
+    return Status::Ok();
   }
 
-  std::vector<Value> NewAmongFew(const Site& site) const {
-    std::vector<Value> fresh;
+  Status AddNewAmongFew(const Site& site, std::vector<Value>* fresh) const {
     for (const Value& value : values_) {
       auto same = [&](const Value& other) {
         return CompareValues(value, other, site.context) == 0;
       };
-      bool known = std::any_of(fresh.begin(), fresh.end(), same);
+      bool known = std::any_of(fresh->begin(), fresh->end(), same);
       if (!known && site.old.is_array()) {
         bson::View array = site.old.AsArray();
         known = std::any_of(array.begin(), array.end(),
                             [&](const bson::Element& element) { return same(element.value()); });
       }
       if (!known) {
-        fresh.push_back(value);
+        fresh->push_back(value);
       }
     }
-    return fresh;
+    return Status::Ok();
   }
 
   std::vector<Value> values_;

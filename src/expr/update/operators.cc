@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Updates made of operators: {$set: {...}, $inc: {...}}.
+#include <algorithm>
+
+#include "base/current_op.h"
 #include "base/error_codes.h"
+#include "base/memory_charge.h"
 #include "base/try.h"
 #include "expr/update/apply_internal.h"
 #include "expr/update/kinds_internal.h"
@@ -24,13 +28,18 @@ class OperatorUpdate : public Update {
   Status ParseRename(const bson::Element& field);
   Status AddRenameEnd(std::string_view path, Node::RenameEnd end);
   Status Add(std::string_view path, NodePtr leaf) {
+    constexpr size_t kBytesOfNode = 200;  // and of its name: a path has a node for every component
     RETURN_IF_ERROR(CheckNames(path));
+    nodes_ += 1 + static_cast<size_t>(std::count(path.begin(), path.end(), '.'));
+    charge_.Set(nodes_ * kBytesOfNode);
     return AddLeaf(&changes_.root, path, std::move(leaf), &changes_.filters);
   }
 
   bson::Document spec_;
   const Context* context_;
   Changes changes_;
+  size_t nodes_ = 0;  // of the tree, at most
+  MemoryCharge charge_;
 };
 
 Status OperatorUpdate::Parse(const ParseOptions& options) {
@@ -61,6 +70,7 @@ Status OperatorUpdate::ParseOperator(const bson::Element& element) {
                                       ": " + bson::ToJson(element.value()) + "}");
   }
   for (const bson::Element& field : element.value().AsDocument()) {
+    RETURN_IF_ERROR(CheckCurrentOp());
     if (rename) {
       RETURN_IF_ERROR(ParseRename(field));
       continue;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/current_op.h"
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "expr/update/path_tree_internal.h"
@@ -174,6 +175,7 @@ Result<NodePtr> MergeNodes(const NodePtr& a, const NodePtr& b, const std::string
   if (a->kind == Node::Kind::kLeaf || a->kind != b->kind) {
     return Conflict(path, path);
   }
+  RETURN_IF_ERROR(CheckCurrentOpNow());  // it copies the names of one of them
   auto merged = std::make_shared<Node>(*a);
   for (const auto& [name, child] : b->children) {
     NodePtr& slot = merged->children[name];

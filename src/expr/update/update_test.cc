@@ -348,6 +348,40 @@ TEST(Update, RefusesWhatIsTooDeepOrTooLarge) {
   EXPECT_EQ((*parsed)->Apply(empty, "", true, &out).status().code(), 17420);
 }
 
+// A short update may write the same value or the same padding again and again.
+TEST(Update, StopsWhereTheResultBecomesTooLarge) {
+  constexpr int kArrays = 200;
+  bson::Builder arrays;
+  bson::Builder pads;
+  pads.BeginDocument("$set");
+  for (int i = 0; i < kArrays; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    arrays.BeginArray(name).End();
+    pads.Append(name + ".1499999", int32_t{1});
+  }
+  pads.End();
+  bson::Builder elements;
+  elements.BeginArray("t");
+  for (int i = 0; i < kArrays; ++i) {
+    elements.Push(int32_t{0});
+  }
+  elements.End();
+  bson::Builder copies;
+  copies.BeginDocument("$set").Append("t.$[]", std::string(size_t{1} << 20, 'x')).End();
+  const std::pair<bson::Document, bson::Document> cases[] = {
+      {arrays.Finish(), pads.Finish()},
+      {elements.Finish(), copies.Finish()},
+  };
+  Context context;
+  for (const auto& [document, spec] : cases) {
+    auto parsed = Update::Parse(bson::Value(spec.view()), {}, &context);
+    ASSERT_TRUE(parsed.ok());
+    std::string out;
+    EXPECT_EQ((*parsed)->Apply(document, "", false, &out).status().code(), 17419);
+    EXPECT_LT(out.capacity(), size_t{64} << 20);
+  }
+}
+
 TEST(UpsertSeed, TakesEqualities) {
   struct SeedCase {
     const char* filter;
