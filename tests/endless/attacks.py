@@ -112,6 +112,8 @@ def lists():
     yield "many matching array filters", {"update": "pairs", "updates": [
         {"q": {}, "u": {"$set": {f"d.$[i{i}].n{i}": 1 for i in range(40_000)}},
          "arrayFilters": [{f"i{i}.n": None} for i in range(40_000)]}]}
+    yield "update of a wide document", {"update": "wide", "updates": [
+        {"q": {}, "u": [{"$set": {"changed": "$f1"}}]}] * 400}
     yield "$all of an index", {"find": "many", "filter": {"n": {"$all": list(range(300_000))}}}
     yield "$all of an array's index", {"find": "arrays", "filter": {"t": {"$all": list(range(100_000))}}}
     yield "$and of $ne", {"find": "many", "filter": {"$and": [{"n": {"$ne": i}} for i in range(100_000)]}}

@@ -6,8 +6,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "bson/walk/field_table.h"
 
 namespace quire::expr::update {
@@ -385,26 +387,31 @@ class Describer {
 }  // namespace
 
 Document Diff(View before, View after) {
-  std::map<std::string_view, size_t> positions;
+  struct Old {
+    size_t position;
+    Value value;
+  };
+  std::unordered_map<std::string_view, Old, KeyedStringHash> old_fields;
   for (const Element& e : before) {
-    positions.emplace(e.name(), positions.size());
+    old_fields.emplace(e.name(), Old{old_fields.size(), e.value()});
   }
+  const bson::FieldTable new_fields(after, old_fields.size());
   DocumentDiff out;
   for (const Element& e : before) {
-    if (!after.Has(e.name())) {
+    if (new_fields[e.name()].missing()) {
       out.Removed(e.name());
     }
   }
   size_t reached = 0;
   for (const Element& e : after) {
-    auto old_place = positions.find(e.name());
-    if (old_place == positions.end() || old_place->second < reached) {
+    const auto old = old_fields.find(e.name());
+    if (old == old_fields.end() || old->second.position < reached) {
       out.Added(e.name(), e.value());  // new, or moved behind fields it stood before
       continue;
     }
-    reached = old_place->second;
+    reached = old->second.position;
     DiffValues(
-        before[e.name()], e.value(), [&](const Value& value) { out.Changed(e.name(), value); },
+        old->second.value, e.value(), [&](const Value& value) { out.Changed(e.name(), value); },
         [&](Document diff) { out.Inside(e.name(), std::move(diff)); });
   }
   return out.Finish();

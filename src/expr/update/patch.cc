@@ -4,11 +4,14 @@
 #include <charconv>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error_codes.h"
+#include "base/keyed_hash.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "bson/walk/field_table.h"
 
 namespace quire::expr::update {
 
@@ -29,6 +32,17 @@ bson::View Section(bson::View diff, std::string_view name) {
   return section.is_document() ? section.AsDocument() : bson::View();
 }
 
+// The differences inside fields, by the fields' names.
+std::unordered_map<std::string_view, bson::View, KeyedStringHash> InsideOf(bson::View diff) {
+  std::unordered_map<std::string_view, bson::View, KeyedStringHash> inside;
+  for (const bson::Element& e : diff) {
+    if (e.name().starts_with('s')) {
+      inside.emplace(e.name().substr(1), e.value().AsDocument());
+    }
+  }
+  return inside;
+}
+
 Status AppendDocument(bson::View before, bson::View diff, bson::Builder* out) {
   for (const bson::Element& e : diff) {
     bool known = e.name() == "d" || e.name() == "u" || e.name() == "i" || e.name().starts_with('s');
@@ -36,24 +50,30 @@ Status AppendDocument(bson::View before, bson::View diff, bson::Builder* out) {
       return Malformed(e.name());
     }
   }
-  bson::View removed = Section(diff, "d");
-  bson::View changed = Section(diff, "u");
-  bson::View added = Section(diff, "i");
+  const bson::View removed = Section(diff, "d");
+  const bson::View changed = Section(diff, "u");
+  const bson::View added = Section(diff, "i");
+  const size_t fields = before.Count();
+  const bson::FieldTable is_removed(removed, fields);
+  const bson::FieldTable is_changed(changed, fields);
+  const bson::FieldTable is_added(added, fields);
+  const auto inside = InsideOf(diff);
   for (const bson::Element& e : before) {
-    if (removed.Has(e.name()) || added.Has(e.name())) {
+    if (!is_removed[e.name()].missing() || !is_added[e.name()].missing()) {
       continue;
     }
-    bson::Value inside = diff["s" + std::string(e.name())];
-    if (changed.Has(e.name())) {
-      out->Append(e.name(), changed[e.name()]);
-    } else if (inside.is_document()) {
-      RETURN_IF_ERROR(AppendPatched(e.name(), e.value(), inside.AsDocument(), out));
+    const bson::Value change = is_changed[e.name()];
+    if (!change.missing()) {
+      out->Append(e.name(), change);
+    } else if (auto deeper = inside.find(e.name()); deeper != inside.end()) {
+      RETURN_IF_ERROR(AppendPatched(e.name(), e.value(), deeper->second, out));
     } else {
       out->Append(e);
     }
   }
+  const bson::FieldTable old_fields(before, changed.Count());
   for (const bson::Element& e : changed) {
-    if (!before.Has(e.name())) {
+    if (old_fields[e.name()].missing()) {
       out->Append(e);
     }
   }
