@@ -412,6 +412,50 @@ TEST_F(DifferencesTest, AScanStopsWhereNoPartCanGrow) {
   EXPECT_EQ(plan["executionStats"].AsDocument()["totalKeysExamined"].AsInt32(), 4);
 }
 
+TEST_F(DifferencesTest, WhatIsWrongInFormIsToldBeforeWhatAConstantIs) {
+  node_.Run(R"({"insert": "k", "documents": [{"a": 1}]})");
+  const struct {
+    const char* command;
+    int code;
+  } kCases[] = {
+      {R"("filter": {"$expr": {"$add": [{"$toInt": "x"}, {"$nope": 1}]}})", 168},
+      {R"("filter": {"$expr": {"$toInt": "x"}, "$nope": 1})", 2},
+      {R"("filter": {"$expr": {"$toInt": "x"}}, "projection": {"a": {"$nope": 1}})", 31325},
+      {R"("filter": {"$expr": {"$toInt": "x"}}, "projection": {"a": 1})", 241},
+      {R"("projection": {"a": {"$toInt": "x"}, "b": {"$abs": [1, 2]}})", 16020},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_EQ(node_.Code(R"({"find": "k", )" + std::string(c.command) + "}"), c.code) << c.command;
+  }
+  const struct {
+    const char* pipeline;
+    int code;
+  } kPipelines[] = {
+      {R"({"$project": {"r": {"$toInt": "x"}}})", 241},
+      {R"({"$project": {"r": {"$toInt": "x"}}}, {"$nope": 1})", 40324},
+      {R"({"$project": {"r": {"$toInt": "x"}}}, {"$project": {"r": {"$nope": 1}}})", 31325},
+      {R"({"$project": {"r": {"$toInt": "x"}}}, {"$set": {"r": {"$divide": [1, 0]}}})", 241},
+      {R"({"$match": {"$expr": {"$toInt": "x"}}}, {"$match": {"$nope": 1}})", 2},
+      {R"({"$facet": {"a": [{"$set": {"r": {"$toInt": "x"}}}], "b": [{"$nope": 1}]}})", 40324},
+      {R"({"$facet": {"a": [{"$set": {"r": {"$toInt": "x"}}}], "b": []}})", 241},
+      {R"({"$group": {"_id": {"$toInt": "x"}, "n": {"$nope": 1}}})", 15952},
+      {R"({"$set": {"r": {"$setEquals": [1, []]}}}, {"$nope": 1})", 40324},
+      {R"({"$set": {"r": {"$regexMatch": {"input": "$a", "regex": "("}}}}, {"$nope": 1})", 40324},
+      {R"({"$set": {"r": {"$regexMatch": {"input": "$a", "regex": "("}}}})", 51111},
+      {R"({"$set": {"r": {"$switch": {"branches": [{"case": false, "then": 1}]}}}}, {"$nope": 1})",
+       40324},
+      {R"({"$set": {"r": {"$cond": [{"$toInt": "x"}, 1, 2]}}}, {"$sort": {"a": 2}})", 15975},
+      // Where a constant is wanted, its value is looked at at once.
+      {R"({"$bucket": {"groupBy": "$a", "boundaries": [{"$toInt": "x"}, 1]}}, {"$nope": 1})", 241},
+  };
+  for (const auto& c : kPipelines) {
+    EXPECT_EQ(node_.Code(R"({"aggregate": "k", "cursor": {}, "pipeline": [)" +
+                         std::string(c.pipeline) + "]}"),
+              c.code)
+        << c.pipeline;
+  }
+}
+
 TEST_F(DifferencesTest, Expressions) {
   const struct {
     const char* expression;

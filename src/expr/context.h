@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "quire/bson.h"
+#include "quire/status.h"
 
 namespace quire::js {
 class Scope;
@@ -18,6 +19,7 @@ class StoredFunctions;
 namespace quire::expr {
 
 class Collator;
+class ConstantErrors;
 
 // Outlives everything parsed with it. Immutable once parsing starts.
 struct Context {
@@ -30,6 +32,40 @@ struct Context {
   // What the operation's scripts share; made when the first of them is parsed (expr/script.h).
   mutable std::shared_ptr<const js::Scope> script_scope;
   const js::StoredFunctions* stored_functions = nullptr;  // for that scope; outlives this
+  // Where errors of constants wait while more is parsed; null: they end the parse where they are.
+  mutable ConstantErrors* constant_errors = nullptr;
+};
+
+// While one stands, a constant expression whose value is an error does not end the parse, so that
+// what is wrong in form anywhere in a request is told first. What is parsed meanwhile may not be
+// used when there was such an error. Within another one of the same context it does nothing.
+class ConstantErrors {
+ public:
+  explicit ConstantErrors(const Context* context)
+      : context_(context != nullptr && context->constant_errors == nullptr ? context : nullptr) {
+    if (context_ != nullptr) {
+      context_->constant_errors = this;
+    }
+  }
+  ~ConstantErrors() {
+    if (context_ != nullptr) {
+      context_->constant_errors = nullptr;
+    }
+  }
+  ConstantErrors(const ConstantErrors&) = delete;
+  ConstantErrors& operator=(const ConstantErrors&) = delete;
+
+  // The first error that was met; Ok when there was none, or an outer one of the context has it.
+  const Status& first() const { return first_; }
+  void Add(const Status& error) {
+    if (first_.ok()) {
+      first_ = error;
+    }
+  }
+
+ private:
+  const Context* const context_;
+  Status first_;
 };
 
 // What is known of a row beside its document; read by {$meta: ...}.

@@ -215,6 +215,7 @@ Status CheckChangeStream(const std::vector<const StageRow*>& rows, bson::View pi
 Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options,
                              const expr::Context* context) {
   RETURN_IF_ERROR(CheckDepth(options));
+  expr::ConstantErrors constant_errors(context);
   StageContext stage_context{context, options};
   stage_context.options.view_stages = 0;
   Stages stages;
@@ -245,6 +246,7 @@ Result<Stages> ParsePipeline(bson::View pipeline, const PipelineOptions& options
   if (options.place == PipelinePlace::kTop) {
     RETURN_IF_ERROR(CheckMeta(pipeline, stages));
   }
+  RETURN_IF_ERROR(constant_errors.first());
   return stages;
 }
 

@@ -72,9 +72,19 @@ Status ReadProfile(bson::View body, ProfileRequest* out) {
   return Status::Ok();
 }
 
-const expr::Context& FilterContext() {
-  static const expr::Context context;
-  return context;
+// A filter with what it was parsed with, which it reads as long as it lives.
+struct FilterInContext {
+  expr::Context context;
+  std::unique_ptr<const expr::match::Filter> filter;
+};
+
+Result<std::shared_ptr<const expr::match::Filter>> ParseFilter(bson::View spec) {
+  expr::match::Allowed allowed;
+  allowed.where = allowed.scripts = false;
+  auto parsed = std::make_shared<FilterInContext>();
+  ASSIGN_OR_RETURN(parsed->filter, expr::match::Filter::Parse(spec, &parsed->context, allowed));
+  const expr::match::Filter* filter = parsed->filter.get();
+  return std::shared_ptr<const expr::match::Filter>(std::move(parsed), filter);
 }
 
 void AppendSettings(Invocation& i, const run::Profiler::Settings& settings) {
@@ -118,10 +128,7 @@ Status RunProfile(Invocation& i) {
     return Status::Ok();
   }
   if (asked.filter.is_document()) {
-    expr::match::Allowed allowed;
-    allowed.where = allowed.scripts = false;
-    ASSIGN_OR_RETURN(settings.filter, expr::match::Filter::Parse(asked.filter.AsDocument(),
-                                                                 &FilterContext(), allowed));
+    ASSIGN_OR_RETURN(settings.filter, ParseFilter(asked.filter.AsDocument()));
   } else if (asked.filter.is_string()) {
     settings.filter = nullptr;
   }

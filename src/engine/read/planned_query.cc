@@ -79,6 +79,7 @@ Status PlannedQuery::Parse(const Operation& operation) {
   if (query_.context == nullptr) {
     RETURN_IF_ERROR(MakeContext(operation));
   }
+  const expr::ConstantErrors constant_errors(query_.context);
   ASSIGN_OR_RETURN(filter_, expr::match::Filter::Parse(filter_spec_, query_.context));
   if (sort_spec_.view().Has("$natural")) {
     RETURN_IF_ERROR(CheckNaturalSort(sort_spec_));
@@ -96,6 +97,7 @@ Status PlannedQuery::Parse(const Operation& operation) {
   if (scored && !plan::HasText(*filter_)) {
     return {40218, "query requires text score metadata, but it is not available"};
   }
+  RETURN_IF_ERROR(constant_errors.first());
   if (query_.collection != nullptr) {
     allowed_indexes_ = AllowedIndexes(operation.index_hints.value(), *query_.collection);
   }

@@ -106,10 +106,11 @@ Result<WindowFunctionPtr> ParseShift(const WindowSpec& spec) {
       }
     } else if (field.name() == "default") {
       ASSIGN_OR_RETURN(auto expression, ParseWindowExpression(field.value(), spec.context));
-      if (!expression->constant()) {
+      ASSIGN_OR_RETURN(const bson::Value* value, expr::agg::ConstantValue(*expression));
+      if (!value) {
         return Status(kFailedToParse, "'$shift:default' expression must yield a constant value");
       }
-      fallback = bson::OwnedValue(*expression->constant());
+      fallback = bson::OwnedValue(*value);
     } else {
       return Status(kFailedToParse, "Unknown argument in $shift: " + std::string(field.name()));
     }

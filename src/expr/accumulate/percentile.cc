@@ -80,7 +80,7 @@ bool Less(double a, double b) { return std::isnan(a) ? !std::isnan(b) : a < b; }
 
 Status ReadPercentiles(const Value& spec, ParseScope& scope, std::vector<double>* out) {
   ASSIGN_OR_RETURN(auto expression, agg::ParseExpression(spec, scope));
-  const Value* p = expression->constant();
+  ASSIGN_OR_RETURN(const Value* p, agg::ConstantValue(*expression));
   if (p == nullptr || !p->is_array() || p->AsArray().empty()) {
     return Status(7750301, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0]");
   }

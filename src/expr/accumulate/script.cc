@@ -118,14 +118,14 @@ class ScriptAccumulator final : public Accumulator {
 Result<std::unique_ptr<js::Function>> ParseScript(const bson::Element& field, ParseScope& scope) {
   std::string name(field.name());
   ASSIGN_OR_RETURN(auto source, agg::ParseExpression(field.value(), scope));
-  if (source->constant() == nullptr) {
+  ASSIGN_OR_RETURN(const Value* text, agg::ConstantValue(*source));
+  if (text == nullptr) {
     return Status(4544701, "$accumulator '" + name + "' must be a constant expression");
   }
-  const Value& text = *source->constant();
-  if (text.type() != Type::kString && text.type() != Type::kCode) {
+  if (text->type() != Type::kString && text->type() != Type::kCode) {
     return Status(4544702, "$accumulator '" + name + "' must be a String or Code");
   }
-  return std::make_unique<js::Function>(ScriptScope(*scope.context), std::string(text.AsString()));
+  return std::make_unique<js::Function>(ScriptScope(*scope.context), std::string(text->AsString()));
 }
 
 Status ParseLanguage(const Value& lang) {

@@ -119,7 +119,8 @@ Result<ExpressionPtr> Simplify(std::vector<Branch> branches, ExpressionPtr fallb
     return ExpressionPtr(std::make_unique<Switch>(std::move(kept), std::move(fallback)));
   }
   if (fallback == nullptr) {
-    return Status(40069, "$switch found no branch to take and no default was specified");
+    return FailConstant(
+        Status(40069, "$switch found no branch to take and no default was specified"), scope);
   }
   return fallback;
 }

@@ -40,10 +40,7 @@ Result<ExpressionPtr> ParseOperator(bson::View spec, ParseScope& scope) {
   return row->parse(*row, first.value(), scope);
 }
 
-}  // namespace
-
-Result<ExpressionPtr> ParseExpression(const Value& spec, ParseScope& scope) {
-  DepthGuard guard(scope);
+Result<ExpressionPtr> ParseAny(const Value& spec, ParseScope& scope) {
   if (scope.depth > kMaxDepth) {
     return Status(kOverflow, "the expression is nested too deeply");
   }
@@ -64,6 +61,26 @@ Result<ExpressionPtr> ParseExpression(const Value& spec, ParseScope& scope) {
     RETURN_IF_ERROR(CheckStringSize(spec.AsString().size()));
   }
   return ExpressionPtr(std::make_unique<Constant>(spec));
+}
+
+}  // namespace
+
+Result<ExpressionPtr> ParseExpression(const Value& spec, ParseScope& scope) {
+  DepthGuard guard(scope);
+  if (scope.depth > 1) {
+    return ParseAny(spec, scope);
+  }
+  ConstantErrors errors(scope.context);
+  ASSIGN_OR_RETURN(ExpressionPtr expression, ParseAny(spec, scope));
+  RETURN_IF_ERROR(errors.first());
+  return expression;
+}
+
+Result<const Value*> ConstantValue(const Expression& expression) {
+  if (const auto* failed = dynamic_cast<const FailedConstant*>(&expression)) {
+    return failed->status();
+  }
+  return expression.constant();
 }
 
 Result<Operands> ParseOperands(const Value& spec, ParseScope& scope) {
@@ -142,7 +159,10 @@ Result<ExpressionPtr> ParseNamed(const OperatorRow& row, const Value& spec, Pars
 
 Result<ExpressionPtr> FailConstant(const Status& status, const ParseScope& scope) {
   if (scope.defer_errors == 0) {
-    return status;
+    if (scope.context == nullptr || scope.context->constant_errors == nullptr) {
+      return status;
+    }
+    scope.context->constant_errors->Add(status);
   }
   return ExpressionPtr(std::make_unique<FailedConstant>(status));
 }

@@ -66,8 +66,13 @@ struct ParseScope {
   bool scripts = true;  // else $function is refused: 4660800
 };
 
-// Errors carry MongoDB's codes (16020 and friends, InvalidPipelineOperator for unknown ones).
+// Errors carry MongoDB's codes (16020 and friends, InvalidPipelineOperator for unknown ones). What
+// is wrong in form is told before what a constant's value is (see ConstantErrors).
 Result<std::unique_ptr<Expression>> ParseExpression(const bson::Value& spec, ParseScope& scope);
+
+// The value of an expression that has to be a constant; null when it is none. Error: what computing
+// it gave.
+Result<const bson::Value*> ConstantValue(const Expression& expression);
 
 // The expression's operands when `spec` is an array (each element one) or a single value.
 Result<std::vector<std::unique_ptr<Expression>>> ParseOperands(const bson::Value& spec,

@@ -55,11 +55,11 @@ Result<ExpressionPtr> ParseFunction(const OperatorRow&, const Value& spec, Parse
     return Status(31261, "The body function must be specified.");
   }
   ASSIGN_OR_RETURN(ExpressionPtr body, ParseExpression(fields["body"], scope));
-  if (body->constant() == nullptr) {
+  ASSIGN_OR_RETURN(const Value* source, ConstantValue(*body));
+  if (source == nullptr) {
     return Status(31432, "The body function must be a constant expression");
   }
-  const Value& source = *body->constant();
-  if (source.type() != Type::kString && source.type() != Type::kCode) {
+  if (source->type() != Type::kString && source->type() != Type::kCode) {
     return Status(31262, "The body function must evaluate to type string or code");
   }
   if (!fields.Has("args")) {
@@ -72,7 +72,7 @@ Result<ExpressionPtr> ParseFunction(const OperatorRow&, const Value& spec, Parse
   if (Value lang = fields["lang"]; !lang.is_string() || lang.AsString() != "js") {
     return Status(31419, "Currently the only supported language specifier is 'js'.");
   }
-  js::Function function(ScriptScope(*scope.context), std::string(source.AsString()));
+  js::Function function(ScriptScope(*scope.context), std::string(source->AsString()));
   return ExpressionPtr(std::make_unique<FunctionCall>(std::move(function), std::move(arguments)));
 }
 

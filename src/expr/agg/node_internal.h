@@ -85,7 +85,8 @@ class Constant final : public Expression {
   Value value_;
 };
 
-// A constant expression that cannot be computed, below an operator that may never ask for it.
+// A constant expression that cannot be computed, below an operator that may never ask for it, or in
+// something of which the rest is still to be parsed.
 class FailedConstant final : public Expression {
  public:
   explicit FailedConstant(Status status) : status_(std::move(status)) {}
@@ -132,9 +133,10 @@ class Call final : public Expression {
 };
 
 // The node itself, or a constant when every operand is one (and the row is not volatile): then its
-// error, if any, is the parse's error.
+// error, if any, is what FailConstant makes of it.
 Result<ExpressionPtr> MakeCall(const OperatorRow& row, Operands operands, ParseScope& scope);
-// The error, or an expression that gives it where errors wait (ParseScope::defer_errors).
+// The error, or an expression that gives it where errors wait (ParseScope::defer_errors,
+// ConstantErrors).
 Result<ExpressionPtr> FailConstant(const Status& status, const ParseScope& scope);
 // Evaluates an expression that reads nothing of a document.
 Result<ExpressionPtr> FoldConstant(const Expression& expression, const ParseScope& scope);

@@ -255,7 +255,9 @@ Result<ExpressionPtr> ParseRegex(const OperatorRow& row, const Value& spec, Pars
     return Status(31023, op + " requires 'regex' parameter");
   }
   auto call = std::make_unique<RegexCall>(row, std::move(operands));
-  RETURN_IF_ERROR(call->Prepare(scope));
+  if (Status prepared = call->Prepare(scope); !prepared.ok()) {
+    return FailConstant(prepared, scope);
+  }
   if (call->AllConstant()) {
     return FoldConstant(*call, scope);
   }

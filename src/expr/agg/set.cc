@@ -150,9 +150,10 @@ Result<ExpressionPtr> ParseSetEquals(const OperatorRow& row, const Value& spec, 
   }
   for (const ExpressionPtr& operand : operands) {
     if (operand->constant() != nullptr && !operand->constant()->is_array()) {
-      return Status(5887502,
-                    "All operands of $setEquals must be arrays. One argument is of type: " +
-                        TypeText(*operand->constant()));
+      return FailConstant(
+          Status(5887502, "All operands of $setEquals must be arrays. One argument is of type: " +
+                              TypeText(*operand->constant())),
+          scope);
     }
   }
   return MakeCall(row, std::move(operands), scope);

@@ -204,11 +204,13 @@ Allowed Allowed::InArrayFilters() {
 
 Result<std::unique_ptr<Filter>> Filter::Parse(bson::View filter, const Context* context,
                                               const Allowed& allowed) {
+  ConstantErrors constant_errors(context);
   ParseScope scope;
   scope.context = context;
   scope.allowed = allowed;
   ASSIGN_OR_RETURN(NodePtr root, ParseFilter(filter, scope));
   RETURN_IF_ERROR(CheckPlacement(*root));
+  RETURN_IF_ERROR(constant_errors.first());
   return std::make_unique<Filter>(Normalise(std::move(root)));
 }
 

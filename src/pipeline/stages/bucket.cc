@@ -73,7 +73,7 @@ Result<BucketSpec> ReadBucketSpec(const bson::Value& spec) {
 Result<bson::OwnedValue> ConstantOf(const bson::Value& spec, int code, std::string_view what,
                                     const expr::Context* context) {
   ASSIGN_OR_RETURN(auto expression, ParseExpression(spec, context));
-  const bson::Value* constant = expression->constant();
+  ASSIGN_OR_RETURN(const bson::Value* constant, expr::agg::ConstantValue(*expression));
   if (!constant || expr::agg::NamesClock(spec)) {
     return Status(code, "The $bucket '" + std::string(what) +
                             "' must be constant values, but found: " + bson::ToJson(spec));

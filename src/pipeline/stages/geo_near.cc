@@ -32,10 +32,11 @@ struct GeoNearSpec {
 Result<bson::OwnedValue> Constant(const bson::Value& spec, const StageContext& context,
                                   int not_constant) {
   ASSIGN_OR_RETURN(auto expression, ParseExpression(spec, context.context));
-  if (expression->constant() == nullptr) {
+  ASSIGN_OR_RETURN(const bson::Value* constant, expr::agg::ConstantValue(*expression));
+  if (constant == nullptr) {
     return Status(not_constant, "$geoNear requires constant options");
   }
-  return bson::OwnedValue(*expression->constant());
+  return bson::OwnedValue(*constant);
 }
 
 Result<double> Number(std::string_view name, const bson::Value& value) {

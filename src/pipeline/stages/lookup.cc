@@ -162,6 +162,9 @@ expr::Context LookupStage::WithStandIns() const {
       variables_,
       std::vector<bson::OwnedValue>(variables_.size(), bson::OwnedValue(bson::Value::Null())),
       &stand_in);
+  if (!variables_.empty()) {
+    stand_in.constant_errors = nullptr;  // errors of values that only stand in concern nobody
+  }
   return stand_in;
 }
 
