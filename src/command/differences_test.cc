@@ -456,6 +456,25 @@ TEST_F(DifferencesTest, WhatIsWrongInFormIsToldBeforeWhatAConstantIs) {
   }
 }
 
+TEST_F(DifferencesTest, ListingsKnowNoTimeAndNobody) {
+  const struct {
+    const char* condition;
+    int code;
+  } kCases[] = {
+      {R"({"$gt": ["$$NOW", 1]})", 51144},
+      {R"({"$gt": [{"$toInt": "$$CLUSTER_TIME"}, 1]})", 51144},
+      {R"({"$eq": ["$$USER_ROLES", []]})", 51144},
+      {R"({"$gt": [{"$nope": 1}, "$$NOW"]})", 168},
+      {R"({"$gt": ["$$NOW", {"$nope": 1}]})", 51144},
+      {R"({"$lt": [{"$toDate": 0}, "$$NOW"]})", 51144},
+  };
+  for (const auto& c : kCases) {
+    const std::string rest = R"(": 1, "filter": {"$expr": )" + std::string(c.condition) + "}}";
+    EXPECT_EQ(node_.Code(R"({"listCollections)" + rest), c.code) << c.condition;
+    EXPECT_EQ(node_.Code(R"({"listDatabases)" + rest, "admin"), c.code) << c.condition;
+  }
+}
+
 TEST_F(DifferencesTest, Expressions) {
   const struct {
     const char* expression;

@@ -98,7 +98,15 @@ Status NodeBackend::Parse(run::Running& running) {
 }
 
 Status NodeBackend::Authorise(run::Running& running) {
-  return command::Authorise(Own(running).invocation, commands_.rows()[running.row]->access);
+  request::Call& call = running.call;
+  const std::shared_ptr<const request::Identity> before = call.client.identity;
+  RETURN_IF_ERROR(
+      command::Authorise(Own(running).invocation, commands_.rows()[running.row]->access));
+  if (call.identity == before) {  // who logs in may have other roles by now
+    call.identity = call.client.identity;
+    Own(running).operation.caller = call.identity.get();
+  }
+  return Status::Ok();
 }
 
 Status NodeBackend::AllowHere(run::Running& running) {

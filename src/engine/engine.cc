@@ -194,6 +194,7 @@ bool IsGone(const Status& status, const Operation& operation) {
 Status FillContext(const Operation& operation, bson::View let, expr::Context* context) {
   context->now = operation.began;
   context->cluster_time = operation.cluster_time.value_or(operation.engine.clock().Now());
+  context->user_roles = operation.caller == nullptr ? nullptr : operation.caller->roles;
   if (let.empty()) {
     return Status::Ok();
   }

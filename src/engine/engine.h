@@ -190,7 +190,7 @@ struct Operation {
 // up, and the statement is to be run as if it had come after that.
 bool IsGone(const Status& status, const Operation& operation);
 
-// The expression context of an operation: now, cluster time, collation and let variables.
+// The expression context of an operation: now, cluster time, its caller's roles and let variables.
 Status FillContext(const Operation& operation, bson::View let, expr::Context* context);
 
 }  // namespace quire::engine

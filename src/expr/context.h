@@ -26,7 +26,9 @@ struct Context {
   const Collator* collator = nullptr;  // null: simple binary comparison
   bson::Date now;                      // $$NOW
   bson::Timestamp cluster_time;        // $$CLUSTER_TIME
-  bool has_clock = true;               // false: naming these two is an error
+  // $$USER_ROLES, an array; null: an empty one.
+  std::shared_ptr<const bson::Document> user_roles;
+  bool has_clock = true;  // false: naming these three is an error
   // The command's `let`: names without "$$", values already evaluated.
   std::vector<std::pair<std::string, bson::OwnedValue>> let;
   // What the operation's scripts share; made when the first of them is parsed (expr/script.h).

@@ -53,6 +53,8 @@ struct Identity {
   std::string user;
   std::string database;
   std::string digest;
+  // An array of {_id: "db.role", role, db}, granted and inherited; null: none.
+  std::shared_ptr<const bson::Document> roles = nullptr;
 };
 
 // One connection (or one embedded user) as commands see it. Owned by the door; used by one request

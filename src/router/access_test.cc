@@ -217,6 +217,24 @@ TEST_F(AccessTest, NobodyLogsInByOldAccounts) {
   EXPECT_EQ(log_in(), 0);
 }
 
+TEST_F(AccessTest, ShardsKnowTheRolesOfWhoAsks) {
+  AddUser("cay", R"([{"role": "read", "db": "db"}, {"role": "read", "db": "other"}])");
+  constexpr std::string_view kMine = R"({"$setIsSubset": [["other.read"], "$$USER_ROLES._id"]})";
+  const auto found = [&](std::string_view user, const std::string& command) {
+    const bson::Document reply = As(user, command, "db");
+    EXPECT_EQ(CodeOf(reply), 0) << bson::ToJson(reply);
+    return !reply["cursor"].AsDocument()["firstBatch"].AsArray().empty();
+  };
+  const std::string find = R"({"find": "c", "filter": {"$expr": )" + std::string(kMine) + "}}";
+  const std::string aggregate =
+      R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$match": {"$expr": )" +
+      std::string(kMine) + "}}]}";
+  EXPECT_TRUE(found("cay", find));
+  EXPECT_TRUE(found("cay", aggregate));
+  EXPECT_FALSE(found("ann", find));
+  EXPECT_FALSE(found("ann", aggregate));
+}
+
 // The name of a user is believed of members alone.
 TEST_F(AccessTest, NobodyActsForOthers) {
   constexpr std::string_view kForAnn =

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -49,24 +50,31 @@ void AppendSession(const request::Call& call, bson::Builder* out) {
   out->End();
 }
 
-// For whom it is run: what is everybody's own on a shard (operations, sessions) is that user's.
-void AppendUser(const request::Call& call, bson::Builder* out) {
-  if (call.identity != nullptr) {
-    out->BeginDocument("$audit")
-        .BeginDocument("$impersonatedUser")
-        .Append("user", call.identity->user)
-        .Append("db", call.identity->database)
-        .End()
-        .End();
-  }
-}
-
-// Whether what is sent may tell the time: pipelines, whose views may, and what names a clock.
-bool MayTellTime(const request::Call& call, bson::View command) {
+// Whether an expression of what is sent may read one of the variables: it names it, or is run on a
+// view, which may.
+bool MayRead(const request::Call& call, bson::View command,
+             std::initializer_list<std::string_view> variables) {
   return call.command.Is(request::kRunsPipeline) ||
          (call.command.Is(request::kRead | request::kWrite) &&
-          (command.bytes().find("$$NOW") != std::string_view::npos ||
-           command.bytes().find("$$CLUSTER_TIME") != std::string_view::npos));
+          std::any_of(variables.begin(), variables.end(), [&](std::string_view variable) {
+            return command.bytes().find(variable) != std::string_view::npos;
+          }));
+}
+
+// For whom it is run: what is everybody's own on a shard (operations, sessions) is that user's.
+void AppendUser(const request::Call& call, bson::View command, bson::Builder* out) {
+  if (call.identity == nullptr) {
+    return;
+  }
+  out->BeginDocument("$audit")
+      .BeginDocument("$impersonatedUser")
+      .Append("user", call.identity->user)
+      .Append("db", call.identity->database)
+      .End();
+  if (call.identity->roles != nullptr && MayRead(call, command, {"$$USER_ROLES"})) {
+    out->AppendArray("$impersonatedRoles", *call.identity->roles);
+  }
+  out->End();
 }
 
 }  // namespace
@@ -131,13 +139,13 @@ bson::Document Routed::Outgoing(const bson::Argument& command, std::string_view 
     }
   }
   AppendSession(own, &out);
-  AppendUser(own, &out);
+  AppendUser(own, command.view(), &out);
   if (own.op.has_deadline() && !own.command.Is(request::kOwnTimeLimit)) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         own.op.deadline() - OpContext::Clock::now());
     out.Append("maxTimeMS", static_cast<int64_t>(std::max<int64_t>(left.count(), 1)));
   }
-  if (MayTellTime(own, command)) {  // the same on all shards
+  if (MayRead(own, command.view(), {"$$NOW", "$$CLUSTER_TIME"})) {  // the same on all shards
     out.BeginDocument("legacyRuntimeConstants")
         .Append("localNow", invocation.operation.began)
         .Append("clusterTime", *invocation.operation.cluster_time)

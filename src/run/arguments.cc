@@ -32,7 +32,8 @@ std::string_view OwnerOfSession(const Call& call) {
 
 // Makes the user that a member says the request is run for its identity: what is their own
 // (operations, sessions, cursors) is theirs here, too. What may be done stays decided by the login.
-// {$audit: {$impersonatedUser: {user, db}, ...}}, as MongoDB's routers send it.
+// {$audit: {$impersonatedUser: {user, db}, $impersonatedRoles: [{_id, role, db}...]}}, much as
+// MongoDB's routers send it; the roles are only there for requests that may ask for them.
 Status TakeIdentity(Running& running) {
   Call& call = running.call;
   if (!running.dispatcher.backend().access_control()) {
@@ -54,8 +55,10 @@ Status TakeIdentity(Running& running) {
   }
   const std::string name(user.AsDocument()["user"].AsString());
   const std::string database(user.AsDocument()["db"].AsString());
-  call.identity = std::make_shared<request::Identity>(
-      request::Identity{name, database, auth::UserDigest(name, database)});
+  const bson::Value roles = given.value().AsDocument()["$impersonatedRoles"];
+  call.identity = std::make_shared<request::Identity>(request::Identity{
+      name, database, auth::UserDigest(name, database),
+      roles.is_array() ? std::make_shared<const bson::Document>(roles.AsArray()) : nullptr});
   return Status::Ok();
 }
 

@@ -53,6 +53,20 @@ Status TakeLogin(Invocation& i, std::shared_ptr<Login> login) {
   return Status::Ok();
 }
 
+// As $$USER_ROLES shows them; null: none.
+std::shared_ptr<const bson::Document> ShownRoles(const Login& login) {
+  if (login.roles.empty()) {
+    return nullptr;
+  }
+  bson::Builder out;
+  for (const auth::RoleName& name : login.roles) {
+    const std::string id = name.database + "." + name.role;
+    out.PushDocument().Append("_id", id).Append("role", name.role).Append("db", name.database);
+    out.End();
+  }
+  return std::make_shared<const bson::Document>(out.Finish());
+}
+
 }  // namespace
 
 Result<std::optional<bson::Document>> LoadRole(engine::Engine& engine, const auth::RoleName& name) {
@@ -153,10 +167,10 @@ std::shared_ptr<const Login> CurrentLogin(Invocation& i) {
 void SetLogin(request::Client& client, std::shared_ptr<Login> login) {
   if (login == nullptr) {
     client.identity = nullptr;
-  } else if (client.identity == nullptr || client.identity->user != login->user ||
-             client.identity->database != login->database) {
-    client.identity = std::make_shared<request::Identity>(request::Identity{
-        login->user, login->database, auth::UserDigest(login->user, login->database)});
+  } else {
+    client.identity = std::make_shared<request::Identity>(
+        request::Identity{login->user, login->database,
+                          auth::UserDigest(login->user, login->database), ShownRoles(*login)});
   }
   client.login = std::move(login);
 }

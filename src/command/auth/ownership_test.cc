@@ -60,6 +60,34 @@ TEST_F(Ownership, CursorsAreReadOnByWhoOpenedThem) {
   EXPECT_EQ(More(ann_, id), 0);
 }
 
+// $$USER_ROLES in filters, pipelines and views, as the accounts are when the command begins.
+TEST_F(Ownership, RolesAreThoseOfWhoAsks) {
+  const auto roles = [&](request::Client& client) {
+    const bson::Document reply = node_.RunAs(
+        client,
+        R"({"find": "orders", "filter": {"_id": 1}, "projection": {"r": "$$USER_ROLES.role"}})",
+        "shop");
+    EXPECT_EQ(GuardedNode::CodeOf(reply), 0) << bson::ToJson(reply.view());
+    return bson::ToJson(
+        reply["cursor"].AsDocument()["firstBatch"].AsArray()["0"].AsDocument()["r"]);
+  };
+  EXPECT_EQ(roles(ann_), R"(["readWrite"])");
+  EXPECT_EQ(roles(root_), R"(["root"])");
+  node_.AddUser("ann", {{"read", "shop"}});
+  EXPECT_EQ(roles(ann_), R"(["read"])");
+  node_.Run(R"({"create": "own", "viewOn": "orders", "pipeline": [
+                {"$match": {"$expr": {"$in": ["people.x", "$$USER_ROLES._id"]}}}]})",
+            "shop");
+  const auto seen = [&](request::Client& client) {
+    const bson::Document reply = node_.RunAs(client, R"({"count": "own"})", "shop");
+    return GuardedNode::CodeOf(reply) == 0 ? reply["n"].AsInt32() : -1;
+  };
+  EXPECT_EQ(seen(ann_), 0);
+  const bson::Document open =
+      node_.Run(R"({"find": "secret", "projection": {"r": "$$USER_ROLES"}})", "shop");
+  EXPECT_EQ(bson::ToJson(open["cursor"].AsDocument()["firstBatch"]), R"([{"_id":1,"r":[]}])");
+}
+
 TEST_F(Ownership, CursorsAreReadOnByThoseWhoStillMay) {
   int64_t id = Cursor(ann_, kFind);
   node_.AddUser("ann", {{"read", "other"}});

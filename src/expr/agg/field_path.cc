@@ -140,6 +140,9 @@ bool FindSystemValue(std::string_view name, const Context& context, Value* value
     *value = Value(context.now);
   } else if (name == "CLUSTER_TIME") {
     *value = Value(context.cluster_time);
+  } else if (name == "USER_ROLES") {
+    *value =
+        Value::Array(context.user_roles == nullptr ? bson::View() : context.user_roles->view());
   } else if (const bson::OwnedValue* let = FindLet(name, &context)) {
     *value = let->value();
   } else {
@@ -167,7 +170,7 @@ Result<ExpressionPtr> ParseVariable(std::string_view text, ParseScope& scope) {
     }
   }
   if (scope.context != nullptr && !scope.context->has_clock &&
-      (name == "NOW" || name == "CLUSTER_TIME")) {
+      (name == "NOW" || name == "CLUSTER_TIME" || name == "USER_ROLES")) {
     return Status(51144, "Builtin variable '$$" + std::string(name) + "' is not available");
   }
   if (name == "ROOT" || (name == "CURRENT" && FindLet(name, scope.context) == nullptr)) {
