@@ -220,6 +220,8 @@ TEST_F(DifferencesTest, Explain) {
   const bson::View winner = plan["queryPlanner"].AsDocument()["winningPlan"].AsDocument();
   EXPECT_EQ(winner["stage"].AsString(), "COUNT");
   EXPECT_EQ(winner["inputStage"].AsDocument()["stage"].AsString(), "EOF");
+  EXPECT_EQ(node_.Code(R"({"explain": {"find": "c", "$db": "test"}})"), 0);
+  EXPECT_EQ(node_.Code(R"({"explain": {"find": "c", "$db": "other"}})"), kInvalidNamespace);
 }
 
 // Which stage asks the filter, and with which bounds: "<stage>:<filter>" from the top.

@@ -146,6 +146,33 @@ TEST(ServerDifferences, AnIdleServerHasAllItsTickets) {
             R"({"total":0,"readers":0,"writers":0})");
 }
 
+TEST(ServerDifferences, ExplainRefusesTheUpdatesThatAreRefused) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1, "b": [1]}]})");
+  for (const char* update : {
+           R"("q": {"$expr": {"$eq": ["$a", 1]}}, "u": {"$set": {"x": 1}}, "upsert": true)",
+           R"("q": {}, "u": {"$nope": {"a": 1}})",
+           R"("q": {}, "u": {"$rename": {"b": "b.x"}})",
+           R"("q": {}, "u": {"$pull": {"b": {"$not": {"$gt": 4}}}})",
+           R"("q": {}, "u": {"a": 1}, "multi": true)",
+           R"("q": {}, "u": {"$set": {"b.$[e]": 1}})",
+       }) {
+    const std::string command = R"({"update": "c", "updates": [{)" + std::string(update) + "}]}";
+    const bson::Document reply = node.Run(command);
+    ASSERT_TRUE(reply["writeErrors"].is_array()) << command;
+    const bson::View error = reply["writeErrors"].AsArray()["0"].AsDocument();
+    EXPECT_EQ(node.Code(R"({"explain": )" + command + "}"), error["code"].AsInt32()) << command;
+  }
+  EXPECT_EQ(node.Code(R"({"explain": {"findAndModify": "c", "update": {"$nope": {"a": 1}}}})"),
+            kFailedToParse);
+  EXPECT_EQ(node.Code(R"({"explain": {"findAndModify": "c", "remove": true}})"), 0);
+  EXPECT_EQ(node.Code(R"({"explain": {"update": "none", "updates": [{"q": {}, "u": {"a": 1}}]}})"),
+            0);
+  EXPECT_EQ(node.Code(R"({"findAndModify": "c", "update": {"$set": {"a": 1}},
+                          "fields": {"s": {"$meta": "textScore"}}})"),
+            40218);
+}
+
 TEST(ServerDifferences, MessagesOfDuplicatesShowValuesAsMongoDBDoes) {
   Node node;
   const auto message = [&](const std::string& id) {

@@ -32,6 +32,9 @@ struct Explained {
   Status (*whole)(Invocation& i, bson::View command, std::string_view verbosity) = nullptr;
   // The query inside. *one: it stops at its first document.
   Query (*query)(bson::View command, store::CollectionPtr collection, bool* one) = nullptr;
+  // What else is wrong with it before it runs.
+  Status (*check)(Invocation& i, bson::View command,
+                  const store::CollectionInfo* collection) = nullptr;
   // The same command on a view; null: it is not run there.
   OnView (*on_view)(bson::View command, const std::string& ns) = nullptr;
   // It has a query shape, which the reply shows and query settings are for.
@@ -127,6 +130,9 @@ Status ExplainQuery(Invocation& i, const Explained& row, bson::View command, con
   }
   bool one = false;
   ASSIGN_OR_RETURN(auto spec, row.query(command, std::move(collection), &one));
+  if (row.check != nullptr) {
+    RETURN_IF_ERROR(row.check(i, command, spec.collection.get()));
+  }
   spec.explain = true;
   if (spec.write_stage.empty()) {
     spec.ownership = engine::CurrentOwnership(ns);
@@ -222,6 +228,11 @@ Query UpdateQuery(bson::View command, store::CollectionPtr collection, bool* one
   return spec;
 }
 
+Status CheckUpdateOf(Invocation& i, bson::View command, const store::CollectionInfo* collection) {
+  ASSIGN_OR_RETURN(auto r, request::UpdateRequest::Parse(command, {}));
+  return engine::CheckUpdate(i.operation, engine::SpecOf(r, r.updates.front()), collection);
+}
+
 Status StateDeleteOf(Invocation& i, bson::View command, auth::Needs* needs) {
   ASSIGN_OR_RETURN(auto request, request::DeleteRequest::Parse(command, {}));
   return StateDelete(i, request, needs);
@@ -241,6 +252,12 @@ Query DeleteQuery(bson::View command, store::CollectionPtr collection, bool* one
 Status StateFindAndModifyOf(Invocation& i, bson::View command, auth::Needs* needs) {
   ASSIGN_OR_RETURN(auto request, request::FindAndModifyRequest::Parse(command));
   return StateFindAndModify(i, request, needs);
+}
+
+Status CheckFindAndModify(Invocation& i, bson::View command,
+                          const store::CollectionInfo* collection) {
+  ASSIGN_OR_RETURN(auto r, request::FindAndModifyRequest::Parse(command));
+  return engine::CheckUpdate(i.operation, engine::SpecOf(r), collection);
 }
 
 Query FindAndModifyQuery(bson::View command, store::CollectionPtr collection, bool* one) {
@@ -288,12 +305,13 @@ constexpr Explained kExplained[] = {
     {.name = "findAndModify",
      .alias = "findandmodify",
      .state = StateFindAndModifyOf,
-     .query = FindAndModifyQuery},
+     .query = FindAndModifyQuery,
+     .check = CheckFindAndModify},
     {.name = "mapReduce",
      .alias = "mapreduce",
      .state = StateMapReduceOf,
      .whole = ExplainMapReduce},
-    {.name = "update", .state = StateUpdateOf, .query = UpdateQuery},
+    {.name = "update", .state = StateUpdateOf, .query = UpdateQuery, .check = CheckUpdateOf},
 };
 
 // Null when the command cannot be explained.
@@ -329,6 +347,16 @@ Result<std::string> ReadVerbosity(const bson::Element& given) {
   return verbosity;
 }
 
+// The explained command may name its database, which is that of explain.
+Status CheckDatabase(Invocation& i, bson::View command) {
+  const bson::Value named = command["$db"];
+  if (named.missing() || (named.is_string() && named.AsString() == i.database())) {
+    return Status::Ok();
+  }
+  return {kInvalidNamespace, "Mismatched $db in explain command. Expected " +
+                                 std::string(i.database()) + " but got " + bson::ToJson(named)};
+}
+
 Status RunExplain(Invocation& i) {
   bson::Element target = i.body().front();
   if (target.value().nullish()) {
@@ -342,6 +370,7 @@ Status RunExplain(Invocation& i) {
   if (!IsCommand(i, name)) {
     return {kCommandNotFound, "Explain failed due to unknown command: " + std::string(name)};
   }
+  RETURN_IF_ERROR(CheckDatabase(i, command));
   ASSIGN_OR_RETURN(std::string verbosity, ReadVerbosity(i.body().Find("verbosity")));
   const Explained* row = FindExplained(name);
   if (row != nullptr && row->whole != nullptr) {

@@ -93,7 +93,8 @@ Status PlannedQuery::Parse(const Operation& operation) {
                                              query_.context, filter_.get()));
   }
   const bool scored = expr::AsksForMeta(bson::Value(sort_spec_.view()), "textScore") ||
-                      expr::AsksForMeta(bson::Value(projection_spec_.view()), "textScore");
+                      expr::AsksForMeta(bson::Value(projection_spec_.view()), "textScore") ||
+                      expr::AsksForMeta(bson::Value(query_.write_fields), "textScore");
   if (scored && !plan::HasText(*filter_)) {
     return {40218, "query requires text score metadata, but it is not available"};
   }

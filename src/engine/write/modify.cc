@@ -17,6 +17,23 @@ using expr::update::Update;
 
 constexpr size_t kChunk = 500;  // documents changed per storage transaction of a multi statement
 
+// REQUIRES: it is no removal.
+Result<std::unique_ptr<Update>> ParseUpdate(const ModifySpec& spec, expr::Context* context) {
+  if (spec.query.write_upserts) {
+    RETURN_IF_ERROR(expr::update::CheckUpsertFilter(spec.query.filter_spec));
+  }
+  expr::update::ParseOptions options;
+  options.upsert = spec.query.write_upserts;
+  options.multi = spec.multi;
+  options.array_filters = spec.array_filters;
+  options.constants = spec.constants;
+  ASSIGN_OR_RETURN(auto update, Update::Parse(spec.update, options, context));
+  if (spec.multi && update->is_replacement()) {
+    return Status(kFailedToParse, "multi update is not supported for replacement-style update");
+  }
+  return update;
+}
+
 class Modifier {
  public:
   Modifier(const Operation& operation, const std::string& ns, const ModifySpec& spec,
@@ -67,18 +84,7 @@ class Modifier {
     if (spec_.update.missing()) {
       return Status::Ok();
     }
-    if (spec_.query.write_upserts) {
-      RETURN_IF_ERROR(expr::update::CheckUpsertFilter(spec_.query.filter_spec));
-    }
-    expr::update::ParseOptions options;
-    options.upsert = spec_.query.write_upserts;
-    options.multi = spec_.multi;
-    options.array_filters = spec_.array_filters;
-    options.constants = spec_.constants;
-    ASSIGN_OR_RETURN(update_, Update::Parse(spec_.update, options, &context_));
-    if (spec_.multi && update_->is_replacement()) {
-      return {kFailedToParse, "multi update is not supported for replacement-style update"};
-    }
+    ASSIGN_OR_RETURN(update_, ParseUpdate(spec_, &context_));
     needs_position_ = spec_.update.bytes().find(".$") != std::string_view::npos;
     return Status::Ok();
   }
@@ -359,6 +365,42 @@ plan::QuerySpec QueryOf(const request::FindAndModifyRequest& request) {
   query.write_returns = true;
   query.write_fields = request.fields;
   return query;
+}
+
+ModifySpec SpecOf(const request::UpdateRequest& request,
+                  const request::UpdateStatement& statement) {
+  ModifySpec spec;
+  spec.query = QueryOf(statement);
+  spec.query.let = request.let;
+  spec.update = statement.u;
+  spec.constants = statement.constants;
+  spec.array_filters = statement.array_filters.view;
+  spec.multi = statement.multi;
+  spec.bypass_validation = request.bypass_validation;
+  return spec;
+}
+
+ModifySpec SpecOf(const request::FindAndModifyRequest& request) {
+  ModifySpec spec;
+  spec.query = QueryOf(request);
+  spec.query.let = request.let;
+  spec.update = request.remove ? bson::Value() : request.update;
+  spec.array_filters = request.array_filters.view;
+  spec.bypass_validation = request.bypass_validation;
+  spec.want = request.return_new ? ModifySpec::Return::kAfter : ModifySpec::Return::kBefore;
+  return spec;
+}
+
+Status CheckUpdate(const Operation& operation, const ModifySpec& spec,
+                   const store::CollectionInfo* collection) {
+  if (spec.update.missing()) {
+    return Status::Ok();
+  }
+  ASSIGN_OR_RETURN(auto collator, CollatorOf(spec.query.collation, collection));
+  expr::Context context;
+  context.collator = collator.get();
+  RETURN_IF_ERROR(FillContext(operation, spec.query.let, &context));
+  return ParseUpdate(spec, &context).status();
 }
 
 Result<ModifyResult> Modify(const Operation& operation, const std::string& ns,

@@ -44,6 +44,15 @@ plan::QuerySpec QueryOf(const request::UpdateStatement& statement);
 plan::QuerySpec QueryOf(const request::DeleteStatement& statement);
 plan::QuerySpec QueryOf(const request::FindAndModifyRequest& request);
 
+// The update as a whole.
+ModifySpec SpecOf(const request::UpdateRequest& request, const request::UpdateStatement& statement);
+ModifySpec SpecOf(const request::FindAndModifyRequest& request);
+
+// The error that the update gives whatever it is applied to, for those who do not run it.
+// `collection` may be null.
+Status CheckUpdate(const Operation& operation, const ModifySpec& spec,
+                   const store::CollectionInfo* collection);
+
 // Runs the statement, remembering `answer(result)` in the same transaction when it is retryable.
 using AnswerOf = std::function<bson::Document(const ModifyResult&)>;
 Result<ModifyResult> Modify(const Operation& operation, const std::string& ns,

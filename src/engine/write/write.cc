@@ -122,15 +122,7 @@ Result<request::WriteReply> Update(const Operation& operation, const std::string
                                    request::OpSummary* summary) {
   std::vector<ModifySpec> statements;
   for (const request::UpdateStatement& s : request.updates) {
-    ModifySpec spec;
-    spec.query = QueryOf(s);
-    spec.query.let = request.let;
-    spec.update = s.u;
-    spec.constants = s.constants;
-    spec.array_filters = s.array_filters.view;
-    spec.multi = s.multi;
-    spec.bypass_validation = request.bypass_validation;
-    statements.push_back(std::move(spec));
+    statements.push_back(SpecOf(request, s));
   }
   return RunStatements(operation, ns, statements, request.ordered, summary);
 }
@@ -160,13 +152,7 @@ Status FindAndModify(const Operation& operation, const std::string& ns,
       return Status::Ok();
     }
   }
-  ModifySpec spec;
-  spec.query = QueryOf(request);
-  spec.query.let = request.let;
-  spec.update = request.remove ? bson::Value() : request.update;
-  spec.array_filters = request.array_filters.view;
-  spec.bypass_validation = request.bypass_validation;
-  spec.want = request.return_new ? ModifySpec::Return::kAfter : ModifySpec::Return::kBefore;
+  const ModifySpec spec = SpecOf(request);
   auto answer = [&](const ModifyResult& result) {
     bson::Builder out;
     out.BeginDocument("lastErrorObject").Append("n", static_cast<int32_t>(result.n));
