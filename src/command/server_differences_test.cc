@@ -173,6 +173,42 @@ TEST(ServerDifferences, ExplainRefusesTheUpdatesThatAreRefused) {
             40218);
 }
 
+TEST(ServerDifferences, EmptyTimestampsAreKeptWhereTheToolsAsk) {
+  Node node;
+  const std::string keep = R"("bypassEmptyTsReplacement": true})";
+  const std::string empty = R"({"$timestamp": {"t": 0, "i": 0}})";
+  const auto run = [&](const std::string& command) { EXPECT_EQ(node.Code(command), 0) << command; };
+  const auto kept = [&](int id) {
+    return node.Batch(R"({"find": "c", "projection": {"_id": 0}, "filter": {"_id": )" +
+                      std::to_string(id) + "}}") == R"([{"t":{"$timestamp":{"t":0,"i":0}}}])";
+  };
+  run(R"({"insert": "c", "documents": [{"_id": 1, "t": )" + empty + "}], " + keep);
+  run(R"({"insert": "c", "documents": [{"_id": 2, "t": )" + empty + "}, {\"_id\": 3}]}");
+  EXPECT_TRUE(kept(1));
+  EXPECT_FALSE(kept(2));
+  run(R"({"update": "c", "updates": [{"q": {"_id": 2}, "u": {"t": )" + empty + "}}], " + keep);
+  EXPECT_TRUE(kept(2));
+  run(R"({"findAndModify": "c", "query": {"_id": 3}, "update": {"t": )" + empty + "}, " + keep);
+  EXPECT_TRUE(kept(3));
+  run(R"({"update": "c", "updates": [{"q": {"_id": 3}, "u": {"t": )" + empty + "}}]}");
+  EXPECT_FALSE(kept(3));
+  run(R"({"delete": "c", "deletes": [{"q": {"_id": 3}, "limit": 1}], )" + keep);
+  EXPECT_EQ(node.Code(R"({"bulkWrite": 1, "ops": [{"insert": 0, "document": {"_id": 4, "t": )" +
+                          empty + R"(}}], "nsInfo": [{"ns": "test.c"}], )" + keep,
+                      "admin"),
+            0);
+  EXPECT_TRUE(kept(4));
+}
+
+TEST(ServerDifferences, ApplyOpsHeedsWhatItsCommandSays) {
+  Node node;
+  node.Run(R"({"create": "v", "validator": {"a": {"$exists": true}}})");
+  const std::string ops = R"({"applyOps": [{"op": "i", "ns": "test.v", "o": {"_id": 2}}])";
+  EXPECT_EQ(node.Code(ops + "}", "admin"), kDocumentValidationFailure);
+  EXPECT_EQ(node.Code(ops + R"(, "bypassDocumentValidation": true})", "admin"), 0);
+  EXPECT_EQ(node.Batch(R"({"find": "v"})"), R"([{"_id":2}])");
+}
+
 TEST(ServerDifferences, MessagesOfDuplicatesShowValuesAsMongoDBDoes) {
   Node node;
   const auto message = [&](const std::string& id) {

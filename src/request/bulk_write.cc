@@ -14,6 +14,7 @@ struct Fields {
   bool ordered = true;
   bool errors_only = false;
   bool bypass_validation = false;
+  bool keep_empty_timestamps = false;
   bson::View let;
   std::optional<bson::View> cursor;
 };
@@ -23,6 +24,7 @@ constexpr FieldRow<Fields> kRows[] = {
     StrictBool<&Fields::ordered>("ordered"),
     StrictBool<&Fields::errors_only>("errorsOnly"),
     Field<&Fields::bypass_validation>("bypassDocumentValidation"),
+    StrictBool<&Fields::keep_empty_timestamps>("bypassEmptyTsReplacement"),
     Field<&Fields::let>("let"),
     Field<&Fields::cursor>("cursor"),
 };
@@ -218,6 +220,7 @@ Result<BulkWriteRequest> BulkWriteRequest::Parse(const Request& request) {
   r.ordered = fields.ordered;
   r.errors_only = fields.errors_only;
   r.bypass_validation = fields.bypass_validation;
+  r.keep_empty_timestamps = fields.keep_empty_timestamps;
   r.let = fields.let;
   return r;
 }

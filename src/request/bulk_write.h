@@ -37,6 +37,7 @@ struct BulkWriteRequest {
   bool ordered = true;
   bool errors_only = false;
   bool bypass_validation = false;
+  bool keep_empty_timestamps = false;  // bypassEmptyTsReplacement
   bson::View let;
   std::optional<int64_t> batch_size;
 

@@ -71,6 +71,7 @@ struct WriteFields {
   ArrayArgument statements;
   bool ordered = true;
   bool bypass_validation = false;
+  bool keep_empty_timestamps = false;
   bson::View let;
 };
 
@@ -78,16 +79,19 @@ constexpr FieldRow<WriteFields> kInsertRows[] = {
     Field<&WriteFields::statements>("documents"),
     StrictBool<&WriteFields::ordered>("ordered"),
     Field<&WriteFields::bypass_validation>("bypassDocumentValidation"),
+    StrictBool<&WriteFields::keep_empty_timestamps>("bypassEmptyTsReplacement"),
 };
 constexpr FieldRow<WriteFields> kUpdateRows[] = {
     Field<&WriteFields::statements>("updates"),
     StrictBool<&WriteFields::ordered>("ordered"),
     Field<&WriteFields::bypass_validation>("bypassDocumentValidation"),
+    StrictBool<&WriteFields::keep_empty_timestamps>("bypassEmptyTsReplacement"),
     Field<&WriteFields::let>("let"),
 };
 constexpr FieldRow<WriteFields> kDeleteRows[] = {
     Field<&WriteFields::statements>("deletes"),
     StrictBool<&WriteFields::ordered>("ordered"),
+    StrictBool<&WriteFields::keep_empty_timestamps>("bypassEmptyTsReplacement"),
     Field<&WriteFields::let>("let"),
 };
 
@@ -120,6 +124,7 @@ constexpr FieldRow<F> kFindAndModifyRows[] = {
     Field<&F::return_new>("new"),
     Field<&F::upsert>("upsert"),
     Field<&F::bypass_validation>("bypassDocumentValidation"),
+    StrictBool<&F::keep_empty_timestamps>("bypassEmptyTsReplacement"),
     Field<&F::collation>("collation"),
     Field<&F::array_filters>("arrayFilters"),
     NotNull(FieldBy<&F::hint, ReadHint>("hint")),
@@ -380,6 +385,7 @@ Result<InsertRequest> InsertRequest::Parse(const Request& request) {
                    Statements("insert", "documents", fields.statements, request.sequences));
   r.ordered = fields.ordered;
   r.bypass_validation = fields.bypass_validation;
+  r.keep_empty_timestamps = fields.keep_empty_timestamps;
   return r;
 }
 
@@ -399,6 +405,7 @@ Result<UpdateRequest> UpdateRequest::Parse(bson::View body,
   }
   r.ordered = fields.ordered;
   r.bypass_validation = fields.bypass_validation;
+  r.keep_empty_timestamps = fields.keep_empty_timestamps;
   r.let = fields.let;
   return r;
 }

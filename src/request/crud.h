@@ -93,6 +93,7 @@ struct InsertRequest {
   std::vector<bson::View> documents;
   bool ordered = true;
   bool bypass_validation = false;
+  bool keep_empty_timestamps = false;  // bypassEmptyTsReplacement
   static Result<InsertRequest> Parse(const Request& request);
 };
 
@@ -113,6 +114,7 @@ struct UpdateRequest {
   std::vector<UpdateStatement> updates;
   bool ordered = true;
   bool bypass_validation = false;
+  bool keep_empty_timestamps = false;  // bypassEmptyTsReplacement
   bson::View let;
   static Result<UpdateRequest> Parse(bson::View body, const std::vector<Sequence>& sequences);
 };
@@ -142,6 +144,7 @@ struct FindAndModifyRequest {
   bool return_new = false;
   bool upsert = false;
   bool bypass_validation = false;
+  bool keep_empty_timestamps = false;
   bson::View collation;
   ArrayArgument array_filters;
   bson::Value hint;

@@ -32,6 +32,7 @@ struct Entry {
 // What the command says about all of its operations.
 struct Options {
   bool always_upsert = true;
+  bool bypass_validation = false;
 };
 
 Status NoSuchValue(std::string_view field, std::string_view value) {
@@ -98,8 +99,10 @@ Result<bson::Document> IdOf(bson::View document, const Entry& entry, std::string
 
 // Changes the document `filter` finds, or makes one; how many there were.
 Result<int64_t> Replace(Invocation& i, const std::string& ns, bson::View filter,
-                        const bson::Value& change, bool upsert = false) {
+                        const bson::Value& change, const Options& options, bool upsert = false) {
   request::UpdateRequest update;
+  update.bypass_validation = options.bypass_validation;
+  update.keep_empty_timestamps = true;
   request::UpdateStatement& statement = update.updates.emplace_back();
   statement.q = filter;
   statement.u = change;
@@ -110,9 +113,11 @@ Result<int64_t> Replace(Invocation& i, const std::string& ns, bson::View filter,
   return result.n;
 }
 
-Status ApplyInsert(Invocation& i, const Entry& entry) {
+Status ApplyInsert(Invocation& i, const Entry& entry, const Options& options) {
   ASSIGN_OR_RETURN(bson::Document id, IdOf(entry.o, entry, "insert"));
   request::InsertRequest insert;
+  insert.bypass_validation = options.bypass_validation;
+  insert.keep_empty_timestamps = true;
   insert.documents.push_back(entry.o);
   ASSIGN_OR_RETURN(request::WriteReply result, engine::Insert(i.operation, entry.ns, insert));
   if (result.errors.empty()) {
@@ -121,7 +126,7 @@ Status ApplyInsert(Invocation& i, const Entry& entry) {
   if (result.errors.front().status.code() != kDuplicateKey) {
     return result.errors.front().status;
   }
-  ASSIGN_OR_RETURN(int64_t replaced, Replace(i, entry.ns, id, bson::Value(entry.o)));
+  ASSIGN_OR_RETURN(int64_t replaced, Replace(i, entry.ns, id, bson::Value(entry.o), options));
   return replaced > 0 ? Status::Ok() : result.errors.front().status;
 }
 
@@ -135,7 +140,7 @@ bson::Document Unchanged(const bson::Value& id, bson::View document) {
 }
 
 Result<int64_t> ApplyDiff(Invocation& i, const Entry& entry, const bson::Value& id, bson::View diff,
-                          bool upsert) {
+                          const Options& options, bool upsert) {
   while (true) {
     RETURN_IF_ERROR(i.op().CheckInterrupt());
     ASSIGN_OR_RETURN(std::optional<bson::Document> before, LoadOwn(i.engine, entry.ns, id));
@@ -145,11 +150,11 @@ Result<int64_t> ApplyDiff(Invocation& i, const Entry& entry, const bson::Value& 
       }
       const bson::Document seed = bson::Builder().Append("_id", id).Finish();
       ASSIGN_OR_RETURN(bson::Document made, expr::update::Patch(seed, diff));
-      return Replace(i, entry.ns, seed, bson::Value(made.view()), true);
+      return Replace(i, entry.ns, seed, bson::Value(made.view()), options, true);
     }
     ASSIGN_OR_RETURN(bson::Document after, expr::update::Patch(*before, diff));
     bson::Document filter = Unchanged(id, *before);
-    ASSIGN_OR_RETURN(int64_t n, Replace(i, entry.ns, filter, bson::Value(after.view())));
+    ASSIGN_OR_RETURN(int64_t n, Replace(i, entry.ns, filter, bson::Value(after.view()), options));
     if (n > 0) {
       return n;
     }
@@ -163,9 +168,9 @@ Result<bool> ApplyUpdate(Invocation& i, const Entry& entry, const Options& optio
   bson::Value diff = entry.o["diff"];
   int64_t n = 0;
   if (diff.is_document() && entry.o.Has("$v")) {
-    ASSIGN_OR_RETURN(n, ApplyDiff(i, entry, filter["_id"], diff.AsDocument(), upsert));
+    ASSIGN_OR_RETURN(n, ApplyDiff(i, entry, filter["_id"], diff.AsDocument(), options, upsert));
   } else {
-    ASSIGN_OR_RETURN(n, Replace(i, entry.ns, filter, bson::Value(entry.o), upsert));
+    ASSIGN_OR_RETURN(n, Replace(i, entry.ns, filter, bson::Value(entry.o), options, upsert));
   }
   return n > 0;
 }
@@ -271,7 +276,7 @@ Result<bool> ApplyOne(Invocation& i, const Entry& entry, const Options& options,
   if (entry.op == 'u') {
     return ApplyUpdate(i, entry, options);
   }
-  RETURN_IF_ERROR(entry.op == 'i' ? ApplyInsert(i, entry) : ApplyDelete(i, entry));
+  RETURN_IF_ERROR(entry.op == 'i' ? ApplyInsert(i, entry, options) : ApplyDelete(i, entry));
   return true;
 }
 
@@ -343,6 +348,7 @@ Result<Options> ReadOptions(bson::View body) {
     }
     options.always_upsert = upsert.value().AsBool();
   }
+  options.bypass_validation = request::Truthy(body["bypassDocumentValidation"]);
   return options;
 }
 
@@ -390,13 +396,16 @@ Status RunApplyOps(Invocation& i) {
 }
 
 // What the operations need; the commands among them are checked as they are run.
-Status StateOps(bson::View ops, int depth, auth::Needs* needs) {
+Status StateOps(bson::View ops, bool bypass_validation, int depth, auth::Needs* needs) {
   for (const bson::Element& e : ops) {
     ASSIGN_OR_RETURN(Entry entry, ReadEntry(e));
     const auth::Resource target = auth::OfNamespace(entry.ns);
+    if (bypass_validation && (entry.op == 'i' || entry.op == 'u')) {
+      needs->Add(Action::bypassDocumentValidation, target);
+    }
     if (entry.op == 'i') {
-      needs->Add(Action::insert, target);
-      needs->Add(Action::update, target);  // of one that is there already
+      needs->Add(Action::insert,
+                 target);  // also where it replaces a document: the role restore has no more
     } else if (entry.op == 'u') {
       needs->Add(Action::update, target);
       needs->Add(Action::insert, target);
@@ -404,7 +413,9 @@ Status StateOps(bson::View ops, int depth, auth::Needs* needs) {
       needs->Add(Action::remove, target);
     } else if (entry.op == 'c' && !entry.o.empty() && entry.o.front().name() == "applyOps" &&
                entry.o.front().value().is_array() && depth < kDeepest) {
-      RETURN_IF_ERROR(StateOps(entry.o.front().value().AsArray(), depth + 1, needs));
+      RETURN_IF_ERROR(StateOps(entry.o.front().value().AsArray(),
+                               request::Truthy(entry.o["bypassDocumentValidation"]), depth + 1,
+                               needs));
     }
   }
   return Status::Ok();
@@ -413,8 +424,10 @@ Status StateOps(bson::View ops, int depth, auth::Needs* needs) {
 Status StateApplyOps(Invocation& i, auth::Needs* needs) {
   bson::Element ops = i.body().front();
   needs->Add(Action::applyOps, auth::Cluster());
-  return ops.type() == bson::Type::kArray ? StateOps(ops.value().AsArray(), 0, needs)
-                                          : request::WrongType("applyOps", ops, "array");
+  return ops.type() == bson::Type::kArray
+             ? StateOps(ops.value().AsArray(),
+                        request::Truthy(i.body()["bypassDocumentValidation"]), 0, needs)
+             : request::WrongType("applyOps", ops, "array");
 }
 
 }  // namespace

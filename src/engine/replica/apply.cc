@@ -251,58 +251,98 @@ Status ApplyBatch::ApplyView(const Change& change) {
 
 namespace {
 
-// {create: name, idIndex: spec, option...}
-Status ApplyCreate(Engine& engine, const Change& change, bson::View o) {
+// A change of the catalog, as the log tells of it: {<command>: ..., ...}.
+struct LoggedCommand {
+  Engine& engine;
+  OpContext& op;
+  const Change& change;
+  bson::View o;
+};
+
+constexpr auto kApplied = kv::Durability::kProcess;
+
+// {create: name, idIndex: spec, option...}; of a clustered collection, whose index its options
+// describe, without idIndex.
+Status ApplyCreate(const LoggedCommand& command) {
   bson::View id_index;
   bson::Builder fields;
-  for (const bson::Element& e : o) {
+  for (const bson::Element& e : command.o) {
     if (e.name() == "idIndex") {
       id_index = e.value().AsDocument();
     } else if (e.name() != "create") {
       fields.Append(e);
     }
   }
-  fields.Append(store::kUuidOption, bson::Value::Binary(change.uuid, 4));
+  fields.Append(store::kUuidOption, bson::Value::Binary(command.change.uuid, 4));
   const bson::Document options = fields.Finish();
-  const auto [database, name] = Split(change.ns);
-  return engine.catalog()
-      .Create(database, name, options, id_index, kv::Durability::kProcess)
-      .status();
+  bson::Document clustered;
+  if (const bson::Value given = options["clusteredIndex"]; given.is_document()) {
+    std::shared_ptr<const expr::Collator> collator;
+    if (const bson::Value collation = options["collation"]; collation.is_document()) {
+      ASSIGN_OR_RETURN(collator, expr::Collator::Parse(collation.AsDocument()));
+    }
+    clustered = IdIndexSpec(collator.get(), given);
+    id_index = clustered;
+  }
+  const auto [database, name] = Split(command.change.ns);
+  return command.engine.catalog().Create(database, name, options, id_index, kApplied).status();
 }
+
+Status ApplyDrop(const LoggedCommand& command) {
+  return command.engine.catalog().Drop(command.change.ns, kApplied);
+}
+
+Status ApplyDropDatabase(const LoggedCommand& command) {
+  return command.engine.catalog().DropDatabase(Split(command.change.ns).first, kApplied);
+}
+
+Status ApplyRename(const LoggedCommand& command) {
+  const bson::View o = command.o;
+  return command.engine.catalog().Rename(o.front().value().AsString(), o["to"].AsString(),
+                                         o.Has("dropTarget"), kApplied);
+}
+
+Status ApplyIndexBuild(const LoggedCommand& command) {
+  std::vector<store::NewIndex> indexes;
+  for (const bson::Element& e : command.o["indexes"].AsArray()) {
+    indexes.push_back({bson::Document(e.value().AsDocument())});
+  }
+  return command.engine.catalog().CreateIndexes(command.op, command.change.ns, indexes, kApplied);
+}
+
+Status ApplyDropIndexes(const LoggedCommand& command) {
+  return command.engine.catalog().DropIndexes(
+      command.change.ns, {std::string(command.o["index"].AsString())}, kApplied);
+}
+
+Status ApplyCollMod(const LoggedCommand& command) {
+  bson::Builder reply;
+  return CollMod({command.engine, command.op}, std::string(command.change.ns), command.o, &reply);
+}
+
+struct LoggedCommandRow {
+  std::string_view name;
+  Status (*apply)(const LoggedCommand& command);
+};
+constexpr LoggedCommandRow kLoggedCommands[] = {
+    {"create", ApplyCreate},
+    {"drop", ApplyDrop},
+    {"dropDatabase", ApplyDropDatabase},
+    {"renameCollection", ApplyRename},
+    {"commitIndexBuild", ApplyIndexBuild},
+    {"dropIndexes", ApplyDropIndexes},
+    {"collMod", ApplyCollMod},
+};
 
 }  // namespace
 
 Status ApplyBatch::ApplyCommand(const Change& change) {
-  constexpr auto kDurability = kv::Durability::kProcess;
-  store::Catalog& catalog = engine_.catalog();
   const bson::View o = change.document["o"].AsDocument();
   const std::string_view name = o.empty() ? "" : o.front().name();
-  if (name == "create") {
-    return ApplyCreate(engine_, change, o);
-  }
-  if (name == "drop") {
-    return catalog.Drop(change.ns, kDurability);
-  }
-  if (name == "dropDatabase") {
-    return catalog.DropDatabase(Split(change.ns).first, kDurability);
-  }
-  if (name == "renameCollection") {
-    return catalog.Rename(o.front().value().AsString(), o["to"].AsString(), o.Has("dropTarget"),
-                          kDurability);
-  }
-  if (name == "commitIndexBuild") {
-    std::vector<store::NewIndex> indexes;
-    for (const bson::Element& e : o["indexes"].AsArray()) {
-      indexes.push_back({bson::Document(e.value().AsDocument())});
+  for (const LoggedCommandRow& row : kLoggedCommands) {
+    if (row.name == name) {
+      return row.apply({engine_, op_, change, o});
     }
-    return catalog.CreateIndexes(op_, change.ns, indexes, kDurability);
-  }
-  if (name == "dropIndexes") {
-    return catalog.DropIndexes(change.ns, {std::string(o["index"].AsString())}, kDurability);
-  }
-  if (name == "collMod") {
-    bson::Builder reply;
-    return CollMod({engine_, op_}, std::string(change.ns), o, &reply);
   }
   return Diverged(change, "a command that is not known: " + std::string(name));
 }

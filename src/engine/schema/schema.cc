@@ -23,20 +23,6 @@ namespace {
 
 constexpr size_t kMaxIndexes = 64;
 
-// `clustered`: the collection's option clusteredIndex, missing when it is not clustered.
-bson::Document IdIndexSpec(const expr::Collator* collator, const bson::Value& clustered) {
-  bson::Builder spec;
-  if (clustered.is_document()) {
-    spec.AppendFields(clustered.AsDocument()).Append("clustered", true);
-  } else {
-    spec.Append("v", 2).BeginDocument("key").Append("_id", 1).End().Append("name", "_id_");
-  }
-  if (collator != nullptr) {
-    spec.Append("collation", collator->spec());
-  }
-  return spec.Finish();
-}
-
 std::pair<std::string_view, std::string_view> Split(std::string_view ns) {
   size_t dot = ns.find('.');
   return {ns.substr(0, dot), ns.substr(dot + 1)};
@@ -95,6 +81,19 @@ Status Create(const Operation& operation, std::string_view database, std::string
 }
 
 }  // namespace
+
+bson::Document IdIndexSpec(const expr::Collator* collator, const bson::Value& clustered) {
+  bson::Builder spec;
+  if (clustered.is_document()) {
+    spec.AppendFields(clustered.AsDocument()).Append("clustered", true);
+  } else {
+    spec.Append("v", 2).BeginDocument("key").Append("_id", 1).End().Append("name", "_id_");
+  }
+  if (collator != nullptr) {
+    spec.Append("collation", collator->spec());
+  }
+  return spec.Finish();
+}
 
 Status CreateImplicitly(const Operation& operation, const std::string& ns) {
   auto [database, name] = Split(ns);

@@ -78,4 +78,8 @@ Status CollMod(const Operation& operation, const std::string& ns, bson::View com
 // Errors: CannotCreateIndex, InvalidIndexSpecificationOption, BadValue, TypeMismatch...
 Result<bson::Document> NormaliseIndexSpec(bson::View spec, const expr::Collator* default_collator);
 
+// The description of the index on _id. `clustered`: the collection's option clusteredIndex, missing
+// when it is not clustered.
+bson::Document IdIndexSpec(const expr::Collator* collator, const bson::Value& clustered);
+
 }  // namespace quire::engine

@@ -64,6 +64,7 @@ class Bulk {
     request::InsertRequest insert;
     insert.ordered = request_.ordered;
     insert.bypass_validation = request_.bypass_validation;
+    insert.keep_empty_timestamps = request_.keep_empty_timestamps;
     size_t end = at;
     while (end < request_.operations.size() &&
            request_.operations[end].kind == BulkOperation::Kind::kInsert &&
@@ -90,6 +91,7 @@ class Bulk {
     request::UpdateRequest update;
     update.updates.push_back(op.update);
     update.bypass_validation = request_.bypass_validation;
+    update.keep_empty_timestamps = request_.keep_empty_timestamps;
     update.let = request_.let;
     return Update(own, ns, update, summary_);
   }

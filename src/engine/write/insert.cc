@@ -50,7 +50,8 @@ Status InsertOne(const Operation& operation, const request::InsertRequest& reque
                  store::Transaction& txn, const store::CollectionInfo& collection,
                  bson::View document) {
   bson::Document storage;
-  ASSIGN_OR_RETURN(bson::View prepared, PrepareForInsert(operation, document, &storage));
+  ASSIGN_OR_RETURN(bson::View prepared,
+                   PrepareForInsert(operation, document, request.keep_empty_timestamps, &storage));
   if (!request.bypass_validation) {
     RETURN_IF_ERROR(CheckValidator(operation, collection, prepared, nullptr));
   }

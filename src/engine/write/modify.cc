@@ -27,6 +27,7 @@ Result<std::unique_ptr<Update>> ParseUpdate(const ModifySpec& spec, expr::Contex
   options.multi = spec.multi;
   options.array_filters = spec.array_filters;
   options.constants = spec.constants;
+  options.keep_empty_timestamps = spec.keep_empty_timestamps;
   ASSIGN_OR_RETURN(auto update, Update::Parse(spec.update, options, context));
   if (spec.multi && update->is_replacement()) {
     return Status(kFailedToParse, "multi update is not supported for replacement-style update");
@@ -265,7 +266,8 @@ class Modifier {
     ASSIGN_OR_RETURN(auto outcome, update_->Apply(seed, "", true, &bytes));
     bson::View made = outcome.modified ? bson::View(bytes.data()) : seed.view();
     bson::Document storage;
-    ASSIGN_OR_RETURN(bson::View prepared, PrepareForInsert(operation_, made, &storage));
+    ASSIGN_OR_RETURN(bson::View prepared,
+                     PrepareForInsert(operation_, made, spec_.keep_empty_timestamps, &storage));
     RETURN_IF_ERROR(CheckUpsertedKey(info, prepared));
     if (!spec_.bypass_validation) {
       RETURN_IF_ERROR(CheckValidator(operation_, info, prepared, nullptr));
@@ -377,6 +379,7 @@ ModifySpec SpecOf(const request::UpdateRequest& request,
   spec.array_filters = statement.array_filters.view;
   spec.multi = statement.multi;
   spec.bypass_validation = request.bypass_validation;
+  spec.keep_empty_timestamps = request.keep_empty_timestamps;
   return spec;
 }
 
@@ -387,6 +390,7 @@ ModifySpec SpecOf(const request::FindAndModifyRequest& request) {
   spec.update = request.remove ? bson::Value() : request.update;
   spec.array_filters = request.array_filters.view;
   spec.bypass_validation = request.bypass_validation;
+  spec.keep_empty_timestamps = request.keep_empty_timestamps;
   spec.want = request.return_new ? ModifySpec::Return::kAfter : ModifySpec::Return::kBefore;
   return spec;
 }

@@ -26,6 +26,7 @@ struct ModifySpec {
   std::shared_ptr<const js::Scope> scripts;  // that its pipeline shares; null: one of its own
   bool multi = false;
   bool bypass_validation = false;
+  bool keep_empty_timestamps = false;
   enum class Return { kNothing, kBefore, kAfter };
   Return want = Return::kNothing;
 };

@@ -157,11 +157,11 @@ Status CheckId(const bson::Value& id) {
 }
 
 Result<bson::View> PrepareForInsert(const Operation& operation, bson::View document,
-                                    bson::Document* storage) {
+                                    bool keep_empty_timestamps, bson::Document* storage) {
   const bson::Element id = document.Find("_id");
   bool in_place = id.present() && document.front().name() == "_id";
   for (bson::FieldWalk field(document); in_place && field.valid(); field.Next()) {
-    if (field.type() == bson::Type::kTimestamp) {
+    if (field.type() == bson::Type::kTimestamp && !keep_empty_timestamps) {
       in_place = !NeedsZeroTimestamp(field.element()) || field.name() == "_id";
     }
   }
@@ -181,7 +181,7 @@ Result<bson::View> PrepareForInsert(const Operation& operation, bson::View docum
       if (e.name() == "_id") {
         continue;
       }
-      if (NeedsZeroTimestamp(e)) {
+      if (!keep_empty_timestamps && NeedsZeroTimestamp(e)) {
         out.Append(e.name(), operation.engine.clock().Tick());
       } else {
         out.Append(e);

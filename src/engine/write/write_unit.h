@@ -26,10 +26,10 @@ Status RunWrite(const Operation& operation, const store::CollectionPtr& found,
 // multi-document transaction either ends the transaction.)
 bool IsDocumentError(const Status& status);
 
-// The document as it is stored: _id first (made when missing), zero timestamps filled in.
-// `storage` keeps the bytes when the document had to change.
+// The document as it is stored: _id first (made when missing), zero timestamps filled in unless
+// they are kept. `storage` keeps the bytes when the document had to change.
 Result<bson::View> PrepareForInsert(const Operation& operation, bson::View document,
-                                    bson::Document* storage);
+                                    bool keep_empty_timestamps, bson::Document* storage);
 // BadValue family for ids MongoDB refuses (arrays, regular expressions, undefined).
 Status CheckId(const bson::Value& id);
 

@@ -12,12 +12,13 @@ namespace {
 
 class Replacement : public Update {
  public:
-  Replacement(bson::View spec, const Context* context) : spec_(spec), context_(context) {}
+  Replacement(bson::View spec, bool keep_empty_timestamps, const Context* context)
+      : spec_(spec), keep_empty_timestamps_(keep_empty_timestamps), context_(context) {}
 
   bool is_replacement() const override { return true; }
   Result<Outcome> Apply(bson::View document, std::string_view, bool inserting,
                         std::string* out) const override {
-    if (!HasZeroTimestamp()) {
+    if (keep_empty_timestamps_ || !HasZeroTimestamp()) {
       return FinishWhole(document, spec_, inserting, out);
     }
     bson::Document stamped = Stamp();
@@ -51,6 +52,7 @@ class Replacement : public Update {
   }
 
   bson::Document spec_;
+  const bool keep_empty_timestamps_;
   const Context* context_;
 };
 
@@ -72,7 +74,8 @@ Result<std::unique_ptr<Update>> ParseReplacement(bson::View spec, const ParseOpt
                         "Consider using an aggregation pipeline with $replaceWith.");
     }
   }
-  return std::unique_ptr<Update>(std::make_unique<Replacement>(spec, context));
+  return std::unique_ptr<Update>(
+      std::make_unique<Replacement>(spec, options.keep_empty_timestamps, context));
 }
 
 }  // namespace quire::expr::update

@@ -27,8 +27,9 @@ struct Outcome {
 struct ParseOptions {
   bool upsert = false;
   bool multi = false;
-  bson::View array_filters;  // array of filters; empty when there are none
-  bson::View constants;      // `c` of a pipeline update
+  bson::View array_filters;            // array of filters; empty when there are none
+  bson::View constants;                // `c` of a pipeline update
+  bool keep_empty_timestamps = false;  // else a replacement's become the time of the write
 };
 
 // Immutable and safe for concurrent use. `context` outlives it; `spec`'s bytes are copied.

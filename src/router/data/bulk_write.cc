@@ -71,8 +71,9 @@ bson::Document CommandOf(bson::View body, const std::string& ns, BulkOperation::
              : kind == BulkOperation::Kind::kUpdate ? "update"
                                                     : "delete",
              collection);
-  for (std::string_view name : {"ordered", "let", "writeConcern", "txnNumber", "autocommit",
-                                "comment", "bypassDocumentValidation"}) {
+  for (std::string_view name :
+       {"ordered", "let", "writeConcern", "txnNumber", "autocommit", "comment",
+        "bypassDocumentValidation", "bypassEmptyTsReplacement"}) {
     const bool inserts = kind == BulkOperation::Kind::kInsert;
     const bool removes = kind == BulkOperation::Kind::kDelete;
     const bool left_out =

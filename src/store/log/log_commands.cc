@@ -72,7 +72,7 @@ void LogCreate(const CollectionInfo& info, ChangeBuffer* changes) {
   }
   bson::Builder o;
   o.Append("create", info.name);
-  if (!info.indexes.empty()) {
+  if (!info.indexes.empty() && !info.clustered) {
     o.Append("idIndex", info.indexes.front()->spec);
   }
   o.AppendFields(info.options);
