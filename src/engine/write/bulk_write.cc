@@ -157,7 +157,8 @@ Result<request::BulkWriteReply> BulkWrite(const Operation& operation,
                                           const request::BulkWriteRequest& request,
                                           request::OpSummary* summary) {
   RETURN_IF_ERROR(CheckRetryable(operation, request));
-  return Bulk(operation, request, summary).Run();
+  const auto run = [&](const Operation& own) { return Bulk(own, request, summary).Run(); };
+  return request.operations.size() > 1 ? WithOneSync(operation, run) : run(operation);
 }
 
 }  // namespace quire::engine

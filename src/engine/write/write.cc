@@ -81,9 +81,9 @@ Status CheckRetryable(const Operation& operation, const ModifySpec& spec) {
                                                  : "Cannot use retryable writes with multi=true"};
 }
 
-Result<request::WriteReply> RunStatements(const Operation& operation, const std::string& ns,
-                                          const std::vector<ModifySpec>& statements, bool ordered,
-                                          request::OpSummary* summary) {
+Result<request::WriteReply> RunEach(const Operation& operation, const std::string& ns,
+                                    const std::vector<ModifySpec>& statements, bool ordered,
+                                    request::OpSummary* summary) {
   request::WriteReply result;
   for (size_t at = 0; at < statements.size(); ++at) {
     auto i = static_cast<int32_t>(at);
@@ -113,6 +113,15 @@ Result<request::WriteReply> RunStatements(const Operation& operation, const std:
     }
   }
   return result;
+}
+
+Result<request::WriteReply> RunStatements(const Operation& operation, const std::string& ns,
+                                          const std::vector<ModifySpec>& statements, bool ordered,
+                                          request::OpSummary* summary) {
+  const auto run = [&](const Operation& own) {
+    return RunEach(own, ns, statements, ordered, summary);
+  };
+  return statements.size() > 1 ? WithOneSync(operation, run) : run(operation);
 }
 
 }  // namespace

@@ -22,6 +22,24 @@ using WriteBody =
     std::function<Status(store::Transaction& txn, const store::CollectionPtr& collection)>;
 Status RunWrite(const Operation& operation, const store::CollectionPtr& found,
                 const WriteBody& body);
+// Calls `run` with an operation whose commits are not synced one by one; what they wrote is synced
+// once all are done. For commands of many statements.
+template <typename Run>
+auto WithOneSync(const Operation& operation, Run run) -> decltype(run(operation)) {
+  if (operation.durability != Durability::kDisk || operation.in_transaction) {
+    return run(operation);
+  }
+  Operation unsynced = operation;
+  unsynced.durability = Durability::kProcess;
+  auto reply = run(unsynced);
+  if (reply.ok()) {
+    // Also when nothing was written now: what is remembered of a command sent before may not be
+    // on the disk yet.
+    RETURN_IF_ERROR(operation.engine.store().SyncBehind());
+  }
+  return reply;
+}
+
 // Whether an error concerns one document of a batch; any other ends the command. (Inside a
 // multi-document transaction either ends the transaction.)
 bool IsDocumentError(const Status& status);
