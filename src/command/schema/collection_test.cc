@@ -82,6 +82,27 @@ TEST(Create, ChecksItsOptions) {
   }
 }
 
+TEST(Create, NamesTheBoundThatASizeBreaks) {
+  struct Case {
+    std::string_view size;
+    std::string_view message;
+  };
+  constexpr Case kCases[] = {
+      {"0", "BSON field 'size' value must be >= 1, actual value '0'"},
+      {"-5", "BSON field 'size' value must be >= 1, actual value '-5'"},
+      {"1125899906842625",
+       "BSON field 'size' value must be <= 1125899906842624, actual value '1125899906842625'"},
+  };
+  Node node;
+  for (const Case& c : kCases) {
+    const bson::Document reply =
+        node.Run(R"({"create": "c", "capped": true, "size": )" + std::string(c.size) + "}");
+    EXPECT_EQ(reply["code"].AsInt32(), 2);
+    EXPECT_EQ(reply["errmsg"].AsString(), c.message);
+  }
+  EXPECT_EQ(node.Code(R"({"create": "c", "capped": true, "size": 1125899906842624})"), 0);
+}
+
 TEST(Create, TheSameAgainIsFine) {
   Node node;
   constexpr std::string_view kCreate = R"({"create": "c", "capped": true, "size": 4096})";
@@ -143,6 +164,26 @@ TEST(CollMod, AnIndexBecomesUnique) {
             R"([{"_id":1,"a":1,"b":1}])");
   bson::Document valid = node.Run(R"({"validate": "c"})");
   EXPECT_TRUE(valid["valid"].AsBool());
+}
+
+TEST(CollMod, IsDoneAsAWholeOrNotAtAll) {
+  Node node;
+  node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}]})");
+  const auto index = [&] {
+    const bson::Document listed = node.Run(R"({"listIndexes": "c"})");
+    return bson::ToJson(listed["cursor"].AsDocument()["firstBatch"].AsArray()["1"]);
+  };
+  const std::string before = index();
+  EXPECT_NE(node.Code(R"({"collMod": "c", "index": {"name": "a_1", "hidden": true},
+                          "validationLevel": "none"})"),
+            0);
+  EXPECT_EQ(index(), before);
+  node.Run(R"({"collMod": "c", "index": {"name": "a_1", "prepareUnique": true}})");
+  const std::string prepared = index();
+  EXPECT_EQ(node.Json(R"({"collMod": "c", "index": {"name": "a_1", "unique": true, "hidden": true},
+                          "dryRun": true})"),
+            R"({"ok":1.0})");
+  EXPECT_EQ(index(), prepared);
 }
 
 struct CovarianceCase {

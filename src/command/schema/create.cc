@@ -193,7 +193,6 @@ Status CheckIdIndex(const CreateFields& f) {
 }
 
 Status CheckCapped(const CreateFields& f) {
-  constexpr int64_t kMostBytes = int64_t{1} << 50;
   if (f.capped.value_or(false) && !f.size) {
     return {kInvalidOptions, "the 'size' field is required when 'capped' is true"};
   }
@@ -202,9 +201,8 @@ Status CheckCapped(const CreateFields& f) {
             "the 'capped' field needs to be true when either the 'size' or 'max' "
             "fields are present"};
   }
-  if (f.size && (*f.size <= 0 || *f.size > kMostBytes)) {
-    return {kBadValue,
-            "BSON field 'size' value must be >= 1, actual value '" + std::to_string(*f.size) + "'"};
+  if (f.size) {
+    RETURN_IF_ERROR(engine::CheckCappedSize("size", *f.size));
   }
   if (f.max && *f.max > INT32_MAX) {
     return {kBadValue, "max in a capped collection has to be < 2^31 or not set"};

@@ -132,6 +132,21 @@ Status SetExpireAfter(const store::IndexInfo& index, int32_t seconds, bson::Docu
   return Status::Ok();
 }
 
+// What a collMod comes to once it has been checked: nothing of it is done yet.
+struct Changes {
+  struct OfIndex {
+    std::string name;
+    bson::Document spec;
+    bson::Document logged;
+  };
+  struct OfOptions {
+    bson::Document options;
+    bson::Document logged;
+  };
+  std::optional<OfIndex> index;
+  std::optional<OfOptions> options;
+};
+
 // The documents that share keys: [{ids: [_id, _id]}], as much of it as fits into a reply.
 Result<bson::Document> Violations(const Operation& operation,
                                   const store::CollectionInfo& collection,
@@ -160,9 +175,11 @@ Result<bson::Document> Violations(const Operation& operation,
   return groups.empty() ? bson::Document() : out.Finish();
 }
 
+enum class Duplicates : uint8_t { kLookFor, kLeave };
+
 // Makes the index unique (or sees whether it could be).
 Status SetUnique(const Operation& operation, const store::CollectionInfo& collection,
-                 const store::IndexInfo& index, const IndexFields& f, bool dry_run,
+                 const store::IndexInfo& index, const IndexFields& f, Duplicates duplicates,
                  bson::Document* changed, bson::Builder* reply) {
   if (!*f.unique) {
     return {kBadValue, "Cannot make index non-unique"};
@@ -175,18 +192,18 @@ Status SetUnique(const Operation& operation, const store::CollectionInfo& collec
             "Cannot make index unique with 'prepareUnique=false'. Run collMod to set "
             "'prepareUnique' first"};
   }
-  ASSIGN_OR_RETURN(bson::Document violations, Violations(operation, collection, index));
-  if (!violations.view().empty()) {
-    return Status(kCannotConvertIndexToUnique,
-                  "Cannot convert the index to unique. Please resolve conflicting documents "
-                  "before running collMod again.")
-        .WithExtra(violations.bytes());
+  if (duplicates == Duplicates::kLookFor) {
+    ASSIGN_OR_RETURN(bson::Document violations, Violations(operation, collection, index));
+    if (!violations.view().empty()) {
+      return Status(kCannotConvertIndexToUnique,
+                    "Cannot convert the index to unique. Please resolve conflicting documents "
+                    "before running collMod again.")
+          .WithExtra(violations.bytes());
+    }
   }
-  if (!dry_run) {
-    reply->Append("unique_new", true);
-    *changed = WithField(*changed, "prepareUnique", bson::Value());
-    *changed = WithField(*changed, "unique", bson::Value(true));
-  }
+  reply->Append("unique_new", true);
+  *changed = WithField(*changed, "prepareUnique", bson::Value());
+  *changed = WithField(*changed, "unique", bson::Value(true));
   return Status::Ok();
 }
 
@@ -205,22 +222,24 @@ Status SetPrepareUnique(const store::IndexInfo& index, const IndexFields& f,
   return Status::Ok();
 }
 
-Status ModifyIndex(const Operation& operation, const store::CollectionInfo& collection,
-                   bson::View spec, bool dry_run, bson::Builder* reply) {
+Result<Changes::OfIndex> PlanIndex(const Operation& operation,
+                                   const store::CollectionInfo& collection, const Fields& fields,
+                                   Duplicates duplicates, bson::Builder* reply) {
+  const bson::View spec = *fields.index;
   IndexFields f;
   RETURN_IF_ERROR(request::ReadFields<IndexFields>("collMod.index", spec, false, kIndexRows, &f));
   if (f.hidden && NamesClustered(collection, f)) {
-    return {6011800, "The 'hidden' option is not supported for the clustered index"};
+    return Status(6011800, "The 'hidden' option is not supported for the clustered index");
   }
   ASSIGN_OR_RETURN(const store::IndexInfo* index, FindIndex(collection, f));
   if (!f.expire_after && !f.hidden && !f.unique && !f.prepare_unique) {
-    return {kInvalidOptions, "no expireAfterSeconds, hidden, unique, or prepareUnique field"};
+    return Status(kInvalidOptions, "no expireAfterSeconds, hidden, unique, or prepareUnique field");
   }
-  if (dry_run && !f.unique) {
-    return {kInvalidOptions, "'dryRun' needs an index to make unique"};
+  if (fields.dry_run && !f.unique) {
+    return Status(kInvalidOptions, "'dryRun' needs an index to make unique");
   }
   if (index->is_id && !f.expire_after) {
-    return {kBadValue, "can't hide or change the _id index"};
+    return Status(kBadValue, "can't hide or change the _id index");
   }
   bson::Document changed(index->spec.view());
   if (f.expire_after) {
@@ -234,19 +253,19 @@ Status ModifyIndex(const Operation& operation, const store::CollectionInfo& coll
     RETURN_IF_ERROR(SetPrepareUnique(*index, f, &changed, reply));
   }
   if (f.unique) {
-    RETURN_IF_ERROR(SetUnique(operation, collection, *index, f, dry_run, &changed, reply));
+    RETURN_IF_ERROR(SetUnique(operation, collection, *index, f, duplicates, &changed, reply));
   }
   bson::Builder logged;
   logged.BeginDocument("index").Append("name", index->name);
   for (const bson::Element& e : spec) {
-    if (e.name() != "name" && e.name() != "keyPattern") {
+    if (e.name() == "expireAfterSeconds") {
+      logged.Append(e.name(), bson::ClampedInt64(e.value()));
+    } else if (e.name() != "name" && e.name() != "keyPattern") {
       logged.Append(e);
     }
   }
   logged.End();
-  bson::Document command = logged.Finish();
-  return operation.engine.catalog().SetIndexSpec(collection.ns(), index->name, changed, command,
-                                                 operation.durability);
+  return Changes::OfIndex{index->name, std::move(changed), logged.Finish()};
 }
 
 // The new lifetime of documents of a clustered collection; missing: they live for ever.
@@ -268,12 +287,8 @@ Result<bson::Value> ExpireAfter(const store::CollectionInfo& collection, const b
 }
 
 Status CheckCappedLimits(const Fields& f) {
-  constexpr int64_t kMostBytes = int64_t{1} << 50;
-  if (f.capped_size && (*f.capped_size < 1 || *f.capped_size > kMostBytes)) {
-    bool low = *f.capped_size < 1;
-    return {kBadValue, std::string("BSON field 'cappedSize' value must be ") +
-                           (low ? ">= 1" : "<= 1125899906842624") + ", actual value '" +
-                           std::to_string(*f.capped_size) + "'"};
+  if (f.capped_size) {
+    RETURN_IF_ERROR(CheckCappedSize("cappedSize", *f.capped_size));
   }
   if (f.capped_max && *f.capped_max > INT32_MAX) {
     return {kBadValue, "BSON field 'cappedMax' value must be < 2147483648, actual value '" +
@@ -335,7 +350,101 @@ Result<bson::Document> ChangedOptions(const store::CollectionInfo& collection, c
   return options;
 }
 
+// Checks the command, and appends what it will change.
+Result<Changes> PlanCollMod(const Operation& operation, const std::string& ns, bson::View command,
+                            Duplicates duplicates, bson::Builder* reply) {
+  Fields f;
+  RETURN_IF_ERROR(request::ReadFields<Fields>("collMod", command, true, kRows, &f));
+  if (f.validator) {
+    RETURN_IF_ERROR(CheckValidatable(ns));
+  }
+  store::CollectionPtr collection = operation.engine.catalog().Find(ns);
+  if (collection == nullptr) {
+    return Status(kNamespaceNotFound, "ns does not exist: " + ns);
+  }
+  if (f.time_series) {
+    return Status(kInvalidOptions, "'timeseries' is an option of time-series collections: " + ns);
+  }
+  bool for_view = f.view_on || f.pipeline.present;
+  if (collection->is_oplog && (f.capped_size || f.capped_max)) {
+    return Status(
+        kInvalidOptions,
+        "Cannot resize the oplog using this command. Use the 'replSetResizeOplog' command "
+        "instead.");
+  }
+  if (collection->is_view() && !collection->is_oplog &&
+      (f.index || f.validator || f.validation_level || f.validation_action || f.capped_size ||
+       f.capped_max || f.change_images)) {
+    return Status(kInvalidOptions, "option not supported on a view");
+  }
+  if (!collection->is_view() && for_view) {
+    return Status(kInvalidOptions, "'viewOn' and 'pipeline' are options of views");
+  }
+  if (f.view_on) {
+    RETURN_IF_ERROR(CheckViewOn(collection->database, *f.view_on));
+  }
+  bson::Document pipeline;
+  if (f.pipeline.present) {
+    ASSIGN_OR_RETURN(pipeline, ViewPipeline(f.pipeline.view));
+    f.pipeline.view = pipeline;
+  }
+  if (f.change_images) {
+    RETURN_IF_ERROR(CheckChangeImages(*f.change_images));
+  }
+  if (for_view) {
+    bson::Value present = collection->options["pipeline"];
+    std::string source =
+        collection->database + "." + std::string(f.view_on.value_or(collection->view_on));
+    RETURN_IF_ERROR(CheckViewPipeline(operation, ns, source,
+                                      f.pipeline.present   ? f.pipeline.view
+                                      : present.is_array() ? present.AsArray()
+                                                           : bson::View()));
+  }
+  if ((f.capped_size || f.capped_max) && !collection->capped) {
+    return Status(kInvalidOptions, "Collection must be capped.");
+  }
+  RETURN_IF_ERROR(CheckCappedLimits(f));
+  Changes changes;
+  bson::Builder changed_index;
+  if (f.index) {
+    ASSIGN_OR_RETURN(changes.index,
+                     PlanIndex(operation, *collection, f, duplicates, &changed_index));
+    if (f.dry_run) {
+      return Changes();
+    }
+    const bson::Document told = changed_index.Finish();
+    reply->AppendFields(told);
+  } else if (f.dry_run) {
+    return Status(kInvalidOptions, "'dryRun' needs an index to make unique");
+  }
+  bool options_change = f.validator || f.validation_level || f.validation_action || for_view ||
+                        f.capped_size || f.capped_max || f.change_images ||
+                        !f.expire_after.missing();
+  if (!options_change && (f.index || collection->is_view())) {
+    return changes;
+  }
+  ASSIGN_OR_RETURN(bson::Document options, ChangedOptions(*collection, f));
+  bson::Builder logged;
+  for (const bson::Element& e : command) {
+    if (e.name() != "collMod" && e.name() != "index" && !request::IsGenericField(e.name())) {
+      logged.Append(e);
+    }
+  }
+  changes.options = Changes::OfOptions{std::move(options), logged.Finish()};
+  return changes;
+}
+
 }  // namespace
+
+Status CheckCappedSize(std::string_view field, int64_t bytes) {
+  constexpr int64_t kMostBytes = int64_t{1} << 50;
+  if (bytes >= 1 && bytes <= kMostBytes) {
+    return Status::Ok();
+  }
+  return {kBadValue, "BSON field '" + std::string(field) + "' value must be " +
+                         (bytes < 1 ? ">= 1" : "<= " + std::to_string(kMostBytes)) +
+                         ", actual value '" + std::to_string(bytes) + "'"};
+}
 
 Status CheckExpireAfterSeconds(int64_t seconds) {
   int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
@@ -360,76 +469,21 @@ Result<ViewChange> ReadViewChange(bson::View command) {
 
 Status CollMod(const Operation& operation, const std::string& ns, bson::View command,
                bson::Builder* reply) {
-  Fields f;
-  RETURN_IF_ERROR(request::ReadFields<Fields>("collMod", command, true, kRows, &f));
-  if (f.validator) {
-    RETURN_IF_ERROR(CheckValidatable(ns));
+  ASSIGN_OR_RETURN(const Changes changes,
+                   PlanCollMod(operation, ns, command, Duplicates::kLookFor, reply));
+  store::Catalog& catalog = operation.engine.catalog();
+  if (changes.index) {
+    RETURN_IF_ERROR(catalog.SetIndexSpec(ns, changes.index->name, changes.index->spec,
+                                         changes.index->logged, operation.durability));
   }
-  store::CollectionPtr collection = operation.engine.catalog().Find(ns);
-  if (collection == nullptr) {
-    return {kNamespaceNotFound, "ns does not exist: " + ns};
-  }
-  if (f.time_series) {
-    return {kInvalidOptions, "'timeseries' is an option of time-series collections: " + ns};
-  }
-  bool for_view = f.view_on || f.pipeline.present;
-  if (collection->is_oplog && (f.capped_size || f.capped_max)) {
-    return {kInvalidOptions,
-            "Cannot resize the oplog using this command. Use the 'replSetResizeOplog' command "
-            "instead."};
-  }
-  if (collection->is_view() && !collection->is_oplog &&
-      (f.index || f.validator || f.validation_level || f.validation_action || f.capped_size ||
-       f.capped_max || f.change_images)) {
-    return {kInvalidOptions, "option not supported on a view"};
-  }
-  if (!collection->is_view() && for_view) {
-    return {kInvalidOptions, "'viewOn' and 'pipeline' are options of views"};
-  }
-  if (f.view_on) {
-    RETURN_IF_ERROR(CheckViewOn(collection->database, *f.view_on));
-  }
-  bson::Document pipeline;
-  if (f.pipeline.present) {
-    ASSIGN_OR_RETURN(pipeline, ViewPipeline(f.pipeline.view));
-    f.pipeline.view = pipeline;
-  }
-  if (f.change_images) {
-    RETURN_IF_ERROR(CheckChangeImages(*f.change_images));
-  }
-  if (for_view) {
-    bson::Value present = collection->options["pipeline"];
-    std::string source =
-        collection->database + "." + std::string(f.view_on.value_or(collection->view_on));
-    RETURN_IF_ERROR(CheckViewPipeline(operation, ns, source,
-                                      f.pipeline.present   ? f.pipeline.view
-                                      : present.is_array() ? present.AsArray()
-                                                           : bson::View()));
-  }
-  if ((f.capped_size || f.capped_max) && !collection->capped) {
-    return {kInvalidOptions, "Collection must be capped."};
-  }
-  RETURN_IF_ERROR(CheckCappedLimits(f));
-  if (f.index) {
-    RETURN_IF_ERROR(ModifyIndex(operation, *collection, *f.index, f.dry_run, reply));
-  } else if (f.dry_run) {
-    return {kInvalidOptions, "'dryRun' needs an index to make unique"};
-  }
-  bool options_change = f.validator || f.validation_level || f.validation_action || for_view ||
-                        f.capped_size || f.capped_max || f.change_images ||
-                        !f.expire_after.missing();
-  if (!options_change && (f.index || collection->is_view())) {
-    return Status::Ok();
-  }
-  ASSIGN_OR_RETURN(bson::Document options, ChangedOptions(*collection, f));
-  bson::Builder logged;
-  for (const bson::Element& e : command) {
-    if (e.name() != "collMod" && e.name() != "index" && !request::IsGenericField(e.name())) {
-      logged.Append(e);
-    }
-  }
-  bson::Document changes = logged.Finish();
-  return operation.engine.catalog().SetOptions(ns, options, changes, operation.durability);
+  return changes.options ? catalog.SetOptions(ns, changes.options->options, changes.options->logged,
+                                              operation.durability)
+                         : Status::Ok();
+}
+
+Status CheckCollMod(const Operation& operation, const std::string& ns, bson::View command) {
+  bson::Builder unused;
+  return PlanCollMod(operation, ns, command, Duplicates::kLeave, &unused).status();
 }
 
 }  // namespace quire::engine

@@ -48,6 +48,8 @@ Status ConvertToCapped(const Operation& operation, const std::string& ns, int64_
 // Makes a capped collection with the newest documents of another.
 Status CloneAsCapped(const Operation& operation, const std::string& from, const std::string& to,
                      int64_t bytes);
+// BadValue, with the name of the field, unless a capped collection may have that size.
+Status CheckCappedSize(std::string_view field, int64_t bytes);
 // InvalidOptions unless documents may live that long.
 Status CheckExpireAfterSeconds(int64_t seconds);
 
@@ -73,6 +75,8 @@ Result<int32_t> DropIndexes(const Operation& operation, const std::string& ns,
 // Appends the command's reply fields (what was changed, old and new).
 Status CollMod(const Operation& operation, const std::string& ns, bson::View command,
                bson::Builder* reply);
+// Whether CollMod would take the command, whatever the collection's documents are.
+Status CheckCollMod(const Operation& operation, const std::string& ns, bson::View command);
 
 // The complete spec of one index: v, key, name and the options it was given, in MongoDB's order.
 // Errors: CannotCreateIndex, InvalidIndexSpecificationOption, BadValue, TypeMismatch...
