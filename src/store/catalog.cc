@@ -2,13 +2,9 @@
 #include "store/catalog.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/error_codes.h"
 #include "base/try.h"
-#include "expr/agg/variable_name.h"
-#include "store/keys/multikey.h"
-#include "store/keys/special_keys.h"
 #include "store/log/change_meta.h"
 #include "store/log/log_commands.h"
 #include "store/log/set_marks.h"
@@ -19,12 +15,6 @@ namespace quire::store {
 
 namespace {
 
-int64_t NowMillis() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 Status NotFound(std::string_view ns) {
   return {kNamespaceNotFound, "ns not found: " + std::string(ns)};
 }
@@ -33,25 +23,6 @@ Status CheckNotOplog(const CollectionInfo& info) {
   return info.is_oplog
              ? Status(kIllegalOperation, "can't change or drop the live oplog: " + info.ns())
              : Status::Ok();
-}
-
-int64_t NumberOr(const bson::Value& value, int64_t fallback) {
-  switch (value.type()) {
-    case bson::Type::kInt32:
-    case bson::Type::kInt64:
-      return value.AsInt64();
-    case bson::Type::kDouble:
-      return static_cast<int64_t>(value.AsDouble());
-    default:
-      return fallback;
-  }
-}
-
-bool TrueOr(const bson::Value& value, bool fallback) {
-  if (value.type() == bson::Type::kBool) {
-    return value.AsBool();
-  }
-  return value.is_number() ? NumberOr(value, 0) != 0 : fallback;
 }
 
 }  // namespace
@@ -148,64 +119,6 @@ Status Catalog::Load() {
   return Status::Ok();
 }
 
-Result<std::shared_ptr<CollectionInfo>> Catalog::ReadEntry(std::string_view ns, bson::View entry) {
-  auto info = std::make_shared<CollectionInfo>();
-  size_t dot = ns.find('.');
-  info->database = ns.substr(0, dot);
-  info->name = ns.substr(dot + 1);
-  std::string_view uuid = entry["uuid"].AsBinary();
-  memcpy(info->uuid.data(), uuid.data(), std::min(uuid.size(), info->uuid.size()));
-  info->options = bson::Document(entry["options"].AsDocument());
-  bson::View options = info->options.view();
-  if (bson::Value view_on = options["viewOn"]; view_on.is_string()) {
-    info->view_on = view_on.AsString();
-  }
-  if (bson::Value collation = options["collation"]; collation.is_document()) {
-    ASSIGN_OR_RETURN(info->collator, expr::Collator::Parse(collation.AsDocument()));
-    info->context.collator = info->collator.get();
-  }
-  info->clustered = options.Has("clusteredIndex");
-  info->capped = TrueOr(options["capped"], false);
-  info->capped_size = NumberOr(options["size"], 0);
-  info->capped_max = NumberOr(options["max"], 0);
-  if (bson::Value validator = options["validator"];
-      validator.is_document() && !validator.AsDocument().empty()) {
-    ASSIGN_OR_RETURN(info->validator,
-                     expr::match::Filter::Parse(validator.AsDocument(), &info->context,
-                                                expr::match::Allowed::InValidator()));
-    info->validator_names_clock = expr::agg::NamesClock(validator);
-  }
-  if (bson::Value level = options["validationLevel"]; level.is_string()) {
-    info->validate_existing_only_if_valid = level.AsString() == "moderate";
-    if (level.AsString() == "off") {
-      info->validator.reset();
-    }
-  }
-  if (bson::Value action = options["validationAction"]; action.is_string()) {
-    info->validate_warn = action.AsString() == "warn";
-  }
-  if (bson::Value images = options["changeStreamPreAndPostImages"]; images.is_document()) {
-    info->keep_images = TrueOr(images.AsDocument()["enabled"], false);
-  }
-  SetLog(info.get());
-  if (!info->view_on.empty()) {
-    return info;
-  }
-  auto table = static_cast<TableId>(entry["table"].AsInt64());
-  info->table = std::make_shared<TableGuard>(this, table);
-  info->state = std::make_shared<CollectionState>(table);
-  NoteTable(table);
-  for (const bson::Element& e : entry["indexes"].AsArray()) {
-    bson::View stored = e.value().AsDocument();
-    auto index_table = static_cast<TableId>(stored["table"].AsInt64());
-    ASSIGN_OR_RETURN(auto index, MakeIndex(stored["spec"].AsDocument(), index_table, *info));
-    index->keys_have_ids = index->keys_have_ids || stored.Has("plain");
-    info->indexes.push_back(std::move(index));
-    NoteTable(index_table);
-  }
-  return info;
-}
-
 void Catalog::SetLog(CollectionInfo* info) {
   info->log = info->view_on.empty() && IsLogged(info->database, info->name) ? &log_ : nullptr;
 }
@@ -231,43 +144,6 @@ std::shared_ptr<CollectionInfo> Catalog::OplogInfo(uint64_t bytes) {
                       .Append("autoIndexId", false)
                       .Finish();
   return info;
-}
-
-Result<std::shared_ptr<IndexInfo>> Catalog::MakeIndex(bson::View spec, TableId table,
-                                                      const CollectionInfo& collection) {
-  auto index = std::make_shared<IndexInfo>();
-  index->spec = bson::Document(spec);
-  index->name = spec["name"].AsString();
-  index->key_pattern = bson::Document(spec["key"].AsDocument());
-  index->is_id = index->name == "_id_" || TrueOr(spec["clustered"], false);
-  index->unique = index->is_id || TrueOr(spec["unique"], false);
-  index->keys_have_ids = !index->unique;
-  index->refuses_duplicates = index->unique || TrueOr(spec["prepareUnique"], false);
-  index->sparse = TrueOr(spec["sparse"], false);
-  index->hidden = TrueOr(spec["hidden"], false);
-  if (bson::Value seconds = spec["expireAfterSeconds"]; seconds.is_number()) {
-    index->expire_after_seconds = NumberOr(seconds, 0);
-  }
-  if (bson::Value collation = spec["collation"]; collation.is_document()) {
-    ASSIGN_OR_RETURN(index->collator, expr::Collator::Parse(collation.AsDocument()));
-  } else if (index->is_id) {
-    index->collator = collection.collator;
-  }
-  index->context.collator = index->collator.get();
-  bson::Value projection = spec["wildcardProjection"];
-  index->keys = IndexKeySpec::FromPattern(
-      index->key_pattern, projection.is_document() ? projection.AsDocument() : bson::View());
-  index->keys.sparse = index->sparse;
-  index->keys.collator = index->collator.get();
-  index->keys.special = SpecialSpecOf(spec);
-  if (bson::Value partial = spec["partialFilterExpression"]; partial.is_document()) {
-    ASSIGN_OR_RETURN(index->partial_filter,
-                     expr::match::Filter::Parse(partial.AsDocument(), &index->context));
-  }
-  index->table = std::make_shared<TableGuard>(this, table);
-  index->state = std::make_shared<IndexState>();
-  index->state->since_millis = NowMillis();
-  return index;
 }
 
 Status Catalog::ReadRuntimeState(CollectionInfo* info) {
@@ -328,26 +204,6 @@ void Catalog::ReclaimNow(TableId table) {
   // A failure leaves the marker and is repaired at the next start.
 }
 
-Status Catalog::PutEntry(kv::Txn& txn, const CollectionInfo& info, ChangeBuffer* changes) {
-  bson::Builder entry;
-  entry.Append("uuid",
-               bson::Value::Binary({reinterpret_cast<const char*>(info.uuid.data()), 16}, 4));
-  entry.Append("table", static_cast<int64_t>(info.table ? info.table->id : 0));
-  entry.Append("options", info.options);
-  entry.BeginArray("indexes");
-  for (const auto& index : info.indexes) {
-    entry.PushDocument()
-        .Append("spec", index->spec)
-        .Append("table", static_cast<int64_t>(index->table->id));
-    if (index->unique && index->keys_have_ids) {
-      entry.Append("plain", true);
-    }
-    entry.End();
-  }
-  entry.End();
-  return PutMeta(txn, MetaKey('C', info.ns()), std::move(entry).Finish().bytes(), changes);
-}
-
 Status Catalog::PutNew(kv::Txn& txn, const CollectionInfo& info, const bson::Document& entry,
                        ChangeBuffer* changes) {
   if (changes->notes_undo() && !info.is_view()) {
@@ -403,6 +259,7 @@ std::shared_ptr<CollectionInfo> Catalog::CopyOf(const CollectionInfo& info) {
   copy->name = info.name;
   copy->uuid = info.uuid;
   copy->options = info.options;
+  copy->charge = info.charge;
   copy->indexes = info.indexes;
   copy->building = info.building;
   copy->table = info.table;
@@ -454,32 +311,6 @@ Status Catalog::CheckReserved(std::string_view ns) const {
     return {kWriteConflict, "A transaction is creating " + std::string(ns)};
   }
   return Status::Ok();
-}
-
-bson::Document Catalog::NewEntry(bson::View options, bson::View id_index_spec) {
-  Uuid uuid = GenerateUuid();
-  if (bson::Value given = options[kUuidOption]; given.type() == bson::Type::kBinary) {
-    memcpy(uuid.data(), given.AsBinary().data(), std::min<size_t>(16, given.AsBinary().size()));
-  }
-  bson::Builder entry;
-  entry.Append("uuid", bson::Value::Binary({reinterpret_cast<const char*>(uuid.data()), 16}, 4));
-  bool is_view = options.Has("viewOn");
-  entry.Append("table", static_cast<int64_t>(is_view ? 0 : NewTable()));
-  entry.BeginDocument("options");
-  for (const bson::Element& e : options) {
-    if (e.name() != kUuidOption) {
-      entry.Append(e);
-    }
-  }
-  entry.End().BeginArray("indexes");
-  if (!is_view && !id_index_spec.empty()) {
-    entry.PushDocument()
-        .Append("spec", id_index_spec)
-        .Append("table", static_cast<int64_t>(NewTable()))
-        .End();
-  }
-  entry.End();
-  return entry.Finish();
 }
 
 Result<CollectionPtr> Catalog::Create(std::string_view database, std::string_view name,

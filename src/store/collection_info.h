@@ -19,6 +19,7 @@
 #include "quire/bson.h"
 #include "store/collection_state.h"
 #include "store/highest_key.h"
+#include "store/definition_memory.h"
 #include "store/keys/array_paths.h"
 #include "store/keys/index_key.h"
 #include "store/layout.h"
@@ -78,6 +79,7 @@ struct IndexInfo {
   std::shared_ptr<TableGuard> table;
   std::shared_ptr<IndexState> state;
   std::shared_ptr<IndexBuild> build;  // while it is being built (index_build.h), else null
+  DefinitionCharge charge;            // of the spec
 
   bool multikey() const {
     return state->multikey_steps.load(std::memory_order_relaxed) != 0 ||
@@ -114,6 +116,7 @@ struct CollectionInfo {
 
   ChangeLog* log = nullptr;  // told of every change; null for collections the log leaves out
   bool is_oplog = false;     // local.oplog.rs: the change log seen as a view
+  DefinitionCharge charge;   // of the options
 
   std::string ns() const { return database + "." + name; }
   bool is_view() const { return table == nullptr; }

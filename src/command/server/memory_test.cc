@@ -5,6 +5,7 @@
 #include "base/memory_charge.h"
 #include "command/server/memory_guard.h"
 #include "command/testing/harness.h"
+#include "store/definition_memory.h"
 
 namespace quire::command {
 
@@ -158,6 +159,69 @@ TEST(SessionLimitTest, OneUserLeavesSessionsToOthers) {
   EXPECT_EQ(get(3, std::string(32, 'b')), 0);
   node.engine().sessions().End(request::SessionKey(std::string(16, 1), a));
   EXPECT_EQ(get(3, a), 0);
+}
+
+class DefinitionTest : public testing::Test {
+ protected:
+  DefinitionTest() { Set(node_, "internalMaxDefinitionMemoryBytes", kMost); }
+  ~DefinitionTest() override { Set(node_, "internalMaxDefinitionMemoryBytes", int64_t{256} << 20); }
+  // How many times a command with another number can be run, of 20.
+  template <typename Command>
+  int Times(const Command& command) {
+    int done = 0;
+    int code = 0;
+    for (; code == 0 && done < 20; done += code == 0 ? 1 : 0) {
+      code = node_.Code(command(std::to_string(done)));
+    }
+    EXPECT_EQ(code, kExceededMemoryLimit);
+    EXPECT_LE(store::DefinitionMemory().held, kMost);
+    return done;
+  }
+
+  static constexpr int64_t kMost = int64_t{10} << 20;
+  const std::string long_ = R"({"a": ")" + std::string(1 << 20, 'x') + "\"}";
+  Node node_;
+};
+
+TEST_F(DefinitionTest, OfAllCollectionsAreBounded) {
+  EXPECT_EQ(Times([&](const std::string& number) {
+              return R"({"create": "c)" + number + R"(", "validator": )" + long_ + "}";
+            }),
+            3);
+  EXPECT_EQ(node_.Code(R"({"create": "plain", "validator": {"a": 1}})"), 0);
+  EXPECT_EQ(node_.Code(R"({"collMod": "plain", "validator": )" + long_ + "}"),
+            kExceededMemoryLimit);
+  EXPECT_EQ(node_.Code(R"({"createIndexes": "plain", "indexes": [{"key": {"a": 1}, "name": "a",
+                           "partialFilterExpression": )" +
+                       long_ + "}]}"),
+            kExceededMemoryLimit);
+  EXPECT_EQ(
+      node_.Code(R"({"create": "v", "viewOn": "plain", "pipeline": [{"$match": )" + long_ + "}]}"),
+      kExceededMemoryLimit);
+  // What is there may become shorter, and gives its room back.
+  EXPECT_EQ(node_.Code(R"({"collMod": "c0", "validationAction": "warn"})"), 0);
+  EXPECT_EQ(node_.Code(R"({"collMod": "c0", "validator": {"a": 1}})"), 0);
+  EXPECT_EQ(node_.Code(R"({"drop": "c1"})"), 0);
+  EXPECT_EQ(
+      node_.Code(R"({"create": "v", "viewOn": "plain", "pipeline": [{"$match": )" + long_ + "}]}"),
+      0);
+  EXPECT_EQ(node_.Code(R"({"dropDatabase": 1})"), 0);
+  EXPECT_EQ(Times([&](const std::string& number) {
+              return R"({"createIndexes": "c", "indexes": [{"key": {"a)" + number +
+                     R"(": 1}, "name": "a)" + number + R"(", "partialFilterExpression": )" + long_ +
+                     "}]}";
+            }),
+            3);
+}
+
+TEST_F(DefinitionTest, OfATransactionCount) {
+  EXPECT_EQ(Times([&](const std::string& number) {
+              return R"({"create": "c)" + number + R"(", "validator": )" + long_ +
+                     R"(, "lsid": {"id": {"$uuid": "7c5a9a1e-0000-4000-8000-000000000001"}},
+                        "txnNumber": {"$numberLong": "1"}, "autocommit": false)" +
+                     (number == "0" ? R"(, "startTransaction": true})" : "}");
+            }),
+            3);
 }
 
 TEST(MemoryGuardTest, RefusesWorkWhileMemoryIsShort) {

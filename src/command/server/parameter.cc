@@ -17,6 +17,7 @@
 #include "pipeline/rewrite.h"
 #include "request/fields.h"
 #include "request/network_limits.h"
+#include "store/definition_memory.h"
 
 namespace quire::command {
 namespace {
@@ -324,6 +325,12 @@ const Parameter kParameters[] = {
      },
      CheckInteger<0, INT64_MAX>,
      [](Commands&, const bson::Value& v) { OperationMemory().of_all = IntegerOf(v); }},
+    {"internalMaxDefinitionMemoryBytes", kAlways,
+     [](Commands&, std::string_view n, bson::Builder* out) {
+       out->Append(n, store::DefinitionMemory().most.load());
+     },
+     CheckInteger<0, INT64_MAX>,
+     [](Commands&, const bson::Value& v) { store::DefinitionMemory().most = IntegerOf(v); }},
     {"jsHeapLimitMB", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) {
        out->Append(n, static_cast<int32_t>(js::HeapLimit()));

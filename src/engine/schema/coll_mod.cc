@@ -424,6 +424,8 @@ Result<Changes> PlanCollMod(const Operation& operation, const std::string& ns, b
     return changes;
   }
   ASSIGN_OR_RETURN(bson::Document options, ChangedOptions(*collection, f));
+  RETURN_IF_ERROR(
+      store::CheckDefinitionRoom(options.bytes().size(), collection->options.bytes().size()));
   bson::Builder logged;
   for (const bson::Element& e : command) {
     if (e.name() != "collMod" && e.name() != "index" && !request::IsGenericField(e.name())) {

@@ -262,6 +262,7 @@ Status CreateCollection(const Operation& operation, const std::string& ns, bson:
     }
   }
   bson::Document kept = stored.Finish();
+  RETURN_IF_ERROR(store::CheckDefinitionRoom(kept.bytes().size()));
   if (bson::Value view_on = options["viewOn"]; view_on.is_string()) {
     std::string source = std::string(database) + "." + std::string(view_on.AsString());
     RETURN_IF_ERROR(CheckViewSource(operation, ns, source, collator.get()));
@@ -396,6 +397,9 @@ Result<CreatedIndexes> TryCreateIndexes(const Operation& operation, const std::s
     result.after = result.before;
     result.note = "all indexes already exist";
     return result;
+  }
+  for (const store::NewIndex& index : fresh) {
+    RETURN_IF_ERROR(store::CheckDefinitionRoom(index.spec.bytes().size()));
   }
   RETURN_IF_ERROR(operation.in_transaction ? CreateIndexesInTransaction(operation, ns, fresh)
                                            : operation.engine.catalog().CreateIndexes(
