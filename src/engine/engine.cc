@@ -71,9 +71,11 @@ Engine::~Engine() {
 void Engine::Background() {
   constexpr auto kForgetInterval = std::chrono::minutes(5);
   constexpr auto kTrimInterval = std::chrono::seconds(10);
+  constexpr auto kKeysInterval = std::chrono::minutes(1);
   auto last_ttl = std::chrono::steady_clock::now();
   auto last_trim = last_ttl;
   auto last_forget = last_ttl;
+  auto last_keys = last_ttl;
   std::unique_ptr<Bell::Listener> listener = ListenToLog();
   MutexLock lock(mutex_);
   while (true) {
@@ -102,6 +104,10 @@ void Engine::Background() {
       }
       last_forget = now;
     }
+    if (now - last_keys >= kKeysInterval) {
+      ForgetRecentKeys();
+      last_keys = now;
+    }
     Fold();
     if (swollen || now - last_trim >= kTrimInterval) {
       TrimLog();
@@ -120,6 +126,14 @@ void Engine::Fold() {
       MutexLock lock(mutex_);
       return stopping_ || std::chrono::steady_clock::now() >= until;
     });
+  }
+}
+
+void Engine::ForgetRecentKeys() {
+  for (const store::CollectionPtr& info : catalog_->snapshot()->All()) {
+    for (const auto& index : info->indexes) {
+      index->state->recent_keys.ForgetUnasked();
+    }
   }
 }
 

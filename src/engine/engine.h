@@ -126,6 +126,8 @@ class Engine {
   void Background();
   // Folds documents into groups for a part of a second.
   void Fold();
+  // Memory of collections into which nothing was inserted since the last call.
+  void ForgetRecentKeys();
 
   const EngineOptions options_;
   std::unique_ptr<kv::Store> store_;

@@ -103,11 +103,11 @@ kv::Reads ReadsOf(const IndexInfo& index) {
 }
 
 // Whether an entry of a unique index is known to be a new one without a look at the store.
-Result<bool> IsAboveAll(Transaction& txn, const IndexInfo& index, std::string_view store_key) {
+Result<bool> IsKnownNew(Transaction& txn, const IndexInfo& index, std::string_view store_key) {
   if (!index.is_id) {
     return false;
   }
-  return index.state->highest_key.Raise(store_key, [&]() -> Result<std::string> {
+  return index.state->recent_keys.IsNew(store_key, [&]() -> Result<std::string> {
     ASSIGN_OR_RETURN(auto cursor,
                      txn.kv().Scan(TableRange(index.table->id), kv::Direction::kBackward));
     ASSIGN_OR_RETURN(bool any, cursor->Next());
@@ -141,7 +141,7 @@ Status PutStored(Transaction& txn, const CollectionInfo& info, const IndexInfo& 
   }
   bool is_new = false;
   if (!index.keys_have_ids) {
-    ASSIGN_OR_RETURN(is_new, IsAboveAll(txn, index, store_key));
+    ASSIGN_OR_RETURN(is_new, IsKnownNew(txn, index, store_key));
     if (!is_new) {
       kv::ReadValue present;
       ASSIGN_OR_RETURN(bool found, txn.kv().Get(store_key, &present, ReadsOf(index)));

@@ -18,11 +18,11 @@
 #include "expr/match/match.h"
 #include "quire/bson.h"
 #include "store/collection_state.h"
-#include "store/highest_key.h"
 #include "store/definition_memory.h"
 #include "store/keys/array_paths.h"
 #include "store/keys/index_key.h"
 #include "store/layout.h"
+#include "store/recent_keys.h"
 
 namespace quire::store {
 
@@ -53,7 +53,7 @@ struct IndexState {
   std::atomic<uint64_t> multikey_steps{0};   // where the key has met arrays (see multikey.h)
   std::atomic<uint64_t> persisted_steps{0};  // those of them that the store knows
   ArrayPaths array_paths;                    // the same for a wildcard index
-  HighestKey highest_key;                    // of the index on _id
+  RecentKeys recent_keys;                    // of the index on _id
   std::atomic<int64_t> accesses{0};          // for $indexStats
   int64_t since_millis = 0;
 };
