@@ -119,13 +119,22 @@ void Engine::Background() {
 }
 
 void Engine::Fold() {
-  constexpr auto kPart = std::chrono::milliseconds(300);
-  const auto until = std::chrono::steady_clock::now() + kPart;
-  if (writable) {
-    folding_->Run([&] {
+  auto for_a_part = [this] {
+    constexpr auto kPart = std::chrono::milliseconds(300);
+    return [this, until = std::chrono::steady_clock::now() + kPart] {
       MutexLock lock(mutex_);
       return stopping_ || std::chrono::steady_clock::now() >= until;
-    });
+    };
+  };
+  const Status reclaimed = catalog_->ReclaimReferred(log_bytes.load(), for_a_part());
+  const bool failed = !reclaimed.ok() && reclaimed.code() != kWriteConflict;
+  if (failed && !reclaim_failed_) {
+    log::Warning("STORAGE", "The space of dropped collections is kept; it is tried again",
+                 {{"error", reclaimed.ToString()}});
+  }
+  reclaim_failed_ = failed;
+  if (writable) {
+    folding_->Run(for_a_part());
   }
 }
 

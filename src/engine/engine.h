@@ -124,7 +124,7 @@ class Engine {
  private:
   Engine(std::unique_ptr<kv::Store> store, EngineOptions options);
   void Background();
-  // Folds documents into groups for a part of a second.
+  // Reclaims dropped tables and folds documents into groups, each for a part of a second.
   void Fold();
   // Memory of collections into which nothing was inserted since the last call.
   void ForgetRecentKeys();
@@ -137,6 +137,7 @@ class Engine {
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<AutoCompact> auto_compact_;
   std::unique_ptr<Folding> folding_;
+  bool reclaim_failed_ = false;  // of the background thread: the log was told so
 
   Mutex mutex_;
   std::condition_variable wake_;

@@ -26,7 +26,7 @@ void Folding::Run(const std::function<bool()>& stop) {
     }
     for (const store::CollectionPtr& info : catalog_.snapshot()->All()) {
       if (!info->is_view()) {
-        RETURN_IF_ERROR(store::FoldNoted(catalog_.store(), *info, stop));
+        RETURN_IF_ERROR(store::FoldNoted(catalog_.store(), catalog_.log(), *info, stop));
       }
     }
     return Status::Ok();
@@ -64,7 +64,8 @@ Result<bool> Folding::Convert(const std::function<bool()>& stop) {
       Report(*info, done);
       return !stop();
     };
-    ASSIGN_OR_RETURN(const bool all, store::FoldAll(catalog_.store(), *info, done_, moved));
+    ASSIGN_OR_RETURN(const bool all,
+                     store::FoldAll(catalog_.store(), catalog_.log(), *info, done_, moved));
     if (!all) {
       return false;
     }

@@ -172,7 +172,7 @@ TEST(FoldingTest, AFolderOfFormat3IsConvertedThoughItsProcessIsKilledAtEveryStep
   std::ifstream text(quire);
   std::getline(text, format);
   std::getline(text, format);
-  EXPECT_EQ(format, "format 4");
+  EXPECT_EQ(format, "format 5");
   ExpectConverted(*open());
   std::filesystem::remove_all(folder);
 }

@@ -27,12 +27,6 @@ Status CheckNotOplog(const CollectionInfo& info) {
 
 }  // namespace
 
-TableGuard::~TableGuard() {
-  if (dropped.load(std::memory_order_acquire)) {
-    catalog_->Reclaim(id);
-  }
-}
-
 CollectionPtr CatalogSnapshot::Find(std::string_view ns) const {
   auto it = collections_.find(ns);
   return it == collections_.end() ? nullptr : it->second;
@@ -109,7 +103,7 @@ Status Catalog::Load() {
   ASSIGN_OR_RETURN(const bool member, WasInSet(*txn));
   for (TableId table : garbage) {
     NoteTable(table);
-    member ? ReclaimLater(table) : ReclaimNow(table);
+    member ? ReclaimLater(table) : Reclaim(table);
   }
   for (const auto& info : found) {
     RETURN_IF_ERROR(ReadRuntimeState(info.get()));
@@ -179,29 +173,6 @@ Status Catalog::ReadRuntimeState(CollectionInfo* info) {
     }
   }
   return Status::Ok();
-}
-
-void Catalog::Reclaim(TableId table) { log_.in_set() ? ReclaimLater(table) : ReclaimNow(table); }
-
-void Catalog::ReclaimNow(TableId table) {
-  if (!store_->DeleteRange(TableRange(table)).ok()) {
-    return;  // the marker stays: the next start tries again
-  }
-  for (char kind : {'M', 'n', 'b'}) {
-    std::string prefix = MetaKey(kind, table);
-    if (!store_->DeleteRange({prefix, kv::PrefixEnd(prefix)}).ok()) {
-      return;
-    }
-  }
-  auto txn = store_->Begin({});
-  if (!txn.ok()) {
-    return;
-  }
-  Status cleared = (*txn)->Delete(MetaKey('D', table));
-  if (cleared.ok()) {
-    cleared = (*txn)->Commit(kv::Durability::kProcess);
-  }
-  // A failure leaves the marker and is repaired at the next start.
 }
 
 Status Catalog::PutNew(kv::Txn& txn, const CollectionInfo& info, const bson::Document& entry,

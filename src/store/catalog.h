@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -104,6 +105,11 @@ class Catalog {
   Status Reload();
   // In a replica set: what was dropped up to that time goes for good.
   void ReclaimDropped(uint64_t commit);
+  // Reclaims dropped tables that the log refers to, a part of one at least and on until `stop`:
+  // their documents are written into the log, which is cut when it gets larger than `most` bytes by
+  // it (0: no bound) or the disk has no room. What fails is tried again by the next call; the first
+  // error.
+  Status ReclaimReferred(uint64_t most, const std::function<bool()>& stop);
 
   kv::Store& store() { return *store_; }
   ChangeLog& log() { return log_; }
@@ -125,9 +131,17 @@ class Catalog {
   Result<std::shared_ptr<IndexInfo>> MakeIndex(bson::View spec, TableId table,
                                                const CollectionInfo& collection);
   Status ReadRuntimeState(CollectionInfo* info);
-  // Now, or in a replica set later.
+  // Now, or later: in a replica set, where the log refers to the table, or when it fails.
   void Reclaim(TableId table);
-  void ReclaimNow(TableId table);
+  Status ReclaimNow(TableId table);
+  // A dropped table that the log refers to.
+  struct Referred {
+    TableId table = 0;
+    std::string end;  // how far it is written out (ChangeLog::WriteOutTable)
+  };
+  // Whether it is reclaimed.
+  Result<bool> ReclaimReferred(Referred* referred, uint64_t most,
+                               const std::function<bool()>& stop);
   void ReclaimLater(TableId table);
   TableId NewTable() { return next_table_.fetch_add(1); }
   // Tables up to `table` are taken.
@@ -189,6 +203,7 @@ class Catalog {
   };
   Mutex garbage_mutex_;
   std::vector<Garbage> garbage_ QUIRE_GUARDED_BY(garbage_mutex_);
+  std::deque<Referred> referred_ QUIRE_GUARDED_BY(garbage_mutex_);  // garbage to be tried (again)
   std::atomic<int64_t> online_build_documents_{2000};
   mutable SharedMutex snapshot_mutex_;
   std::set<std::string, std::less<>> reserved_ QUIRE_GUARDED_BY(snapshot_mutex_);

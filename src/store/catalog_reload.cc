@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The catalog in a replica set: changes of it may be undone.
-#include <algorithm>
 #include <map>
 
 #include "base/try.h"
@@ -24,16 +23,6 @@ bool Same(const CollectionInfo& a, const CollectionInfo& b) {
     }
   }
   return true;
-}
-
-bool IsMarkedDropped(kv::Store& store, TableId table) {
-  auto txn = store.Begin({.read_only = true});
-  if (!txn.ok()) {
-    return false;
-  }
-  kv::ReadValue mark;
-  Result<bool> found = (*txn)->Get(MetaKey('D', table), &mark);
-  return found.ok() && *found;
 }
 
 }  // namespace
@@ -124,28 +113,6 @@ Status Catalog::Reload() {
   Publish(removed, changed);
   reloaded.RetireRest();
   return Status::Ok();
-}
-
-void Catalog::ReclaimLater(TableId table) {
-  const uint64_t last = log_.last().time;
-  MutexLock lock(garbage_mutex_);
-  garbage_.push_back({table, last});
-}
-
-void Catalog::ReclaimDropped(uint64_t commit) {
-  std::vector<Garbage> due;
-  {
-    MutexLock lock(garbage_mutex_);
-    auto first = std::stable_partition(garbage_.begin(), garbage_.end(),
-                                       [&](const Garbage& g) { return g.dropped > commit; });
-    due.assign(first, garbage_.end());
-    garbage_.erase(first, garbage_.end());
-  }
-  for (const Garbage& garbage : due) {
-    if (IsMarkedDropped(*store_, garbage.table)) {  // else the drop was undone
-      ReclaimNow(garbage.table);
-    }
-  }
 }
 
 }  // namespace quire::store

@@ -377,9 +377,11 @@ Status PutAllEntries(Transaction& txn, const CollectionInfo& info, RecordId id,
   return Status::Ok();
 }
 
-void NoteInsert(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document) {
+void NoteInsert(Transaction& txn, const CollectionInfo& info, RecordId id, bson::View document,
+                bool grouped = false) {
   if (info.log != nullptr) {
-    txn.changes(*info.log).Insert(info, document, id);
+    ChangeBuffer& changes = txn.changes(*info.log);
+    grouped ? changes.InsertGrouped(info, document, id) : changes.Insert(info, document, id);
   }
   txn.Count(info.state, 1, document.size());
 }
@@ -395,7 +397,8 @@ bool GoesIntoGroup(const CollectionInfo& info, bson::View document, const Insert
 Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View document,
                         const InsertHints& hints) {
   RecordId id = 0;
-  if (GoesIntoGroup(info, document, hints)) {
+  const bool grouped = GoesIntoGroup(info, document, hints);
+  if (grouped) {
     id = txn.groups().Append(*info.state, document.bytes());
     RETURN_IF_ERROR(PutAllEntries(txn, info, id, document));
   } else {
@@ -404,7 +407,7 @@ Result<RecordId> Insert(Transaction& txn, const CollectionInfo& info, bson::View
     RETURN_IF_ERROR(PutAllEntries(txn, info, id, document));
     RETURN_IF_ERROR(PutRecord(txn.kv(), *info.state, id, document.bytes(), true, hints.outlives));
   }
-  NoteInsert(txn, info, id, document);
+  NoteInsert(txn, info, id, document, grouped);
   return id;
 }
 

@@ -11,10 +11,12 @@
 //   <0> 'S' <session id> <statement>          answer of a retryable write; statement -1: a commit
 //   <0> 'a' <name>                            marks of a member of a replica set (log/set_marks.h)
 //   <0> 'f'                                   whether all documents were brought into groups
+//   <0> 'r'                                   empty: the log may refer to groups (log/references.h)
 //   <0> 'e' <epoch>                           time of the epoch's last slot, unless it is the last
 //   <0> 'y' <time> <record>                   what undoes the slot of that time (log/undo_buffer.h)
 //   <0> 'z' <time> <index>                    group of the change log (change_buffer.h)
 //   <table> 'G' <group number>                documents of 64 record ids (records/group.h)
+//   <table> 'R' <group number>                the log's group that refers to it: <time> <index>
 //   <table> <record id>                       document; empty: that of the group is deleted
 //   <table> <index key> <record id>           type bits               (plain index)
 //   <table> <index key>                       record id, type bits    (unique index)
@@ -42,6 +44,7 @@ using TableId = uint32_t;
 constexpr TableId kMetaTable = 0;
 constexpr char kEpochKind = 'e';
 constexpr char kFormatKind = 'f';
+constexpr char kReferredKind = 'r';
 constexpr char kUndoKind = 'y';
 constexpr char kLogKind = 'z';           // the last of the meta table
 constexpr char kArrayPathMark = '\xff';  // before a path among the marks of kind 'M'

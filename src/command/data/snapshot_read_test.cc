@@ -67,6 +67,19 @@ TEST_F(SnapshotReadTest, IsReadAgainByItsTime) {
   EXPECT_EQ(distinct["atClusterTime"].AsTimestamp(), TimeOf(first));
 }
 
+// The log's last entry refers to the documents.
+TEST_F(SnapshotReadTest, IsReadBehindABulkInsert) {
+  std::string documents;
+  for (int id = 2; id <= 20; ++id) {
+    documents += (id > 2 ? "," : "") + (R"({"_id": )" + std::to_string(id) + "}");
+  }
+  ASSERT_EQ(node_.Code(R"({"insert": "c", "documents": [)" + documents + "]}"), 0);
+  const bson::Document first = Find(Concern());
+  ASSERT_EQ(Found(first), 20u);
+  Insert(21);
+  EXPECT_EQ(Found(Find(Concern(TimeOf(first)))), 20u);
+}
+
 TEST_F(SnapshotReadTest, ItsCursorSaysItsTime) {
   Insert(2);
   const bson::Document first = node_.Run(R"({"find": "c", "batchSize": 1, )" + Concern() + "}");

@@ -294,7 +294,7 @@ Status RunCompact(Invocation& i) {
     return Status::Ok();
   }
   auto moved = [&](store::RecordId) { return i.op().CheckInterruptNow().ok(); };
-  RETURN_IF_ERROR(store::FoldAll(i.engine.store(), *info, 0, moved).status());
+  RETURN_IF_ERROR(store::FoldAll(i.engine.store(), i.engine.log(), *info, 0, moved).status());
   RETURN_IF_ERROR(i.op().CheckInterruptNow());
   RETURN_IF_ERROR(i.engine.store().Compact(store::TableRange(info->table->id)));
   for (const auto& index : info->indexes) {

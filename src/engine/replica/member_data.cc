@@ -87,6 +87,8 @@ class Data final : public ReplicaData {
 
 Result<ReplicaStart> Data::Start() {
   ReplicaStart start;
+  // What a single server wrote, for the others have no groups to look into.
+  RETURN_IF_ERROR(log().WriteOutAll(engine_.log_bytes));
   LogEnd end;
   bool led = true;
   {

@@ -27,6 +27,29 @@ TEST(MemberData, AFollowerBecomesWhatItsLeaderIs) {
   EXPECT_EQ(follower.data().Applied(), leader.data().Visible());
 }
 
+// Its log refers to documents that others do not have.
+TEST(MemberData, WhatAFolderWasFilledWithAloneIsSentToOthers) {
+  Member leader("leads");
+  Member follower(leader, "follows");
+  leader.Reopen(/*start=*/false);
+  std::vector<bson::Document> documents;
+  request::InsertRequest insert;
+  for (int i = 0; i < 500; ++i) {
+    documents.push_back(
+        bson::Builder().Append("_id", i).Append("n", std::string(300, 'x')).Finish());
+  }
+  insert.documents.assign(documents.begin(), documents.end());
+  OpContext op;
+  EXPECT_TRUE(engine::Insert({leader.engine(), op}, "db.c", insert).ok());
+  const auto info = leader.engine().catalog().Find("db.c");
+  EXPECT_TRUE(*leader.engine().log().MayReferTo(info->table->id));
+  ASSERT_TRUE(leader.data().Start().ok());
+  EXPECT_FALSE(*leader.engine().log().MayReferTo(info->table->id));
+  follower.Follow(leader);
+  EXPECT_EQ(follower.Content(), leader.Content());
+  EXPECT_EQ(follower.data().LastSlot(), leader.data().LastSlot());
+}
+
 // Whether the member knows what the first statement of the session's first write answered; with
 // `documents` it runs it.
 bool Remembers(Member& member, const std::vector<bson::View>& documents = {}) {

@@ -107,7 +107,9 @@ Result<request::WriteReply> InsertTogether(const Operation& operation, const std
     result = request::WriteReply();
     StatementLog log(operation);
     if (!alone && info.log != nullptr) {
-      txn.changes(*info.log).Reserve(request.documents.size(), BytesOf(request.documents));
+      txn.changes(*info.log).Reserve(
+          request.documents.size(), BytesOf(request.documents),
+          request.documents.size() >= store::kManyInserts && !info.capped && !info.clustered);
     }
     for (int32_t i = 0; i < count; ++i) {
       if (log.Remembered(i)) {

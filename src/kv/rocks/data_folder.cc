@@ -95,11 +95,11 @@ Result<int> CheckVersion(const std::string& path) {
                                           ", made by a newer Quire; this one reads formats up to " +
                                           std::to_string(kFormatVersion));
   }
-  if (version < kFormerVersion) {
+  if (version < kOldestVersion) {
     return Status(kUnsupportedFormat,
                   "The data folder " + path + " has format " + std::to_string(version) +
                       ", made by an older Quire; this one reads formats " +
-                      std::to_string(kFormerVersion) + " and " + std::to_string(kFormatVersion) +
+                      std::to_string(kOldestVersion) + " to " + std::to_string(kFormatVersion) +
                       ". Copy the data from the older one with mongodump or a driver");
   }
   return version;

@@ -14,10 +14,10 @@
 
 namespace quire::kv {
 
-// The number in the QUIRE file: raised with every change of what is stored. Folders of the number
-// before it become folders of this one when they are opened; all others are refused.
-constexpr int kFormatVersion = 4;
-constexpr int kFormerVersion = 3;
+// The number in the QUIRE file: raised with every change of what is stored. Folders of a number
+// from the oldest on become folders of this one when they are opened; all others are refused.
+constexpr int kFormatVersion = 5;
+constexpr int kOldestVersion = 3;
 
 // An opened folder, locked until destroyed.
 class DataFolder {

@@ -70,7 +70,7 @@ TEST(RocksStore, MakesTheFolderAndItsVersionFile) {
   const std::string path = parent.path() + "/new";
   auto store = OpenAt(path);
   ASSERT_TRUE(store.ok()) << store.status().ToString();
-  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 4\nfilled\n");
+  EXPECT_EQ(ReadFile(path + "/QUIRE"), "quire data folder\nformat 5\nfilled\n");
   EXPECT_EQ(ReadFile(path + "/quire.lock"), std::to_string(getpid()) + "\n");
 }
 
@@ -198,7 +198,7 @@ TEST(RocksStore, LogsAndHiddenFilesDoNotMakeAFolderForeign) {
 }
 
 TEST(RocksStore, AnotherFormatIsRefusedAndLeftAlone) {
-  for (const char* format : {"format 2", "format 5"}) {
+  for (const char* format : {"format 2", "format 6"}) {
     TempFolder folder;
     WriteFile(folder.path() + "/QUIRE", "quire data folder\n" + std::string(format) + "\n");
     auto before = Content(folder.path());

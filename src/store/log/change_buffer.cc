@@ -12,6 +12,7 @@ namespace quire::store {
 namespace {
 
 constexpr size_t kGroupBytes = size_t{1} << 20;
+constexpr size_t kReferenceSize = 1 + sizeof(TableId) + sizeof(RecordId) + 1;
 constexpr size_t kLargestHeader = ChangeBuffer::kHeaderSize + ChangeBuffer::kLinkSize +
                                   ChangeBuffer::kSessionIdSize + sizeof(int64_t);
 
@@ -51,10 +52,11 @@ void ChangeBuffer::Key(bson::View document) {
 }
 
 void ChangeBuffer::Begin() {
-  if (groups_.empty() || ops_.size() - groups_.back().start > kGroupBytes) {
+  if (groups_.empty() || ops_.size() - groups_.back().start + referred_bytes_ > kGroupBytes) {
     ops_.resize(ops_.size() + kLargestHeader);
     groups_.push_back({count_, ops_.size()});
     uuid_.clear();
+    referred_bytes_ = 0;
   }
   ++count_;
 }
@@ -67,7 +69,10 @@ void ChangeBuffer::Collection(std::string_view ns, std::string_view uuid) {
   uuid_ = uuid;
 }
 
-void ChangeBuffer::Reserve(size_t inserts, size_t bytes) {
+void ChangeBuffer::Reserve(size_t inserts, size_t bytes, bool grouped) {
+  if (grouped && !notes_undo_) {
+    return;
+  }
   const size_t groups = 1 + bytes / kGroupBytes;
   constexpr size_t kName = 300;  // of a collection, with its uuid
   ops_.reserve(ops_.size() + inserts + bytes + groups * (kLargestHeader + kName));
@@ -95,6 +100,30 @@ void ChangeBuffer::Insert(const CollectionInfo& info, bson::View document, Recor
   }
   BeginOn('i', info);
   Bytes(document);
+}
+
+void ChangeBuffer::InsertGrouped(const CollectionInfo& info, bson::View document, RecordId id) {
+  Reference* last = references_.empty() ? nullptr : &references_.back();
+  const bool same_group =
+      last != nullptr && last->table == info.state->table && GroupOf(last->first) == GroupOf(id);
+  const bool follows =
+      same_group && last->at + kReferenceSize == ops_.size() && last->first + last->documents == id;
+  if (notes_undo_ || !notes_changes_ || same_group != follows) {
+    Insert(info, document, id);  // a group is referred to once: it tells where
+    return;
+  }
+  if (follows) {
+    ++count_;
+    ++last->documents;
+    ++ops_.back();
+  } else {
+    BeginOn('I', info);
+    references_.push_back({info.state->table, id, count_ - 1, ops_.size() - 1, 1});
+    AppendNumber(info.state->table, &ops_);
+    AppendNumber(id, &ops_);
+    ops_.push_back(1);
+  }
+  referred_bytes_ += document.bytes().size();
 }
 
 void ChangeBuffer::Update(const CollectionInfo& info, bson::View before, bson::View after,
@@ -226,6 +255,13 @@ void ChangeBuffer::RollBack(const Mark& mark) {
   count_ = mark.count;
   groups_.resize(mark.groups);
   undo_.RollBack(mark.undo);
+  references_.resize(mark.references);
+  referred_bytes_ = mark.referred_bytes;
+  if (!references_.empty()) {
+    Reference& last = references_.back();
+    last.documents = mark.referred;
+    ops_[last.at + kReferenceSize - 1] = static_cast<char>(mark.referred);
+  }
   uuid_.clear();
 }
 

@@ -9,6 +9,9 @@
 //   'C' uuid (16), length (4), namespace      the operations that follow are on this collection
 //   'K' {field: ...}                          behind 'C': it is sharded by these fields
 //   'i' document
+//   'I' table (4), record id (8), documents (1)   inserted; they lie in a group (records/group.h)
+//   of
+//                                            that table, under this id and those that follow
 //   'u' images, key, diff [, before] [, after]
 //   'r' images, document [, before]
 //   'd' images, key [, before]
@@ -32,6 +35,7 @@
 #include "quire/bson.h"
 #include "store/layout.h"
 #include "store/log/undo_buffer.h"
+#include "store/records/record_keys.h"
 
 namespace quire::store {
 
@@ -64,6 +68,9 @@ class ChangeBuffer {
   // In place of a record id: what undoes the change is noted otherwise.
   static constexpr RecordId kNoRecord = INT64_MIN;
   void Insert(const CollectionInfo& info, bson::View document, RecordId id = kNoRecord);
+  // The same of a document that the transaction puts into a group: where nobody needs the log
+  // without the store, the log refers to it.
+  void InsertGrouped(const CollectionInfo& info, bson::View document, RecordId id);
   // An update, or a replacement, by what `touched` says.
   void Update(const CollectionInfo& info, bson::View before, bson::View after,
               const Touched& touched, RecordId id = kNoRecord);
@@ -103,21 +110,56 @@ class ChangeBuffer {
   void SetTransaction(std::string_view lsid, int64_t txn_number);
   bool in_transaction() const { return in_transaction_; }
 
-  // Makes room for inserts of so many bytes.
-  void Reserve(size_t inserts, size_t bytes);
+  // Makes room for inserts of so many bytes; `grouped`: by InsertGrouped.
+  void Reserve(size_t inserts, size_t bytes, bool grouped);
 
   struct Mark {
     size_t bytes = 0;
     uint32_t count = 0;
     size_t groups = 0;
     size_t undo = 0;
+    size_t references = 0;
+    uint8_t referred = 0;  // documents of the last reference
+    size_t referred_bytes = 0;
   };
-  Mark mark() const { return {ops_.size(), count_, groups_.size(), undo_.size()}; }
+  Mark mark() const {
+    return {ops_.size(),        count_,
+            groups_.size(),     undo_.size(),
+            references_.size(), references_.empty() ? uint8_t{0} : references_.back().documents,
+            referred_bytes_};
+  }
   // Forgets what was noted since.
   void RollBack(const Mark& mark);
 
   // The group that takes the slot of a commit that failed.
   static std::string VoidGroup(int64_t wall_millis, const SlotLink& link);
+
+  // A group of documents that the log refers to.
+  struct Reference {
+    TableId table;
+    RecordId first;      // of the documents
+    uint32_t operation;  // the first one's
+    size_t at;           // in ops_
+    uint8_t documents;
+
+    int64_t group() const { return GroupOf(first); }
+  };
+  bool refers() const { return !references_.empty(); }
+  // Calls write(reference, index of the first operation of the log's group that has it) for each.
+  template <typename F>
+  Status ForEachReference(F write) const {
+    size_t group = 0;
+    for (const Reference& reference : references_) {
+      while (group + 1 < groups_.size() && groups_[group + 1].first <= reference.operation) {
+        ++group;
+      }
+      Status status = write(reference, groups_[group].first);
+      if (!status.ok()) {
+        return status;
+      }
+    }
+    return Status::Ok();
+  }
 
   // Calls write(index of the first operation, bytes) for each group. The bytes are this object's.
   template <typename F>
@@ -147,6 +189,8 @@ class ChangeBuffer {
 
   std::string ops_;
   std::vector<Group> groups_;
+  std::vector<Reference> references_;
+  size_t referred_bytes_ = 0;  // of the documents that the last group refers to
   uint32_t count_ = 0;
   std::string uuid_;  // of the collection the next operation is on; empty: not told yet
   std::shared_ptr<const DocumentKey> key_;  // of that collection; null: _id alone

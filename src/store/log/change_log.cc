@@ -51,13 +51,20 @@ Status ChangeLog::Commit(kv::Txn& txn, ChangeBuffer& buffer, kv::Durability dura
   if (status.ok()) {
     status = txn.Commit(durability);
   }
+  if (buffer.refers() && status.ok()) {
+    refers_.store(true, std::memory_order_release);
+  }
   const bool filled = status.ok() || slot.link.epoch == 0 || WriteVoid(slot, status);
   Leave(slot.first, status, filled);
+  RingIfSwollen();
+  return status;
+}
+
+void ChangeLog::RingIfSwollen() {
   const uint64_t step = trim_step_.load(std::memory_order_relaxed);
   if (step > 0 && written_.load(std::memory_order_relaxed) >= step) [[unlikely]] {
     swollen.Ring();
   }
-  return status;
 }
 
 Status ChangeLog::Write(kv::Txn& txn, ChangeBuffer& buffer, const Slot& slot) {
@@ -70,6 +77,9 @@ Status ChangeLog::Write(kv::Txn& txn, ChangeBuffer& buffer, const Slot& slot) {
         buffer.in_transaction() ? KeyOf(slot.first, index) : KeyOf(slot.first + index, 0), group,
         {.is_new = true, .outlives = true});
   };
+  if (buffer.refers()) {
+    RETURN_IF_ERROR(WriteReferences(txn, buffer, slot));
+  }
   return buffer.ForEachGroup(WallMillis(), slot.link, write);
 }
 
@@ -81,7 +91,9 @@ bool ChangeLog::WriteVoid(const Slot& slot, const Status& why) {
     return txn->Commit(kv::Durability::kProcess);
   };
   const Status filled = fill();
-  log::Warning("REPL", filled.ok() ? "A commit failed; its slot is void" : "A slot has no entry",
+  log::Warning("REPL",
+               filled.ok() ? "A commit failed; its place in the log holds no change"
+                           : "A place in the log has no entry",
                {{"error", why.ToString()}});
   return filled.ok();
 }

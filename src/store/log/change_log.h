@@ -22,6 +22,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bell.h"
 #include "base/mutex.h"
@@ -99,6 +100,26 @@ class ChangeLog {
   // Gives back the space of that.
   Status Compact();
 
+  // --- Documents that the log refers to (log/references.h)
+  // `work` writes and commits while nothing is cut off the log.
+  Status Uncut(const std::function<Status()>& work);
+  // Writes into the log what it refers to in that group of documents, which the transaction has not
+  // changed yet and is going to. REQUIRES: within Uncut.
+  Status WriteOut(kv::Txn& txn, TableId table, int64_t group);
+  // Cuts the log off behind the group of it that refers to that group of documents; false when
+  // there is none, or it cannot be cut there.
+  Result<bool> CutReferring(TableId table, int64_t group);
+  // Whether what the log refers to may lie in the table.
+  Result<bool> MayReferTo(TableId table);
+  // Writes into the log what it refers to in the table, which nobody writes any more: the newest
+  // first, at least some of it, and on until `stop`. What makes the log larger than `most` bytes
+  // (0: no bound), or finds no room, is cut off it. Whether it refers to nothing there now. `end`,
+  // "" at first, is how far it has come, for the next call.
+  Result<bool> WriteOutTable(TableId table, uint64_t most, const std::function<bool()>& stop,
+                             std::string* end);
+  // The same of all it refers to. REQUIRES: nobody commits.
+  Status WriteOutAll(uint64_t most);
+
   // --- In a replica set
   // From here on the log is that of a member: closed, ending with `end`, with the store as of
   // `applied`. Set before the first operation. `grown` is called whenever Visible() moves, `broken`
@@ -154,8 +175,24 @@ class ChangeLog {
   // Whether no commit is under way.
   bool Settled() const QUIRE_REQUIRES(mutex_);
   void TellGrown();
+  void RingIfSwollen();
   void Leave(uint64_t first, const Status& committed, bool filled);
   Status Write(kv::Txn& txn, ChangeBuffer& buffer, const Slot& slot);
+  Status WriteReferences(kv::Txn& txn, const ChangeBuffer& buffer, const Slot& slot);
+  // The group of the log, by its key behind the prefix, that refers to the last group of documents
+  // whose key of references.h is before `end` ("": of all the table), which moves there; "" when so
+  // many in a row are of what is cut. False: there is none.
+  Result<bool> FindReferring(TableId table, std::string* end, std::string* place);
+  // Nothing of it is in the store any more.
+  bool IsCut(std::string_view place) const;
+  // Cuts off that group, too; false when it cannot be cut there.
+  Result<bool> CutBehind(const std::string& place);
+  // How many bytes it wrote.
+  Result<uint64_t> WriteOutGroup(const std::string& place);
+  // Older groups are cut off when the log gets too large by it, and the group when there is no
+  // room.
+  Status WriteOutOrCut(const std::string& place, uint64_t most);
+  Result<uint64_t> PutWrittenOut(kv::Txn& txn, const std::string& key);
   // Fills the slot of a commit that failed.
   bool WriteVoid(const Slot& slot, const Status& why);
   Status WriteFirstEntry();
@@ -168,6 +205,8 @@ class ChangeLog {
   std::atomic<uint64_t> commit_{UINT64_MAX};
   std::atomic<uint64_t> oldest_{0};
   std::atomic<uint64_t> first_{0};
+  Mutex cut_mutex_;  // of whoever cuts off, or writes out; what is cut is below first_ afterwards
+  std::atomic<bool> refers_{false};   // the mark of that is in the store
   std::atomic<uint64_t> written_{0};  // bytes since the last Trim
   std::atomic<uint64_t> trim_step_{0};
   std::atomic<bool> in_set_{false};

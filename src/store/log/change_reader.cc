@@ -7,6 +7,7 @@
 #include "store/log/bytes.h"
 #include "store/log/change_log.h"
 #include "store/log/document_key.h"
+#include "store/records/record_keys.h"
 
 namespace quire::store {
 
@@ -75,7 +76,10 @@ Result<GroupHeader> ReadGroupHeader(std::string_view key, std::string_view value
   return header;
 }
 
-Status GroupReader::Open(std::string_view key, std::string_view value) {
+Status GroupReader::Open(std::string_view key, std::string_view value, kv::Txn* txn) {
+  txn_ = txn;
+  reference_.reset();
+  left_ = 0;
   header_ = GroupHeader();
   group_ = Change();
   rest_ = value;
@@ -93,7 +97,7 @@ Status GroupReader::Open(std::string_view key, std::string_view value) {
 Status GroupReader::Next(Change* change) {
   *change = group_;
   change->time = UnpackTime(time_);
-  RETURN_IF_ERROR(ReadOperation(change));
+  RETURN_IF_ERROR(left_ > 0 ? NextReferred(change) : ReadOperation(change));
   change->later = --group_.later;
   if (group_.in_transaction) {
     ++group_.index;
@@ -103,7 +107,44 @@ Status GroupReader::Next(Change* change) {
   return Status::Ok();
 }
 
+Status GroupReader::Follow() {
+  TableId table = 0;
+  RecordId first = 0;
+  std::string_view count;
+  if (txn_ == nullptr || !TakeNumber(&rest_, &table) || !TakeNumber(&rest_, &first) ||
+      !TakeBytes(&rest_, 1, &count)) {
+    return Corrupt();
+  }
+  const int documents = static_cast<unsigned char>(count[0]);
+  const int slot = SlotOf(first);
+  if (documents == 0 || slot + documents > kGroupSlots ||
+      static_cast<uint32_t>(documents) > group_.later) {
+    return Corrupt();
+  }
+  const uint64_t slots = ~uint64_t{0} >> (kGroupSlots - documents) << slot;
+  ASSIGN_OR_RETURN(const bool found, txn_->Get(GroupKey(table, GroupOf(first)), &referred_));
+  if (!found || !documents_.Read(referred_.view()) || (documents_.slots() & slots) != slots) {
+    return Corrupt();
+  }
+  rank_ = documents_.RankOf(slot);
+  left_ = documents;
+  reference_ = {table, GroupOf(first)};
+  return Status::Ok();
+}
+
+Status GroupReader::NextReferred(Change* change) {
+  change->kind = 'i';
+  const std::string_view document = documents_.At(rank_++);
+  --left_;
+  if (document.empty()) {
+    return Corrupt();
+  }
+  change->document = bson::View(document.data());
+  return Status::Ok();
+}
+
 Status GroupReader::ReadOperation(Change* change) {
+  reference_.reset();
   std::string_view kind;
   if (!TakeBytes(&rest_, 1, &kind)) {
     return Corrupt();
@@ -121,6 +162,10 @@ Status GroupReader::ReadOperation(Change* change) {
     change->uuid = group_.uuid;
     change->ns = group_.ns;
     change->key_fields = group_.key_fields;
+  }
+  if (kind[0] == 'I') {
+    RETURN_IF_ERROR(Follow());
+    return NextReferred(change);
   }
   change->kind = kind[0];
   if (change->kind == 'v') {
@@ -207,7 +252,7 @@ Result<bool> ChangeReader::Next(Change* change) {
       if (!more) {
         return false;
       }
-      RETURN_IF_ERROR(group_.Open(cursor_->key(), cursor_->value()));
+      RETURN_IF_ERROR(group_.Open(cursor_->key(), cursor_->value(), txn_.get()));
     }
     const uint64_t time = group_.time();
     if (time > upto_) {

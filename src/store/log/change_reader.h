@@ -13,6 +13,7 @@
 #include "quire/bson.h"
 #include "store/log/change_buffer.h"
 #include "store/log/logical_clock.h"
+#include "store/records/group.h"
 
 namespace quire::store {
 
@@ -61,7 +62,9 @@ Result<GroupHeader> ReadGroupHeader(std::string_view key, std::string_view value
 // Reads the changes of one group, whose bytes outlive the reading.
 class GroupReader {
  public:
-  Status Open(std::string_view key, std::string_view value);
+  // `txn`, which outlives the reading, has the documents that the group refers to, as it has the
+  // group. Without it there must be none, as in the log of a replica set's member.
+  Status Open(std::string_view key, std::string_view value, kv::Txn* txn = nullptr);
   bool done() const { return group_.later == 0; }
   const GroupHeader& header() const { return header_; }
   // Of the next change.
@@ -69,13 +72,31 @@ class GroupReader {
   // REQUIRES: not done.
   Status Next(Change* change);
 
+  // What the operation refers to that was read last.
+  struct Reference {
+    TableId table;
+    int64_t group;
+  };
+  const std::optional<Reference>& reference() const { return reference_; }
+  // What is not read yet.
+  std::string_view rest() const { return rest_; }
+
  private:
   Status ReadOperation(Change* change);
+  // Takes up the documents that an operation refers to.
+  Status Follow();
+  Status NextReferred(Change* change);
 
+  kv::Txn* txn_ = nullptr;
   GroupHeader header_;
   Change group_;  // what the operations of the group share
   uint64_t time_ = 0;
   std::string_view rest_;
+  std::optional<Reference> reference_;
+  kv::ReadValue referred_;  // the group of documents that is being read
+  GroupView documents_;
+  int rank_ = 0;
+  int left_ = 0;  // documents of it
 };
 
 // Reads the log forwards from a time, up to what is readable when it is opened. Not safe for

@@ -62,7 +62,7 @@ Status Read(kv::Txn& txn, TableId table, int64_t number, Numbered* out) {
 }
 
 // Writes what `now` is as one group, and what does not fit as keys; false when it is so already.
-Result<bool> WriteFolded(kv::Txn& txn, CollectionState& state, int64_t number,
+Result<bool> WriteFolded(kv::Txn& txn, ChangeLog& log, CollectionState& state, int64_t number,
                          const Numbered& now) {
   GroupBuilder folded;
   bool changes = false;
@@ -94,10 +94,25 @@ Result<bool> WriteFolded(kv::Txn& txn, CollectionState& state, int64_t number,
   const std::string key = GroupKey(state.table, number);
   RETURN_IF_ERROR(txn.Claim(key));
   state.has_groups = true;
-  RETURN_IF_ERROR(folded.count() == 0
-                      ? txn.Delete(key, kv::Reads::kByKey)
-                      : txn.Put(key, folded.Finish(), {.reads = kv::Reads::kByKey}));
-  RETURN_IF_ERROR(txn.Commit(kv::Durability::kProcess));
+  auto write = [&]() -> Status {
+    if (now.has_group) {
+      RETURN_IF_ERROR(log.WriteOut(txn, state.table, number));
+    }
+    RETURN_IF_ERROR(folded.count() == 0
+                        ? txn.Delete(key, kv::Reads::kByKey)
+                        : txn.Put(key, folded.Finish(), {.reads = kv::Reads::kByKey}));
+    return txn.Commit(kv::Durability::kProcess);
+  };
+  const Status written = log.Uncut(write);
+  if (written.code() == kOutOfDiskSpace && folded.count() == 0) {
+    // All of it was deleted to make room: that is worth more than a longer log.
+    ASSIGN_OR_RETURN(const bool cut, log.CutReferring(state.table, number));
+    if (cut) {
+      state.fold_notes.Add(number);
+      return false;
+    }
+  }
+  RETURN_IF_ERROR(written);
   return true;
 }
 
@@ -107,7 +122,8 @@ bool IsFoldable(const CollectionInfo& info) {
 
 }  // namespace
 
-Result<bool> FoldGroup(kv::Store& store, const CollectionInfo& info, int64_t number) {
+Result<bool> FoldGroup(kv::Store& store, ChangeLog& log, const CollectionInfo& info,
+                       int64_t number) {
   if (!IsFoldable(info)) {
     return false;
   }
@@ -124,11 +140,12 @@ Result<bool> FoldGroup(kv::Store& store, const CollectionInfo& info, int64_t num
   if (!now.any_own()) {
     return false;
   }
-  Result<bool> folded = WriteFolded(txn->kv(), *info.state, number, now);
+  Result<bool> folded = WriteFolded(txn->kv(), log, *info.state, number, now);
   return folded.status().code() == kWriteConflict ? Result<bool>(false) : folded;
 }
 
-Status FoldNoted(kv::Store& store, const CollectionInfo& info, const std::function<bool()>& stop) {
+Status FoldNoted(kv::Store& store, ChangeLog& log, const CollectionInfo& info,
+                 const std::function<bool()>& stop) {
   constexpr size_t kSome = 16;
   while (true) {
     const std::vector<int64_t> numbers = info.state->fold_notes.Take(kSome);
@@ -140,7 +157,7 @@ Status FoldNoted(kv::Store& store, const CollectionInfo& info, const std::functi
         info.state->fold_notes.Add(number);
         continue;
       }
-      RETURN_IF_ERROR(FoldGroup(store, info, number).status());
+      RETURN_IF_ERROR(FoldGroup(store, log, info, number).status());
     }
     if (stop()) {
       return Status::Ok();
@@ -148,7 +165,7 @@ Status FoldNoted(kv::Store& store, const CollectionInfo& info, const std::functi
   }
 }
 
-Result<bool> FoldAll(kv::Store& store, const CollectionInfo& info, RecordId from,
+Result<bool> FoldAll(kv::Store& store, ChangeLog& log, const CollectionInfo& info, RecordId from,
                      const std::function<bool(RecordId done)>& moved) {
   if (!IsFoldable(info)) {
     return true;
@@ -178,7 +195,7 @@ Result<bool> FoldAll(kv::Store& store, const CollectionInfo& info, RecordId from
       }
     }
     for (int64_t number : numbers) {
-      RETURN_IF_ERROR(FoldGroup(store, info, number).status());
+      RETURN_IF_ERROR(FoldGroup(store, log, info, number).status());
       if (!moved(FirstIdOf(number + 1))) {
         return false;
       }

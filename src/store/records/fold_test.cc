@@ -106,7 +106,7 @@ TEST_F(FoldTest, AScanNotesWhatIsWorthFolding) {
   Fill(200, false);
   EXPECT_EQ(CountKeys(), (Keys{0, 200}));
   EXPECT_EQ(Add().documents, 200);
-  ASSERT_TRUE(FoldNoted(*store_, *info_, [] { return false; }).ok());
+  ASSERT_TRUE(FoldNoted(*store_, catalog_->log(), *info_, [] { return false; }).ok());
   EXPECT_EQ(CountKeys(), (Keys{3, 9}));  // the last number may get more
   EXPECT_EQ(Add().documents, 200);
 }
@@ -118,13 +118,13 @@ TEST_F(FoldTest, DeletedDocumentsLeaveTheirGroup) {
     Delete(ids[i]);
   }
   EXPECT_EQ(CountKeys(), (Keys{1, 40}));
-  ASSERT_TRUE(FoldNoted(*store_, *info_, [] { return false; }).ok());
+  ASSERT_TRUE(FoldNoted(*store_, catalog_->log(), *info_, [] { return false; }).ok());
   EXPECT_EQ(CountKeys(), (Keys{1, 0}));
   EXPECT_EQ(Add().documents, 24);
   for (size_t i = 40; i < 64; ++i) {
     Delete(ids[i]);
   }
-  ASSERT_TRUE(FoldNoted(*store_, *info_, [] { return false; }).ok());
+  ASSERT_TRUE(FoldNoted(*store_, catalog_->log(), *info_, [] { return false; }).ok());
   EXPECT_EQ(CountKeys(), (Keys{0, 0}));
 }
 
@@ -134,15 +134,16 @@ TEST_F(FoldTest, LeavesAloneWhatAnotherIsWriting) {
   auto txn = *Transaction::Begin(*store_, false, info_->state);
   ASSERT_TRUE(Change(*txn, ids[0], 1).ok());
   ASSERT_TRUE(Change(*txn, ids[0], 1).ok());
-  ASSERT_TRUE(*FoldGroup(*store_, *info_, GroupOf(ids[0])));  // of another document: no conflict
+  ASSERT_TRUE(*FoldGroup(*store_, catalog_->log(), *info_,
+                         GroupOf(ids[0])));  // of another document: no conflict
   ASSERT_TRUE(txn->Commit(kv::Durability::kProcess).ok());
   EXPECT_EQ(CountKeys(), (Keys{1, 1}));
 
   auto second = *Transaction::Begin(*store_, false, info_->state);
   ASSERT_TRUE(Change(*second, ids[0], 1).ok());
-  EXPECT_FALSE(*FoldGroup(*store_, *info_, GroupOf(ids[0])));
+  EXPECT_FALSE(*FoldGroup(*store_, catalog_->log(), *info_, GroupOf(ids[0])));
   ASSERT_TRUE(second->Commit(kv::Durability::kProcess).ok());
-  EXPECT_TRUE(*FoldGroup(*store_, *info_, GroupOf(ids[0])));
+  EXPECT_TRUE(*FoldGroup(*store_, catalog_->log(), *info_, GroupOf(ids[0])));
   EXPECT_EQ(CountKeys(), (Keys{1, 0}));
   EXPECT_EQ(Add().value, 3);
 }
@@ -153,7 +154,7 @@ TEST_F(FoldTest, ATransactionFromBeforeMeetsAConflict) {
   ASSERT_TRUE(Change(*first, ids[0], 1).ok());
   ASSERT_TRUE(first->Commit(kv::Durability::kProcess).ok());
   auto txn = *Transaction::Begin(*store_, false, info_->state);
-  ASSERT_TRUE(*FoldGroup(*store_, *info_, GroupOf(ids[0])));
+  ASSERT_TRUE(*FoldGroup(*store_, catalog_->log(), *info_, GroupOf(ids[0])));
   EXPECT_EQ(Change(*txn, ids[0], 1).code(), kWriteConflict);
 }
 
@@ -186,7 +187,7 @@ TEST_F(FoldTest, NothingIsLostWhileAllWriteAndFold) {
     std::mt19937 random(3);
     while (!stop) {
       const RecordId id = ids[random() % ids.size()];
-      ASSERT_TRUE(FoldGroup(*store_, *info_, GroupOf(id)).ok());
+      ASSERT_TRUE(FoldGroup(*store_, catalog_->log(), *info_, GroupOf(id)).ok());
     }
   });
   for (int i = 0; i < 300 || transfers < 300; ++i) {

@@ -195,12 +195,13 @@ class RecordsModel {
 
   void Fold() {
     if (Below(3) == 0) {
-      ASSERT_TRUE(FoldAll(*store_, *info_, 0, [](RecordId) { return true; }).ok());
+      ASSERT_TRUE(FoldAll(*store_, catalog_->log(), *info_, 0, [](RecordId) { return true; }).ok());
     } else {
-      ASSERT_TRUE(FoldNoted(*store_, *info_, [] { return false; }).ok());
+      ASSERT_TRUE(FoldNoted(*store_, catalog_->log(), *info_, [] { return false; }).ok());
     }
     const auto numbers = static_cast<size_t>(GroupOf(info_->state->next_record_id)) + 1;
-    ASSERT_TRUE(FoldGroup(*store_, *info_, static_cast<int64_t>(Below(numbers))).ok());
+    ASSERT_TRUE(
+        FoldGroup(*store_, catalog_->log(), *info_, static_cast<int64_t>(Below(numbers))).ok());
     CheckNow();
   }
 
