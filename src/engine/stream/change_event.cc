@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From a change of the log to the event a stream shows.
+#include <optional>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/stream/change_stream.h"
@@ -13,21 +15,90 @@ namespace {
 
 using Scope = StreamSpec::Scope;
 
+struct SplitName {
+  std::string_view database;
+  std::string_view collection;
+};
+SplitName Split(std::string_view ns) {
+  size_t dot = ns.find('.');
+  return {ns.substr(0, dot), ns.substr(dot + 1)};
+}
+
+void AppendName(std::string_view field, std::string_view ns, bson::Builder* out) {
+  auto [database, collection] = Split(ns);
+  out->BeginDocument(field).Append("db", database);
+  if (!collection.empty()) {
+    out->Append("coll", collection);
+  }
+  out->End();
+}
+
+// The value of operationDescription: what the command did, from its entry in the log {o, o2}.
+using Describe = void (*)(bson::View entry, bson::Builder* out);
+
+void DescribeOptions(bson::View entry, bson::Builder* out) {
+  const bson::View o = entry["o"].AsDocument();
+  for (const bson::Element& e : o) {
+    if (e.name() != o.front().name()) {
+      out->Append(e);
+    }
+  }
+}
+
+void DescribeRename(bson::View entry, bson::Builder* out) {
+  const bson::View o = entry["o"].AsDocument();
+  AppendName("to", o["to"].AsString(), out);
+  out->Append("dropTarget", o["dropTarget"]);
+}
+
+void DescribeIndexes(bson::View entry, bson::Builder* out) {
+  const bson::Value built = entry["o"].AsDocument()["indexes"];  // elsewhere: a no-op tells of it
+  out->Append("indexes", built.missing() ? entry["o2"].AsDocument()["indexes"] : built);
+}
+
+void DescribeDroppedIndex(bson::View entry, bson::Builder* out) {
+  out->BeginArray("indexes").Push(entry["o2"]).End();
+}
+
+void DescribeSharding(bson::View entry, bson::Builder* out) {
+  for (const bson::Element& e : entry["o2"].AsDocument()) {
+    if (e.name() != "shardCollection") {
+      out->Append(e);
+    }
+  }
+}
+
 // The commands of the log and the events they become.
 struct CommandRow {
   std::string_view command;
   std::string_view event;
-  bool expanded;  // shown only with showExpandedEvents
+  bool expanded = false;           // shown only with showExpandedEvents
+  Describe describe = nullptr;     // null: the event has no operationDescription
+  std::optional<Scope> ends = {};  // streams of that scope are invalidated by it
+  bool of_database = false;        // it has no collection
+  bool renames = false;            // `to` names the collection, too
+  bool tells_before = false;       // the event has what was before
 };
 constexpr CommandRow kCommands[] = {
-    {"create", "create", true},
-    {"drop", "drop", false},
-    {"renameCollection", "rename", false},
-    {"dropDatabase", "dropDatabase", false},
-    {"commitIndexBuild", "createIndexes", true},
-    {"dropIndexes", "dropIndexes", true},
-    {"collMod", "modify", true},
-    {"shardCollection", "shardCollection", true},
+    {"create", "create", true, DescribeOptions},
+    {.command = "drop", .event = "drop", .ends = Scope::kCollection},
+    {.command = "renameCollection",
+     .event = "rename",
+     .describe = DescribeRename,
+     .ends = Scope::kCollection,
+     .renames = true},
+    {.command = "dropDatabase",
+     .event = "dropDatabase",
+     .ends = Scope::kDatabase,
+     .of_database = true},
+    {"commitIndexBuild", "createIndexes", true, DescribeIndexes},
+    {"dropIndexes", "dropIndexes", true, DescribeDroppedIndex},
+    {.command = "collMod",
+     .event = "modify",
+     .expanded = true,
+     .describe = DescribeOptions,
+     .tells_before = true},
+    {"shardCollection", "shardCollection", true, DescribeSharding},
 };
 
 const CommandRow* RowOf(bson::View o) {
@@ -43,15 +114,6 @@ const CommandRow* RowOf(bson::View o) {
 constexpr CommandRow kViewCreated{"", "create", true};
 constexpr CommandRow kViewModified{"", "modify", true};
 constexpr CommandRow kViewDropped{"", "drop", true};
-
-struct SplitName {
-  std::string_view database;
-  std::string_view collection;
-};
-SplitName Split(std::string_view ns) {
-  size_t dot = ns.find('.');
-  return {ns.substr(0, dot), ns.substr(dot + 1)};
-}
 
 // Null unless the change is of a document of system.views.
 const CommandRow* ViewRowOf(const store::Change& change) {
@@ -132,27 +194,14 @@ bool IsShown(const StreamSpec& spec, const store::Change& change, const CommandR
   if (*row == nullptr || ((*row)->expanded && !spec.expanded_events)) {
     return false;
   }
-  if ((*row)->event == "dropDatabase" && spec.scope == Scope::kCollection) {
+  if ((*row)->of_database && spec.scope == Scope::kCollection) {
     return false;  // the drop of the collection comes first
   }
-  return Covers(spec, change.ns) || ((*row)->event == "rename" && Covers(spec, o["to"].AsString()));
+  return Covers(spec, change.ns) || ((*row)->renames && Covers(spec, o["to"].AsString()));
 }
 
 bool Invalidates(const StreamSpec& spec, const CommandRow* row) {
-  if (row == nullptr || spec.scope == Scope::kCluster) {
-    return false;
-  }
-  return spec.scope == Scope::kCollection ? row->event == "drop" || row->event == "rename"
-                                          : row->event == "dropDatabase";
-}
-
-void AppendName(std::string_view field, std::string_view ns, bson::Builder* out) {
-  auto [database, collection] = Split(ns);
-  out->BeginDocument(field).Append("db", database);
-  if (!collection.empty()) {
-    out->Append("coll", collection);
-  }
-  out->End();
+  return row != nullptr && row->ends == spec.scope;
 }
 
 // The document as it is now, null when it is gone.
@@ -226,34 +275,13 @@ Status AppendBeforeChange(const StreamSpec& spec, const store::Change& change, b
 }
 
 // What a command did, for showExpandedEvents.
-void AppendDescription(std::string_view event, bson::View entry, bson::Builder* out) {
-  bson::View o = entry["o"].AsDocument();
-  if (event == "drop" || event == "dropDatabase") {
-    return;
+void AppendDescription(const CommandRow& row, bson::View entry, bson::Builder* out) {
+  if (row.describe != nullptr) {
+    out->BeginDocument("operationDescription");
+    row.describe(entry, out);
+    out->End();
   }
-  out->BeginDocument("operationDescription");
-  if (event == "rename") {
-    AppendName("to", o["to"].AsString(), out);
-    out->Append("dropTarget", o["dropTarget"]);
-  } else if (event == "createIndexes") {
-    out->Append("indexes", o["indexes"]);
-  } else if (event == "dropIndexes") {
-    out->BeginArray("indexes").Push(entry["o2"]).End();
-  } else if (event == "shardCollection") {
-    for (const bson::Element& e : entry["o2"].AsDocument()) {
-      if (e.name() != event) {
-        out->Append(e);
-      }
-    }
-  } else {
-    for (const bson::Element& e : o) {
-      if (e.name() != o.front().name()) {
-        out->Append(e);
-      }
-    }
-  }
-  out->End();
-  if (event == "modify") {
+  if (row.tells_before) {
     bson::View old = entry["o2"].AsDocument();
     out->BeginDocument("stateBeforeChange")
         .Append("collectionOptions", old["collectionOptions_old"])
@@ -329,7 +357,7 @@ Result<bson::Document> MakeEvent(const Operation& operation, const StreamSpec& s
   }
   std::string_view type = TypeOf(change, row);
   out.Append("operationType", type).Append("clusterTime", change.time);
-  if (spec.expanded_events && type != "dropDatabase") {
+  if (spec.expanded_events && (row == nullptr || !row->of_database)) {
     out.Append("collectionUUID", bson::Value::Binary(change.uuid, 4));
   }
   out.Append("wallTime", bson::Date{change.wall_millis});
@@ -338,11 +366,11 @@ Result<bson::Document> MakeEvent(const Operation& operation, const StreamSpec& s
   if (row == nullptr) {
     AppendPayload(spec, change, &out);
   } else {
-    if (row->event == "rename") {
+    if (row->renames) {
       AppendName("to", change.document["o"].AsDocument()["to"].AsString(), &out);
     }
     if (spec.expanded_events) {
-      AppendDescription(row->event, change.document, &out);
+      AppendDescription(*row, change.document, &out);
     }
   }
   RETURN_IF_ERROR(AppendBeforeChange(spec, change, &out));

@@ -21,14 +21,16 @@ ChangeStream::ChangeStream(Engine& engine, StreamSpec spec)
 }
 
 Status ChangeStream::OpenReader() {
-  uint64_t oldest = store::PackTime(engine_.log().Oldest());
+  ASSIGN_OR_RETURN(auto reader, store::ChangeReader::Open(engine_.store(), engine_.log(),
+                                                          store::UnpackTime(from_)));
+  // What is cut off from here on is still there for the reader.
+  const uint64_t oldest = store::PackTime(engine_.log().Oldest());
   if (oldest != 0 && from_ < oldest) {
     return {kChangeStreamHistoryLost,
             "Resume of change stream was not possible, as the resume point may no longer be in the "
             "oplog."};
   }
-  ASSIGN_OR_RETURN(
-      reader_, store::ChangeReader::Open(engine_.store(), engine_.log(), store::UnpackTime(from_)));
+  reader_ = std::move(reader);
   return Status::Ok();
 }
 
