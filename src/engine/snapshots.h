@@ -54,16 +54,23 @@ class Snapshots {
   Status KeepCommitted();
   void SetCommit(uint64_t commit);
 
+  // The log is closed and ends at that time: what is later is not this node's to say.
+  void EndAt(bson::Timestamp end);
   // Forgets those taken longer than `window` ago. The most recent ones are kept, up to a thousand.
   void Expire(std::chrono::seconds window);
 
  private:
   struct Kept {
-    bson::Timestamp last_write;  // the time of the last change in it
+    bson::Timestamp from;        // it is the node at all times from here to its own
+    bson::Timestamp last_write;  // the same, as near as a look at the log told
+    bson::Timestamp visible;     // of the last entry of the log, which may be a no-op
     std::chrono::steady_clock::time_point taken;
     std::shared_ptr<const Snapshot> snapshot;
   };
   Result<Kept> Take();
+  void Keep(Kept taken) QUIRE_REQUIRES(mutex_);
+  // Whether the log tells of a change after that time.
+  Result<bool> HasChangedSince(bson::Timestamp time);
 
   kv::Store* const store_;
   store::Catalog* const catalog_;

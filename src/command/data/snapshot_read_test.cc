@@ -7,6 +7,7 @@
 
 #include "base/error_codes.h"
 #include "command/testing/harness.h"
+#include "store/log/note.h"
 
 namespace quire::command {
 namespace {
@@ -104,6 +105,45 @@ TEST_F(SnapshotReadTest, RefusesOtherTimes) {
   Insert(3);
   node_.engine().snapshots().Expire(std::chrono::seconds(-1));
   EXPECT_EQ(Code(Find(Concern(seen))), kSnapshotTooOld);
+}
+
+// More reads than there is room for snapshots.
+constexpr int kManyReads = 1100;
+
+TEST_F(SnapshotReadTest, WhatFailsTakesNoRoom) {
+  const bson::Document before = node_.Run(R"({"ping": 1})");
+  const bson::Timestamp never = before["operationTime"].AsTimestamp();
+  Insert(2);
+  const std::string kept = Concern(TimeOf(Find(Concern())));
+  Insert(3);
+  for (int i = 0; i < kManyReads; ++i) {
+    ASSERT_EQ(Code(Find(Concern(never))), kSnapshotTooOld);
+  }
+  EXPECT_EQ(Found(Find(kept)), 2u);
+}
+
+TEST_F(SnapshotReadTest, ReadsOfTheSameTakeTheRoomOfOne) {
+  const std::string kept = Concern(TimeOf(Find(Concern())));
+  Insert(2);
+  const bson::Document note = bson::Builder().Append("msg", "note").Finish();
+  auto write_note = [&] {
+    ASSERT_TRUE(store::WriteNote(node_.engine().store(), node_.engine().log(), note,
+                                 kv::Durability::kProcess)
+                    .ok());
+  };
+  write_note();
+  for (int i = 0; i < kManyReads; ++i) {
+    ASSERT_EQ(Found(Find(Concern())), 2u);
+  }
+  EXPECT_EQ(Found(Find(kept)), 1u);
+  const std::string before = Concern(TimeOf(Find(Concern())));
+  for (int i = 0; i < kManyReads; ++i) {
+    write_note();
+    ASSERT_EQ(Found(Find(Concern())), 2u);
+  }
+  EXPECT_EQ(Found(Find(kept)), 1u);
+  Insert(3);
+  EXPECT_EQ(Found(Find(before)), 2u);
 }
 
 TEST_F(SnapshotReadTest, RefusesOtherCommands) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "base/error_codes.h"
@@ -76,6 +77,17 @@ Result<std::shared_ptr<const engine::Snapshot>> Take(NodeRunning& running, std::
 Status TakeCommitted(NodeRunning& running, engine::Replication& replication,
                      std::string_view level);
 
+// The time that is to be read, when the member has not come to it.
+uint64_t TimeAhead(const NodeRunning& running, engine::Replication& replication,
+                   std::string_view level) {
+  const bson::Value at = running.call.generic.read_concern["atClusterTime"];
+  if (level != "snapshot" || at.missing()) {
+    return 0;
+  }
+  const uint64_t time = PackedTime(at.AsTimestamp());
+  return time > replication.status()->applied.time ? time : 0;
+}
+
 // A follower applies what is committed. One that led before, and does not know yet what became of
 // its last writes, waits until it does.
 Status TakeOnFollower(NodeRunning& running, engine::Replication& replication,
@@ -90,8 +102,11 @@ Status TakeOnFollower(NodeRunning& running, engine::Replication& replication,
     running.operation.snapshot = std::move(snapshot);
     return Status::Ok();
   };
-  return before->caught_up ? take(Status::Ok())
-                           : Await(running, replication, before->applied.time, true, take);
+  const uint64_t ahead = TimeAhead(running, replication, level);
+  if (ahead == 0 && before->caught_up) {
+    return take(Status::Ok());
+  }
+  return Await(running, replication, std::max(ahead, before->applied.time), true, take);
 }
 
 // What a primary shows holds writes that are not committed yet: it is read once they are, in the

@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "command/authorise.h"
 #include "command/shard/shard_commands.h"
+#include "engine/replica/keep_snapshot.h"
 #include "engine/replication.h"
 #include "engine/write/out_collection.h"
 #include "request/route.h"
@@ -83,6 +84,20 @@ Status RunReachTime(Invocation& i) {
       wanted, true, [answer](Status given) { answer->Give(std::move(given)); });
   run::AwaitAnswer(std::move(answer), std::move(pending), i.call,
                    [](Status reached) { return reached; });
+  return Status::Ok();
+}
+
+// Keeps a snapshot for a router that reads all shards at one time: {kept, everywhere}.
+Status RunKeepSnapshot(Invocation& i) {
+  const bson::Value time = i.body().front().value();
+  if (time.type() != bson::Type::kTimestamp) {
+    return {kBadValue, "_shardsvrKeepSnapshot takes a time"};
+  }
+  const Result<bool> kept = engine::KeepSnapshot(i.engine, time.AsTimestamp());
+  if (!kept.ok() && kept.status().code() != kSnapshotTooOld) {
+    return kept.status();
+  }
+  i.reply().Append("kept", kept.ok()).Append("everywhere", kept.ok() && *kept);
   return Status::Ok();
 }
 
@@ -188,6 +203,11 @@ std::span<const Row> ShardRows() {
         request::kAdminOnly | request::kOnEveryMember | request::kNoFailPoint,
         "lets a change stream go on to a time"},
        RunReachTime,
+       OnCluster(Action::internal)},
+      {{"_shardsvrKeepSnapshot", "",
+        request::kAdminOnly | request::kOnPrimary | request::kNoFailPoint,
+        "keeps what the shard shows at a time"},
+       RunKeepSnapshot,
        OnCluster(Action::internal)},
       {{"_shardsvrTouchCursors", "",
         request::kAdminOnly | request::kOnEveryMember | request::kNoFailPoint,

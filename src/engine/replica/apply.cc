@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/replica/apply.h"
 
+#include <chrono>
+#include <utility>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "engine/replica/log_slots.h"
@@ -8,6 +11,7 @@
 #include "expr/update/patch.h"
 #include "store/collection.h"
 #include "store/log/change_meta.h"
+#include "store/log/note.h"
 
 namespace quire::engine {
 
@@ -36,6 +40,12 @@ bool IsSchema(const Change& change) {
 
 std::string_view BytesOf(const store::Uuid& uuid) {
   return {reinterpret_cast<const char*>(uuid.data()), uuid.size()};
+}
+
+// Whether what is written at that time is younger than `window`.
+bool IsWithin(std::chrono::seconds window, int64_t wall_millis) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return now - std::chrono::milliseconds(wall_millis) <= window;
 }
 
 std::pair<std::string_view, std::string_view> Split(std::string_view ns) {
@@ -69,6 +79,10 @@ Status ApplyBatch::Run(uint64_t up_to) {
       scope_.notes_undo = undo;
     }
     RETURN_IF_ERROR(ApplySlot(slot));
+    if (std::exchange(keeps_snapshot_, false)) {
+      RETURN_IF_ERROR(Commit());
+      RETURN_IF_ERROR(engine_.snapshots().Now().status());
+    }
   }
   return Commit();
 }
@@ -164,6 +178,10 @@ Result<store::CollectionPtr> ApplyBatch::CollectionOf(const Change& change) {
 
 Status ApplyBatch::ApplyData(const Change& change, bool one_of_many) {
   if (change.kind == 'n' || change.kind == 'v') {
+    // One that nobody may read any more is met while catching up.
+    const std::chrono::seconds window(engine_.snapshot_window_seconds.load());
+    keeps_snapshot_ =
+        keeps_snapshot_ || (store::KeepsSnapshot(change) && IsWithin(window, change.wall_millis));
     return Status::Ok();
   }
   RETURN_IF_ERROR(BeginTransaction());

@@ -57,6 +57,7 @@ class ApplyBatch {
   uint64_t part_begin_ = 0;                     // its first operation in the transaction
   size_t operations_ = 0;
   size_t bytes_ = 0;
+  bool keeps_snapshot_ = false;  // the slot says so
 };
 
 }  // namespace quire::engine

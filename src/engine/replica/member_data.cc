@@ -167,6 +167,7 @@ Result<LogEnds> Data::CloseLog() {
     log().SetLast(group ? LogEnd{group->link.epoch, group->last} : LogEnd());
   }
   mark_.applied = log().last().time;
+  engine_.snapshots().EndAt(store::UnpackTime(mark_.applied));
   if (!whole) {
     ASSIGN_OR_RETURN(const LogEnd linked, LinkedEnd(store(), Applied()));
     RETURN_IF_ERROR(CutTo(linked.time));
@@ -296,6 +297,7 @@ Status Data::CutTo(uint64_t after) {
             "What undoes the changes behind " + std::to_string(after) + " is no longer there"};
   }
   RETURN_IF_ERROR(Rollback(engine_, rollback_folder_, &mark).Cut(after));
+  engine_.snapshots().Expire(std::chrono::seconds(0));  // they may show what was undone
   return Status::Ok();
 }
 

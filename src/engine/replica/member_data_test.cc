@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <thread>
 
 #include "base/error_codes.h"
 #include "bson/testing/json.h"
 #include "engine/own_state.h"
+#include "engine/read/read.h"
+#include "engine/replica/keep_snapshot.h"
 #include "engine/replica/testing/member.h"
 #include "engine/session.h"
 #include "engine/write/write.h"
@@ -80,6 +84,123 @@ TEST(MemberData, ANewPrimaryRemembersWhatItLearntAsAFollower) {
   follower.Follow(leader);
   follower.data().OpenLog(2);
   EXPECT_TRUE(Remembers(follower));
+}
+
+// How many documents db.c had at that time; the error's code, negative, when nobody knows.
+int64_t CountAt(Member& member, bson::Timestamp time) {
+  auto snapshot = member.engine().snapshots().At(time);
+  if (!snapshot.ok()) {
+    return -snapshot.status().code();
+  }
+  OpContext op;
+  Operation operation{member.engine(), op};
+  operation.snapshot = *snapshot;
+  EXPECT_EQ(operation.snapshot->time, time);
+  request::OpSummary summary;
+  const bson::Document all = bson::TestDocument("{_id: {$gte: 0}}");
+  request::CountRequest count;
+  count.query = all;
+  auto n = engine::Count(operation, "db.c", count, &summary);
+  EXPECT_TRUE(n.ok()) << n.status().ToString();
+  return n.ok() ? *n : 0;
+}
+
+// A little later than everything so far.
+bson::Timestamp Ahead(Member& member) {
+  member.engine().clock().Tick(10);
+  return member.engine().clock().Now();
+}
+
+TEST(MemberData, ASnapshotIsKeptByAllMembers) {
+  Member leader("leads");
+  Member follower(leader, "follows");
+  leader.data().OpenLog(1);
+  const bson::Timestamp early = Ahead(leader);
+  EXPECT_TRUE(leader.Insert("db.c", "{_id: 1}").ok());
+  EXPECT_EQ(KeepSnapshot(leader.engine(), early).status().code(), kSnapshotTooOld);
+  const bson::Timestamp time = Ahead(leader);
+  ASSERT_TRUE(*KeepSnapshot(leader.engine(), time));
+  EXPECT_TRUE(leader.Insert("db.c", "{_id: 2}").ok());
+  follower.Follow(leader);
+  for (Member* member : {&leader, &follower}) {
+    EXPECT_EQ(CountAt(*member, time), 1);
+  }
+  EXPECT_FALSE(*KeepSnapshot(leader.engine(), time));  // not by those who come to it now
+}
+
+// Its slot is before the note that tells the others, but not all of them have it before them yet.
+TEST(MemberData, ACommitUnderWayIsKnownToWhoeverKeepsASnapshot) {
+  kv::FaultPlan faults;
+  Member leader("leads", &faults);
+  leader.data().OpenLog(1);
+  EXPECT_TRUE(leader.Insert("db.c", "{_id: 1}").ok());
+  const bson::Timestamp time = Ahead(leader);
+  ASSERT_TRUE(leader.engine().snapshots().At(time).ok());
+  std::promise<void> has_slot;
+  std::promise<void> is_kept;
+  std::thread writer;
+  faults.RunAtNth(kv::FaultPoint::kBegin, 1, [&] {  // by who writes the note
+    faults.RunAtNth(kv::FaultPoint::kCommit, 1, [&] {
+      has_slot.set_value();
+      // Whoever keeps it waits for this commit; who does not is done before.
+      is_kept.get_future().wait_for(std::chrono::milliseconds(300));
+    });
+    writer = std::thread([&] { EXPECT_TRUE(leader.Insert("db.c", "{_id: 2}").ok()); });
+    has_slot.get_future().wait();
+  });
+  const Result<bool> kept = KeepSnapshot(leader.engine(), time);
+  is_kept.set_value();
+  writer.join();
+  ASSERT_TRUE(kept.ok()) << kept.status().ToString();
+  EXPECT_FALSE(*kept);
+}
+
+TEST(MemberData, ASnapshotThatNobodyReadsAnyMoreIsNotKeptWhileCatchingUp) {
+  Member leader("leads");
+  Member follower(leader, "follows");
+  leader.data().OpenLog(1);
+  EXPECT_TRUE(leader.Insert("db.c", "{_id: 1}").ok());
+  const bson::Timestamp time = Ahead(leader);
+  ASSERT_TRUE(*KeepSnapshot(leader.engine(), time));
+  EXPECT_TRUE(leader.Insert("db.c", "{_id: 2}").ok());
+  const int64_t window = follower.engine().snapshot_window_seconds.exchange(-1);
+  follower.Follow(leader);
+  follower.engine().snapshot_window_seconds = window;
+  EXPECT_EQ(CountAt(follower, time), -kSnapshotTooOld);
+}
+
+TEST(MemberData, WhatIsBehindTheEndOfItsLogAMemberLearnsFromTheNextLeader) {
+  Member before("before");
+  Member after(before, "after");
+  before.data().OpenLog(1);
+  EXPECT_TRUE(before.Insert("db.c", "{_id: 1}").ok());
+  after.Follow(before);
+  const bson::Timestamp end = before.engine().log().Visible();
+  bson::Timestamp ahead = before.engine().clock().Now();
+  ahead.seconds += 1000;
+  before.engine().clock().Advance(ahead);
+  EXPECT_EQ(CountAt(before, ahead), 1);
+  ASSERT_TRUE(before.data().CloseLog().ok());
+  after.data().OpenLog(2);
+  EXPECT_TRUE(after.Insert("db.c", "{_id: 2}").ok());
+  before.Follow(after);
+  EXPECT_EQ(CountAt(before, ahead), 2);
+  EXPECT_EQ(CountAt(before, end), 1);
+}
+
+TEST(MemberData, AKeptSnapshotGoesWithWhatIsUndone) {
+  Member leader("leads");
+  leader.data().OpenLog(1);
+  EXPECT_TRUE(leader.Insert("db.c", "{_id: 1}").ok());
+  const engine::LogPosition common = leader.data().LastSlot();
+  leader.data().SetCommit(common.time);
+  EXPECT_TRUE(leader.Insert("db.c", "{_id: 2}").ok());
+  const bson::Timestamp time = Ahead(leader);
+  ASSERT_TRUE(*KeepSnapshot(leader.engine(), time));
+  EXPECT_EQ(CountAt(leader, time), 2);
+  ASSERT_TRUE(leader.data().CloseLog().ok());
+  ASSERT_TRUE(leader.data().Cut(common).ok());
+  EXPECT_NE(CountAt(leader, time), 2);
 }
 
 TEST(MemberData, WhatAShardRemembersIsTakenOverByAnother) {

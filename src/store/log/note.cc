@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/log/note.h"
 
+#include <algorithm>
+
 #include "base/try.h"
 
 namespace quire::store {
@@ -24,6 +26,29 @@ std::string_view JoiningShard(const Change& change) {
   }
   const bson::Value shard = change.document["o"].AsDocument()["shard"];
   return shard.is_string() ? shard.AsString() : std::string_view();
+}
+
+bool KeepsSnapshot(const Change& change) { return Says(change, kSnapshotKept); }
+
+Result<uint64_t> LastChange(kv::Txn& txn, uint64_t time) {
+  constexpr int kMostEntries = 16;
+  ASSIGN_OR_RETURN(auto cursor, txn.Scan({ChangeLog::KeyOf(0, 0), ChangeLog::KeyOf(time + 1, 0)},
+                                         kv::Direction::kBackward));
+  for (int i = 0; i < kMostEntries; ++i) {
+    ASSIGN_OR_RETURN(const bool any, cursor->Next());
+    if (!any) {
+      break;
+    }
+    GroupReader group;
+    RETURN_IF_ERROR(group.Open(cursor->key(), cursor->value(), &txn));
+    Change change;
+    RETURN_IF_ERROR(group.Next(&change));
+    if (group.header().count > 1 || (change.kind != 'n' && change.kind != 'v')) {
+      return std::min(time, group.header().last);
+    }
+    time = group.header().first - 1;
+  }
+  return time;
 }
 
 Result<ChangeBuffer::Place> WriteNote(kv::Store& store, ChangeLog& log, bson::View o,

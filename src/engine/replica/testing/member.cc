@@ -62,7 +62,10 @@ void Expect(const Status& status) { EXPECT_TRUE(MayHappen(status)) << status.ToS
 
 }  // namespace
 
-Member::Member(std::string name) : folder_(NewFolder(name)) { Open(true); }
+Member::Member(std::string name, kv::FaultPlan* faults)
+    : folder_(NewFolder(name)), faults_(faults) {
+  Open(true);
+}
 
 Member::Member(Member& source, std::string name) : folder_(NewFolder(name)) {
   auto end = source.data().Checkpoint(folder_);
@@ -79,6 +82,9 @@ void Member::Open(bool start) {
   auto store =
       kv::Open("rocks:" + folder_, {.cache_bytes = 32 << 20, .sections = store::KeySections()});
   ASSERT_TRUE(store.ok()) << store.status().ToString();
+  if (faults_ != nullptr) {
+    store = kv::NewFaultStore(std::move(*store), *faults_);
+  }
   auto engine = Engine::Open(std::move(*store), {});
   ASSERT_TRUE(engine.ok()) << engine.status().ToString();
   engine_ = std::move(*engine);

@@ -12,13 +12,14 @@
 
 #include "engine/engine.h"
 #include "engine/replica/replica_data.h"
+#include "kv/testing/fault_store.h"
 
 namespace quire::engine::testing {
 
 class Member {
  public:
-  // A new one.
-  explicit Member(std::string name);
+  // A new one. `faults`, which outlives it, may be null.
+  explicit Member(std::string name, kv::FaultPlan* faults = nullptr);
   // Begins with a copy of another one's data.
   Member(Member& source, std::string name);
   ~Member();
@@ -54,6 +55,7 @@ class Member {
   std::string Any(std::mt19937_64& random);
 
   std::string folder_;
+  kv::FaultPlan* faults_ = nullptr;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<ReplicaData> data_;
   ReplicaStart start_;
