@@ -146,6 +146,19 @@ TEST(ServerDifferences, AnIdleServerHasAllItsTickets) {
             R"({"total":0,"readers":0,"writers":0})");
 }
 
+TEST(ServerDifferences, EveryCommandTellsWhatItDoes) {
+  Node node;
+  node.commands().fail_points().Enable(true);
+  for (const auto* command : node.commands().commands()) {
+    const std::string name(command->name);
+    for (const char* database : {"admin", "test"}) {
+      const bson::Document reply = node.Run("{\"" + name + R"(": 1, "help": true})", database);
+      EXPECT_EQ(reply["ok"].AsDouble(), 1) << name << " on " << database;
+      EXPECT_TRUE(reply["help"].is_string()) << name << " on " << database;
+    }
+  }
+}
+
 TEST(ServerDifferences, ExplainRefusesTheUpdatesThatAreRefused) {
   Node node;
   node.Run(R"({"insert": "c", "documents": [{"_id": 1, "b": [1]}]})");

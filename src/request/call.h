@@ -43,6 +43,9 @@ enum CommandFlag : uint32_t {
   kByStatement = 1 << 19,         // the profiler tells of its statements, not of the command
   kNoFailPoint = 1 << 20,         // no fail point makes it fail
   kCommits = 1 << 21,             // may be sent again once the transaction is committed
+  kLogsIn = 1 << 22,              // a step of a login
+  kWholeNamespace = 1 << 23,      // its first field names a whole namespace, and `to` another one
+  kDeprecated = 1 << 24,          // in the newest version of the stable API that has it
 };
 
 // What MongoDB calls the operation in currentOp, top and the profiler.

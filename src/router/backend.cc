@@ -57,9 +57,7 @@ Status RouterBackend::Authorise(run::Running& running) {
   if (scope != command::Access::Scope::kAnyone && !core_.accounts->known()) {
     return {kHostUnreachable, "The users of the cluster are not known yet"};
   }
-  const std::string_view name = running.call.command.name;
-  const bool logs_in = name == "saslStart" || name == "saslContinue" || name == "authenticate";
-  if (logs_in && !core_.accounts->fresh()) {
+  if (running.call.command.Is(request::kLogsIn) && !core_.accounts->fresh()) {
     return {kHostUnreachable, "The users of the cluster cannot be read at present"};
   }
   return Status::Ok();

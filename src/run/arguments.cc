@@ -85,7 +85,9 @@ Status ReadArguments(Running& running) {
 
 Status AnswerHelp(Running& running) {
   Call& call = running.call;
-  if (call.generic.help && !call.command.Is(request::kTestOnly)) {
+  const bool known =
+      !call.command.Is(request::kTestOnly) || running.dispatcher.fail_points().enabled();
+  if (call.generic.help && known) {
     call.reply.Append("help", "help for: " + std::string(call.command.name) + " " +
                                   std::string(call.command.help));
     running.done = true;
@@ -128,17 +130,21 @@ Status CheckConcerns(Running& running) {
 }
 
 Status CheckStableApi(Running& running) {
-  const Call& call = running.call;
-  if (!call.generic.api.strict) {
-    return Status::Ok();
+  const request::Api& api = running.call.generic.api;
+  const request::CommandInfo& command = running.call.command;
+  const bool version_2 = api.version == "2";
+  const std::string_view version = version_2 ? "2" : "1";
+  if (api.strict && !command.Is(version_2 ? request::kStableApi2 : request::kStableApi)) {
+    return {kAPIStrictError, "Provided apiStrict:true, but the command " +
+                                 std::string(command.name) + " is not in API Version " +
+                                 std::string(version)};
   }
-  const bool version_2 = call.generic.api.version == "2";
-  if (call.command.Is(version_2 ? request::kStableApi2 : request::kStableApi)) {
-    return Status::Ok();
+  const bool newest = version_2 || !command.Is(request::kStableApi2);
+  if (api.deprecation_errors && newest && command.Is(request::kDeprecated)) {
+    return {kAPIDeprecationError, "command " + std::string(command.name) +
+                                      " is deprecated in API Version " + std::string(version)};
   }
-  return {kAPIStrictError, "Provided apiStrict:true, but the command " +
-                               std::string(call.command.name) + " is not in API Version " +
-                               (version_2 ? "2" : "1")};
+  return Status::Ok();
 }
 
 Status SetTimeLimit(Running& running) {

@@ -304,9 +304,7 @@ Auditor::Attempt Auditor::TakeAttempt(const request::Client& client) {
 void Auditor::TellOfLogin(const request::Call& call, const Status& status) {
   auto login = std::static_pointer_cast<const Login>(call.client.login);
   const bool logged_in = login != nullptr && login.get() != login_before;
-  const std::string_view name = call.command.name;
-  const bool failed =
-      !status.ok() && (name == "saslStart" || name == "saslContinue" || name == "authenticate");
+  const bool failed = !status.ok() && call.command.Is(request::kLogsIn);
   if (!logged_in && !failed) {
     return;
   }

@@ -247,11 +247,14 @@ void StartSpeculatively(Invocation& i, bson::View request) {
 
 std::span<const Row> AuthenticationRows() {
   using request::kHandshake;
+  using request::kLogsIn;
   using request::kStableApi;
   static constexpr Row kRows[] = {
       {{"logout", "", kHandshake, "ends the login"}, RunLogout, kAnyone},
-      {{"saslStart", "", kHandshake | kStableApi, "begins a login"}, RunSaslStart, kAnyone},
-      {{"saslContinue", "", kHandshake | kStableApi, "goes on with a login"},
+      {{"saslStart", "", kHandshake | kLogsIn | kStableApi, "begins a login"},
+       RunSaslStart,
+       kAnyone},
+      {{"saslContinue", "", kHandshake | kLogsIn | kStableApi, "goes on with a login"},
        RunSaslContinue,
        kAnyone},
   };

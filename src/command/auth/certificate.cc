@@ -127,7 +127,8 @@ void AuthenticateSpeculatively(Invocation& i, bson::View request) {
 std::span<const Row> CertificateRows() {
   using request::kHandshake;
   static constexpr Row kRows[] = {
-      {{"authenticate", "", kHandshake | request::kStableApi, "logs in with a certificate"},
+      {{"authenticate", "", kHandshake | request::kLogsIn | request::kStableApi,
+        "logs in with a certificate"},
        RunAuthenticate,
        kAnyone},
       {{"rotateCertificates", "", request::kAdminOnly, "reads the server's certificates again"},

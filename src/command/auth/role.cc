@@ -47,12 +47,12 @@ Result<auth::RoleName> NameOf(Invocation& i) {
   return auth::RoleName{std::string(name.value().AsString()), std::string(i.database())};
 }
 
-Result<RoleRequest> ReadRequest(Invocation& i) {
+// `restricts`: of a command that takes authenticationRestrictions.
+Result<RoleRequest> ReadRequest(Invocation& i, bool restricts) {
   RoleRequest asked;
   RETURN_IF_ERROR(request::ReadFields<RoleRequest>(i.call.command.name, i.body(), true,
                                                    RoleRequest::kFields, &asked));
-  const bool takes = i.call.command.name == "createRole" || i.call.command.name == "updateRole";
-  if (asked.restrictions.present && !takes) {
+  if (asked.restrictions.present && !restricts) {
     return request::UnknownField(i.call.command.name, "authenticationRestrictions");
   }
   return asked;
@@ -114,15 +114,18 @@ struct ParsedRole {
   auth::Restrictions restrictions;
 };
 
-Result<ParsedRole> ParseRole(Invocation& i) {
+Result<ParsedRole> ParseFields(Invocation& i, bool restricts) {
   ParsedRole out;
   ASSIGN_OR_RETURN(out.name, NameOf(i));
-  ASSIGN_OR_RETURN(out.asked, ReadRequest(i));
+  ASSIGN_OR_RETURN(out.asked, ReadRequest(i, restricts));
   ASSIGN_OR_RETURN(out.privileges, ReadPrivileges(i, out.asked.privileges.view));
   ASSIGN_OR_RETURN(out.roles, ReadRoles(i, out.asked.roles.view));
   ASSIGN_OR_RETURN(out.restrictions, auth::Restrictions::Parse(out.asked.restrictions.view));
   return out;
 }
+
+Result<ParsedRole> ParseRole(Invocation& i) { return ParseFields(i, true); }
+Result<ParsedRole> ParseParts(Invocation& i) { return ParseFields(i, false); }
 
 // Roles and privileges are given and taken by who may do so where they belong.
 void StateParts(const ParsedRole& request, Action action, auth::Needs* needs) {
@@ -564,15 +567,15 @@ std::span<const Row> RoleRows() {
         "removes a database's roles"},
        RunDropAllRoles,
        OnDatabase(Action::dropRole)},
-      ParsedRow<ParseRole, StateGrant, RunGrantPrivileges>({"grantPrivilegesToRole", "",
-                                                            kChange | request::kToPrimary,
-                                                            "gives a role more privileges"}),
-      ParsedRow<ParseRole, StateRevoke, RunRevokePrivileges>({"revokePrivilegesFromRole", "",
-                                                              kChange | request::kToPrimary,
-                                                              "takes privileges from a role"}),
-      ParsedRow<ParseRole, StateGrant, RunGrantRoles>(
+      ParsedRow<ParseParts, StateGrant, RunGrantPrivileges>({"grantPrivilegesToRole", "",
+                                                             kChange | request::kToPrimary,
+                                                             "gives a role more privileges"}),
+      ParsedRow<ParseParts, StateRevoke, RunRevokePrivileges>({"revokePrivilegesFromRole", "",
+                                                               kChange | request::kToPrimary,
+                                                               "takes privileges from a role"}),
+      ParsedRow<ParseParts, StateGrant, RunGrantRoles>(
           {"grantRolesToRole", "", kChange | request::kToPrimary, "gives a role more roles"}),
-      ParsedRow<ParseRole, StateRevoke, RunRevokeRoles>(
+      ParsedRow<ParseParts, StateRevoke, RunRevokeRoles>(
           {"revokeRolesFromRole", "", kChange | request::kToPrimary, "takes roles from a role"}),
       ParsedRow<ParseRolesInfo, StateRolesInfo, RunRolesInfo>(
           {"rolesInfo", "", request::kRead | request::kToPrimary, "shows roles"}),

@@ -438,7 +438,8 @@ std::span<const Row> CollectionRows() {
        RunDropDatabase,
        OnDatabase(Action::dropDatabase)},
       ParsedRow<ParseRename, StateRename, RunRename>(
-          {"renameCollection", "", kChange | kAdminOnly | kToPrimary, "renames a collection"}),
+          {"renameCollection", "", kChange | kAdminOnly | kToPrimary | kWholeNamespace,
+           "renames a collection"}),
       {{"collMod", "", kChange | kStableApi | kToPrimary,
         "changes options of a collection or an index"},
        RunCollMod,

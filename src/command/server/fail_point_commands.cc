@@ -31,6 +31,14 @@ std::span<const Row> FailPointRows() {
         "for tests: in both versions of the stable API"},
        RunNothing,
        kAnyone},
+      {{"testDeprecation", "", kTestOnly | kStableApi | kDeprecated,
+        "for tests: deprecated in version 1 of the stable API"},
+       RunNothing,
+       kAnyone},
+      {{"testDeprecationInVersion2", "", kTestOnly | kStableApi | kStableApi2 | kDeprecated,
+        "for tests: deprecated in version 2 of the stable API"},
+       RunNothing,
+       kAnyone},
   };
   return kAll;
 }

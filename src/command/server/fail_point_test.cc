@@ -46,6 +46,14 @@ TEST_F(FailPointTest, ExistsInServersForTestsOnly) {
   node_.commands().fail_points().Enable(true);
   EXPECT_EQ(Configure(R"("failCommand", "mode": "off")"), 0);
   EXPECT_TRUE(Listed());
+  EXPECT_EQ(Configure(R"(1, "help": true)"), 0);
+}
+
+TEST_F(FailPointTest, SaysWhoMadeTheCommandFail) {
+  Configure(
+      R"("failCommand", "mode": "alwaysOn", "data": {"failCommands": ["ping"], "errorCode": 8})");
+  const bson::Document reply = node_.Run(R"({"ping": 1})");
+  EXPECT_EQ(reply["errmsg"].AsString(), "Failing command via 'failCommand' failpoint");
 }
 
 TEST_F(FailPointTest, RefusesWhatMakesNoSense) {

@@ -59,6 +59,26 @@ TEST(StableApi, HoldsCommandsToTheVersion) {
   ExpectCodes(kCases, "test");
 }
 
+TEST(StableApi, HasASecondVersionForTests) {
+  Node node;
+  node.commands().fail_points().Enable(true);
+  constexpr const char* kVersion2 = R"("apiVersion": "2", )";
+  constexpr const char* kVersion1 = R"("apiVersion": "1", )";
+  const auto code = [&](const std::string& command, const char* version, const char* how) {
+    return node.Code("{\"" + command + R"(": 1, )" + version + "\"" + how + "\": true}");
+  };
+  EXPECT_EQ(code("testVersion2", kVersion2, "apiStrict"), kAPIVersionError);
+  EXPECT_EQ(node.Code(R"({"setParameter": 1, "acceptApiVersion2": true})", "admin"), 0);
+  EXPECT_EQ(code("testVersion2", kVersion2, "apiStrict"), 0);
+  EXPECT_EQ(code("testVersion2", kVersion1, "apiStrict"), kAPIStrictError);
+  EXPECT_EQ(code("testVersions1And2", kVersion1, "apiStrict"), 0);
+  EXPECT_EQ(code("testDeprecation", kVersion1, "apiStrict"), 0);
+  EXPECT_EQ(code("testDeprecation", kVersion1, "apiDeprecationErrors"), kAPIDeprecationError);
+  EXPECT_EQ(code("testDeprecationInVersion2", kVersion1, "apiDeprecationErrors"), 0);
+  EXPECT_EQ(code("testDeprecationInVersion2", kVersion2, "apiDeprecationErrors"),
+            kAPIDeprecationError);
+}
+
 TEST(WriteConcern, IsRefusedWhereItMakesNoSense) {
   const Case kCases[] = {
       {R"({"ping": 1, "writeConcern": {}})", kInvalidOptions},

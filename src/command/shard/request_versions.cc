@@ -164,7 +164,7 @@ Result<RequestVersions> ReadVersions(const request::Call& call) {
     out.given = out.given || call.body.Has(field);
   }
   const std::string_view collection = FirstCollection(call);
-  const bool whole = call.command.name == "renameCollection";
+  const bool whole = call.command.Is(request::kWholeNamespace);
   name.ns =
       whole ? std::string(collection) : std::string(call.database) + "." + std::string(collection);
   const bool writes = call.command.Is(request::kWrite);

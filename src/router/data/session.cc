@@ -12,10 +12,10 @@ namespace quire::router {
 namespace {
 
 // The end of a transaction of which nothing is known here.
-Status UnknownTransaction(std::string_view command) {
+Status UnknownTransaction(const request::CommandInfo& command) {
   constexpr int kNoToken = 50940;
   constexpr int kNotStarted = 8027900;
-  return command == "commitTransaction"
+  return command.Is(request::kCommits)
              ? Status(kNoToken, "Cannot recover the transaction decision without a recoveryToken")
              : Status(kNotStarted, "attempting to continue transaction that was not started");
 }
@@ -67,12 +67,12 @@ Task<Status> RouteEndOfTransaction(Routed& request) {
   bool recovers = false;
   const std::optional<placement::ShardName> shard = ShardOfEnd(request, &recovers);
   if (!shard) {
-    co_return UnknownTransaction(request.call().command.name);
+    co_return UnknownTransaction(request.call().command);
   }
   if (shard->empty()) {  // nothing was ever sent
     co_return Status::Ok();
   }
-  if (recovers && request.call().command.name == "commitTransaction") {
+  if (recovers && request.call().command.Is(request::kCommits)) {
     Status decided = co_await AbortUndecided(request, *shard);
     CO_RETURN_IF_ERROR(decided);
   }
