@@ -251,11 +251,19 @@ Status CheckBatchSize(size_t size) {
 }
 
 Status CheckDatabaseName(std::string_view database) {
-  constexpr auto kMeansSomething = [](char c) {
-    return c == '/' || c == '\\' || c == '.' || c == ' ' || c == '"' || c == '$' || c == '\0';
-  };
-  if (database.empty() || database.size() > 63 ||
-      std::any_of(database.begin(), database.end(), kMeansSomething)) {
+  constexpr size_t kLongest = 63;
+  if (database.size() > kLongest) {
+    return {kInvalidNamespace, "db name must be at most " + std::to_string(kLongest) +
+                                   " characters, found: " + std::to_string(database.size())};
+  }
+  if (database.find('.') != std::string_view::npos) {
+    return {kInvalidNamespace,
+            "'.' is an invalid character in a db name: " + std::string(database)};
+  }
+  if (database.find('\0') != std::string_view::npos) {
+    return {kInvalidNamespace, "database names cannot have embedded null characters"};
+  }
+  if (database.empty() || database.find_first_of("/\\ \"$") != std::string_view::npos) {
     return {kInvalidNamespace, "Invalid database name: '" + std::string(database) + "'"};
   }
   return Status::Ok();

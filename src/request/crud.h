@@ -24,6 +24,7 @@ inline constexpr size_t kLongestNamespace = 255;  // bytes
 Result<std::string> Namespace(std::string_view database, std::string_view collection);
 // The same of a collection that is read: no name with $ can be.
 Result<std::string> ReadNamespace(std::string_view database, std::string_view collection);
+// Whether it may be the name of a database. Error: InvalidNamespace.
 Status CheckDatabaseName(std::string_view database);
 
 // An array of documents: from the body, or from the document sequence of that name.

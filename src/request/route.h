@@ -25,4 +25,7 @@ inline constexpr uint32_t kOnEveryMember = uint32_t{1} << 27;
 // No write of documents, and yet the primary's alone.
 inline constexpr uint32_t kOnPrimary = uint32_t{1} << 28;
 
+// Where it is run may have a name that no database is given: it removes what is there.
+inline constexpr uint32_t kAnyDatabaseName = uint32_t{1} << 29;
+
 }  // namespace quire::request

@@ -274,6 +274,23 @@ TEST_F(AccessTest, EveryRowStatesWhoMayRunIt) {
   }
 }
 
+// Nor is any run on what is no name of a database.
+TEST_F(AccessTest, EveryRowRefusesWhatIsNoNameOfADatabase) {
+  const std::string_view names[] = {
+      "",          "a.b", "admin.system",
+      {"a\0b", 3}, "x$",  "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"};
+  for (const command::Row* row : Rows()) {
+    const std::string command = "{\"" + std::string(row->info.name) + "\": 1}";
+    for (std::string_view name : names) {
+      request::Client stranger("10.0.0.1:5", "10.0.0.9:27017", "10.0.0.1");
+      EXPECT_EQ(CodeOf(RunOn(cluster_->router(), stranger, command, name)),
+                row->info.Is(request::kAnyDatabaseName) ? kUnauthorized : kInvalidNamespace)
+          << command << " on " << name;
+      EXPECT_EQ(CodeOf(As("boss", command, name)), kInvalidNamespace) << command << " on " << name;
+    }
+  }
+}
+
 // However much room accounts take: whoever makes users of one database takes none of another away.
 TEST_F(AccessTest, LargeAccountsHideNobody) {
   AddUser("maker", R"([{"role": "userAdmin", "db": "aaa"}])");

@@ -6,7 +6,9 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/repeated.h"
+#include "request/crud.h"
 #include "request/fields.h"
+#include "request/route.h"
 #include "run/backend.h"
 #include "run/dispatcher.h"
 #include "run/gates.h"
@@ -70,6 +72,16 @@ Status RefuseRepeatedFields(Running& running) {
     return request::DuplicateField(call.command.name, *name);
   }
   return Status::Ok();
+}
+
+Status RefuseDatabaseName(Running& running) {
+  const Call& call = running.call;
+  // Users who are known elsewhere are of a database that nothing else is in.
+  constexpr std::string_view kExternal = "$external";
+  if (call.database == kExternal || call.command.Is(request::kAnyDatabaseName)) {
+    return Status::Ok();
+  }
+  return request::CheckDatabaseName(call.database);
 }
 
 Status ReadArguments(Running& running) {

@@ -21,6 +21,7 @@ using request::kWriteConcern;
 // The order is the order of the errors that a client sees, and of what is done before what.
 constexpr Gate kGates[] = {
     {"repeated fields", RefuseRepeatedFields},
+    {"database name", RefuseDatabaseName},
     {"arguments", ReadArguments},
     {"help", AnswerHelp},
     {"allowed in a transaction", CheckAllowedInTransaction},

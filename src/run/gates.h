@@ -32,6 +32,7 @@ std::vector<Gate> GatesFor(const request::CommandInfo& command);
 
 // --- arguments.cc: what every command takes ---
 Status RefuseRepeatedFields(Running& running);
+Status RefuseDatabaseName(Running& running);
 Status ReadArguments(Running& running);
 Status AnswerHelp(Running& running);
 Status CheckDatabase(Running& running);

@@ -46,7 +46,9 @@ std::vector<CollectionPtr> CatalogSnapshot::InDatabase(std::string_view database
   std::vector<CollectionPtr> found;
   for (auto it = collections_.lower_bound(prefix);
        it != collections_.end() && it->first.starts_with(prefix); ++it) {
-    found.push_back(it->second);
+    if (it->second->database == database) {  // not the one before an earlier dot of the name
+      found.push_back(it->second);
+    }
   }
   return found;
 }

@@ -26,6 +26,8 @@
 #include "engine/engine.h"
 #include "kv/open.h"
 #include "kv/testing/record_store.h"
+#include "request/crud.h"
+#include "run/profiler.h"
 #include "store/layout.h"
 
 namespace quire::command {
@@ -33,6 +35,8 @@ namespace {
 
 constexpr int kInputsPerEngine = 1000;
 constexpr std::string_view kMark = "SECRET:";
+constexpr std::string_view kLongDatabase =
+    "ddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd";
 
 void Require(bool condition, const char* what) {
   if (!condition) {
@@ -221,11 +225,39 @@ constexpr Template kKeeper[] = {
     {"app", R"({"validateDBMetadata": 1, "db": "app", "collections": ["orders"],
                 "apiParameters": {"version": "1", "strict": true}})"},
 };
+// With roles on all databases but the server's own.
+constexpr Template kWatcher[] = {
+    {"secret", R"({"find": "vault", "filter": {}})"},
+    {"secret", R"({"aggregate": "vault", "pipeline": [{"$match": {}}], "cursor": {}})"},
+    {"app", R"({"listCollections": 1, "filter": {}})"},
+    {"app", R"({"listIndexes": "orders"})"},
+    {"app", R"({"dbHash": 1})"},
+    {"app", R"({"dbStats": 1})"},
+    {"app", R"({"collStats": "orders"})"},
+    {"admin", R"({"listDatabases": 1})"},
+    {"app", R"({"validateDBMetadata": 1, "apiParameters": {"version": "1", "strict": true}})"},
+};
+constexpr Template kCurator[] = {
+    {"app", R"({"profile": 2})"},
+    {"secret", R"({"profile": 1, "slowms": 0})"},
+    {"secret", R"({"profile": 0})"},
+    {"secret", R"({"create": "made"})"},
+    {"secret", R"({"create": "seen", "viewOn": "orders", "pipeline": []})"},
+    {"secret", R"({"collMod": "vault", "validator": {}})"},
+    {"secret", R"({"createIndexes": "vault", "indexes": [{"key": {"a": 1}, "name": "a"}]})"},
+    {"secret", R"({"drop": "made"})"},
+    {"app", R"({"validate": "orders"})"},
+    {"app", R"({"listCollections": 1})"},
+};
 struct User {
   const char* name;
   std::span<const Template> templates;
 };
-const User kUsersOfTheFuzzer[] = {{"writer", kWriter}, {"clerk", kClerk}, {"keeper", kKeeper}};
+const User kUsersOfTheFuzzer[] = {{"writer", kWriter},
+                                  {"clerk", kClerk},
+                                  {"keeper", kKeeper},
+                                  {"watcher", kWatcher},
+                                  {"curator", kCurator}};
 
 // Names that lead elsewhere, or look as if they did.
 constexpr const char* kNames[] = {
@@ -487,7 +519,10 @@ class Target {
       wrapper.fields[0].value = std::move(command);
       command = std::move(wrapper);
     }
-    constexpr std::string_view kDatabases[] = {"app", "secret", "admin", "local", "config"};
+    constexpr std::string_view kDatabases[] = {
+        "app",          "secret",     "admin",       "local", "config",    "",
+        "app.orders",   "local.evil", "local.vault", "x$",    "config.x",  "admin.system",
+        "secret.vault", "$external",  "we$ird/..",   " ",     {"a\0b", 3}, kLongDatabase};
     std::string_view database =
         choices.OneIn(8) ? choices.Of(kDatabases) : std::string_view(chosen.database);
     Ask(user, command, database, choices);
@@ -505,9 +540,9 @@ class Target {
   }
 
   void MakeCollections() {
-    for (const char* ns :
-         {"app.orders", "app.inbox", "app.hidden", "secret.vault", "secret.orders", "secret.hidden",
-          "admin.vault", "admin.hidden", "config.vault", "local.vault"}) {
+    for (const char* ns : {"app.orders", "app.inbox", "app.hidden", "secret.vault", "secret.orders",
+                           "secret.hidden", "admin.vault", "admin.hidden", "config.vault",
+                           "config.x.vault", "local.vault", "local.vault.deep"}) {
       std::string_view name(ns);
       std::string database(name.substr(0, name.find('.')));
       std::string collection(name.substr(name.find('.') + 1));
@@ -536,6 +571,10 @@ class Target {
                      "roles": [{"role": "clerk", "db": "admin"}]})");
     Save(kUsers, R"({"_id": "people.keeper", "user": "keeper", "db": "people", "credentials": {},
                      "roles": [{"role": "dbAdmin", "db": "app"}]})");
+    Save(kUsers, R"({"_id": "people.watcher", "user": "watcher", "db": "people",
+                     "credentials": {}, "roles": [{"role": "readAnyDatabase", "db": "admin"}]})");
+    Save(kUsers, R"({"_id": "people.curator", "user": "curator", "db": "people",
+                     "credentials": {}, "roles": [{"role": "dbAdminAnyDatabase", "db": "admin"}]})");
     Save(kUsers, R"({"_id": "secret.victim", "user": "victim", "db": "secret", "roles": [],
                      "credentials": {"SCRAM-SHA-256": {"storedKey": "SECRET:admin.system.users"}},
                      "customData": "SECRET:admin.system.users"})");
@@ -579,6 +618,7 @@ class Target {
     }
     std::map<std::string, std::string> tables;
     AddTables(&tables);
+    NoteProfiled();
     std::string reply;
     record_.Start();
     guarded_->Run(client, request, &reply);
@@ -629,9 +669,32 @@ class Target {
   }
 
   // Users and roles are read by the server itself, to know who may do what; what a client sees of
-  // them is found by the marks. The profiler writes what it is told to.
-  static bool IsOwnReading(std::string_view ns) { return ns == kUsers || ns == kRoles; }
-  static bool IsOwnWriting(std::string_view ns) { return ns.ends_with(".system.profile"); }
+  // them is found by the marks. Nor is what the profiler reads while it writes a client's reading.
+  bool IsOwnReading(std::string_view ns) const {
+    return ns == kUsers || ns == kRoles || profiled_.contains(ns);
+  }
+  // Sizes and hashes of whole databases are told to who may ask for them.
+  static bool IsOfDatabase(std::string_view command, const auth::Privileges& privileges,
+                           std::string_view database, std::string_view ns) {
+    if (command == "listDatabases") {
+      return privileges.Allow(auth::Action::listDatabases, auth::Cluster());
+    }
+    const bool there = ns.substr(0, ns.find('.')) == database;
+    return (command == "dbStats" && there &&
+            privileges.Allow(auth::Action::dbStats, auth::Database(database))) ||
+           (command == "dbHash" && there &&
+            privileges.Allow(auth::Action::dbHash, auth::Database(database)));
+  }
+  // The profiler writes what it was told to before.
+  bool IsOwnWriting(std::string_view ns) const { return profiled_.contains(ns); }
+  void NoteProfiled() {
+    profiled_.clear();
+    for (const std::string& database : engine_->catalog().snapshot()->Databases()) {
+      if (guarded_->profiler().Get(database).level > 0) {
+        profiled_.insert(run::ProfileNamespace(database));
+      }
+    }
+  }
 
   void Check(const User& user, const auth::Privileges& privileges, bson::View body,
              std::string_view database, const bson::Document& answer,
@@ -644,7 +707,8 @@ class Target {
     };
     for (const std::string& place : record_.read()) {
       std::string ns = NamespaceOf(place, tables);
-      if (!ns.empty() && !IsOwnReading(ns) && !MayDoAnything(privileges, ns)) {
+      if (!ns.empty() && !IsOwnReading(ns) && !MayDoAnything(privileges, ns) &&
+          !IsOfDatabase(body.front().name(), privileges, database, ns)) {
         fail(ns + " was read");
       }
     }
@@ -652,6 +716,11 @@ class Target {
       std::string ns = NamespaceOf(place, tables);
       if (!ns.empty() && !IsOwnWriting(ns) && !MayDoAnything(privileges, ns)) {
         fail(ns + " was written");
+      }
+    }
+    for (const std::string& there : engine_->catalog().snapshot()->Databases()) {
+      if (!request::CheckDatabaseName(there).ok()) {
+        fail("database '" + there + "' was made");
       }
     }
     std::string text = bson::ToJson(answer.view());
@@ -664,6 +733,7 @@ class Target {
     }
   }
 
+  std::set<std::string, std::less<>> profiled_;
   kv::AccessRecord record_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<Commands> open_;

@@ -58,7 +58,10 @@ Status RunDrop(Invocation& i) {
 }
 
 Status RunDropDatabase(Invocation& i) {
-  RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
+  // One that is there may have a name that it would not be given.
+  if (i.engine.catalog().snapshot()->InDatabase(i.database()).empty()) {
+    RETURN_IF_ERROR(request::CheckDatabaseName(i.database()));
+  }
   bson::Element flag = i.body().front();
   if (flag.value().nullish()) {
     return request::MissingField("dropDatabase", "dropDatabase");
@@ -434,7 +437,9 @@ std::span<const Row> CollectionRows() {
         "removes a collection or a view"},
        RunDrop,
        OnCollection(Action::dropCollection)},
-      {{"dropDatabase", "", kChange | kStableApi | kFreesMemory | kToPrimary, "removes a database"},
+      {{"dropDatabase", "",
+        kChange | kStableApi | kFreesMemory | kToPrimary | request::kAnyDatabaseName,
+        "removes a database"},
        RunDropDatabase,
        OnDatabase(Action::dropDatabase)},
       ParsedRow<ParseRename, StateRename, RunRename>(

@@ -7,6 +7,7 @@
 #include "command/diagnostic.h"
 #include "engine/schema/schema.h"
 #include "expr/match/node.h"
+#include "request/crud.h"
 #include "request/fields.h"
 #include "run/profiler.h"
 
@@ -134,15 +135,14 @@ Status RunProfile(Invocation& i) {
   }
   settings.level = static_cast<int>(asked.level);
   if (settings.level > 0) {
+    ASSIGN_OR_RETURN(const std::string ns, request::Namespace(i.database(), "system.profile"));
     bson::Builder options;
     options.Append("capped", true).Append("size", kProfileBytes);
     bson::Document capped = options.Finish();
-    Status created =
-        engine::CreateCollection(i.operation, run::ProfileNamespace(i.database()), capped.view());
+    Status created = engine::CreateCollection(i.operation, ns, capped.view());
     if (!created.ok() && created.code() != kNamespaceExists) {
       return created;
     }
-    std::string ns = run::ProfileNamespace(i.database());
     if (store::CollectionPtr kept = i.engine.catalog().Find(ns); kept == nullptr || !kept->capped) {
       return {kNamespaceExists, ns + " exists but isn't capped"};
     }

@@ -151,6 +151,7 @@ Status CheckNewName(std::string_view ns) {
                                        "system.roles", "system.users",   "system.version",
                                        "system.views"};
   auto [database, name] = Split(ns);
+  RETURN_IF_ERROR(request::CheckDatabaseName(database));
   if (ns.size() > request::kLongestNamespace) {
     return {kInvalidNamespace,
             "Fully qualified namespace is too long. Namespace: " + std::string(ns) + " Max: 255"};

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "engine/collection_uuid.h"
 #include "engine/schema/schema.h"
+#include "request/crud.h"
 
 namespace quire::engine {
 
@@ -44,6 +45,8 @@ Status MakeOutCollection(const Operation& operation, const std::string& target,
     }
   } else if (!timeseries.empty()) {
     return {kInvalidOptions, "Time-series collections are not supported"};
+  } else {
+    RETURN_IF_ERROR(request::CheckDatabaseName(target.substr(0, target.find('.'))));
   }
   RETURN_IF_ERROR(CreateCollection(operation, temporary, options));
   return specs.empty() ? Status::Ok() : CreateIndexes(operation, temporary, specs).status();

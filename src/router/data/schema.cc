@@ -5,6 +5,7 @@
 #include "router/data/schema.h"
 
 #include "base/error_codes.h"
+#include "request/crud.h"
 #include "router/core.h"
 #include "router/data/forward.h"
 #include "router/data/target.h"
@@ -105,6 +106,7 @@ Task<Status> RouteRename(Routed& request) {
 }
 
 Task<Status> RouteDropDatabase(Routed& request) {
+  CO_RETURN_IF_ERROR(request::CheckDatabaseName(request.database));
   Status status = co_await Coordinate(request, request.database, false);
   request.core.catalog->Forget(request.database);
   co_return status;
