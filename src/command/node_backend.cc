@@ -10,6 +10,8 @@
 #include "command/repl/member_gate.h"
 #include "command/repl/set_view.h"
 #include "engine/write/write.h"
+#include "run/condition.h"
+#include "run/gates.h"
 #include "run/write_concern.h"
 
 namespace quire::command {
@@ -114,7 +116,12 @@ Status NodeBackend::AllowHere(run::Running& running) {
 }
 
 Status NodeBackend::AllowWrite(run::Running& running) {
-  RETURN_IF_ERROR(commands_.write_gate().Pass(running.op));
+  WriteGate& gate = commands_.write_gate();
+  if (gate.locked()) {
+    run::AwaitBell(
+        gate.opened(), [&gate] { return gate.locked(); }, running, run::AllowWrite);
+    return Status::Ok();
+  }
   if (commands_.cluster().writes_blocked() && WritesBlocked(Own(running).invocation)) {
     return {kUserWritesBlocked, "User writes blocked"};
   }

@@ -56,7 +56,8 @@ class Backend {
   // "member": refuses what this member of a replica set does not run in its present role, and waits
   // while that is being decided. Once more when it has left a suspension.
   virtual Status AllowHere(Running& running) = 0;
-  // "writes": waits where writes wait, refuses what may not write now.
+  // "writes": refuses what may not write now, and leaves a suspension where writes wait. Once more
+  // when it has left one.
   virtual Status AllowWrite(Running& running) = 0;
   // "default time limit": of reads that give none; 0: none.
   virtual std::chrono::milliseconds default_read_time() const = 0;

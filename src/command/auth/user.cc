@@ -545,6 +545,7 @@ Status RunUsersInfo(Invocation& i, const UserSelection& selection) {
   ASSIGN_OR_RETURN(std::vector<bson::Document> users,
                    LoadOwnAll(i.engine, kUsers, filter.view(), order.view()));
   expr::Context context;
+  RETURN_IF_ERROR(engine::FillContext(i.operation, bson::View(), &context));
   std::unique_ptr<expr::match::Filter> wanted;
   if (!asked.filter.empty()) {
     ASSIGN_OR_RETURN(wanted, expr::match::Filter::Parse(asked.filter, &context));

@@ -3,6 +3,9 @@
 // Requests of a node that wait without a thread.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/error_codes.h"
 #include "command/testing/harness.h"
 
@@ -128,6 +131,34 @@ TEST_F(ParkingTest, TheCursorOfAVanishedClientCanBeReadOn) {
   outcome = Send(other, more);
   EXPECT_EQ(outcome.parked, nullptr);
   EXPECT_EQ(bson::ToJson(Reply()["cursor"].AsDocument()["nextBatch"]), R"([{"_id":2}])");
+}
+
+TEST_F(ParkingTest, WritesWaitForTheEndOfAnFsyncLock) {
+  const std::string kLock = R"({"fsync": 1, "lock": true})";
+  const std::string kUnlock = R"({"fsyncUnlock": 1})";
+  node_.Run(kLock, "admin");
+  node_.Run(kLock, "admin");
+  request::Outcome outcome = Send(client_, R"({"insert": "c", "documents": [{"_id": 1}]})");
+  ASSERT_NE(outcome.parked, nullptr);
+  ASSERT_EQ(node_.Code(kUnlock, "admin"), 0);
+  EXPECT_EQ(wakes_, 0) << "one lock is left";
+  EXPECT_EQ(node_.Json(R"({"count": "c"})"), R"({"n":0,"ok":1.0})");
+  ASSERT_EQ(node_.Code(kUnlock, "admin"), 0);
+  EXPECT_EQ(wakes_, 1);
+  outcome = Resume(std::move(outcome));
+  EXPECT_EQ(outcome.parked, nullptr);
+  EXPECT_EQ(Reply()["n"].AsInt32(), 1);
+  EXPECT_EQ(node_.Json(R"({"count": "c"})"), R"({"n":1,"ok":1.0})");
+
+  node_.Run(kLock, "admin");
+  outcome = Send(client_, R"({"insert": "c", "documents": [{"_id": 2}], "maxTimeMS": 1})");
+  ASSERT_NE(outcome.parked, nullptr);
+  while (std::chrono::steady_clock::now() < outcome.parked->until()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  outcome = Resume(std::move(outcome));
+  EXPECT_EQ(outcome.parked, nullptr);
+  EXPECT_EQ(Reply()["code"].AsInt32(), kMaxTimeMSExpired);
 }
 
 TEST_F(ParkingTest, AWriteWhoseReplyIsHeldIsDoneOnce) {

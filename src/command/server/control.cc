@@ -112,22 +112,18 @@ int64_t WriteGate::Lock() {
 }
 
 Result<int64_t> WriteGate::Unlock() {
-  MutexLock lock(mutex_);
-  if (count_ == 0) {
-    return Status(kIllegalOperation, "fsyncUnlock called when not locked");
+  int64_t left = 0;
+  {
+    MutexLock lock(mutex_);
+    if (count_ == 0) {
+      return Status(kIllegalOperation, "fsyncUnlock called when not locked");
+    }
+    left = --count_;
   }
-  int64_t left = --count_;
-  opened_.notify_all();
+  if (left == 0) {
+    opened_.Ring();
+  }
   return left;
-}
-
-Status WriteGate::Wait(OpContext& op) {
-  MutexLock lock(mutex_);
-  while (count_ > 0) {
-    opened_.wait_for(lock.native(), std::chrono::milliseconds(20));
-    RETURN_IF_ERROR(op.CheckInterruptNow());
-  }
-  return Status::Ok();
 }
 
 std::span<const Row> ControlRows() {

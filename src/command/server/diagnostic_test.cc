@@ -363,7 +363,16 @@ TEST(Fsync, LockHoldsWritesBack) {
   std::thread writer(
       [&] { EXPECT_EQ(node.Code(R"({"insert": "c", "documents": [{"_id": 1}]})"), 0); });
   EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":0,"ok":1.0})");
+  const bson::Document current = node.Run(R"({"currentOp": 1})", "admin");
+  EXPECT_TRUE(current["fsyncLock"].AsBool());
+  const bson::Document held = node.Run(R"({"lockInfo": 1})", "admin");
+  const bson::View lock = held["lockInfo"].AsArray()["0"].AsDocument();
+  EXPECT_EQ(lock["granted"].AsArray()["0"].AsDocument()["mode"].AsString(), "S");
+  EXPECT_EQ(lock["pending"].AsArray().Count(), 0);
   EXPECT_EQ(node.Code(R"({"fsyncUnlock": 1})", "admin"), 0);
+  EXPECT_EQ(node.Json(R"({"lockInfo": 1})", "admin"), R"({"lockInfo":[],"ok":1.0})");
+  const bson::Document after = node.Run(R"({"currentOp": 1})", "admin");
+  EXPECT_TRUE(after["fsyncLock"].missing());
   writer.join();
   EXPECT_EQ(node.Json(R"({"count": "c"})"), R"({"n":1,"ok":1.0})");
 }

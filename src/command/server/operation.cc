@@ -214,6 +214,7 @@ Status StateCurrentOp(Invocation& i, auth::Needs* needs) {
 Status RunCurrentOp(Invocation& i) {
   bson::Document spec = FilterOf(i.body());
   expr::Context context;
+  RETURN_IF_ERROR(engine::FillContext(i.operation, bson::View(), &context));
   ASSIGN_OR_RETURN(auto filter, expr::match::Filter::Parse(spec.view(), &context,
                                                            expr::match::Allowed::InMatchStage()));
   bson::Builder options;
@@ -229,6 +230,11 @@ Status RunCurrentOp(Invocation& i) {
     }
   }
   i.reply().End();
+  if (i.commands.write_gate().locked()) {
+    i.reply()
+        .Append("fsyncLock", true)
+        .Append("info", "use db.fsyncUnlock() to terminate the fsync write/snapshot lock");
+  }
   return Status::Ok();
 }
 
