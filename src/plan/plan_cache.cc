@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
 #include "expr/collation/collator.h"
@@ -10,6 +11,35 @@
 namespace quire::plan {
 
 namespace {
+
+constexpr size_t kMostOfPlans = size_t{256} << 20;
+constexpr size_t kMostOfFilters = size_t{32} << 20;
+std::atomic<size_t> taken_by_plans = 0;
+std::atomic<size_t> taken_by_filters = 0;
+
+// Of its texts and documents.
+size_t SizeOf(const CachedPlan& plan) {
+  return sizeof plan + 2 * plan.shape.key.size() + plan.signature.size() +
+         plan.created_from.bytes().size() + plan.plan.bytes().size() + plan.trials.bytes().size() +
+         plan.scores.bytes().size();
+}
+
+size_t SizeOf(const IndexFilter& filter) {
+  return sizeof filter + filter.query.bytes().size() + filter.sort.bytes().size() +
+         filter.projection.bytes().size() + filter.collation.bytes().size() +
+         filter.indexes.bytes().size();
+}
+
+// The choice alone, where what shows it is long.
+void Shorten(CachedPlan* plan) {
+  constexpr size_t kLong = size_t{64} << 10;
+  if (SizeOf(*plan) > kLong) {
+    plan->created_from = bson::Document();
+    plan->plan = bson::Document();
+    plan->trials = bson::Document();
+    plan->scores = bson::Document();
+  }
+}
 
 struct Slot final : store::CollectionState::Attachment {
   PlanMemory memory;
@@ -31,25 +61,47 @@ PlanMemory& PlanMemory::Of(const store::CollectionInfo& collection) {
 std::optional<CachedPlan> PlanMemory::Find(const std::string& key) {
   MutexLock lock(mutex_);
   auto found = plans_.find(key);
-  return found == plans_.end() ? std::nullopt : std::optional<CachedPlan>(found->second);
+  return found == plans_.end() ? std::nullopt : std::optional<CachedPlan>(found->second.value);
+}
+
+void PlanMemory::GiveBack::operator()(const Taken* taken) const {
+  *taken->room -= taken->bytes;
+  delete taken;
+}
+
+PlanMemory::Room PlanMemory::TakeRoom(std::atomic<size_t>* room, size_t most, size_t bytes) {
+  if (room->fetch_add(bytes) + bytes > most) {
+    *room -= bytes;
+    return nullptr;
+  }
+  return Room(new Taken{room, bytes});
 }
 
 void PlanMemory::Remember(CachedPlan plan) {
-  MutexLock lock(mutex_);
-  auto found = plans_.find(plan.shape.key);
-  if (found == plans_.end()) {
-    if (plans_.size() >= kMostPlans) {
-      plans_.clear();
-    }
-    plans_.emplace(plan.shape.key, std::move(plan));
+  constexpr size_t kLongestKey = size_t{64} << 10;
+  if (plan.shape.key.size() > kLongestKey) {
     return;
   }
-  CachedPlan& known = found->second;
-  if (plan.works <= known.works || known.active) {
+  Shorten(&plan);
+  MutexLock lock(mutex_);
+  auto found = plans_.find(plan.shape.key);
+  if (found != plans_.end()) {
+    CachedPlan& known = found->second.value;
+    if (plan.works > known.works && !known.active) {
+      known.works *= 2;
+      return;
+    }
     plan.active = true;
-    known = std::move(plan);
-  } else {
-    known.works *= 2;
+    plans_.erase(found);
+  }
+  Room room = TakeRoom(&taken_by_plans, kMostOfPlans, SizeOf(plan));
+  if (room == nullptr || plans_.size() >= kMostPlans) {
+    plans_.clear();
+    room = TakeRoom(&taken_by_plans, kMostOfPlans, SizeOf(plan));
+  }
+  if (room != nullptr) {
+    std::string key = plan.shape.key;
+    plans_.emplace(std::move(key), Kept<CachedPlan>{std::move(plan), std::move(room)});
   }
 }
 
@@ -60,8 +112,8 @@ void PlanMemory::Forget(const std::string& key) {
 
 void PlanMemory::ForgetShape(const std::string& query_hash) {
   MutexLock lock(mutex_);
-  std::erase_if(plans_,
-                [&](const auto& entry) { return entry.second.shape.query_hash == query_hash; });
+  std::erase_if(
+      plans_, [&](const auto& entry) { return entry.second.value.shape.query_hash == query_hash; });
 }
 
 void PlanMemory::Clear() {
@@ -72,8 +124,8 @@ void PlanMemory::Clear() {
 std::vector<CachedPlan> PlanMemory::List() {
   MutexLock lock(mutex_);
   std::vector<CachedPlan> list;
-  for (const auto& [key, plan] : plans_) {
-    list.push_back(plan);
+  for (const auto& [key, kept] : plans_) {
+    list.push_back(kept.value);
   }
   return list;
 }
@@ -81,21 +133,26 @@ std::vector<CachedPlan> PlanMemory::List() {
 std::optional<IndexFilter> PlanMemory::FindFilter(const std::string& query_hash) {
   MutexLock lock(mutex_);
   auto found = filters_.find(query_hash);
-  return found == filters_.end() ? std::nullopt : std::optional<IndexFilter>(found->second);
+  return found == filters_.end() ? std::nullopt : std::optional<IndexFilter>(found->second.value);
 }
 
-void PlanMemory::SetFilter(const std::string& query_hash, IndexFilter filter) {
+Status PlanMemory::SetFilter(const std::string& query_hash, IndexFilter filter) {
+  Room room = TakeRoom(&taken_by_filters, kMostOfFilters, SizeOf(filter));
+  if (room == nullptr) {
+    return {kExceededMemoryLimit, "The index filters of all collections take too much memory"};
+  }
   MutexLock lock(mutex_);
-  std::erase_if(plans_,
-                [&](const auto& entry) { return entry.second.shape.query_hash == query_hash; });
-  filters_.insert_or_assign(query_hash, std::move(filter));
+  std::erase_if(
+      plans_, [&](const auto& entry) { return entry.second.value.shape.query_hash == query_hash; });
+  filters_.insert_or_assign(query_hash, Kept<IndexFilter>{std::move(filter), std::move(room)});
   has_filters_.store(true, std::memory_order_release);
+  return Status::Ok();
 }
 
 bool PlanMemory::ClearFilter(const std::string& query_hash) {
   MutexLock lock(mutex_);
-  std::erase_if(plans_,
-                [&](const auto& entry) { return entry.second.shape.query_hash == query_hash; });
+  std::erase_if(
+      plans_, [&](const auto& entry) { return entry.second.value.shape.query_hash == query_hash; });
   bool there = filters_.erase(query_hash) > 0;
   has_filters_.store(!filters_.empty(), std::memory_order_release);
   return there;
@@ -112,7 +169,7 @@ std::vector<IndexFilter> PlanMemory::ListFilters() {
   MutexLock lock(mutex_);
   std::vector<IndexFilter> list;
   for (const auto& [hash, filter] : filters_) {
-    list.push_back(filter);
+    list.push_back(filter.value);
   }
   return list;
 }
@@ -152,10 +209,12 @@ std::vector<bson::Document> PlanCacheStats(const store::CollectionInfo& collecti
     out.Append("isActive", plan.active);
     out.Append("works", static_cast<int64_t>(plan.works));
     out.Append("timeOfCreation", plan.created);
-    out.Append("createdFromQuery", plan.created_from);
-    out.Append("cachedPlan", plan.plan);
-    out.AppendArray("creationExecStats", plan.trials);
-    out.AppendArray("candidatePlanScores", plan.scores);
+    if (!plan.created_from.empty()) {
+      out.Append("createdFromQuery", plan.created_from);
+      out.Append("cachedPlan", plan.plan);
+      out.AppendArray("creationExecStats", plan.trials);
+      out.AppendArray("candidatePlanScores", plan.scores);
+    }
     out.Append("indexFilterSet", memory.FindFilter(plan.shape.query_hash).has_value());
     out.Append("isPinned", false);
     out.Append(

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct CachedPlan {
   uint64_t works = 0;     // what it took to decide
   bool active = false;    // used only after it has won twice
   bson::Date created;
+  // What only $planCacheStats shows; empty where that would take much memory.
   bson::Document created_from;  // {query, sort, projection}
   bson::Document plan;          // as explain shows it
   bson::Document trials;        // array: executionStats of the candidates
@@ -49,7 +51,8 @@ class PlanMemory {
 
   std::optional<CachedPlan> Find(const std::string& key);
   // Takes in the outcome of a trial: a new plan is inactive, one that wins again with no more
-  // works becomes active.
+  // works becomes active. Queries may be megabytes long: of those only the choice is remembered,
+  // of those whose shape alone is long nothing; and all collections together have one bound.
   void Remember(CachedPlan plan);
   void Forget(const std::string& key);
   void ForgetShape(const std::string& query_hash);
@@ -60,8 +63,9 @@ class PlanMemory {
   // False: FindFilter finds nothing, whatever the shape. Takes no lock.
   bool has_filters() const { return has_filters_.load(std::memory_order_acquire); }
   std::optional<IndexFilter> FindFilter(const std::string& query_hash);
-  // Plans of the shape are forgotten.
-  void SetFilter(const std::string& query_hash, IndexFilter filter);
+  // Plans of the shape are forgotten. Error: ExceededMemoryLimit when those of all collections take
+  // too much.
+  Status SetFilter(const std::string& query_hash, IndexFilter filter);
   // False when there was none.
   bool ClearFilter(const std::string& query_hash);
   void ClearFilters();
@@ -70,11 +74,28 @@ class PlanMemory {
  private:
   static constexpr size_t kMostPlans = 5000;
 
+  // What a plan or filter takes of the room that all of its kind have; given back at its end.
+  struct Taken {
+    std::atomic<size_t>* room;
+    size_t bytes;
+  };
+  struct GiveBack {
+    void operator()(const Taken* taken) const;
+  };
+  using Room = std::unique_ptr<const Taken, GiveBack>;
+  // Null when there is not so much left of `most`.
+  static Room TakeRoom(std::atomic<size_t>* room, size_t most, size_t bytes);
+  template <typename T>
+  struct Kept {
+    T value;
+    Room room;
+  };
+
   std::atomic<uint64_t> version_{0};
   std::atomic<bool> has_filters_{false};
   Mutex mutex_;
-  std::map<std::string, CachedPlan> plans_ QUIRE_GUARDED_BY(mutex_);     // by shape.key
-  std::map<std::string, IndexFilter> filters_ QUIRE_GUARDED_BY(mutex_);  // by query hash
+  std::map<std::string, Kept<CachedPlan>> plans_ QUIRE_GUARDED_BY(mutex_);     // by shape.key
+  std::map<std::string, Kept<IndexFilter>> filters_ QUIRE_GUARDED_BY(mutex_);  // by query hash
 };
 
 // The query hash of such a query on the collection. Errors are those of parsing it.

@@ -282,6 +282,7 @@ Status EndFirst(CursorTable& cursors, std::shared_ptr<Cursor> cursor, const Firs
     cursor->lsid = call.generic.lsid;
     cursor->needs = first.needs;
     cursor->command = KeptCommand(call.body);
+    cursor->command_size = call.body.size();
     KeepTimeLeft(call.op, cursor.get());
     cursor->source->Rest();
     ASSIGN_OR_RETURN(call.summary.cursor_id, cursors.Add(std::move(cursor)));

@@ -162,14 +162,17 @@ void Cursor::End() {
 }
 
 Result<int64_t> CursorTable::Add(std::shared_ptr<Cursor> cursor) {
+  constexpr size_t kBytesOfOne = size_t{16} << 10;
+  const auto weight = static_cast<int64_t>(1 + cursor->command_size / kBytesOfOne);
   MutexLock lock(mutex_);
-  if (std::ssize(cursors_) >= most.load(std::memory_order_relaxed)) {
+  cursor->place_ = all_.Take("", most.load(std::memory_order_relaxed), weight);
+  if (cursor->place_ == nullptr) {
     return Status(kExceededMemoryLimit, "There are too many open cursors (" +
                                             std::to_string(cursors_.size()) +
                                             "); close some or read them to their ends");
   }
   if (cursor->owner != nullptr) {
-    cursor->ticket_ = owners_.Take(cursor->owner->digest, most_per_user.load());
+    cursor->ticket_ = owners_.Take(cursor->owner->digest, most_per_user.load(), weight);
     if (cursor->ticket_ == nullptr) {
       return Status(kExceededMemoryLimit,
                     "You have too many open cursors; close some or read them to their ends");

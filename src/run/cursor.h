@@ -86,7 +86,8 @@ class Cursor {
   int64_t returned = 0;
   uint64_t told_keys = 0;  // examined by the commands before, who told of them
   uint64_t told_docs = 0;
-  bson::Document command;  // as currentOp shows it; see KeptCommand
+  bson::Document command;   // as currentOp shows it; see KeptCommand
+  size_t command_size = 0;  // of the whole of it, which what is parsed of it grows with
 
   Bell killed;  // rings when somebody ends it
 
@@ -125,6 +126,7 @@ class Cursor {
  private:
   friend class CursorTable;
   OwnerTicket ticket_;  // null without an owner
+  OwnerTicket place_;   // among all
   // The next row: one taken ahead, or the source's. *ahead: where the former is kept.
   Result<bool> NextRow(OpContext& op, exec::Row* row, bson::Document* ahead);
 
@@ -156,7 +158,8 @@ bson::Document KeptCommand(bson::View command);
 // Safe for concurrent use.
 class CursorTable {
  public:
-  // Most cursors open at once: all of them, and those of one user.
+  // Most cursors open at once: all of them, and those of one user. One of a long command counts for
+  // several, one for every 16 KB: it holds several times as many bytes.
   std::atomic<int64_t> most{100'000};
   std::atomic<int64_t> most_per_user{20'000};
   // Keeps the cursor and gives it an id. ExceededMemoryLimit when there are too many.
@@ -207,6 +210,7 @@ class CursorTable {
   std::condition_variable taken_ahead_;
   std::map<int64_t, std::shared_ptr<Cursor>> cursors_ QUIRE_GUARDED_BY(mutex_);
   OwnerCounts owners_ QUIRE_GUARDED_BY(mutex_);
+  OwnerCounts all_ QUIRE_GUARDED_BY(mutex_);  // of the one owner ""
   std::atomic<int64_t> timed_out_{0};
 };
 

@@ -18,8 +18,9 @@ using OwnerTicket = std::shared_ptr<std::atomic<int64_t>>;
 // Not safe for concurrent use; tickets may be given back anywhere.
 class OwnerCounts {
  public:
-  // Null when the owner has `most` already.
-  OwnerTicket Take(std::string_view owner, int64_t most) {
+  // Null when the owner would have more than `most` with it. It counts for `weight` of them; one
+  // that outweighs the limit alone is taken by who has no other.
+  OwnerTicket Take(std::string_view owner, int64_t most, int64_t weight = 1) {
     if (counts_.size() > kTidyAbove) {
       std::erase_if(counts_, [](const auto& entry) { return entry.second->load() == 0; });
     }
@@ -28,11 +29,12 @@ class OwnerCounts {
       it = counts_.emplace(owner, std::make_shared<std::atomic<int64_t>>(0)).first;
     }
     std::shared_ptr<std::atomic<int64_t>> count = it->second;
-    if (count->load() >= most) {
+    const int64_t held = count->load();
+    if (held == 0 ? most <= 0 : held + weight > most) {
       return nullptr;
     }
-    count->fetch_add(1);
-    return {count.get(), [count](std::atomic<int64_t>*) { count->fetch_sub(1); }};
+    count->fetch_add(weight);
+    return {count.get(), [count, weight](std::atomic<int64_t>*) { count->fetch_sub(weight); }};
   }
 
  private:

@@ -125,8 +125,7 @@ Status RunSetFilter(Invocation& i) {
   filter.projection = bson::Document(DocumentAt(i, "projection"));
   filter.collation = bson::Document(DocumentAt(i, "collation"));
   filter.indexes = bson::Document(i.body()["indexes"].AsArray());
-  plan::PlanMemory::Of(*collection).SetFilter(hash, std::move(filter));
-  return Status::Ok();
+  return plan::PlanMemory::Of(*collection).SetFilter(hash, std::move(filter));
 }
 
 Status RunClearFilters(Invocation& i) {

@@ -133,6 +133,19 @@ TEST(OpenCursorTest, ThereIsAMostOfThem) {
   EXPECT_EQ(node.engine().cursors().size(), 2U);
 }
 
+TEST(OpenCursorTest, OneOfALongCommandCountsForSeveral) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}, {"_id": 2}]})");
+  const std::string huge = R"({"find": "c", "batchSize": 1, "filter": {"x": {"$ne": ")" +
+                           std::string(100'000, 'x') + R"("}}})";
+  Set(node, "internalQueryMaxOpenCursors", 10);
+  EXPECT_EQ(node.Code(huge), 0);
+  EXPECT_EQ(node.Code(huge), kExceededMemoryLimit);
+  EXPECT_EQ(node.Code(R"({"find": "c", "batchSize": 1})"), 0);
+  node.engine().cursors().Clear();
+  EXPECT_EQ(node.Code(huge), 0);
+}
+
 TEST(OwnerCountsTest, CountsWhatIsHeldByEach) {
   run::OwnerCounts counts;
   run::OwnerTicket first = counts.Take("a", 2);
@@ -142,6 +155,19 @@ TEST(OwnerCountsTest, CountsWhatIsHeldByEach) {
   EXPECT_NE(counts.Take("b", 2), nullptr);
   first.reset();
   EXPECT_NE(counts.Take("a", 2), nullptr);
+}
+
+TEST(OwnerCountsTest, SomeCountForSeveral) {
+  run::OwnerCounts counts;
+  run::OwnerTicket heavy = counts.Take("a", 2, 5);  // the only one
+  EXPECT_NE(heavy, nullptr);
+  EXPECT_EQ(counts.Take("a", 5), nullptr);
+  EXPECT_NE(counts.Take("a", 6), nullptr);
+  heavy.reset();
+  run::OwnerTicket light = counts.Take("a", 5);
+  EXPECT_EQ(counts.Take("a", 5, 5), nullptr);
+  EXPECT_NE(counts.Take("a", 5, 4), nullptr);
+  EXPECT_EQ(counts.Take("b", 0, 5), nullptr);
 }
 
 TEST(SessionLimitTest, OneUserLeavesSessionsToOthers) {
@@ -159,6 +185,58 @@ TEST(SessionLimitTest, OneUserLeavesSessionsToOthers) {
   EXPECT_EQ(get(3, std::string(32, 'b')), 0);
   node.engine().sessions().End(request::SessionKey(std::string(16, 1), a));
   EXPECT_EQ(get(3, a), 0);
+}
+
+TEST(PlanMemoryTest, KeepsLittleOfLongQueries) {
+  Node node;
+  node.Run(R"({"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a"},
+                                                {"key": {"b": 1}, "name": "b"}]})");
+  std::string documents;
+  for (int i = 0; i < 20; ++i) {
+    documents += std::string(i == 0 ? "" : ", ") + R"({"a": 1, "b": )" + std::to_string(i) + "}";
+  }
+  node.Run(R"({"insert": "c", "documents": [)" + documents + "]}");
+  auto remembered = [&](const std::string& condition) {
+    node.Run(R"({"planCacheClear": "c"})");
+    EXPECT_EQ(node.Code(R"({"find": "c", "filter": {"a": 1, "b": 3, )" + condition + "}}"), 0);
+    return node.Run(R"({"aggregate": "c", "cursor": {}, "pipeline": [{"$planCacheStats": {}}]})");
+  };
+  auto plans = [](const bson::Document& reply) {
+    return reply["cursor"].AsDocument()["firstBatch"].AsArray();
+  };
+  bson::Document reply = remembered(R"("x": {"$ne": "y"})");
+  ASSERT_EQ(plans(reply).Count(), 1U);
+  EXPECT_TRUE(plans(reply).front().value().AsDocument().Has("createdFromQuery"));
+  reply = remembered(R"("x": {"$ne": ")" + std::string(100'000, 'y') + R"("})");
+  ASSERT_EQ(plans(reply).Count(), 1U);
+  EXPECT_FALSE(plans(reply).front().value().AsDocument().Has("createdFromQuery"));
+  EXPECT_LT(reply.bytes().size(), 10'000U);
+  std::string others;
+  for (int i = 0; i < 10'000; ++i) {
+    others += (i == 0 ? R"({"f)" : R"(, {"f)") + std::to_string(i) + R"(": 1})";
+  }
+  reply = remembered(R"("$nor": [)" + others + "]");
+  EXPECT_EQ(plans(reply).Count(), 0U);
+}
+
+TEST(IndexFilterTest, AllOfThemAreBounded) {
+  Node node;
+  node.Run(R"({"insert": "c", "documents": [{"_id": 1}]})");
+  auto set = [&](int number, size_t bytes) {
+    return node.Code(R"({"planCacheSetFilter": "c", "query": {"f)" + std::to_string(number) +
+                     R"(": 1}, "indexes": [")" + std::string(bytes, 'x') + "\"]}");
+  };
+  int code = 0;
+  int made = 0;
+  for (; code == 0 && made < 20; ++made) {
+    code = set(made, size_t{4} << 20);
+  }
+  EXPECT_EQ(code, kExceededMemoryLimit);
+  EXPECT_LT(made, 10);
+  EXPECT_EQ(node.Code(R"({"planCacheClearFilters": "c"})"), 0);
+  EXPECT_EQ(set(1, size_t{4} << 20), 0);
+  EXPECT_EQ(set(1, size_t{4} << 20), 0);
+  node.Run(R"({"drop": "c"})");
 }
 
 class DefinitionTest : public testing::Test {
