@@ -10,8 +10,8 @@
 //   }
 #pragma once
 
-// X(name, number): every code that a client can meet in MongoDB 8.0, and two of earlier servers
-// (StaleShardVersion, NoShardingEnabled).
+// X(name, number): every code that a client can meet in MongoDB's branch v8.0 (as of 8.0.28), or
+// finds in its audit log, and two of earlier servers (StaleShardVersion, NoShardingEnabled).
 #define QUIRE_ERROR_CODES(X)                                          \
   X(InternalError, 1)                                                 \
   X(BadValue, 2)                                                      \
@@ -316,6 +316,7 @@
   X(CannotDowngrade, 332)                                             \
   X(MechanismUnavailable, 334)                                        \
   X(TenantMigrationForgotten, 335)                                    \
+  X(AuthenticationAbandoned, 337)                                     \
   X(ReshardCollectionInProgress, 338)                                 \
   X(NoSuchReshardCollection, 339)                                     \
   X(ReshardCollectionCommitted, 340)                                  \

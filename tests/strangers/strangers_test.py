@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import json
 import os
 import resource
 import shutil
@@ -26,6 +27,7 @@ from hostile_test import message, receive, run
 from server import QUIRE, Server
 
 MEGABYTE = 1 << 20
+UNAUTHORIZED = 13
 AUTHENTICATION_FAILED = 18
 
 
@@ -201,6 +203,26 @@ class BeforeALogin(Case):
             self.assertTrue(closed(connection))
         self.assertEqual(root.admin.command("ping")["ok"], 1)
         self.logged(server, "Ending a connection that does not get on")
+
+    def test_the_audit_log_grows_slowly(self):
+        path = os.path.join(self.folder, "audit.json")
+        server = self.start(["--auth", "--auditDestination", "file", "--auditPath", path])
+        connection = self.connect(server)
+        find = message({"find": "c", "filter": {"a": "\x01" * 15_000}, "$db": "test"})
+        begun = time.monotonic()
+        for _ in range(2000):
+            connection.sendall(find)
+            self.assertEqual(receive(connection)["code"], UNAUTHORIZED)
+        seconds = time.monotonic() - begun
+        written = os.path.getsize(path)
+        print(f"{written} bytes of audit log in {seconds:.1f} s", flush=True)
+        self.assertLess(written, 20_000 * (seconds + 2))
+        self.assertEqual(server.stop(), 0)
+        events = [json.loads(line) for line in read(path).splitlines()]
+        told = [event for event in events if event["atype"] == "authCheck"]
+        untold = sum(event["param"]["events"] for event in events if event["atype"] == "auditLost")
+        self.assertEqual(len(told) + untold, 2000)
+        self.assertEqual(told[0]["param"], {"command": "find", "ns": "test.c"})
 
     def test_nobody_learns_who_exists(self):
         server, _ = self.start_with_users()

@@ -2,6 +2,7 @@
 #include "command/auth/auditor.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -20,6 +21,14 @@ thread_local bool metadata_before = false;
 
 // Names that clients give are told of up to here.
 constexpr size_t kLongestName = 256;
+// Arguments of a command that was refused, or not: six times as long as JSON where they are control
+// characters.
+constexpr size_t kMostArguments = 2048;
+
+std::chrono::seconds Now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::steady_clock::now().time_since_epoch());
+}
 
 // The user that the first message of a SCRAM login names, "n,,n=USER,r=...".
 std::string UserOf(const bson::Value& payload) {
@@ -178,17 +187,38 @@ bson::Document OfMetadata(const request::Client& client) {
   return out.Append("clientMetadata", client.metadata).Finish();
 }
 
+// The arguments that are short enough, and whether that is not all.
+void AppendArguments(bson::View command, bson::Builder* out) {
+  size_t bytes = 0;
+  bool whole = true;
+  out->BeginDocument("args");
+  for (const bson::Element& field : command) {
+    const size_t needed = field.name().size() + field.value().EncodedSize();
+    if (needed > kMostArguments - bytes) {
+      whole = false;
+    } else {
+      bytes += needed;
+      out->Append(field);
+    }
+  }
+  out->End();
+  if (!whole) {
+    out->Append("truncated", true);
+  }
+}
+
 // What authCheck tells of a command.
 bson::Document CheckOf(const request::Call& call) {
-  bson::Builder out;
-  out.Append("command", call.command.name);
+  std::string ns(call.database.substr(0, kLongestName));
   if (bson::Value target = call.body.front().value(); target.is_string()) {
-    out.Append("ns", std::string(call.database) + "." + std::string(target.AsString()));
-  } else {
-    out.Append("ns", call.database);
+    ns.append(".").append(target.AsString().substr(0, kLongestName));
   }
-  const run::ShownCommand shown(call.body);
-  return out.Append("args", shown.view()).Finish();
+  bson::Builder out;
+  out.Append("command", call.command.name).Append("ns", ns);
+  if (call.client.login != nullptr) {
+    AppendArguments(run::ShownCommand(call.body).view(), &out);
+  }
+  return out.Finish();
 }
 
 bson::Document OfCollection(const store::CollectionInfo& info) {
@@ -283,7 +313,7 @@ void Auditor::NoteAttempt(const request::Call& call) {
   Attempt attempt;
   bson::Value mechanism = step["mechanism"];
   bson::Value user = step["user"];
-  attempt.database = database;
+  attempt.database = database.substr(0, kLongestName);
   attempt.mechanism = mechanism.is_string() ? mechanism.AsString().substr(0, kLongestName) : "";
   attempt.user = user.is_string() ? std::string(user.AsString().substr(0, kLongestName))
                                   : UserOf(step["payload"]);
@@ -299,6 +329,20 @@ Auditor::Attempt Auditor::TakeAttempt(const request::Client& client) {
     attempts_.erase(at);
   }
   return out;
+}
+
+void Auditor::TellOfCheck(const request::Call& call, bool refused) {
+  TellOfUntold(strangers_.TakeUntold(Now()));
+  if (call.client.login != nullptr || strangers_.Take(call.client.origin(), Now())) {
+    Tell("authCheck", WhoIs(call.client), CheckOf(call), refused ? kUnauthorized : 0);
+  }
+}
+
+void Auditor::TellOfUntold(int64_t count) {
+  if (count > 0) {
+    Tell("auditLost", {},
+         bson::Builder().Append("events", count).Append("reason", "not logged in").Finish(), 0);
+  }
 }
 
 void Auditor::TellOfLogin(const request::Call& call, const Status& status) {
@@ -392,7 +436,7 @@ void Auditor::End(const request::Call& call, const Status& status, bool guarded)
     }
     TellOfLogin(call, status);
   } else if (guarded && (refused || authorization_success.load(std::memory_order_relaxed))) {
-    Tell("authCheck", WhoIs(call.client), CheckOf(call), refused ? kUnauthorized : 0);
+    TellOfCheck(call, refused);
   }
   const Account* row = AccountOf(call.command.name);
   if (row != nullptr && status.ok()) {
@@ -410,9 +454,9 @@ void Auditor::End(const request::Call& call, const Status& status, bool guarded)
 }
 
 void Auditor::Disconnected(const request::Client& client) {
+  TellOfUntold(strangers_.TakeUntold(Now()));
   Attempt attempt = TakeAttempt(client);
   if (!attempt.mechanism.empty()) {
-    constexpr int kAuthenticationAbandoned = 337;
     Tell("authenticate", WhoIs(client), OfLogin(attempt.user, attempt.database, attempt.mechanism),
          kAuthenticationAbandoned);
   }
@@ -476,7 +520,10 @@ void Auditor::Started(bson::View options) {
   Tell("startup", {}, param.Finish(), 0);
 }
 
-void Auditor::Stopping() { Tell("shutdown", {}, bson::Document(), 0); }
+void Auditor::Stopping() {
+  TellOfUntold(strangers_.TakeRest());
+  Tell("shutdown", {}, bson::Document(), 0);
+}
 
 Status Auditor::Rotate() {
   std::string old;

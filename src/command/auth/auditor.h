@@ -15,6 +15,7 @@
 #include "audit/event.h"
 #include "audit/log.h"
 #include "base/mutex.h"
+#include "command/auth/stranger_events.h"
 #include "request/call.h"
 #include "store/catalog.h"
 
@@ -66,12 +67,16 @@ class Auditor {
   };
   void NoteAttempt(const request::Call& call);
   Attempt TakeAttempt(const request::Client& client);
+  void TellOfCheck(const request::Call& call, bool refused);
+  // That there were commands that it is not told of.
+  void TellOfUntold(int64_t count);
   void TellOfLogin(const request::Call& call, const Status& status);
   void TellOfDirectWrites(const request::Call& call);
   void TellOfLogout(const request::Client& client, const std::string& reason);
   void Tell(std::string_view type, const audit::Who& who, const bson::Document& param, int result);
 
   std::unique_ptr<audit::Log> log_;
+  StrangerEvents strangers_;
   Mutex mutex_;
   std::map<int64_t, Attempt> attempts_ QUIRE_GUARDED_BY(mutex_);  // by the client's id
 };

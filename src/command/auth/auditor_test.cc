@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/auth/auditor.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "base/error_codes.h"
 #include "command/testing/guarded.h"
@@ -230,16 +232,76 @@ TEST_F(Audited, RefusedCommandsAreToldOf) {
             "authCheck {\"command\":\"createUser\",\"ns\":\"shop.a\",\"args\":{\"createUser\":"
             "\"a\",\"pwd\":\"xxx\",\"roles\":[]}} 13\n");
   request::Client stranger("192.0.2.1:40002");
-  EXPECT_EQ(Run(stranger, R"({"find": "orders"})", "shop"), kUnauthorized);
-  EXPECT_EQ(Told(),
-            "authCheck {\"command\":\"find\",\"ns\":\"shop.orders\",\"args\":"
-            "{\"find\":\"orders\"}} 13\n");
+  EXPECT_EQ(Run(stranger, R"({"find": "orders", "filter": {"a": 1}})", "shop"), kUnauthorized);
+  EXPECT_EQ(Told(), "authCheck {\"command\":\"find\",\"ns\":\"shop.orders\"} 13\n");
   EXPECT_EQ(Run(root_, R"({"setParameter": 1, "auditAuthorizationSuccess": true})", "admin"), 0);
   Told();
   EXPECT_EQ(Run(reader_, R"({"find": "orders"})", "shop"), 0);
   EXPECT_EQ(Told(),
             "authCheck {\"command\":\"find\",\"ns\":\"shop.orders\",\"args\":"
             "{\"find\":\"orders\"}} 0\n");
+}
+
+// However long a command is, and every character of it takes six in JSON.
+TEST_F(Audited, OfLongCommandsNotAllIsTold) {
+  Told();
+  std::string escaped;
+  for (int i = 0; i < 100'000; ++i) {
+    escaped += "\\u0001";
+  }
+  const std::string find =
+      R"({"find": "secrets", "filter": {"a": ")" + escaped + R"("}, "limit": {"$numberInt": "2"}})";
+  EXPECT_EQ(Run(reader_, find.c_str(), "other"), kUnauthorized);
+  EXPECT_EQ(Told(),
+            "authCheck {\"command\":\"find\",\"ns\":\"other.secrets\",\"args\":"
+            "{\"find\":\"secrets\",\"limit\":2},\"truncated\":true} 13\n");
+  EXPECT_EQ(Run(reader_, (R"({"drop": ")" + escaped + "\"}").c_str(), "other"), kUnauthorized);
+  EXPECT_LT(Told().size(), 4000U);
+  request::Client stranger("192.0.2.1:40002");
+  const std::string login =
+      R"({"authenticate": 1, "mechanism": ")" + escaped + R"(", "user": ")" + escaped + "\"}";
+  EXPECT_NE(Run(stranger, login.c_str(), "other"), 0);
+  EXPECT_LT(Told().size(), 8000U);
+  EXPECT_EQ(Run(stranger, R"({"dropDatabase": 1})", std::string(100'000, '\1')), kUnauthorized);
+  EXPECT_LT(Told().size(), 4000U);
+}
+
+TEST_F(Audited, OfStrangersOnlySomeCommandsAreToldOf) {
+  Told();
+  request::Client stranger("192.0.2.9:40002", "192.0.2.2:27017", "192.0.2.9");
+  request::Client other("192.0.2.8:40002", "192.0.2.2:27017", "192.0.2.8");
+  const auto begin = std::chrono::steady_clock::now();
+  constexpr int kCommands = 2000;
+  for (int i = 0; i < kCommands; ++i) {
+    EXPECT_EQ(Run(stranger, R"({"find": "orders"})", "shop"), kUnauthorized);
+  }
+  EXPECT_EQ(Run(other, R"({"find": "others"})", "shop"), kUnauthorized);
+  EXPECT_EQ(Run(reader_, R"({"find": "secrets"})", "other"), kUnauthorized);
+  commands_->info().auditor->Stopping();
+  const auto seconds =
+      std::chrono::ceil<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count();
+  int64_t told = 0;
+  int64_t counted = 0;
+  std::istringstream lines(Told());
+  std::string rest;
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kLost = R"(auditLost {"events":)";
+    if (line == R"(authCheck {"command":"find","ns":"shop.orders"} 13)") {
+      ++told;
+    } else if (line.starts_with(kLost)) {
+      EXPECT_NE(line.find(R"("reason":"not logged in")"), std::string::npos) << line;
+      counted += std::stoll(line.substr(kLost.size()));
+    } else {
+      rest += line + "\n";
+    }
+  }
+  EXPECT_EQ(told + counted, kCommands);
+  EXPECT_GE(told, StrangerEvents::kPerSecond);
+  EXPECT_LE(told, StrangerEvents::kPerSecond * (seconds + 1));
+  EXPECT_EQ(rest,
+            "authCheck {\"command\":\"find\",\"ns\":\"shop.others\"} 13\n"
+            "authCheck {\"command\":\"find\",\"ns\":\"other.secrets\",\"args\":"
+            "{\"find\":\"secrets\"}} 13\nshutdown {} 0\n");
 }
 
 TEST_F(Audited, LoginsAndTheirEndsAreToldOf) {
