@@ -42,7 +42,14 @@ void Core::Take(MemberId from, const PreVoteAnswer& answer) {
 void Core::Take(MemberId from, const TakeOver& take_over) {
   bool from_leader = from == local_.accepted.member && take_over.epoch == local_.accepted.epoch;
   if (role_ != Role::kFollower || !from_leader || campaign_ || now_ < frozen_until_) return;
-  if (MayStand(view_, AsCandidate(), rules_)) StartBallot(true);
+  // Tried again for a while: an answer may be lost, and the keys that put this one in sync may be
+  // news to it.
+  take_over_until_ = now_ + settings_.courtesy;
+  if (MayStand(view_, AsCandidate(), rules_)) {
+    StartBallot(true);
+  } else {
+    Do(ReadKeys{});
+  }
 }
 
 void Core::TickCandidate() {
@@ -58,7 +65,7 @@ void Core::TickCandidate() {
     if (now_ >= ballot_->until) CloseBallot();
     return;
   }
-  bool asked = step_up_ != 0;
+  bool asked = step_up_ != 0 || now_ < take_over_until_;
   if (!asked && !leader_down_ && now_ - heard_ < election_timeout_) return;
   if (now_ < next_ballot_ || (now_ < frozen_until_ && !asked)) return;
   next_ballot_ = now_ + settings_.ballot + Jitter(settings_.ballot);

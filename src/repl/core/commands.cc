@@ -102,6 +102,7 @@ void Core::On(const FreezeCommand& command) {
     return;
   }
   frozen_until_ = command.duration == 0 ? 0 : now_ + command.duration;
+  take_over_until_ = 0;
   FinishCommand(command.id, 0);
 }
 

@@ -234,9 +234,11 @@ class Core {
   std::optional<OpenCampaign> campaign_;
   CommandId step_up_ = 0;
   Millis step_up_until_ = 0;
+  Millis take_over_until_ = 0;  // the leader before wants this member to be the next
 
   // Leader
   Phase phase_ = Phase::kElected;
+  Millis elected_ = 0;
   Stamp base_;      // of the keys that the election compared
   Time start_ = 0;  // the log's end at the election
   Proposals proposals_;

@@ -281,6 +281,50 @@ TEST_F(CoreTest, AStepDownAnswersThoseWhoWaitFirst) {
   EXPECT_EQ(Sent<TakeOver>().size(), 1u);
 }
 
+TEST_F(CoreTest, WhoIsToTakeOverLooksForKeysThatPutItInSync) {
+  keys_.isr.members.Remove(0);
+  keys_.leader.leader = {4, 1, 300};
+  keys_.stamp.counter = 2;
+  Step(Hint{keys_});
+  Beacon beacon;
+  beacon.epoch = 4;
+  beacon.boot = 300;
+  beacon.stamp = beacon.base = keys_.stamp;
+  Step(Received{1, beacon});
+  Step(Received{1, TakeOver{4}});
+  EXPECT_TRUE(Sent<PreVote>().empty());
+  EXPECT_EQ(All<ReadKeys>().size(), 1u);
+  keys_.isr.members.Add({0, 10});
+  keys_.stamp.counter = 3;
+  Step(Hint{keys_});
+  Advance(Settings().ballot);
+  ASSERT_EQ(Sent<PreVote>().size(), 2u);
+  EXPECT_TRUE(Sent<PreVote>()[0].transfer);
+  // The answers are lost: asked once more, but not for ever.
+  Advance(Settings().ballot);
+  Advance(Settings().ballot * 2);
+  EXPECT_EQ(Sent<PreVote>().size(), 2u);
+  Advance(Settings().courtesy);
+  Advance(Settings().ballot * 2);
+  EXPECT_TRUE(Sent<PreVote>().empty());
+}
+
+TEST_F(CoreTest, StepsDownWhenNoMajorityAcceptsIt) {
+  ToElection();
+  Confirm();
+  for (Millis waited = 0; waited <= Settings().election; waited += 1000) {
+    ASSERT_TRUE(core_.leading());
+    // They answer, but have lost their folders: what they accept is no promise.
+    for (MemberId member : {1, 2}) {
+      Ack ack = AckOf(member, 0, false);
+      ack.fresh = true;
+      Step(Received{member, ack});
+    }
+    Advance(1000);
+  }
+  EXPECT_FALSE(core_.leading());
+}
+
 TEST_F(CoreTest, AReconfigAddsNewMembersWithoutAVote) {
   BecomePrimary();
   auto wanted = std::make_shared<SetConfig>(keys_.set());

@@ -35,6 +35,7 @@ bool Core::AcceptLeader(MemberId from, Epoch epoch, Boot boot, const Stamp& base
     PersistLocal();
     EndCampaign();
     ballot_.reset();
+    take_over_until_ = 0;
     BeginHandshake();
   }
   heard_ = now_;

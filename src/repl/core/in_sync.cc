@@ -11,10 +11,6 @@ namespace quire::repl {
 bool Core::Qualifies(const Peer& peer) const {
   const View& keys = proposals_.confirmed();
   if (!keys.set().MayBeInSync(peer.id) || !peer.joined || peer.resync || Silent(peer)) return false;
-  // What has just joined counts as having accepted the epoch, and may have forgotten another leader
-  // of it with its disk before. Only a recovery leaves too few in sync to begin with.
-  const bool whole = keys.isr.members.size() >= keys.set().MinInSync();
-  if (rules_.epoch_before_additions && phase_ == Phase::kElected && whole) return false;
   if (rules_.join_at_commit && peer.durable < commit_) return false;
   if (rules_.join_at_epoch_start && peer.durable < start_) return false;
   return !keys.isr.members.Contains(InSyncMember{peer.id, peer.data});
@@ -51,6 +47,12 @@ bool Core::AddMember(InSyncSet* wanted) const {
 
 void Core::MaintainInSync() {
   const View& keys = proposals_.confirmed();
+  // The store may have gone back, and this be a leader that nobody who knows better follows. Whom
+  // it added would count as having accepted its epoch, though it may have forgotten another leader
+  // of it with its disk; and every write raises the counter by which others know that they have
+  // heard of more than a candidate. Only a recovery leaves too few in sync to begin with.
+  const bool whole = keys.isr.members.size() >= keys.set().MinInSync();
+  if (rules_.epoch_before_changes && phase_ == Phase::kElected && whole) return;
   if (proposals_.open()) {
     if (now_ < next_write_) return;
     if (rules_.open_until_decided)

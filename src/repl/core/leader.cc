@@ -10,6 +10,8 @@ namespace quire::repl {
 void Core::BecomeLeader(const View& view) {
   role_ = Role::kLeader;
   phase_ = Phase::kElected;
+  elected_ = now_;
+  take_over_until_ = 0;
   local_.accepted = view.leader.leader;
   local_.accepted.boot = boot_;
   local_.heard = view.stamp;
@@ -161,7 +163,9 @@ bool Core::Proven() const {
 }
 
 void Core::TickLeader() {
-  if (!Proven()) {
+  // One whose epoch no majority accepts is of no use, and keeps others from an operator's recovery.
+  bool useless = phase_ == Phase::kElected && now_ - elected_ > settings_.election;
+  if (useless || !Proven()) {
     StepDown();
     return;
   }

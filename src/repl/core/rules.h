@@ -43,7 +43,7 @@ namespace quire::repl {
   X(ack_counters, "an acknowledgement counts with the counter of the in-sync set it is for")      \
   X(ballot_counters, "a candidate whose view of the keys is older than a member's stops")         \
   X(epoch_known_by_majority, "a leader writes when a majority has accepted its epoch")            \
-  X(epoch_before_additions, "nobody joins the in-sync set before a majority accepted the epoch")  \
+  X(epoch_before_changes, "the in-sync set stays until a majority has accepted the epoch")        \
   X(removal_by_reconfig_counts, "who a reconfig removes counts until it is confirmed")            \
   X(reconfig_adds_nobody, "a reconfig adds nobody to the in-sync set")                            \
   X(recover_longest, "recovery takes the longest log of a majority")                              \

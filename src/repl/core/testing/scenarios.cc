@@ -208,6 +208,18 @@ void ForgottenBallot(Set* set) {
   simulator.RunFor(150);
 }
 
+// The same, and the new leader, whom nobody follows, has time to write the keys; then it is a
+// candidate again, which may have counted further than those who heard of what the store forgot.
+void OutgrownCounter(Set* set) {
+  Simulator& simulator = set->simulator;
+  ForgottenBallot(set);
+  simulator.Kill(set->third, false, false);
+  simulator.Start(set->third);
+  simulator.RunFor(30);
+  set->StepUp(set->third);
+  simulator.RunFor(150);
+}
+
 // A store that went back makes a second leader of an epoch, and a member that had accepted the
 // first one, and acknowledged its slots, has lost its disk.
 void ForgottenPromise(Set* set) {
@@ -271,6 +283,7 @@ constexpr Scenario kScenarios[] = {{"woken_leader", WokenLeader, false},
                                    {"forgotten_removal", ForgottenRemoval, false},
                                    {"late_addition", LateAddition, false},
                                    {"forgotten_ballot", ForgottenBallot, false},
+                                   {"outgrown_counter", OutgrownCounter, false},
                                    {"forgotten_promise", ForgottenPromise, false},
                                    {"hasty_recovery", HastyRecovery, false}};
 
