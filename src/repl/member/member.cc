@@ -46,55 +46,38 @@ Millis Member::Impl::Now() const {
          1;
 }
 
-Status Member::Impl::Start(peer::PoolOptions peers) {
-  ASSIGN_OR_RETURN(start_, data->Start());
-  ASSIGN_OR_RETURN(std::optional<bson::Document> copy, IdentityOfCopy(options.dbpath));
-  const bson::View stored = copy ? copy->view() : start_.local.view();
-  local_.data = RandomId();
-  if (!stored.empty()) {
-    FieldReader in(stored);
-    if (in.Text("set") != options.set_name) {
-      return {kInconsistentReplicaSetNames, "The folder belongs to the replica set '" +
-                                                std::string(in.Text("set")) + "', not to '" +
-                                                options.set_name + "'"};
-    }
-    ASSIGN_OR_RETURN(local_, DecodeLocal(in.Document("core")));
-    identity_.id = in.Member("id");
-    identity_.store = in.Number("store");
-    identity_.copied = in.Bool("copied");
-    if (!stored["rollbackId"].missing()) {  // else the folder is an older version's
-      identity_.rollback_id = static_cast<int32_t>(in.Signed("rollbackId"));
-      // Whoever ends in another way may have lost the end of the log.
-      if (!in.Bool("ended")) {
-        RaiseRollbackId();
-      }
-    }
-    for (const bson::Element& element : in.Document("keys", true)) {
-      FieldReader key(element.value().AsDocument());
-      coord::Entry& entry = entries_.emplace_back();
-      entry.key = key.Text("key");
-      entry.value = key.Text("value");
-      entry.modified = key.Signed("modified");
-    }
-    if (!in.ok()) {
-      return {kFailedToParse, "The folder's place in its replica set cannot be read"};
+Status Member::Impl::TakeStored(bson::View stored) {
+  FieldReader in(stored);
+  if (in.Text("set") != options.set_name) {
+    return {kInconsistentReplicaSetNames, "The folder belongs to the replica set '" +
+                                              std::string(in.Text("set")) + "', not to '" +
+                                              options.set_name + "'"};
+  }
+  ASSIGN_OR_RETURN(local_, DecodeLocal(in.Document("core")));
+  identity_.id = in.Member("id");
+  identity_.store = in.Number("store");
+  identity_.copied = in.Bool("copied");
+  if (!stored["rollbackId"].missing()) {  // else the folder is an older version's
+    identity_.rollback_id = static_cast<int32_t>(in.Signed("rollbackId"));
+    // Whoever ends in another way may have lost the end of the log.
+    if (!in.Bool("ended")) {
+      RaiseRollbackId();
     }
   }
-  if (!stored.empty()) {
-    const bson::Document local = LocalDocument(local_);
-    RETURN_IF_ERROR(data->SaveLocal(local));
+  for (const bson::Element& element : in.Document("keys", true)) {
+    FieldReader key(element.value().AsDocument());
+    coord::Entry& entry = entries_.emplace_back();
+    entry.key = key.Text("key");
+    entry.value = key.Text("value");
+    entry.modified = key.Signed("modified");
   }
-  if (copy) {
-    RETURN_IF_ERROR(engine::ForgetSource(engine_));
-    RETURN_IF_ERROR(ForgetCopy(options.dbpath));
+  if (!in.ok()) {
+    return {kFailedToParse, "The folder's place in its replica set cannot be read"};
   }
-  appended_ = start_.log.ends.empty() ? start_.log.begin.time : start_.log.ends.back().time;
+  return Status::Ok();
+}
 
-  peers.on_link = [this](const std::string& host, peer::LinkEvent event) {
-    Post([this, host, event] { OnLink(host, event); });
-  };
-  ASSIGN_OR_RETURN(pool_, peer::Pool::Start(std::move(peers)));
-  source_ = std::make_unique<CopySource>(data.get(), options.dbpath);
+void Member::Impl::MakeSender() {
   sender_ = std::make_unique<LogSender>(
       data.get(), [this](bson::Builder* body) { AppendEnvelope(body); },
       [this](MemberId to, const bson::Document& body, std::function<void(bool)> done) {
@@ -116,10 +99,9 @@ Status Member::Impl::Start(peer::PoolOptions peers) {
           }
         });
       });
-  for (Worker* worker : {&disk_, &applier_, &store_writes_, &store_reads_, &copies_, &copier_}) {
-    RETURN_IF_ERROR(worker->Start());
-  }
-  RETURN_IF_ERROR(sender_->Start());
+}
+
+void Member::Impl::ListenToLog() {
   data->OnGrown([this, inbox = inbox_] {
     if (!grown_.exchange(true)) {
       inbox->Post([this] {
@@ -139,6 +121,35 @@ Status Member::Impl::Start(peer::PoolOptions peers) {
       }
     });
   });
+}
+
+Status Member::Impl::Start(peer::PoolOptions peers) {
+  ASSIGN_OR_RETURN(start_, data->Start());
+  ASSIGN_OR_RETURN(std::optional<bson::Document> copy, IdentityOfCopy(options.dbpath));
+  const bson::View stored = copy ? copy->view() : start_.local.view();
+  local_.data = RandomId();
+  if (!stored.empty()) {
+    RETURN_IF_ERROR(TakeStored(stored));
+    const bson::Document local = LocalDocument(local_);
+    RETURN_IF_ERROR(data->SaveLocal(local));
+  }
+  if (copy) {
+    RETURN_IF_ERROR(engine::ForgetSource(engine_));
+    RETURN_IF_ERROR(ForgetCopy(options.dbpath));
+  }
+  appended_ = start_.log.ends.empty() ? start_.log.begin.time : start_.log.ends.back().time;
+
+  peers.on_link = [this](const std::string& host, peer::LinkEvent event) {
+    Post([this, host, event] { OnLink(host, event); });
+  };
+  ASSIGN_OR_RETURN(pool_, peer::Pool::Start(std::move(peers)));
+  source_ = std::make_unique<CopySource>(data.get(), options.dbpath);
+  MakeSender();
+  for (Worker* worker : {&disk_, &applier_, &store_writes_, &store_reads_, &copies_, &copier_}) {
+    RETURN_IF_ERROR(worker->Start());
+  }
+  RETURN_IF_ERROR(sender_->Start());
+  ListenToLog();
   if (identity_.id != kNoMember) {
     ASSIGN_OR_RETURN(std::optional<View> view, DecodeKeys(names_, entries_));
     if (view) {

@@ -91,6 +91,12 @@ class Member::Impl {
     Answered answer;
   };
 
+  // --- member.cc: the start
+  // What the folder, or the copy in it, remembers of the member.
+  Status TakeStored(bson::View stored);
+  void MakeSender();
+  void ListenToLog();
+
   // --- member.cc: the thread
   void Run();
   void OnTick();
