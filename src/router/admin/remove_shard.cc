@@ -204,15 +204,8 @@ Task<Status> RemoveShard(Routed& request) {
   Catalog& catalog = *request.core.catalog;
   std::shared_ptr<Lookup<bson::Document>> removed =
       catalog.Run([&catalog, name](coord::Store& store) { return Remove(store, catalog, name); });
-  Status waited = co_await request.Until(removed);
-  CO_RETURN_IF_ERROR(waited);
-  Result<bson::Document> reply = removed->Get();
-  CO_RETURN_IF_ERROR(reply.status());
-  std::shared_ptr<Lookup<bool>> again = catalog.ReloadShards();
-  Status reloaded = co_await request.Until(again);
-  CO_RETURN_IF_ERROR(reloaded);
-  request.call().reply.AppendFields(*reply);
-  co_return Status::Ok();
+  Status status = co_await AnswerWithNewShards(request, std::move(removed));
+  co_return status;
 }
 
 }  // namespace

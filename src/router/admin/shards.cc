@@ -254,15 +254,8 @@ Task<Status> AddShard(Routed& request) {
       catalog.Run([&catalog, shard, id, first = !cluster, databases, now](coord::Store& store) {
         return WriteShard(store, catalog, shard, id, first, databases, now);
       });
-  Status done = co_await request.Until(written);
-  CO_RETURN_IF_ERROR(done);
-  Result<bson::Document> reply = written->Get();
-  CO_RETURN_IF_ERROR(reply.status());
-  std::shared_ptr<Lookup<bool>> again = catalog.ReloadShards();
-  Status reloaded = co_await request.Until(again);
-  CO_RETURN_IF_ERROR(reloaded);
-  request.call().reply.AppendFields(*reply);
-  co_return Status::Ok();
+  Status status = co_await AnswerWithNewShards(request, std::move(written));
+  co_return status;
 }
 
 // --- what is known of them ---

@@ -25,4 +25,16 @@ Task<Status> RunStored(Routed& request, StoredWork work) {
   co_return result.ok() ? Status::Ok() : result.status();
 }
 
+Task<Status> AnswerWithNewShards(Routed& request, std::shared_ptr<Lookup<bson::Document>> change) {
+  Status changed = co_await request.Until(change);
+  CO_RETURN_IF_ERROR(changed);
+  Result<bson::Document> reply = change->Get();
+  CO_RETURN_IF_ERROR(reply.status());
+  std::shared_ptr<Lookup<bool>> again = request.core.catalog->ReloadShards();
+  Status reloaded = co_await request.Until(again);
+  CO_RETURN_IF_ERROR(reloaded);
+  request.call().reply.AppendFields(*reply);
+  co_return Status::Ok();
+}
+
 }  // namespace quire::router

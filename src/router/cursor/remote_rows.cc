@@ -15,6 +15,7 @@
 #include "quire/doc.h"
 #include "request/cursor_reply.h"
 #include "request/reply.h"
+#include "router/remote/end_cursor.h"
 #include "router/remote/errors.h"
 
 namespace quire::router {
@@ -157,16 +158,8 @@ class RemoteRows::State : public LiveCursors::Owner, public std::enable_shared_f
       if (source.id == 0) {
         continue;
       }
-      bson::Builder kill;
-      kill.Append("killCursors", options_.collection)
-          .BeginArray("cursors")
-          .Push(source.id)
-          .End()
-          .AppendFields(options_.session)
-          .Append("$db", options_.database);
-      constexpr std::chrono::seconds kPatience{10};
-      lanes_.Send(source.host, kill.Finish(), Clock::now() + kPatience,
-                  [](const Result<bson::Document>&) {});
+      EndCursor(&lanes_, source.host, options_.database, options_.collection, source.id,
+                options_.session);
       source.id = 0;
     }
   }

@@ -208,10 +208,7 @@ Task<Result<std::shared_ptr<run::Cursor>>> OpenDivided(Routed& request,
       split.merger.pop_back();
     }
     const bson::Document command = CommandFor(aggregation, split);
-    std::vector<Part> parts;
-    for (const placement::ShardName& shard : division.shards) {
-      parts.push_back({shard, command});
-    }
+    std::vector<Part> parts = ToEach(division.shards, command);
     bool stale = false;
     Result<std::vector<Heard>> heard =
         co_await AskVersioned(request, &places.main, std::move(parts), &stale, &places.others);
@@ -233,7 +230,7 @@ Task<Result<std::shared_ptr<run::Cursor>>> OpenDivided(Routed& request,
     }
     co_return cursor;
   }
-  co_return Status(kStaleConfig, "The placement of " + aggregation.ns + " changes all the time");
+  co_return AlwaysStale(aggregation.ns);
 }
 
 namespace {
@@ -322,7 +319,7 @@ Task<Status> RunResolved(Routed& request, const Aggregation& aggregation) {
       co_return status;
     }
   }
-  co_return Status(kStaleConfig, "The placement of " + aggregation.ns + " changes all the time");
+  co_return AlwaysStale(aggregation.ns);
 }
 
 // Of every shard: what they tell of themselves ($currentOp).

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // explain over shards: the plan of each, below a stage that says how they are put together.
+#include <algorithm>
+#include <iterator>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/number.h"
+#include "engine/read/read.h"
 #include "quire/doc.h"
 #include "request/crud.h"
 #include "request/reply.h"
@@ -89,44 +93,86 @@ void AppendExecution(const std::vector<Heard>& heard, std::string_view stage,
   reply->BeginArray("allPlansExecution").End().End();
 }
 
+// ------------------------------------------------------------------ the commands
+Result<engine::ViewRead> FindOnView(const std::string& ns, bson::View command) {
+  ASSIGN_OR_RETURN(const auto find, request::FindRequest::Parse(command));
+  return engine::FindOnView(ns, find);
+}
+
+Result<engine::ViewRead> CountOnView(const std::string&, bson::View command) {
+  ASSIGN_OR_RETURN(const auto count, request::CountRequest::Parse(command));
+  return engine::ExplainedCountOnView(count);
+}
+
+Result<engine::ViewRead> DistinctOnView(const std::string&, bson::View command) {
+  ASSIGN_OR_RETURN(const auto distinct, request::DistinctRequest::Parse(command));
+  return engine::ExplainedDistinctOnView(distinct);
+}
+
+// A command that is explained as each of its shards does. Others go to every shard, and aggregate
+// is split into parts (ExplainAggregation).
 struct Explained {
+  std::string_view name;
+  std::string_view alias;
+  std::string_view filter;      // the field with the filter
+  std::string_view statements;  // the field with the statements of which one has it; "": none
+  bool sorts = false;
+  // The same command on a view; null: it is not run there.
+  Result<engine::ViewRead> (*on_view)(const std::string& ns, bson::View command) = nullptr;
+};
+constexpr Explained kExplained[] = {
+    {"find", "", "filter", "", true, FindOnView},
+    {"count", "", "query", "", false, CountOnView},
+    {"distinct", "", "query", "", false, DistinctOnView},
+    {"findAndModify", "findandmodify", "query", ""},
+    {"update", "", "q", "updates"},
+    {"delete", "", "q", "deletes"},
+};
+
+const Explained* RowOf(bson::View command) {
+  const std::string_view name = command.front().name();
+  const auto* found =
+      std::find_if(std::begin(kExplained), std::end(kExplained), [&](const Explained& row) {
+        return row.name == name || (!row.alias.empty() && row.alias == name);
+      });
+  return found == std::end(kExplained) ? nullptr : found;
+}
+
+bool IsNatural(bson::View find) { return DocumentIn(find, "sort").Has("$natural"); }
+
+struct Targeted {
   std::set<placement::ShardName> shards;
   bool sorted = false;
   bool writes = false;
 };
 
-bool IsNatural(bson::View find) { return DocumentIn(find, "sort").Has("$natural"); }
-
 // Which shards the explained command would go to.
-Result<Explained> TargetsOf(Routed& request, const Route& route, bson::View command) {
-  Explained explained;
-  const std::string_view name = command.front().name();
+Result<Targeted> TargetsOf(Routed& request, const Route& route, bson::View command) {
+  Targeted targeted;
+  const Explained* row = RowOf(command);
   Query query;
   query.collation = DocumentIn(command, "collation");
   query.let = DocumentIn(command, "let");
-  if (name == "find") {
-    query.filter = DocumentIn(command, "filter");
-    explained.sorted = !DocumentIn(command, "sort").empty() && !IsNatural(command);
-  } else if (name == "count" || name == "distinct" || name == "findAndModify" ||
-             name == "findandmodify") {
-    query.filter = DocumentIn(command, "query");
-  } else if (name == "update" || name == "delete") {
-    const bson::Value list = command[name == "update" ? "updates" : "deletes"];
+  if (row != nullptr && row->statements.empty()) {
+    query.filter = DocumentIn(command, row->filter);
+    targeted.sorted = row->sorts && !DocumentIn(command, "sort").empty() && !IsNatural(command);
+  } else if (row != nullptr) {
+    const bson::Value list = command[row->statements];
     if (list.is_array() && !list.AsArray().empty() &&
         list.AsArray().front().type() == bson::Type::kDocument) {
       const bson::View statement = list.AsArray().front().value().AsDocument();
-      query.filter = DocumentIn(statement, "q");
+      query.filter = DocumentIn(statement, row->filter);
       query.collation = DocumentIn(statement, "collation");
     }
-    explained.writes = true;
+    targeted.writes = true;
   }
   if (!route.sharded()) {
-    explained.shards = {route.database.primary};
-    return explained;
+    targeted.shards = {route.database.primary};
+    return targeted;
   }
   ASSIGN_OR_RETURN(placement::Targets targets, TargetRead(request, route, query));
-  explained.shards = std::move(targets.shards);
-  return explained;
+  targeted.shards = std::move(targets.shards);
+  return targeted;
 }
 
 // Inside explain the cursor option of an aggregate may be left out.
@@ -142,10 +188,37 @@ bson::Document WithCursor(bson::View command) {
 // Of a view on a sharded collection the aggregation that it stands for is explained.
 Task<Status> ExplainOnView(Routed& request, const std::string& ns, const bson::Document& command,
                            const std::string& verbosity, const Status& refusal) {
-  CO_ASSIGN_OR_RETURN(Aggregation aggregation, OnView(ns, command));
+  const Explained* row = RowOf(command);
+  if (row == nullptr || row->on_view == nullptr) {
+    co_return Status(kCommandNotSupportedOnView,
+                     "Namespace " + ns + " is a view, not a collection");
+  }
+  CO_ASSIGN_OR_RETURN(const engine::ViewRead read, row->on_view(ns, command));
+  Aggregation aggregation = OnView(ns, read, command);
   CO_RETURN_IF_ERROR(aggregation.Resolve(refusal));
   Status status = co_await ExplainAggregation(request, std::move(aggregation), verbosity);
   co_return status;
+}
+
+void AppendExplained(Routed& request, const std::vector<Heard>& heard, const Targeted& targets,
+                     bson::View command) {
+  const bson::View first = *heard.front().reply;
+  if (!first.Has("queryPlanner")) {  // the pipeline that a view is
+    request.AppendReply(*heard.front().reply);
+    return;
+  }
+  const std::string_view stage = targets.writes               ? "SHARD_WRITE"
+                                 : targets.shards.size() == 1 ? "SINGLE_SHARD"
+                                 : targets.sorted             ? "SHARD_MERGE_SORT"
+                                                              : "SHARD_MERGE";
+  bson::Builder& reply = request.call().reply;
+  AppendPlanner(request, heard, stage, &reply);
+  if (first.Has("executionStats")) {
+    AppendExecution(heard, stage, &reply);
+  }
+  reply.Append("serverInfo", first["serverInfo"])
+      .Append("serverParameters", first["serverParameters"])
+      .Append("command", command);
 }
 
 Task<Status> RouteExplain(Routed& request) {
@@ -166,52 +239,28 @@ Task<Status> RouteExplain(Routed& request) {
   CO_RETURN_IF_ERROR(found.status());
   RoutePtr route = *found;
   const bson::Value verbosity = request.body["verbosity"];
-  for (int i = 0; i <= kMostRefreshes; ++i) {
-    // Made before: GCC 12 destroys conditional temporaries of a co_await twice.
-    const std::string asked(verbosity.is_string() ? verbosity.AsString() : "allPlansExecution");
-    if (name == "aggregate") {
-      const Aggregation aggregation = Aggregation::Of(request.database, WithCursor(command));
-      Status explained_as = co_await ExplainAggregation(request, aggregation, asked);
-      co_return explained_as;
-    }
-    CO_ASSIGN_OR_RETURN(const Explained targets, TargetsOf(request, *route, command));
-    std::vector<Part> parts;
-    for (const placement::ShardName& shard : targets.shards) {
-      parts.push_back({shard, request.body});
-    }
-    bool stale = false;
-    Result<std::vector<Heard>> heard =
-        co_await AskVersioned(request, &route, std::move(parts), &stale);
-    CO_RETURN_IF_ERROR(heard.status());
-    if (stale) {
-      continue;
-    }
-    const Status failed = FirstErrorOf(*heard);
-    if (Aggregation::IsRefusal(failed)) {
-      Status viewed = co_await ExplainOnView(request, ns, command, asked, failed);
-      co_return viewed;
-    }
-    CO_RETURN_IF_ERROR(failed);
-    if (!heard->front().reply->view().Has("queryPlanner")) {  // the pipeline that a view is
-      request.AppendReply(*heard->front().reply);
-      co_return Status::Ok();
-    }
-    const std::string_view stage = targets.writes               ? "SHARD_WRITE"
-                                   : targets.shards.size() == 1 ? "SINGLE_SHARD"
-                                   : targets.sorted             ? "SHARD_MERGE_SORT"
-                                                                : "SHARD_MERGE";
-    bson::Builder& reply = request.call().reply;
-    AppendPlanner(request, *heard, stage, &reply);
-    if (heard->front().reply->view().Has("executionStats")) {
-      AppendExecution(*heard, stage, &reply);
-    }
-    const bson::View first = *heard->front().reply;
-    reply.Append("serverInfo", first["serverInfo"])
-        .Append("serverParameters", first["serverParameters"])
-        .Append("command", command);
-    co_return Status::Ok();
+  // Made before: GCC 12 destroys conditional temporaries of a co_await twice.
+  const std::string asked(verbosity.is_string() ? verbosity.AsString() : "allPlansExecution");
+  if (name == "aggregate") {
+    const Aggregation aggregation = Aggregation::Of(request.database, WithCursor(command));
+    Status explained_as = co_await ExplainAggregation(request, aggregation, asked);
+    co_return explained_as;
   }
-  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+  Targeted targets;
+  const PartsOf parts = [&](const Route& known) -> Result<std::vector<Part>> {
+    ASSIGN_OR_RETURN(targets, TargetsOf(request, known, command));
+    return ToEach(targets.shards, request.body);
+  };
+  Result<std::vector<Heard>> heard = co_await AskRefreshed(request, &route, parts);
+  CO_RETURN_IF_ERROR(heard.status());
+  const Status failed = FirstErrorOf(*heard);
+  if (Aggregation::IsRefusal(failed)) {
+    Status viewed = co_await ExplainOnView(request, ns, command, asked, failed);
+    co_return viewed;
+  }
+  CO_RETURN_IF_ERROR(failed);
+  AppendExplained(request, *heard, targets, command);
+  co_return Status::Ok();
 }
 
 void AppendStages(std::string_view name, const std::vector<bson::Document>& stages,
@@ -278,10 +327,7 @@ Task<Status> ExplainResolved(Routed& request, const Aggregation& aggregation,
                        : ShardsCommand(aggregation.command, division.split.shards, bson::View());
     const bson::Document asked =
         bson::Builder().Append("explain", part).Append("verbosity", verbosity).Finish();
-    std::vector<Part> parts;
-    for (const placement::ShardName& shard : division.shards) {
-      parts.push_back({shard, asked});
-    }
+    std::vector<Part> parts = ToEach(division.shards, asked);
     bool stale = false;
     Result<std::vector<Heard>> heard =
         co_await AskVersioned(request, &places.main, std::move(parts), &stale, &places.others);
@@ -306,7 +352,7 @@ Task<Status> ExplainResolved(Routed& request, const Aggregation& aggregation,
         .Append("command", aggregation.command);
     co_return Status::Ok();
   }
-  co_return Status(kStaleConfig, "The placement of " + aggregation.ns + " changes all the time");
+  co_return AlwaysStale(aggregation.ns);
 }
 
 }  // namespace

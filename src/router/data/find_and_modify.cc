@@ -148,7 +148,7 @@ Task<Status> RouteFindAndModify(Routed& request) {
       co_return Deliver(request, *std::move(answer));
     }
   }
-  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+  co_return AlwaysStale(ns);
 }
 
 }  // namespace

@@ -38,44 +38,18 @@ Task<Status> RouteUnsharded(Routed& request) {
   co_return status;
 }
 
-// What every shard with a part of the collection answers.
-Task<Result<std::vector<Heard>>> AskOwners(Routed& request, RoutePtr route) {
-  for (int i = 0; i <= kMostRefreshes; ++i) {
-    std::set<placement::ShardName> shards = {route->database.primary};
-    if (route->sharded()) {
-      shards = route->chunks->shards();
-    }
-    std::vector<Part> parts;
-    for (const placement::ShardName& shard : shards) {
-      parts.push_back({shard, request.body});
-    }
-    bool stale = false;
-    Result<std::vector<Heard>> heard =
-        co_await AskVersioned(request, &route, std::move(parts), &stale);
-    CO_RETURN_IF_ERROR(heard.status());
-    if (stale) {
-      continue;
-    }
-    CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
-    co_return heard;
-  }
-  co_return Status(kStaleConfig, "The placement of " + route->ns + " changes all the time");
-}
-
 // {raw: {shard: reply}, valid}
 Task<Status> RouteValidate(Routed& request) {
-  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
-  Result<RoutePtr> found = co_await request.Find(ns, false);
-  if (!found.ok() && found.status().code() == kNamespaceNotFound) {
+  Result<Owners> owners = co_await AskOwners(request);
+  CO_RETURN_IF_ERROR(owners.status());
+  if (owners->route == nullptr) {
     co_return request.RunHere();
   }
-  CO_RETURN_IF_ERROR(found.status());
-  Result<std::vector<Heard>> heard = co_await AskOwners(request, *found);
-  CO_RETURN_IF_ERROR(heard.status());
+  const std::vector<Heard>& heard = owners->heard;
   bool valid = true;
   bson::Builder& reply = request.call().reply;
   reply.BeginDocument("raw");
-  for (const Heard& one : *heard) {
+  for (const Heard& one : heard) {
     valid = valid && request::Truthy((*one.reply)["valid"]);
     reply.Append(one.shard, *one.reply);
   }
@@ -85,16 +59,14 @@ Task<Status> RouteValidate(Routed& request) {
 
 // What the first shard says, and each one's reply by its name.
 Task<Status> RoutePlanCache(Routed& request) {
-  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
-  Result<RoutePtr> found = co_await request.Find(ns, false);
-  if (!found.ok() && found.status().code() == kNamespaceNotFound) {
+  Result<Owners> owners = co_await AskOwners(request);
+  CO_RETURN_IF_ERROR(owners.status());
+  if (owners->route == nullptr) {
     co_return request.RunHere();
   }
-  CO_RETURN_IF_ERROR(found.status());
-  Result<std::vector<Heard>> heard = co_await AskOwners(request, *found);
-  CO_RETURN_IF_ERROR(heard.status());
-  request.AppendReply(*heard->front().reply);
-  for (const Heard& one : *heard) {
+  const std::vector<Heard>& heard = owners->heard;
+  request.AppendReply(*heard.front().reply);
+  for (const Heard& one : heard) {
     request.call().reply.Append(one.shard, *one.reply);
   }
   co_return Status::Ok();

@@ -7,6 +7,7 @@
 #include "request/cursor_reply.h"
 #include "router/core.h"
 #include "router/cursor/remote_rows.h"
+#include "router/remote/end_cursor.h"
 #include "run/batch.h"
 
 namespace quire::router {
@@ -62,16 +63,8 @@ void KillOpened(Routed& request, const std::vector<Heard>& heard) {
     }
     const bson::Document session = request.SessionFields();
     const std::string database(DatabaseOf(cursor->ns));
-    bson::Builder kill;
-    kill.Append("killCursors", cursor->ns.substr(database.size() + 1))
-        .BeginArray("cursors")
-        .Push(cursor->id)
-        .End()
-        .AppendFields(session)
-        .Append("$db", database);
-    constexpr std::chrono::seconds kPatience{10};
-    request.core.lanes().Send(one.host, kill.Finish(), OpContext::Clock::now() + kPatience,
-                              [](const Result<bson::Document>&) {});
+    EndCursor(&request.core.lanes(), one.host, database, cursor->ns.substr(database.size() + 1),
+              cursor->id, session);
   }
 }
 

@@ -137,10 +137,7 @@ Task<Status> RouteFind(Routed& request) {
     if (!targets.single()) {
       CO_ASSIGN_OR_RETURN(command, ShardFind(request.body, find));
     }
-    std::vector<Part> parts;
-    for (const placement::ShardName& shard : targets.shards) {
-      parts.push_back({shard, command});
-    }
+    std::vector<Part> parts = ToEach(targets.shards, command);
     bool stale = false;
     Result<std::vector<Heard>> heard =
         co_await AskVersioned(request, &route, std::move(parts), &stale);
@@ -171,7 +168,7 @@ Task<Status> RouteFind(Routed& request) {
     merge.sorted = IsOrdered(find);
     co_return OpenMerged(request, *std::move(heard), merge);
   }
-  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+  co_return AlwaysStale(ns);
 }
 
 // Of a view on a sharded collection.
@@ -231,35 +228,26 @@ Task<Status> RouteCount(Routed& request) {
   CO_RETURN_IF_ERROR(found.status());
   RoutePtr route = *found;
   CO_ASSIGN_OR_RETURN(const auto count, request::CountRequest::Parse(request.body));
-  for (int i = 0; i <= kMostRefreshes; ++i) {
-    std::set<placement::ShardName> shards = {route->database.primary};
-    if (route->sharded()) {
+  const PartsOf parts = [&](const Route& known) -> Result<std::vector<Part>> {
+    std::set<placement::ShardName> shards = {known.database.primary};
+    if (known.sharded()) {
       const Query query{count.query, count.collation, bson::View()};
-      CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));
+      ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, known, query));
       shards = targets.shards;
     }
-    CO_ASSIGN_OR_RETURN(const bson::Document command, ShardCount(request.body, count));
-    std::vector<Part> parts;
-    for (const placement::ShardName& shard : shards) {
-      parts.push_back({shard, command});
-    }
-    bool stale = false;
-    Result<std::vector<Heard>> heard =
-        co_await AskVersioned(request, &route, std::move(parts), &stale);
-    CO_RETURN_IF_ERROR(heard.status());
-    if (stale) {
-      continue;
-    }
-    const Status failed = FirstErrorOf(*heard);
-    if (Aggregation::IsRefusal(failed)) {
-      Status status = co_await CountView(request, ns, count, failed);
-      co_return status;
-    }
-    CO_RETURN_IF_ERROR(failed);
-    AppendCounts(request, *heard, count);
-    co_return Status::Ok();
+    ASSIGN_OR_RETURN(const bson::Document command, ShardCount(request.body, count));
+    return ToEach(shards, command);
+  };
+  Result<std::vector<Heard>> heard = co_await AskRefreshed(request, &route, parts);
+  CO_RETURN_IF_ERROR(heard.status());
+  const Status failed = FirstErrorOf(*heard);
+  if (Aggregation::IsRefusal(failed)) {
+    Status status = co_await CountView(request, ns, count, failed);
+    co_return status;
   }
-  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+  CO_RETURN_IF_ERROR(failed);
+  AppendCounts(request, *heard, count);
+  co_return Status::Ok();
 }
 
 // Each value once, in order.
@@ -364,10 +352,7 @@ Task<Status> RouteDistinct(Routed& request) {
     }
     const Query query{distinct.query, distinct.collation, bson::View()};
     CO_ASSIGN_OR_RETURN(const placement::Targets targets, TargetRead(request, *route, query));
-    std::vector<Part> parts;
-    for (const placement::ShardName& shard : targets.shards) {
-      parts.push_back({shard, request.body});
-    }
+    std::vector<Part> parts = ToEach(targets.shards, request.body);
     bool stale = false;
     Result<std::vector<Heard>> heard =
         co_await AskVersioned(request, &route, std::move(parts), &stale);
@@ -381,7 +366,7 @@ Task<Status> RouteDistinct(Routed& request) {
     CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
     co_return AppendDistinct(*heard, distinct.collation, *route, &request.call().reply);
   }
-  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+  co_return AlwaysStale(ns);
 }
 
 }  // namespace

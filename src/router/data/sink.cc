@@ -143,7 +143,7 @@ Task<Status> Send(Routed& request, RoutePtr* target, Documents documents, bson::
     CO_RETURN_IF_ERROR(fresh.status());
     *target = *fresh;
   }
-  co_return Status(kStaleConfig, "The placement of " + (*target)->ns + " changes all the time");
+  co_return AlwaysStale((*target)->ns);
 }
 
 // The collection that a large $out fills on the primary shard of its target's database; dropped
@@ -263,7 +263,7 @@ class Temporary {
       CO_RETURN_IF_ERROR(fresh.status());
       target_ = *fresh;
     }
-    co_return Status(kStaleConfig, "The placement of " + target_->ns + " changes all the time");
+    co_return AlwaysStale(target_->ns);
   }
 
   // Nobody waits for it: what is left is dropped once this router has ended.

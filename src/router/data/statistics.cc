@@ -176,34 +176,13 @@ void AppendCollection(const std::vector<Heard>& heard, const Route& route, std::
 }
 
 Task<Status> RouteCollectionStats(Routed& request) {
-  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
-  Result<RoutePtr> found = co_await request.Find(ns, false);
-  if (!found.ok() && found.status().code() == kNamespaceNotFound) {
+  Result<Owners> owners = co_await AskOwners(request);
+  CO_RETURN_IF_ERROR(owners.status());
+  if (owners->route == nullptr) {
     co_return request.RunHere();
   }
-  CO_RETURN_IF_ERROR(found.status());
-  RoutePtr route = *found;
-  for (int i = 0; i <= kMostRefreshes; ++i) {
-    std::set<placement::ShardName> shards = {route->database.primary};
-    if (route->sharded()) {
-      shards = route->chunks->shards();
-    }
-    std::vector<Part> parts;
-    for (const placement::ShardName& shard : shards) {
-      parts.push_back({shard, request.body});
-    }
-    bool stale = false;
-    Result<std::vector<Heard>> heard =
-        co_await AskVersioned(request, &route, std::move(parts), &stale);
-    CO_RETURN_IF_ERROR(heard.status());
-    if (stale) {
-      continue;
-    }
-    CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
-    AppendCollection(*heard, *route, ns, &request.call().reply);
-    co_return Status::Ok();
-  }
-  co_return Status(kStaleConfig, "The placement of " + ns + " changes all the time");
+  AppendCollection(owners->heard, *owners->route, owners->route->ns, &request.call().reply);
+  co_return Status::Ok();
 }
 
 // The numbers of all shards that have a part of it.

@@ -119,6 +119,15 @@ void AppendOtherVersions(const Routes& others, const placement::ShardName& shard
   }
 }
 
+std::vector<Part> ToEach(const std::set<placement::ShardName>& shards,
+                         const bson::Document& command) {
+  std::vector<Part> parts;
+  for (const placement::ShardName& shard : shards) {
+    parts.push_back({shard, command});
+  }
+  return parts;
+}
+
 Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
                                               std::vector<Part> parts, bool* stale,
                                               Routes* others) {
@@ -155,6 +164,43 @@ Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
     break;
   }
   co_return heard;
+}
+
+Status AlwaysStale(const std::string& ns) {
+  return {kStaleConfig, "The placement of " + ns + " changes all the time"};
+}
+
+Task<Result<std::vector<Heard>>> AskRefreshed(Routed& request, RoutePtr* route,
+                                              const PartsOf& parts) {
+  for (int i = 0; i <= kMostRefreshes; ++i) {
+    CO_ASSIGN_OR_RETURN(std::vector<Part> wanted, parts(**route));
+    bool stale = false;
+    Result<std::vector<Heard>> heard =
+        co_await AskVersioned(request, route, std::move(wanted), &stale);
+    if (!heard.ok() || !stale) {
+      co_return heard;
+    }
+  }
+  co_return AlwaysStale((*route)->ns);
+}
+
+Task<Result<Owners>> AskOwners(Routed& request) {
+  CO_ASSIGN_OR_RETURN(std::string ns, request.Namespace());
+  Result<RoutePtr> found = co_await request.Find(ns, false);
+  if (!found.ok() && found.status().code() == kNamespaceNotFound) {
+    co_return Owners();
+  }
+  CO_RETURN_IF_ERROR(found.status());
+  RoutePtr route = *found;
+  const PartsOf parts = [&](const Route& known) {
+    return ToEach(known.sharded() ? known.chunks->shards()
+                                  : std::set<placement::ShardName>{known.database.primary},
+                  request.body);
+  };
+  Result<std::vector<Heard>> heard = co_await AskRefreshed(request, &route, parts);
+  CO_RETURN_IF_ERROR(heard.status());
+  CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
+  co_return Owners{std::move(route), *std::move(heard)};
 }
 
 }  // namespace quire::router

@@ -408,7 +408,7 @@ Task<Status> RunBatch(Routed& request, Batch* batch, RoutePtr route) {
     }
     if (stale) {
       if (++refreshes > kMostRefreshes) {
-        co_return Status(kStaleConfig, "The placement of " + batch->ns + " changes all the time");
+        co_return AlwaysStale(batch->ns);
       }
       TargetOpen(request, *route, batch);
     }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "router/pipeline/view_read.h"
 
-#include "base/error_codes.h"
-#include "base/try.h"
-#include "engine/read/read.h"
-
 namespace quire::router {
 
 Aggregation OnView(const std::string& ns, const engine::ViewRead& read, bson::View command) {
@@ -35,24 +31,6 @@ Aggregation OnView(const std::string& ns, const engine::ViewRead& read, bson::Vi
     }
   }
   return Aggregation::Of(ns.substr(0, dot), out.Finish());
-}
-
-Result<Aggregation> OnView(const std::string& ns, bson::View command) {
-  const std::string_view name = command.front().name();
-  engine::ViewRead read;
-  if (name == "find") {
-    ASSIGN_OR_RETURN(const auto find, request::FindRequest::Parse(command));
-    ASSIGN_OR_RETURN(read, engine::FindOnView(ns, find));
-  } else if (name == "count") {
-    ASSIGN_OR_RETURN(const auto count, request::CountRequest::Parse(command));
-    read = engine::ExplainedCountOnView(count);
-  } else if (name == "distinct") {
-    ASSIGN_OR_RETURN(const auto distinct, request::DistinctRequest::Parse(command));
-    read = engine::ExplainedDistinctOnView(distinct);
-  } else {
-    return Status(kCommandNotSupportedOnView, "Namespace " + ns + " is a view, not a collection");
-  }
-  return OnView(ns, read, command);
 }
 
 }  // namespace quire::router

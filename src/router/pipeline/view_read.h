@@ -14,8 +14,5 @@ namespace quire::router {
 
 // The read of the view `ns`; batch size, read concern and preference are those of `command`.
 Aggregation OnView(const std::string& ns, const engine::ViewRead& read, bson::View command);
-// The same of a find, count or distinct command, as explain shows it. CommandNotSupportedOnView for
-// another.
-Result<Aggregation> OnView(const std::string& ns, bson::View command);
 
 }  // namespace quire::router

@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "request/cursor_reply.h"
 #include "request/reply.h"
+#include "router/remote/end_cursor.h"
 #include "router/remote/errors.h"
 #include "router/stream/stream_merge.h"
 
@@ -141,15 +142,8 @@ class StreamRows::State : public std::enable_shared_from_this<State> {
       if (remote.id == 0) {
         continue;
       }
-      bson::Builder kill;
-      kill.Append("killCursors", options_.collection)
-          .BeginArray("cursors")
-          .Push(remote.id)
-          .End()
-          .AppendFields(options_.session)
-          .Append("$db", options_.database);
-      core_.lanes().Send(remote.host, kill.Finish(), Clock::now() + kTimeout,
-                         [](const Result<bson::Document>&) {});
+      EndCursor(&core_.lanes(), remote.host, options_.database, options_.collection, remote.id,
+                options_.session);
       remote.id = 0;
     }
   }
