@@ -12,6 +12,7 @@
 #include "quire/doc.h"
 #include "request/bulk_write_reply.h"
 #include "request/cursor_reply.h"
+#include "request/reply_part.h"
 #include "request/write_reply.h"
 
 namespace quire::request {
@@ -155,6 +156,13 @@ TEST(CursorReply, RefusesWhatIsNone) {
   for (const char* json : replies) {
     EXPECT_EQ(CursorReply::Read(FromJson(json)).status().code(), kProtocolError) << json;
   }
+}
+
+TEST(Reply, AsAPartTellsNoTimes) {
+  const Document reply = FromJson(
+      R"({"n": 1, "$clusterTime": {"clusterTime": 1}, "operationTime": 1, "topologyVersion": {},
+          "ok": 1.0})");
+  EXPECT_EQ(Json(AsPart(reply)), Json(FromJson(R"({"n": 1, "ok": 1.0})")));
 }
 
 TEST(BulkItem, IsReadAsItWasWritten) {

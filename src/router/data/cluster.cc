@@ -11,6 +11,7 @@
 #include "quire/doc.h"
 #include "request/fields.h"
 #include "request/reply.h"
+#include "request/reply_part.h"
 #include "router/core.h"
 #include "router/remote/errors.h"
 #include "router/rows.h"
@@ -206,7 +207,7 @@ Task<Status> OnEachShard(Routed& request) {
   }
   reply.BeginDocument("all");
   for (const Heard& one : *heard) {
-    reply.Append(one.shard, *one.reply);
+    reply.Append(one.shard, request::AsPart(*one.reply));
   }
   reply.End();
   co_return Status::Ok();

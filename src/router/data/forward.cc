@@ -7,6 +7,7 @@
 #include "command/auth/login.h"
 #include "request/crud.h"
 #include "request/fields.h"
+#include "request/reply_part.h"
 #include "router/accounts.h"
 #include "router/core.h"
 #include "router/data/target.h"
@@ -51,7 +52,7 @@ Task<Status> RouteValidate(Routed& request) {
   reply.BeginDocument("raw");
   for (const Heard& one : heard) {
     valid = valid && request::Truthy((*one.reply)["valid"]);
-    reply.Append(one.shard, *one.reply);
+    reply.Append(one.shard, request::AsPart(*one.reply));
   }
   reply.End().Append("valid", valid);
   co_return Status::Ok();
@@ -67,7 +68,7 @@ Task<Status> RoutePlanCache(Routed& request) {
   const std::vector<Heard>& heard = owners->heard;
   request.AppendReply(*heard.front().reply);
   for (const Heard& one : heard) {
-    request.call().reply.Append(one.shard, *one.reply);
+    request.call().reply.Append(one.shard, request::AsPart(*one.reply));
   }
   co_return Status::Ok();
 }

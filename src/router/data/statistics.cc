@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "bson/number.h"
 #include "request/reply.h"
+#include "request/reply_part.h"
 #include "router/core.h"
 #include "router/data/forward.h"
 #include "router/data/merged.h"
@@ -109,7 +110,7 @@ Task<Status> RouteDatabaseStats(Routed& request) {
   bson::Builder& reply = request.call().reply;
   reply.BeginDocument("raw");
   for (const Heard& one : *heard) {
-    reply.Append(AddressOf(request, one.shard), *one.reply);
+    reply.Append(AddressOf(request, one.shard), request::AsPart(*one.reply));
   }
   reply.End();
   for (const bson::Element& field : heard->front().reply->view()) {
@@ -170,7 +171,7 @@ void AppendCollection(const std::vector<Heard>& heard, const Route& route, std::
                        route.sharded() ? static_cast<int64_t>(route.chunks->chunks().size()) : 1);
   reply->BeginDocument("shards");
   for (const Heard& one : heard) {
-    reply->Append(one.shard, *one.reply);
+    reply->Append(one.shard, request::AsPart(*one.reply));
   }
   reply->End();
 }

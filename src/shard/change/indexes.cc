@@ -9,6 +9,7 @@
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "request/reply.h"
+#include "request/reply_part.h"
 #include "shard/change/change.h"
 
 namespace quire::shard {
@@ -41,7 +42,7 @@ class WithReplies : public Change {
  protected:
   void Keep(const std::string& shard, bson::View reply) {
     if (reply["reply"].is_document()) {
-      replies_[shard] = bson::Document(reply["reply"].AsDocument());
+      replies_[shard] = request::AsPart(reply["reply"].AsDocument());
     }
     if (reply["failed"].is_document()) {
       failed_ = request::ErrorIn(reply["failed"].AsDocument(), {"ok", "codeName"});
