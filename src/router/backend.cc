@@ -26,9 +26,14 @@ Status RefuseInternalFields(const request::Call& call) {
 }
 
 // Arguments of a coroutine live in its caller: what is awaited here keeps the request alone.
-Task<Status> RunCounted(Routed& request, Routine routine) {
+Task<Status> RunRoutine(Routed& request, Routine routine) {
   Status status = co_await routine(request);
-  request.CountTargets();
+  if (request.database_gone && status.code() == kNamespaceNotFound) {
+    status = co_await routine(request);
+  }
+  if (HostsTargeted::IsCounted(request.call().command.name)) {
+    request.CountTargets();
+  }
   co_return status;
 }
 
@@ -96,9 +101,7 @@ Status RouterBackend::Run(run::Running& running) {
   auto& own = static_cast<command::NodeRunning&>(running);
   auto request = std::make_shared<Routed>(&core_, &own.invocation);
   const Routine routine = RoutineOf(running);
-  return request->Start(HostsTargeted::IsCounted(running.call.command.name)
-                            ? RunCounted(*request, routine)
-                            : routine(*request));
+  return request->Start(RunRoutine(*request, routine));
 }
 
 // Shards abort what fails there.

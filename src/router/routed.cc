@@ -95,9 +95,22 @@ Result<std::string> Routed::Namespace() const {
 }
 
 Task<Result<RoutePtr>> Routed::Find(std::string ns, bool create) {
+  if (create) {
+    makes_.emplace(DatabaseOf(ns));
+  }
   if (RoutePtr known = core.catalog->Cached(ns)) {
     co_return known;
   }
+  Result<RoutePtr> found = co_await Await(std::move(ns), create);
+  co_return found;
+}
+
+Task<Result<RoutePtr>> Routed::FindCurrent(std::string ns) {
+  Result<RoutePtr> found = co_await Await(std::move(ns), false);
+  co_return found;
+}
+
+Task<Result<RoutePtr>> Routed::Await(std::string ns, bool create) {
   for (int i = 0;; ++i) {
     std::shared_ptr<Lookup<RoutePtr>> lookup =
         create ? core.catalog->FindOrCreate(ns) : core.catalog->Find(ns);
@@ -119,8 +132,14 @@ Task<Result<RoutePtr>> Routed::Refresh(RoutePtr seen, bson::View error) {
   Result<RoutePtr> found = lookup->Get();
   if (!found.ok() && found.status().code() == kDatabaseDropPending) {
     core.catalog->Forget(seen->ns);
-    Result<RoutePtr> later = co_await Find(seen->ns, false);
-    co_return later;
+    found = co_await Await(seen->ns, false);
+  }
+  if (!found.ok() && found.status().code() == kNamespaceNotFound) {
+    if (makes_.contains(DatabaseOf(seen->ns))) {
+      found = co_await Await(seen->ns, true);
+    } else {
+      database_gone = true;
+    }
   }
   co_return found;
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,13 +31,19 @@ class Routed final : public Flow {
   // What is sent writes, though the command may be one that reads: it is done at most once.
   bool writes = false;
 
+  // What is known of the request's namespaces turned out to be of a database that is not there any
+  // more: nothing has been done, and run again it finds none.
+  bool database_gone = false;
+
   // The namespace that the command's first field names.
   Result<std::string> Namespace() const;
 
   // What is known of the namespace, now or once the store has answered; waits while it is being
   // dropped. Error: NamespaceNotFound, unless the database is made.
   Task<Result<RoutePtr>> Find(std::string ns, bool create);
-  // After a shard's refusal.
+  // The same for what no shard checks: from the store, when a change is hinted at.
+  Task<Result<RoutePtr>> FindCurrent(std::string ns);
+  // After a shard's refusal. A database that the request makes is made again.
   Task<Result<RoutePtr>> Refresh(RoutePtr seen, bson::View error);
 
   // The command as it is sent to a shard: what the client may not say left out, time and session
@@ -71,11 +78,13 @@ class Routed final : public Flow {
   Status RunHere();
 
  private:
+  Task<Result<RoutePtr>> Await(std::string ns, bool create);
   void NoteTimes(const std::vector<Heard>& heard);
   bson::View FixedLet(bson::View let) const;
 
   std::unique_ptr<command::Parsed> parsed_;
   std::vector<placement::ShardName> targets_;  // that were asked, each once
+  std::set<std::string, std::less<>> makes_;   // databases
   bool dated_ = false;                         // a shard has told its time
   mutable std::optional<bson::Document> let_;
 };

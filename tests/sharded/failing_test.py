@@ -141,5 +141,34 @@ class Failing(unittest.TestCase):
         crowd.close()
 
 
+class WithoutTheStore(unittest.TestCase):
+    def test_what_routers_know_serves_on(self):
+        """Also when something else has changed just before."""
+        cluster = rig.Cluster(routers=2)
+        self.addCleanup(cluster.close)
+        processes = cluster.processes()
+        clients = [pymongo.MongoClient("mongodb://" + processes[name]["host"]) for name in ("r0", "r1")]
+        for client in clients:
+            self.addCleanup(client.close)
+        admin = clients[0].admin
+        admin.command("enableSharding", "f", primaryShard="s0")
+        admin.command("shardCollection", "f.c", key={"x": 1})
+        admin.command("split", "f.c", middle={"x": 0})
+        admin.command("moveChunk", "f.c", find={"x": 1}, to="s1")
+        clients[0].f.c.insert_many([{"_id": i, "x": i} for i in (-1, 1)])
+        self.assertEqual(2, clients[1].f.c.count_documents({}))
+        admin.command("enableSharding", "unrelated")
+        time.sleep(0.5)  # both routers have heard of it
+        cluster.tool("kill", "etcd")
+        try:
+            for i, client in enumerate(clients):
+                for x in (-1, 1):
+                    self.assertEqual(1, len(list(client.f.c.find({"x": x}))))
+                    client.f.c.insert_one({"x": x * (i + 10)})
+        finally:
+            cluster.tool("start", "etcd")
+        self.assertEqual(6, clients[0].f.c.count_documents({}))
+
+
 if __name__ == "__main__":
     counted.main()

@@ -173,6 +173,27 @@ class TwoRouters(unittest.TestCase):
         cls.addClassCleanup(cls.second.close)
         cls.first.command("two", SON(create="c"))
 
+    def test_what_another_router_drops_and_makes_anew(self):
+        for i in range(6):
+            place = {"primaryShard": f"s{i % 2}"}
+            self.assertEqual(1, self.first.command("admin", SON([("enableSharding", "gone"), *place.items()]))["ok"])
+            insert = SON([("insert", "c"), ("documents", [{"_id": i}])])
+            self.assertEqual(1, self.second.command("gone", insert).get("n"))
+            find = SON([("find", "c"), ("filter", {})])
+            self.assertEqual([{"_id": i}], self.second.command("gone", find)["cursor"]["firstBatch"])
+            self.assertEqual(1, self.first.command("gone", SON(dropDatabase=1))["ok"])
+            if i < 2:
+                continue  # the other router finds out by itself
+            for command in (find, SON(aggregate="c", pipeline=[], cursor={})):
+                self.assertEqual([], self.second.command("gone", command)["cursor"]["firstBatch"])
+            for command in (SON(count="c"), SON([("delete", "c"), ("deletes", [{"q": {}, "limit": 0}])])):
+                self.assertEqual(0, self.second.command("gone", command).get("n"))
+        for command in (SON(create="d"), SON([("insert", "d"), ("documents", [{}])])):
+            self.second.command("gone", SON(create="c"))
+            self.second.command("gone", SON(find="d"))
+            self.first.command("gone", SON(dropDatabase=1))
+            self.assertEqual(1, self.second.command("gone", command)["ok"])
+
     def test_a_commit_through_another_router_asks_what_has_come_of_it(self):
         session = SON(id=bson.Binary(os.urandom(16), 4))
 

@@ -155,7 +155,7 @@ Result<bson::Document> Compliance(coord::Store& store, Catalog& catalog, const R
 
 Task<Status> BalancerCollectionStatus(Routed& request) {
   CO_ASSIGN_OR_RETURN(const std::string ns, CollectionIn(request));
-  Result<RoutePtr> route = co_await request.Find(ns, false);
+  Result<RoutePtr> route = co_await request.FindCurrent(ns);
   if (!route.ok() && route.status().code() == kNamespaceNotFound) {
     co_return NotSharded(ns);
   }

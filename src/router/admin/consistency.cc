@@ -230,7 +230,7 @@ void CompareIndexes(const std::string& ns, const RowsOf& indexes, Findings* find
 // The indexes of a sharded collection on the shards that own some of it.
 Task<Status> CheckIndexes(Routed& request, const Wish& wish, std::string ns, bson::Document key,
                           Findings* findings) {
-  Result<RoutePtr> route = co_await request.Find(ns, false);
+  Result<RoutePtr> route = co_await request.FindCurrent(ns);
   CO_RETURN_IF_ERROR(route.status());
   if (!(*route)->sharded()) {
     co_return Status::Ok();  // dropped meanwhile

@@ -32,7 +32,7 @@ Task<Status> OnNamespace(Routed& request, bool create) {
   }
   if (!create) {  // what is not there has no primary shard that would say so
     std::string database(DatabaseOf(ns));
-    Result<RoutePtr> found = co_await request.Find(database, false);
+    Result<RoutePtr> found = co_await request.FindCurrent(database);
     if (!found.ok() && found.status().code() == kNamespaceNotFound) {
       co_return Status(kNamespaceNotFound, "database " + database + " not found");
     }

@@ -306,7 +306,7 @@ Task<Status> GetShardVersion(Routed& request) {
     co_return request::WrongType("getShardVersion", target, "string");
   }
   const std::string ns(target.value().AsString());
-  Result<RoutePtr> route = co_await request.Find(ns, false);
+  Result<RoutePtr> route = co_await request.FindCurrent(ns);
   bson::Builder& reply = request.call().reply;
   if (!route.ok() && route.status().code() != kNamespaceNotFound) {
     co_return route.status();

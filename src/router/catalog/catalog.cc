@@ -22,6 +22,8 @@ using placement::CollectionRecord;
 using placement::DatabaseRecord;
 
 constexpr std::chrono::seconds kTimeout{10};
+// A store that does not answer is left alone for so long by what nobody waits for.
+constexpr std::chrono::seconds kRest{1};
 constexpr size_t kPage = 1000;
 
 coord::Deadline Soon() { return Clock::now() + kTimeout; }
@@ -61,13 +63,40 @@ class StoredCatalog final : public Catalog {
   }
 
   RoutePtr Cached(std::string_view ns) override {
-    MutexLock lock(mutex_);
-    auto known = routes_.find(ns);
-    return known == routes_.end() || known->second.doubtful ? nullptr : known->second.route;
+    RoutePtr route;
+    {
+      MutexLock lock(mutex_);
+      const auto known = routes_.find(ns);
+      if (known == routes_.end()) {
+        return nullptr;
+      }
+      route = known->second.route;
+      if (!known->second.doubtful) {
+        return route;
+      }
+      if (!HasItsShards(*route)) {
+        return nullptr;
+      }
+      if (known->second.rereading || Clock::now() < rests_until_) {
+        return route;
+      }
+      known->second.rereading = true;
+    }
+    Post([this, name = std::string(ns)](const Status& stopped) {
+      if (stopped.ok()) {
+        ReadAgain(name);
+      }
+    });
+    return route;
   }
 
   std::shared_ptr<Lookup<RoutePtr>> Find(std::string_view ns) override {
-    return Ask<RoutePtr>([this, name = std::string(ns)] { return Load(name, false, {}); });
+    return Ask<RoutePtr>([this, name = std::string(ns), asked = Posted()]() -> Result<RoutePtr> {
+      if (WasAbsent(name, asked)) {
+        return NoDatabase(name);
+      }
+      return Load(name, false, {});
+    });
   }
 
   std::shared_ptr<Lookup<RoutePtr>> FindOrCreate(std::string_view ns,
@@ -81,15 +110,15 @@ class StoredCatalog final : public Catalog {
       const RoutePtr& seen, std::optional<placement::ShardVersion> wanted) override {
     return Ask<RoutePtr>([this, seen, wanted]() -> Result<RoutePtr> {
       // Another request may have been first.
-      RoutePtr now = Cached(seen->ns);
+      RoutePtr now = Undoubted(seen->ns);
       if (now != nullptr && now != seen && Reaches(*now, wanted)) {
         return now;
       }
-      ASSIGN_OR_RETURN(now, Read(seen->ns, false));
+      ASSIGN_OR_RETURN(now, ReadNamed(seen->ns, false));
       if (now != nullptr && Reaches(*now, wanted) && !SameVersions(*now, *seen)) {
         return now;
       }
-      ASSIGN_OR_RETURN(now, Read(seen->ns, true));
+      ASSIGN_OR_RETURN(now, ReadNamed(seen->ns, true));
       if (now == nullptr) {
         return NoDatabase(seen->ns);
       }
@@ -135,9 +164,57 @@ class StoredCatalog final : public Catalog {
   struct Known {
     RoutePtr route;
     KnownChunks chunks;
-    bool doubtful = false;
+    bool doubtful = false;   // a change has been hinted at since it was read
+    bool rereading = false;  // the catalog's thread is going to
   };
   using Job = std::function<void(Status stopped)>;
+
+  // Null also for what is doubtful.
+  RoutePtr Undoubted(std::string_view ns) {
+    MutexLock lock(mutex_);
+    const auto known = routes_.find(ns);
+    return known == routes_.end() || known->second.doubtful ? nullptr : known->second.route;
+  }
+
+  // Whoever has been removed refuses nothing.
+  bool HasItsShards(const Route& route) const QUIRE_REQUIRES(mutex_) {
+    auto is_there = [this](const placement::ShardName& name) QUIRE_REQUIRES(mutex_) {
+      return std::any_of(shards_.begin(), shards_.end(),
+                         [&](const placement::ShardRecord& shard) { return shard.name == name; });
+    };
+    if (!route.sharded()) {
+      return is_there(route.database.primary);
+    }
+    const auto& majors = route.chunks->majors();
+    return std::all_of(majors.begin(), majors.end(), [&](const auto& major) QUIRE_REQUIRES(mutex_) {
+      return is_there(major.first);
+    });
+  }
+
+  // What requests go on using until then.
+  void ReadAgain(const std::string& ns) {
+    {
+      MutexLock lock(mutex_);
+      if (Clock::now() < rests_until_) {
+        MayReread(ns);
+        return;
+      }
+    }
+    const Result<RoutePtr> read = Read(ns, false);
+    if (!read.ok()) {
+      MutexLock lock(mutex_);
+      if (read.status().code() != kDatabaseDropPending) {
+        rests_until_ = Clock::now() + kRest;
+      }
+      MayReread(ns);
+    }
+  }
+
+  void MayReread(const std::string& ns) QUIRE_REQUIRES(mutex_) {
+    if (const auto known = routes_.find(ns); known != routes_.end()) {
+      known->second.rereading = false;
+    }
+  }
 
   // Clients ask for any name: those without chunks, which need not exist, go when they are many.
   void Keep(const std::string& ns, Known known) QUIRE_REQUIRES(mutex_) {
@@ -160,8 +237,22 @@ class StoredCatalog final : public Catalog {
     {
       MutexLock lock(mutex_);
       jobs_.push_back(std::move(job));
+      ++posted_;
     }
     wake_.notify_all();
+  }
+
+  uint64_t Posted() {
+    MutexLock lock(mutex_);
+    return posted_;
+  }
+
+  // Whether a transaction that began when so many had been posted has shown that there is no such
+  // database: one serves all who had asked by then. No later one is told.
+  bool WasAbsent(std::string_view ns, uint64_t asked) {
+    MutexLock lock(mutex_);
+    const auto absent = absent_.find(DatabaseOf(ns));
+    return absent != absent_.end() && asked < absent->second;
   }
 
   void Work() {
@@ -169,6 +260,9 @@ class StoredCatalog final : public Catalog {
       Job job;
       {
         MutexLock lock(mutex_);
+        if (jobs_.empty()) {
+          absent_.clear();  // whoever asks from here on asks later
+        }
         wake_.wait(lock.native(),
                    [this]() QUIRE_REQUIRES(mutex_) { return stopping_ || !jobs_.empty(); });
         if (stopping_) {
@@ -181,10 +275,11 @@ class StoredCatalog final : public Catalog {
     }
   }
 
-  // Something has changed: what is known is asked for again before it is used.
+  // Something has changed: what is used is read again.
   void OnHint() {
     {
       MutexLock lock(mutex_);
+      ++hints_;
       for (auto& [ns, known] : routes_) {
         known.doubtful = true;
       }
@@ -226,29 +321,37 @@ class StoredCatalog final : public Catalog {
   }
 
   Result<RoutePtr> Load(const std::string& ns, bool create, const placement::ShardName& primary) {
-    if (RoutePtr known = Cached(ns)) {
+    if (RoutePtr known = Undoubted(ns)) {
       return known;
     }
-    ASSIGN_OR_RETURN(RoutePtr route, Read(ns, false));
+    const auto read = [&](bool confirmed) {
+      return create ? Read(ns, confirmed) : ReadNamed(ns, confirmed);
+    };
+    ASSIGN_OR_RETURN(RoutePtr route, read(false));
     if (route == nullptr) {
-      ASSIGN_OR_RETURN(route, Read(ns, true));
+      ASSIGN_OR_RETURN(route, read(true));
     }
     if (route == nullptr && create) {
       RETURN_IF_ERROR(CreateDatabase(DatabaseOf(ns), primary));
-      ASSIGN_OR_RETURN(route, Read(ns, true));
+      ASSIGN_OR_RETURN(route, read(true));
     }
     if (route == nullptr) {
       return NoDatabase(ns);
     }
-    if (route->database.name != DatabaseOf(ns)) {
-      return Status(kDatabaseDifferCase, "db already exists with different case already have: [" +
-                                             route->database.name + "] trying to create [" +
-                                             std::string(DatabaseOf(ns)) + "]");
+    return route;
+  }
+
+  // The same as Read. A database of another case is none to whoever makes none.
+  Result<RoutePtr> ReadNamed(const std::string& ns, bool confirmed) {
+    Result<RoutePtr> route = Read(ns, confirmed);
+    if (!route.ok() && route.status().code() == kDatabaseDifferCase) {
+      return NoDatabase(ns);
     }
     return route;
   }
 
   // Null when there is no such database. `confirmed`: as it was in a transaction that began now.
+  // DatabaseDifferCase when there is one whose name differs in the case of letters.
   Result<RoutePtr> Read(const std::string& ns, bool confirmed) {
     if (DatabaseOf(ns) == "admin") {
       return AdminRoute(ns);
@@ -258,6 +361,8 @@ class StoredCatalog final : public Catalog {
     const std::string coll_key = Key(placement::KeyOfCollection(ns));
     std::vector<coord::Entry> entries;
     coord::Revision revision = 0;
+    const uint64_t posted = Posted();
+    const uint64_t hints = Hints();
     if (confirmed) {
       coord::Transaction transaction;
       transaction.writes = {coord::Put(Key("asked/" + options_.self), "1")};
@@ -302,14 +407,29 @@ class StoredCatalog final : public Catalog {
     }
     if (!found) {
       Forget(ns);
+      if (confirmed) {
+        MutexLock lock(mutex_);
+        absent_.insert_or_assign(std::string(DatabaseOf(ns)), posted);
+      }
       return RoutePtr();
     }
     if (route->database.state == DatabaseRecord::State::kDropping) {
       return Status(kDatabaseDropPending, "database " + route->database.name + " is being dropped");
     }
+    if (route->database.name != DatabaseOf(ns)) {
+      Forget(ns);
+      return Status(kDatabaseDifferCase, "db already exists with different case already have: [" +
+                                             route->database.name + "] trying to create [" +
+                                             std::string(DatabaseOf(ns)) + "]");
+    }
     MutexLock lock(mutex_);
-    Keep(ns, {route, std::move(chunks), false});
+    Keep(ns, {route, std::move(chunks), hints != hints_});
     return RoutePtr(route);
+  }
+
+  uint64_t Hints() {
+    MutexLock lock(mutex_);
+    return hints_;
   }
 
   Result<RoutePtr> AdminRoute(const std::string& ns) {
@@ -455,6 +575,11 @@ class StoredCatalog final : public Catalog {
   std::condition_variable wake_;
   bool stopping_ QUIRE_GUARDED_BY(mutex_) = false;
   std::deque<Job> jobs_ QUIRE_GUARDED_BY(mutex_);
+  uint64_t posted_ QUIRE_GUARDED_BY(mutex_) = 0;  // jobs so far
+  uint64_t hints_ QUIRE_GUARDED_BY(mutex_) = 0;   // so far
+  Clock::time_point rests_until_ QUIRE_GUARDED_BY(mutex_);
+  // Databases that were not there when so many had been posted.
+  std::map<std::string, uint64_t, std::less<>> absent_ QUIRE_GUARDED_BY(mutex_);
   std::map<std::string, Known, std::less<>> routes_ QUIRE_GUARDED_BY(mutex_);
   std::vector<placement::ShardRecord> shards_ QUIRE_GUARDED_BY(mutex_);
   std::optional<ClusterRecord> cluster_ QUIRE_GUARDED_BY(mutex_);

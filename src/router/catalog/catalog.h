@@ -4,7 +4,9 @@
 // collections lie. Kept in memory, read from the coordination store by a thread of its own.
 //
 // What is known may be old: requests carry versions, and shards refuse what does not fit theirs.
-// That a database does not exist is never kept, and always confirmed by a transaction.
+// Routes of which the store hints that they have changed are therefore used on, also while it
+// cannot be reached, and read again beside that. That a database does not exist is never kept, and
+// always confirmed by a transaction.
 #pragma once
 
 #include <chrono>
@@ -79,12 +81,13 @@ class Catalog {
 
   // So many namespaces are remembered without being sharded.
   static constexpr size_t kMostRoutes = 10'000;
-  // From memory alone; null when the store has to be asked.
+  // From memory alone, for requests that carry its versions; null when the store has to be asked.
   virtual RoutePtr Cached(std::string_view ns) = 0;
-  // Errors: NamespaceNotFound when the database does not exist, DatabaseDropPending while it or the
-  // collection goes away, those of the store.
+  // As far as no change is hinted at. Errors: NamespaceNotFound when the database does not exist,
+  // DatabaseDropPending while it or the collection goes away, those of the store.
   virtual std::shared_ptr<Lookup<RoutePtr>> Find(std::string_view ns) = 0;
   // The same; makes the database when there is none, on `primary` or the shard with the fewest.
+  // DatabaseDifferCase when there is one of the same name but for its letters' case.
   virtual std::shared_ptr<Lookup<RoutePtr>> FindOrCreate(std::string_view ns,
                                                          placement::ShardName primary = {}) = 0;
   // A shard has refused `seen` as stale: what is true now, at least the version it wants.

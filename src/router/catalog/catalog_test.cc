@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include "base/error_codes.h"
 #include "coord/testing/memory_store.h"
@@ -48,6 +50,12 @@ class CatalogTest : public ::testing::Test {
     ASSERT_TRUE(done.ok() && done->done);
   }
 
+  void Hint() {
+    coord::Transaction transaction;
+    transaction.writes = {catalog_->Changed()};
+    ASSERT_TRUE(store_.Transact(transaction, coord::Deadline::max()).ok());
+  }
+
   // A collection of one chunk on the shard.
   void Shard(const std::string& ns, const placement::ShardName& shard, uint32_t seconds) {
     const bson::Document key = Doc("x", 1);
@@ -81,7 +89,63 @@ TEST_F(CatalogTest, ADatabaseIsMadeOnTheShardThatHasTheFewest) {
   auto again = Await(catalog_->Find("one.c"));
   ASSERT_TRUE(again.ok());
   EXPECT_EQ((*again)->database.primary, (*one)->database.primary);
-  EXPECT_EQ(Await(catalog_->FindOrCreate("ONE.c")).status().code(), kDatabaseDifferCase);
+}
+
+// Also of whoever asks again.
+TEST_F(CatalogTest, DatabasesDoNotDifferInCaseAlone) {
+  ASSERT_TRUE(Await(catalog_->FindOrCreate("one.c")).ok());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Await(catalog_->FindOrCreate("ONE.c")).status().code(), kDatabaseDifferCase);
+    EXPECT_EQ(Await(catalog_->Find("ONE.c")).status().code(), kNamespaceNotFound);
+    EXPECT_EQ(catalog_->Cached("ONE.c"), nullptr);
+  }
+}
+
+// A store far away.
+class SlowStore final : public coord::Store {
+ public:
+  Result<coord::Answer> Transact(const coord::Transaction& transaction,
+                                 coord::Deadline deadline) override {
+    ++transactions;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return store_.Transact(transaction, deadline);
+  }
+  Result<coord::Listing> List(const coord::Range& range, coord::Deadline deadline) override {
+    return store_.List(range, deadline);
+  }
+  Result<std::unique_ptr<coord::Watcher>> Watch(std::string prefix,
+                                                std::function<void()> changed) override {
+    return store_.Watch(std::move(prefix), std::move(changed));
+  }
+
+  std::atomic<int> transactions{0};
+
+ private:
+  coord::MemoryStore store_;
+};
+
+// One transaction serves all who have asked before it begins.
+TEST(CatalogOfASlowStoreTest, ManyWhoAskForWhatIsNotThereDoNotFloodIt) {
+  SlowStore store;
+  CatalogOptions options;
+  options.store = &store;
+  options.cluster = "test";
+  options.self = "r:1";
+  options.now = [] { return bson::Timestamp{100, 1}; };
+  auto catalog = Catalog::Start(std::move(options));
+  ASSERT_TRUE(catalog.ok());
+  std::vector<std::shared_ptr<Lookup<RoutePtr>>> lookups;
+  constexpr int kMany = 200;
+  for (int i = 0; i < kMany; ++i) {
+    lookups.push_back((*catalog)->Find("none.c" + std::to_string(i % 7)));
+  }
+  for (const auto& lookup : lookups) {
+    EXPECT_EQ(Await(lookup).status().code(), kNamespaceNotFound);
+  }
+  EXPECT_LE(store.transactions, 5);  // two, unless this thread was kept waiting
+  const int before = store.transactions;
+  EXPECT_EQ(Await((*catalog)->Find("none.c")).status().code(), kNamespaceNotFound);
+  EXPECT_EQ(store.transactions, before + 1);  // what was absent may be there now
 }
 
 TEST_F(CatalogTest, TheDatabaseAdminLiesWhereTheAccountsAre) {
@@ -104,6 +168,41 @@ TEST_F(CatalogTest, ARefusalIsFollowedByWhatIsTrueNow) {
   auto later = Await(catalog_->Refresh(*after, std::nullopt));
   ASSERT_TRUE(later.ok());
   EXPECT_EQ((*later)->chunks->shards(), (std::set<placement::ShardName>{"s0"}));
+}
+
+// What is used is read again beside that.
+TEST_F(CatalogTest, WhatIsKnownIsUsedAfterAHintAlsoWhileTheStoreIsAway) {
+  ASSERT_TRUE(Await(catalog_->FindOrCreate("db.c")).ok());
+  ASSERT_TRUE(Await(catalog_->ReloadShards()).ok());
+  Hint();
+  store_.SetAway(true);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_NE(catalog_->Cached("db.c"), nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(Await(catalog_->Find("db.c")).status().code(), kHostUnreachable);
+  store_.SetAway(false);
+  Shard("db.c", "s1", 200);
+  Hint();
+  RoutePtr route = catalog_->Cached("db.c");
+  for (int i = 0; i < 10'000 && route != nullptr && !route->sharded(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    route = catalog_->Cached("db.c");
+  }
+  ASSERT_NE(route, nullptr);
+  EXPECT_TRUE(route->sharded());
+}
+
+TEST_F(CatalogTest, WhatLiesOnARemovedShardIsReadAgainFirst) {
+  auto route = Await(catalog_->FindOrCreate("db.c"));
+  ASSERT_TRUE(route.ok());
+  coord::Transaction transaction;
+  transaction.writes = {
+      coord::Delete(catalog_->Key(placement::KeyOfShard((*route)->database.primary))),
+      catalog_->Changed()};
+  ASSERT_TRUE(store_.Transact(transaction, coord::Deadline::max()).ok());
+  ASSERT_TRUE(Await(catalog_->ReloadShards()).ok());
+  EXPECT_EQ(catalog_->Cached("db.c"), nullptr);
 }
 
 // Whoever may read a database may ask for any name in it.

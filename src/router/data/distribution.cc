@@ -50,7 +50,7 @@ void AppendShard(const placement::ShardName& shard, bson::View stats, bson::Buil
 
 // Pushes the row of a collection, unless it is sharded no longer.
 Task<Status> PushRow(Routed& request, std::string ns, bson::Builder* rows) {
-  Result<RoutePtr> found = co_await request.Find(ns, false);
+  Result<RoutePtr> found = co_await request.FindCurrent(ns);
   if (!found.ok() && found.status().code() != kNamespaceNotFound) {
     co_return found.status();
   }

@@ -190,7 +190,7 @@ Task<Status> RouteCollectionStats(Routed& request) {
 Task<Status> RouteDataSize(Routed& request) {
   const bson::Value target = request.body.view().front().value();
   const std::string ns(target.is_string() ? target.AsString() : "");
-  Result<RoutePtr> found = co_await request.Find(ns, false);
+  Result<RoutePtr> found = co_await request.FindCurrent(ns);
   if (!found.ok() || !(*found)->sharded()) {
     ForwardOptions options{.only_database = true};
     Status forwarded = co_await Forward(request, request.database, options);
