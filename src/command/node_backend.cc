@@ -12,6 +12,7 @@
 #include "engine/write/write.h"
 #include "run/condition.h"
 #include "run/gates.h"
+#include "run/labels.h"
 #include "run/write_concern.h"
 
 namespace quire::command {
@@ -227,6 +228,8 @@ const auth::TimeSigner* NodeBackend::time_signer() const {
 bool NodeBackend::MaySetClock(run::Running& running) {
   return May(Own(running).invocation, Action::internal, auth::Cluster());
 }
+
+bool NodeBackend::MayBeRepeated(int code) const { return run::IsRetryable(code); }
 
 std::chrono::seconds NodeBackend::most_ahead() const {
   return std::chrono::seconds(replication() == nullptr ? 0 : 60);

@@ -39,6 +39,8 @@ class NodeBackend : public run::Backend {
   Status AwaitWriteConcern(run::Running& running) override;
   const auth::TimeSigner* time_signer() const override;
   bool MaySetClock(run::Running& running) override;
+  bool MayBeRepeated(int code) const override;
+  Status ForClients(const Status& status) const override { return status; }
   std::chrono::seconds most_ahead() const override;
   bool dates_replies_at_end() const override;
   void AppendTopology(bson::Builder* reply) override;

@@ -7,7 +7,9 @@
 #include "request/route.h"
 #include "router/accounts.h"
 #include "router/config/config.h"
+#include "router/remote/errors.h"
 #include "router/rows.h"
+#include "run/labels.h"
 
 namespace quire::router {
 
@@ -119,6 +121,11 @@ void RouterBackend::Written(run::Running& running) {
 Status RouterBackend::AwaitWriteConcern(run::Running& running) {
   return RoutineOf(running) == nullptr ? NodeBackend::AwaitWriteConcern(running) : Status::Ok();
 }
+
+// A router has sent it again itself where that could help.
+bool RouterBackend::MayBeRepeated(int code) const { return run::IsShutdown(code); }
+
+Status RouterBackend::ForClients(const Status& status) const { return router::ForClients(status); }
 
 std::chrono::seconds RouterBackend::most_ahead() const { return std::chrono::seconds(60); }
 

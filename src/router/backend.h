@@ -22,6 +22,8 @@ class RouterBackend final : public command::NodeBackend {
   bool AbortTransaction(run::Running& running) override;
   void Written(run::Running& running) override;
   Status AwaitWriteConcern(run::Running& running) override;
+  bool MayBeRepeated(int code) const override;
+  Status ForClients(const Status& status) const override;
   std::chrono::seconds most_ahead() const override;
   bool dates_replies_at_end() const override { return false; }
   void KeepProfile(std::string_view, const bson::Document&) override {}

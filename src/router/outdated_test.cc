@@ -68,6 +68,28 @@ TEST_F(OutdatedTest, WritesGoWhereTheyBelong) {
   EXPECT_EQ(CountOn(cluster_->s1, "bulk"), 1);
 }
 
+// A router has sent it again itself.
+TEST_F(OutdatedTest, ClientsAreNotToldToSendAgainWhatAShardHasNotAnswered) {
+  ASSERT_EQ(Code(R"({"create": "unanswered"})"), 0);
+  cluster_->s0.commands->fail_points().Enable(true);
+  for (const char* failure : {R"("errorCode": 11600)", R"("closeConnection": true)"}) {
+    cluster_->RunOnShard(cluster_->s0,
+                         R"({"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": {
+                             "failCommands": ["insert"], )" +
+                             std::string(failure) + "}}",
+                         "admin");
+    const bson::Document reply =
+        cluster_->Run(R"({"insert": "unanswered", "documents": [{"_id": 1}],
+                          "lsid": {"id": {"$uuid": "00000000-0000-4000-8000-000000000002"}},
+                          "txnNumber": {"$numberLong": "1"}})");
+    EXPECT_EQ(reply["code"].AsInt32(), kHostUnreachable) << bson::ToJson(reply);
+    EXPECT_TRUE(reply["errorLabels"].missing()) << bson::ToJson(reply);
+  }
+  cluster_->RunOnShard(cluster_->s0, R"({"configureFailPoint": "failCommand", "mode": "off"})",
+                       "admin");
+  cluster_->s0.commands->fail_points().Enable(false);
+}
+
 TEST_F(OutdatedTest, ReadsSeeAllOfIt) {
   for (const char* name : {"found", "distinct", "piped", "reduced"}) {
     Outdate(name);

@@ -315,7 +315,8 @@ void Routed::AppendReply(const bson::Argument& reply) {
     const std::string_view name = field.name();
     if (name == "operationTime" && field.type() == bson::Type::kTimestamp) {
       call().operation_time = std::max(call().operation_time, field.value().AsTimestamp());
-    } else if (name != "ok" && name != "$clusterTime" && name != "topologyVersion") {
+    } else if (name != "ok" && name != "$clusterTime" && name != "topologyVersion" &&
+               name != "errorLabels") {  // a router gives its own
       call().reply.Append(field);
     }
   }

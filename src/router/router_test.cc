@@ -56,6 +56,27 @@ TEST_F(RouterTest, DatabasesLieOnOneShard) {
             R"([{"_id":"one"}])");
 }
 
+// Changes of the role are none of a router: but for tests, which may want to see them told.
+TEST_F(RouterTest, FailPointsTellOfChangesOfTheRole) {
+  cluster_->router().fail_points().Enable(true);
+  const auto fails_with = [](const std::string& data) {
+    cluster_->Run(R"({"configureFailPoint": "failCommand", "mode": {"times": 1},
+                      "data": {"failCommands": ["insert"], )" +
+                      data + "}}",
+                  "admin");
+    return cluster_->Run(R"({"insert": "c", "documents": [{}]})", "failing");
+  };
+  const bson::Document plain = fails_with(R"("errorCode": 10107)");
+  EXPECT_EQ(plain["code"].AsInt32(), kNotWritablePrimary);
+  const bson::Document told = fails_with(R"("errorCode": 10107, "allowRewriteStateChange": true)");
+  EXPECT_EQ(told["code"].AsInt32(), kHostUnreachable);
+  const bson::Document concern = fails_with(
+      R"("writeConcernError": {"code": 91, "errmsg": "ends"}, "allowRewriteStateChange": true)");
+  EXPECT_EQ(concern["n"].AsInt32(), 1);
+  EXPECT_EQ(concern["writeConcernError"].AsDocument()["code"].AsInt32(), kHostUnreachable);
+  cluster_->router().fail_points().Enable(false);
+}
+
 // Also of those that were sharded at the same time and divided alike.
 TEST_F(RouterTest, ConfigShowsTheChunksOfAllCollections) {
   cluster_->Place("alike1");

@@ -90,6 +90,11 @@ class Backend {
   virtual std::chrono::seconds most_ahead() const = 0;
   // Whether a reply's operationTime is that of its end (Visible), not of its beginning.
   virtual bool dates_replies_at_end() const = 0;
+  // Whether a retryable write that failed so may be sent again.
+  virtual bool MayBeRepeated(int code) const = 0;
+  // What clients are told of an error of the node that runs the command: a router tells of no
+  // change of another's role.
+  virtual Status ForClients(const Status& status) const = 0;
   // Appends what a client has to know of the node when an error tells of a change of its role or of
   // its end.
   virtual void AppendTopology(bson::Builder* reply) = 0;

@@ -190,7 +190,7 @@ void Dispatcher::AppendConcernError(const Running& running, bson::Builder* reply
   }
   reply->Append("writeConcernError", call.write_concern_error);
   const int code = static_cast<int>(bson::ClampedInt64(call.write_concern_error["code"]));
-  if (IsRetryable(code) && IsRetryableWrite(call)) {
+  if (backend_.MayBeRepeated(code) && IsRetryableWrite(call)) {
     reply->BeginArray("errorLabels").Push("RetryableWriteError").End();
   }
   if (IsStateChange(code) && !running.failure) {

@@ -14,6 +14,7 @@
 #include "base/error_codes.h"
 #include "run/backend.h"
 #include "run/condition.h"
+#include "run/labels.h"
 
 namespace quire::run {
 namespace {
@@ -103,6 +104,8 @@ class TestBackend final : public Backend {
   }
   const auth::TimeSigner* time_signer() const override { return nullptr; }
   bool MaySetClock(Running&) override { return true; }
+  bool MayBeRepeated(int code) const override { return IsRetryable(code); }
+  Status ForClients(const Status& status) const override { return status; }
   std::chrono::seconds most_ahead() const override { return {}; }
   bool dates_replies_at_end() const override { return false; }
   void AppendTopology(bson::Builder*) override {}

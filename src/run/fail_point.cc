@@ -92,6 +92,7 @@ Failure MakeFailure(std::string_view name, const bson::View& data) {
   }
   failure.hang_up = Truthy(data["closeConnection"]);
   failure.code = CodeOf(data["errorCode"]);
+  failure.rewritten = Truthy(data["allowRewriteStateChange"]);
   failure.labels = bson::OwnedValue(data["errorLabels"]);
   failure.write_concern_error = bson::OwnedValue(data["writeConcernError"]);
   return failure;
@@ -133,6 +134,7 @@ constexpr Known kData[] = {
     // The text of the error stays the server's own.
     {"errmsg", kOfCommand | kOfGetMore, IsString, "a string"},
     {"errorLabels", kOfCommand, IsArray, "an array"},
+    {"allowRewriteStateChange", kOfCommand, IsSwitch, "a boolean"},
     {"closeConnection", kOfCommand | kOfGetMore | kOfWrite, IsSwitch, "a boolean"},
     {"blockConnection", kOfCommand, IsSwitch, "a boolean"},
     {"blockTimeMS", kOfCommand, IsTime, "a number of at least 0"},

@@ -25,6 +25,7 @@ struct Failure {
   std::chrono::milliseconds block{0};    // it waits first
   bool hang_up = false;                  // the connection is closed, nothing is run
   int code = 0;                          // nothing is run, and this is the error
+  bool rewritten = false;                // the error is told as one of the node that runs commands
   bson::OwnedValue labels;               // errorLabels in the place of the server's own, when given
   bson::OwnedValue write_concern_error;  // it is run, and its reply says so
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/try.h"
 #include "bson/number.h"
+#include "run/backend.h"
 #include "run/condition.h"
 #include "run/dispatcher.h"
 #include "run/fail_point.h"
@@ -47,6 +48,24 @@ class PointIsOff : public Condition {
 
 }  // namespace
 
+namespace {
+
+bson::Document WriteConcernErrorOf(const Running& running) {
+  const bson::View given = running.failure->write_concern_error.value().AsDocument();
+  const Status error(static_cast<int>(bson::ClampedInt64(given["code"])), "");
+  const Status seen = running.dispatcher.backend().ForClients(error);
+  if (!running.failure->rewritten || seen.code() == error.code()) {
+    return bson::Document(given);
+  }
+  bson::Builder out;
+  out.Append("code", static_cast<int32_t>(seen.code()))
+      .Append("codeName", seen.code_name())
+      .Append("errmsg", seen.message());
+  return out.Finish();
+}
+
+}  // namespace
+
 Status MeetTimeLimitPoint(Running& running) {
   return running.dispatcher.fail_points().MeetTimeLimit(running.op);
 }
@@ -71,9 +90,12 @@ Status EndByCommandPoint(Running& running) {
   if (failed.ok()) {
     return failed;
   }
+  if (running.failure->rewritten) {
+    failed = running.dispatcher.backend().ForClients(failed);
+  }
   return running.failure->labels.value().is_array()
              ? WithLabels(failed, running.failure->labels.value())
-             : Labelled(failed, call, call.generic.in_transaction());
+             : Labelled(failed, call, call.generic.in_transaction(), running.dispatcher.backend());
 }
 
 Status HoldReplyByPoint(Running& running) {
@@ -92,8 +114,8 @@ Status AddFailedWriteConcern(Running& running) {
     return Status::Ok();
   }
   request::Call& call = running.call;
-  const bson::Value error = running.failure->write_concern_error.value();
-  call.write_concern_error = bson::Document(error.AsDocument());
+  const bson::Document error = WriteConcernErrorOf(running);
+  call.write_concern_error = error;
   if (running.status.ok() &&
       running.failure->labels.value().is_array()) {  // these, instead of those of the code
     call.reply.Append("writeConcernError", error)

@@ -5,6 +5,7 @@
 #include "run/backend.h"
 #include "run/dispatcher.h"
 #include "run/gates.h"
+#include "run/labels.h"
 #include "run/running.h"
 
 namespace quire::run {
@@ -114,6 +115,20 @@ Status RunCommand(Running& running) {
 }
 
 Status ConfirmRead(Running& running) { return running.dispatcher.backend().ConfirmRead(running); }
+
+// Errors of gates before the command have the labels that those gave them, but for those about the
+// node's role: what they refuse may be tried again elsewhere.
+Status LabelError(Running& running) {
+  const Backend& backend = running.dispatcher.backend();
+  if (running.ran) {
+    return Labelled(running.status, running.call, running.aborted, backend);
+  }
+  const bool by_fail_point = running.failure && running.failure->code == running.status.code();
+  return IsStateChange(running.status.code()) && !by_fail_point
+             ? Labelled(running.status, running.call, running.call.generic.in_transaction(),
+                        backend)
+             : Status::Ok();
+}
 
 Status NoteWritten(Running& running) {
   running.dispatcher.backend().Written(running);

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/error_codes.h"
-#include "run/gates.h"
+#include "run/backend.h"
 
 namespace quire::run {
 
@@ -70,6 +70,35 @@ Status WithLabels(const Status& status, const bson::Value& labels) {
   return status.WithExtra(extra.Finish().bytes());
 }
 
+Status WithoutLabel(const Status& status, std::string_view label) {
+  if (status.extra().empty()) {
+    return status;
+  }
+  const bson::View old(status.extra().data());
+  const bson::Value labels = old["errorLabels"];
+  if (!labels.is_array()) {
+    return status;
+  }
+  bson::Builder kept;
+  kept.BeginArray("errorLabels");
+  for (const bson::Element& one : labels.AsArray()) {
+    if (!one.value().is_string() || one.value().AsString() != label) {
+      kept.Push(one.value());
+    }
+  }
+  kept.End();
+  const bson::Document others = kept.Finish();
+  bson::Builder extra;
+  for (const bson::Element& field : old) {
+    if (field.name() != "errorLabels") {
+      extra.Append(field);
+    } else if (!others["errorLabels"].AsArray().empty()) {
+      extra.AppendFields(others);
+    }
+  }
+  return status.WithExtra(extra.Finish().bytes());
+}
+
 bool IsRetryable(int code) {
   constexpr int kCodes[] = {kHostUnreachable,
                             kHostNotFound,
@@ -95,12 +124,15 @@ bool IsStateChange(int code) {
   return std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
 }
 
+bool IsShutdown(int code) { return code == kInterruptedAtShutdown || code == kShutdownInProgress; }
+
 bool IsRetryableWrite(const Call& call) {
   return call.generic.txn_number &&
          (call.command.Is(request::kEndsTransaction) || !call.generic.in_transaction());
 }
 
-Status Labelled(const Status& status, const Call& call, bool in_transaction) {
+Status Labelled(const Status& status, const Call& call, bool in_transaction,
+                const Backend& backend) {
   if (EndsStream(status.code())) {
     return WithLabel(status, "NonResumableChangeStreamError");
   }
@@ -112,22 +144,10 @@ Status Labelled(const Status& status, const Call& call, bool in_transaction) {
       (IsTransient(status.code()) || (retryable && !call.command.Is(request::kEndsTransaction)))) {
     return WithLabel(status, "TransientTransactionError");
   }
-  if (retryable && IsRetryableWrite(call)) {
+  if (backend.MayBeRepeated(status.code()) && IsRetryableWrite(call)) {
     return WithLabel(status, "RetryableWriteError");
   }
   return status;
-}
-
-// Errors of gates before the command have the labels that those gave them, but for those about the
-// node's role: what they refuse may be tried again elsewhere.
-Status LabelError(Running& running) {
-  if (running.ran) {
-    return Labelled(running.status, running.call, running.aborted);
-  }
-  const bool by_fail_point = running.failure && running.failure->code == running.status.code();
-  return IsStateChange(running.status.code()) && !by_fail_point
-             ? Labelled(running.status, running.call, running.call.generic.in_transaction())
-             : Status::Ok();
 }
 
 }  // namespace quire::run

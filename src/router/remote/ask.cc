@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/error_codes.h"
+#include "base/try.h"
 #include "request/reply.h"
 #include "router/remote/errors.h"
+#include "run/labels.h"
 
 namespace quire::router {
 
@@ -153,58 +155,104 @@ struct Open {
   int repeats = 0;
 };
 
-// Whether the request is to be sent once more after this reply.
-bool SendAgain(const Status& status, const Asked& asked, const AskOptions& options, Open* open) {
-  if (!asked.host.empty()) {  // only that member has what is asked for
+// All requests of a call, and what came of them so far.
+struct Asking {
+  Flow& flow;
+  Remote& remote;
+  const std::vector<Asked> asked;
+  const AskOptions options;
+  const Clock::time_point give_up = Clock::now() + options.timeout;
+  std::vector<Heard> heard = {};
+};
+
+// Sends the requests for which somebody is known who may answer, and waits on this thread for
+// replies that come soon. The others go to `later`.
+std::vector<Open> SendOpen(const std::vector<Open>& open, const std::shared_ptr<Exchange>& exchange,
+                           Asking& all, std::vector<Open>* later) {
+  std::vector<Open> sent;
+  const Staying staying(all.flow, &all.remote.lanes);
+  for (const Open& one : open) {
+    const Asked& ask = all.asked[one.place];
+    std::optional<std::string> host = ask.host;
+    if (ask.host.empty()) {
+      host = all.remote.members.Pick(ask.shard, all.options.preference);
+    }
+    if (!host) {
+      later->push_back(one);
+      continue;
+    }
+    all.heard[one.place].host = *host;
+    sent.push_back(one);
+    Exchange::Send(exchange, one.place, *host, ask.command,
+                   std::min(all.flow.op().deadline(), Clock::now() + all.options.limit),
+                   staying.stays());
+  }
+  if (staying.stays() && !sent.empty()) {
+    exchange->Stay(std::min(Clock::now() + kStay, all.flow.op().deadline()));
+  }
+  return sent;
+}
+
+// Whether the request is to be sent once more after this error.
+bool SendAgain(int code, const Asking& all, Open* open) {
+  if (!all.asked[open->place].host.empty()) {  // only that member has what is asked for
     return false;
   }
-  if (IsNotPrimary(status.code())) {
+  if (IsNotPrimary(code)) {
     return true;
   }
-  const bool lost = IsNetworkError(status.code()) || IsStepDown(status.code());
-  return lost && options.repeatable && open->repeats++ < kMostRepeats;
+  const bool lost = IsNetworkError(code) || IsStepDown(code);
+  return lost && all.options.repeatable && open->repeats++ < kMostRepeats;
+}
+
+// Keeps the reply to the request; whether it is to be sent once more. Error: why the operation has
+// to end.
+Result<bool> Hear(Result<bson::Document> reply, Asking& all, Open* open) {
+  Heard& own = all.heard[open->place];
+  own.reply = std::move(reply);
+  own.error = bson::Document();
+  if (own.reply.ok()) {
+    all.remote.heard(*own.reply);
+    if (Status status = request::StatusOf(*own.reply); !status.ok()) {
+      own.error = *std::move(own.reply);
+      own.reply = run::WithoutLabel(status, "RetryableWriteError");
+    } else if (MentionsStateChange(*own.reply)) {
+      all.remote.members.Doubt(own.host);
+      if (all.asked[open->place].host.empty() && all.options.repeatable &&
+          Clock::now() < all.give_up && open->repeats++ < kMostRepeats) {
+        return true;
+      }
+      own.reply = WithoutStateChange(*own.reply);
+    }
+  }
+  const int code = own.reply.ok() ? 0 : own.reply.status().code();
+  if (code == kNetworkTimeout) {  // by the limit of the operation itself, if that is over
+    RETURN_IF_ERROR(all.flow.op().CheckInterruptNow());
+  }
+  if (IsNetworkError(code) || IsNotPrimary(code) || IsStepDown(code)) {
+    all.remote.members.Doubt(own.host);
+  }
+  return code != 0 && Clock::now() < all.give_up && SendAgain(code, all, open);
 }
 
 }  // namespace
 
 Task<Result<std::vector<Heard>>> AskShards(Flow& flow, Remote& remote, std::vector<Asked> asked,
                                            AskOptions options) {
-  std::vector<Heard> heard;
+  Asking all{flow, remote, std::move(asked), std::move(options)};
   std::vector<Open> open;
-  for (const Asked& one : asked) {
-    open.push_back({heard.size()});
-    heard.push_back({one.shard, one.host, NobodyMayAnswer(one.shard), {}});
+  for (const Asked& one : all.asked) {
+    open.push_back({open.size()});
+    all.heard.push_back({one.shard, one.host, NobodyMayAnswer(one.shard), {}});
   }
-  const auto give_up = Clock::now() + options.timeout;
   std::shared_ptr<MembersChanged> changed;  // while nobody is known who may answer
   while (!open.empty()) {
-    auto exchange = std::make_shared<Exchange>(&remote.lanes, asked.size());
+    auto exchange = std::make_shared<Exchange>(&remote.lanes, all.asked.size());
     Abandoned abandoned(exchange);
-    std::vector<Open> sent;
     std::vector<Open> later;
-    std::optional<Staying> staying;
-    staying.emplace(flow, &remote.lanes);
-    for (const Open& one : open) {
-      const Asked& ask = asked[one.place];
-      std::optional<std::string> host = ask.host;
-      if (ask.host.empty()) {
-        host = remote.members.Pick(ask.shard, options.preference);
-      }
-      if (!host) {
-        later.push_back(one);
-        continue;
-      }
-      heard[one.place].host = *host;
-      sent.push_back(one);
-      Exchange::Send(exchange, one.place, *host, ask.command, flow.op().deadline(),
-                     staying->stays());
-    }
-    if (staying->stays() && !sent.empty()) {
-      exchange->Stay(std::min(Clock::now() + kStay, flow.op().deadline()));
-    }
-    staying.reset();
+    std::vector<Open> sent = SendOpen(open, exchange, all, &later);
     if (sent.empty()) {
-      if (Clock::now() >= give_up) {
+      if (Clock::now() >= all.give_up) {
         break;
       }
       if (changed == nullptr) {  // looked for once more: no change is missed
@@ -219,39 +267,15 @@ Task<Result<std::vector<Heard>>> AskShards(Flow& flow, Remote& remote, std::vect
     Status waited = co_await flow.Until(exchange);
     CO_RETURN_IF_ERROR(waited);
     for (Open& one : sent) {
-      Heard& own = heard[one.place];
-      own.reply = exchange->TakeReply(one.place);
-      own.error = bson::Document();
-      if (own.reply.ok()) {
-        remote.heard(*own.reply);
-        if (Status status = request::StatusOf(*own.reply); !status.ok()) {
-          own.error = *std::move(own.reply);
-          own.reply = std::move(status);
-        } else if (MentionsStateChange(*own.reply)) {
-          remote.members.Doubt(own.host);
-          if (asked[one.place].host.empty() && options.repeatable && Clock::now() < give_up &&
-              one.repeats++ < kMostRepeats) {
-            later.push_back(one);
-            continue;
-          }
-          own.reply = WithoutStateChange(*own.reply);
-        }
-      }
-      const int code = own.reply.ok() ? 0 : own.reply.status().code();
-      if (code == kNetworkTimeout) {  // by the limit of the operation itself, if that is over
-        CO_RETURN_IF_ERROR(flow.op().CheckInterruptNow());
-      }
-      if (IsNetworkError(code) || IsNotPrimary(code) || IsStepDown(code)) {
-        remote.members.Doubt(own.host);
-      }
-      if (code != 0 && Clock::now() < give_up &&
-          SendAgain(own.reply.status(), asked[one.place], options, &one)) {
+      const Result<bool> again = Hear(exchange->TakeReply(one.place), all, &one);
+      CO_RETURN_IF_ERROR(again.status());
+      if (*again) {
         later.push_back(one);
       }
     }
     open = std::move(later);
   }
-  co_return heard;
+  co_return std::move(all.heard);
 }
 
 }  // namespace quire::router

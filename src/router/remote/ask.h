@@ -45,6 +45,8 @@ struct AskOptions {
   bool repeatable = false;
   // How long a member that may answer is looked for.
   std::chrono::milliseconds timeout = std::chrono::seconds(20);
+  // How long one that was found has for its answer, where the operation has no less.
+  std::chrono::milliseconds limit = std::chrono::hours(24);
 };
 
 // What each of them answered, in the order asked. Sent again where that does no harm. Error: why
