@@ -68,6 +68,45 @@ TEST_F(OutdatedTest, WritesGoWhereTheyBelong) {
   EXPECT_EQ(CountOn(cluster_->s1, "bulk"), 1);
 }
 
+// An insert into it in a transaction of that number.
+std::string InTransaction(const std::string& name, int x, int number, bool starts) {
+  return "{\"insert\": \"" + name + "\", \"documents\": [{\"x\": " + std::to_string(x) + "}], " +
+         (starts ? "\"startTransaction\": true, " : "") +
+         R"("lsid": {"id": {"$uuid": "00000000-0000-4000-8000-000000000001"}},
+            "autocommit": false, "txnNumber": {"$numberLong": ")" +
+         std::to_string(number) + "\"}}";
+}
+constexpr std::string_view kCommit =
+    R"({"commitTransaction": 1, "autocommit": false, "txnNumber": {"$numberLong": "1"},
+        "lsid": {"id": {"$uuid": "00000000-0000-4000-8000-000000000001"}}})";
+
+TEST_F(OutdatedTest, ATransactionBeginsWhereItBelongs) {
+  for (const char* name : {"begun", "begun_again"}) {
+    ASSERT_EQ(Code("{\"create\": \"" + std::string(name) + "\"}"), 0);
+    Outdate(name);
+  }
+  // On another shard, and on the same one.
+  EXPECT_EQ(Code(InTransaction("begun", 5, 1, true)), 0);
+  EXPECT_EQ(Code(InTransaction("begun", 6, 1, false)), 0);
+  EXPECT_EQ(cluster_->Code(kCommit, "admin"), 0);
+  EXPECT_EQ(CountOn(cluster_->s1, "begun"), 2);
+  EXPECT_EQ(Code(InTransaction("begun_again", -5, 2, true)), 0);
+  EXPECT_EQ(CountOn(cluster_->s0, "begun_again"), 0);
+}
+
+TEST_F(OutdatedTest, ATransactionEndsWhereItCannotGoOn) {
+  for (const char* name : {"goes_on", "goes_elsewhere"}) {
+    ASSERT_EQ(Code("{\"create\": \"" + std::string(name) + "\"}"), 0);
+  }
+  Outdate("goes_elsewhere");
+  EXPECT_EQ(Code(InTransaction("goes_on", 1, 3, true)), 0);
+  const bson::Document reply = cluster_->Run(InTransaction("goes_elsewhere", 5, 3, false));
+  EXPECT_EQ(reply["code"].AsInt32(), kStaleConfig);
+  EXPECT_EQ(bson::ToJson(reply["errorLabels"]), R"(["TransientTransactionError"])");
+  EXPECT_EQ(Code(InTransaction("goes_on", 2, 3, false)), kNoSuchTransaction);
+  EXPECT_EQ(Code(InTransaction("goes_elsewhere", 5, 4, true)), 0);
+}
+
 // A router has sent it again itself.
 TEST_F(OutdatedTest, ClientsAreNotToldToSendAgainWhatAShardHasNotAnswered) {
   ASSERT_EQ(Code(R"({"create": "unanswered"})"), 0);

@@ -229,18 +229,38 @@ Status Routed::Enlist(const placement::ShardName& shard, bool* begins) {
     core.transactions.Settle(generic.lsid, number, shard);
     return Status::Ok();
   }
-  bson::Builder abort;
-  const bson::Document session = SessionFields();
-  abort.Append("abortTransaction", 1).AppendFields(session).Append("$db", "admin");
-  if (const auto host = core.remote->members.Pick(known->shard, ReadPreference())) {
-    constexpr std::chrono::seconds kPatience{10};
-    core.lanes().Send(*host, abort.Finish(), OpContext::Clock::now() + kPatience,
-                      [](const Result<bson::Document>&) {});
-  }
-  core.transactions.Forget(generic.lsid);
+  AbortOn(known->shard);
   return {kOperationNotSupportedInTransaction,
           "The transaction has begun on shard " + known->shard + " and needs shard " + shard +
               ": transactions over several shards are not supported"};
+}
+
+// Nobody waits for it: what is not told ends by its time limit.
+void Routed::AbortOn(const placement::ShardName& shard) {
+  bson::Builder abort;
+  const bson::Document session = SessionFields();
+  abort.Append("abortTransaction", 1).AppendFields(session).Append("$db", "admin");
+  if (const auto host = core.remote->members.Pick(shard, ReadPreference())) {
+    constexpr std::chrono::seconds kTimeout{10};
+    core.lanes().Send(*host, abort.Finish(), OpContext::Clock::now() + kTimeout,
+                      [](const Result<bson::Document>&) {});
+  }
+  core.transactions.Forget(call().generic.lsid);
+}
+
+Status Routed::AfterRefusal(bool begins, const Status& refusal) {
+  const request::Generic& generic = call().generic;
+  if (!generic.in_transaction()) {
+    return Status::Ok();
+  }
+  if (begins) {
+    core.transactions.Unsettle(generic.lsid, *generic.txn_number);
+    return Status::Ok();
+  }
+  if (const auto known = core.transactions.Find(generic.lsid, *generic.txn_number)) {
+    AbortOn(known->shard);
+  }
+  return {refusal.code(), refusal.message()};
 }
 
 void Routed::AppendBegin(bool begins, bson::Builder* out) {

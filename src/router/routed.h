@@ -57,6 +57,9 @@ class Routed final : public Flow {
   // goes there. Without a transaction nothing happens. OperationNotSupportedInTransaction when that
   // is another shard, which is told to abort.
   Status Enlist(const placement::ShardName& shard, bool* begins);
+  // The shard has refused the request as out of date: when the transaction was to begin with it, it
+  // may begin elsewhere; else it is aborted, and the error says that it may be run again.
+  Status AfterRefusal(bool begins, const Status& refusal);
 
   // Appends {startTransaction, readConcern} where it begins.
   void AppendBegin(bool begins, bson::Builder* out);
@@ -79,6 +82,7 @@ class Routed final : public Flow {
 
  private:
   Task<Result<RoutePtr>> Await(std::string ns, bool create);
+  void AbortOn(const placement::ShardName& shard);
   void NoteTimes(const std::vector<Heard>& heard);
   bson::View FixedLet(bson::View let) const;
 

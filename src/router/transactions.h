@@ -35,6 +35,8 @@ class Transactions {
   std::optional<Known> Find(std::string_view session, int64_t number);
   // The first statement goes there.
   void Settle(std::string_view session, int64_t number, const placement::ShardName& shard);
+  // It did not begin there, and may begin anywhere.
+  void Unsettle(std::string_view session, int64_t number) { Settle(session, number, {}); }
   void Forget(std::string_view session);
   size_t size();
 

@@ -17,6 +17,8 @@ TEST(Transactions, StayOnOneShard) {
   EXPECT_EQ(transactions.Find("a", 1)->shard, "");
   transactions.Settle("a", 1, "s0");
   EXPECT_EQ(transactions.Find("a", 1)->shard, "s0");
+  transactions.Unsettle("a", 1);
+  EXPECT_EQ(transactions.Find("a", 1)->shard, "");
   EXPECT_FALSE(transactions.Find("a", 2));
   transactions.Begin("a", 2, bson::View(), kAll);
   EXPECT_EQ(transactions.Find("a", 2)->shard, "");

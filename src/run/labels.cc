@@ -15,8 +15,10 @@ using request::Call;
 
 // Errors after which a client may run the whole transaction again.
 bool IsTransient(int code) {
-  return code == kWriteConflict || code == kLockTimeout || code == kSnapshotUnavailable ||
-         code == kNoSuchTransaction || code == kPreparedTransactionInProgress;
+  constexpr int kCodes[] = {
+      kWriteConflict, kLockTimeout,    kSnapshotUnavailable,          kNoSuchTransaction,
+      kStaleConfig,   kStaleDbVersion, kPreparedTransactionInProgress};
+  return std::find(std::begin(kCodes), std::end(kCodes), code) != std::end(kCodes);
 }
 
 // Errors after which a change stream cannot be resumed.

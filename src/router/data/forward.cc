@@ -166,6 +166,7 @@ Task<Status> Forward(Routed& request, std::string ns, ForwardOptions options) {
     if (answer.reply.ok() || !IsStale(answer.reply.status().code()) || i == kMostRefreshes) {
       co_return request.Deliver(std::move(answer), options.shows);
     }
+    CO_RETURN_IF_ERROR(request.AfterRefusal(begins, answer.reply.status()));
     const bson::Value refused = answer.error["ns"];
     if (options.replan != nullptr && options.others != nullptr && refused.is_string() &&
         refused.AsString() != known->ns) {

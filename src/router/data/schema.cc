@@ -71,6 +71,7 @@ Task<Status> Coordinate(Routed& request, std::string ns, bool create) {
     if (answer.reply.ok() || !IsStale(answer.reply.status().code()) || i == kMostRefreshes) {
       co_return request.Deliver(std::move(answer));
     }
+    CO_RETURN_IF_ERROR(request.AfterRefusal(begins, answer.reply.status()));
     route = co_await request.Refresh(known, answer.error);
   }
 }

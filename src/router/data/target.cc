@@ -138,9 +138,11 @@ Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
                      "reads with read concern snapshot that need several shards are not supported");
   }
   std::vector<Asked> asked;
+  bool begun = false;
   for (Part& part : parts) {
     bool begins = false;
     CO_RETURN_IF_ERROR(request.Enlist(part.shard, &begins));
+    begun = begun || begins;
     asked.push_back(
         {part.shard,
          {},
@@ -159,6 +161,7 @@ Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
       continue;
     }
     *stale = true;
+    CO_RETURN_IF_ERROR(request.AfterRefusal(begun, one.reply.status()));
     Status refreshed = co_await RefreshRefused(request, route, others, one);
     CO_RETURN_IF_ERROR(refreshed);
     break;
