@@ -290,6 +290,16 @@ TEST_F(OutdatedTest, VariablesHaveOneValueOnAllShards) {
             0);
   const bson::Document values = cluster_->Run(R"({"distinct": "let", "key": "r"})");
   EXPECT_EQ(values["values"].AsArray().Count(), 1);
+  // Also those that $merge uses, whoever sends it its documents.
+  for (const char* stages : {"", R"({"$sort": {"x": 1}}, {"$limit": 2}, )"}) {
+    const std::string merge =
+        R"({"aggregate": "let", "let": {"r": {"$rand": {}}}, "cursor": {}, "pipeline": [)" +
+        std::string(stages) +
+        R"({"$merge": {"into": "let", "whenMatched": [{"$set": {"r": "$$r"}}]}}]})";
+    ASSERT_EQ(Code(merge), 0) << merge;
+    const bson::Document merged = cluster_->Run(R"({"distinct": "let", "key": "r"})");
+    EXPECT_EQ(merged["values"].AsArray().Count(), 1) << merge;
+  }
   const std::string wrong = R"({"find": "let", "let": {"r": {"$rand": 1}}})";
   const bson::Document refused = cluster_->RunOnShard(cluster_->s0, wrong);
   EXPECT_EQ(Code(wrong), refused["code"].AsInt32());

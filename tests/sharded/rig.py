@@ -3,8 +3,10 @@
 import base64
 import json
 import os
+import socket
 import subprocess
 import tempfile
+import time
 import urllib.request
 
 import bson
@@ -51,6 +53,29 @@ class Cluster:
         self.folder.cleanup()
 
 
+def start(running, *arguments):
+    """The host of a process that ends with the stack."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    process = running.enter_context(subprocess.Popen(
+        [QUIRE, *arguments, "--bind_ip", "127.0.0.1", "--port", str(port), "--nounixsocket"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT))
+    running.callback(process.kill)
+    return f"127.0.0.1:{port}"
+
+
+def new_set(running, name, store, *options):
+    """The address of a set of one member that ends with the stack."""
+    folder = running.enter_context(tempfile.TemporaryDirectory(prefix="quire-sharded-"))
+    host = start(running, "serve", "--dbpath", folder, "--replSet", name, "--coord", store, "--cacheSizeGB", "0.1", *options)
+    with pymongo.MongoClient(host, directConnection=True) as member:
+        member.admin.command("replSetInitiate", {"_id": name, "members": [{"_id": 0, "host": host}]})
+        while not member.admin.command("hello")["isWritablePrimary"]:
+            time.sleep(0.05)
+    return f"{name}/{host}"
+
+
 def etcd(host, what, body):
     request = urllib.request.Request(f"http://{host}/v3/kv/{what}", json.dumps(body).encode())
     with urllib.request.urlopen(request, timeout=10) as answer:
@@ -94,7 +119,7 @@ class Placed:
         low = {field: bson.MinKey() for field in key}
         high = {field: bson.MaxKey() for field in key}
         points = [low, *borders, high]
-        epoch, now = bson.ObjectId(), bson.Timestamp(int(__import__("time").time()), 1)
+        epoch, now = bson.ObjectId(), bson.Timestamp(int(time.time()), 1)
         chunks = [{"min": points[i], "max": points[i + 1], "shard": owners[i], "ver": bson.Timestamp(1, i),
                    "history": [{"since": now, "shard": owners[i]}]} for i in range(len(owners))]
         self.put(f"chunks/{epoch}/00", {"chunks": chunks})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Change streams through routers: of all shards, over schema changes, failovers and new shards, without gap or repetition."""
+import contextlib
 import threading
 import time
 import unittest
@@ -147,6 +148,29 @@ class Streams(unittest.TestCase):
             self.assertEqual([e["_id"] for e in events[3:]], [e["_id"] for e in read(stream, 17)])
         for router in routers:
             router.close()
+
+    def test_a_shard_that_comes(self):
+        """An open stream tells of it like of the others, and so does one that goes on from before."""
+        admin, ns = self.client.admin, self.c.full_name
+        with contextlib.ExitStack() as running:
+            with self.c.watch(max_await_time_ms=200) as stream:
+                self.c.insert_many([{"_id": x, "x": x} for x in (-1, 1)])
+                events = read(stream, 1)
+                before = events[0]["_id"]
+                admin.command("addShard", rig.new_set(running, "s2", "http://" + CLUSTER.processes()["etcd"]["host"]))
+                admin.command("split", ns, middle={"x": 100})
+                admin.command("moveChunk", ns, find={"x": 100}, to="s2")
+                for x in (200, -200, 150, 50):
+                    self.c.insert_one({"_id": x, "x": x})
+                events += read(stream, 5)
+            told = [event["documentKey"]["_id"] for event in events]
+            self.assertEqual({-1, 1}, set(told[:2]))
+            self.assertEqual([200, -200, 150, 50], told[2:])
+            with self.c.watch(resume_after=before, max_await_time_ms=200) as again:
+                self.assertEqual(told[1:], [event["documentKey"]["_id"] for event in read(again, 5)])
+            self.client.drop_database(self.db.name)
+            for state in ("started", "completed"):
+                self.assertEqual(state, admin.command("removeShard", "s2")["state"])
 
     def test_images_and_documents_of_today(self):
         self.db.command("collMod", "c", changeStreamPreAndPostImages={"enabled": True})

@@ -45,7 +45,7 @@ bson::Document Command(const Documents& documents, bson::View sink, bson::View c
   }
   out.End().Push(sink).End();
   out.BeginDocument("cursor").End();
-  for (const char* name : {"writeConcern", "bypassDocumentValidation"}) {
+  for (const char* name : {"let", "writeConcern", "bypassDocumentValidation"}) {
     out.Append(name, client[name]);
   }
   return out.Finish();

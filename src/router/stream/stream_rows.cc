@@ -51,9 +51,12 @@ class StreamRows::State : public std::enable_shared_from_this<State> {
   void Open(std::vector<OpenedCursor> cursors) {
     MutexLock lock(mutex_);
     for (OpenedCursor& cursor : cursors) {
-      const size_t place = merge_.Add(std::move(cursor.shard));
+      merge_.Add(std::move(cursor.shard));
       remotes_.push_back({std::move(cursor.host)});
-      Take(place, std::move(cursor.reply));
+    }
+    // Each may tell of any other.
+    for (size_t place = 0; place < cursors.size(); ++place) {
+      Take(place, std::move(cursors[place].reply));
     }
   }
 
@@ -267,17 +270,17 @@ class StreamRows::State : public std::enable_shared_from_this<State> {
 
   void LookForShards() {
     auto lookup = core_.catalog->ReloadShards();
-    auto listener = lookup->rung.Listen([self = weak_from_this()] {
+    {
+      MutexLock lock(mutex_);
+      lookup_ = std::move(lookup);
+    }
+    // Behind it. Not by its bell: this may be the last to know the stream, and ends it.
+    core_.catalog->Run([self = weak_from_this()](coord::Store&) -> Result<bson::Document> {
       if (const auto state = self.lock()) {
         state->ShardsKnown();
       }
+      return bson::Document();
     });
-    {
-      MutexLock lock(mutex_);
-      lookup_ = lookup;
-      listener_ = std::move(listener);
-    }
-    ShardsKnown();
   }
 
   void ShardsKnown() {
@@ -313,7 +316,6 @@ class StreamRows::State : public std::enable_shared_from_this<State> {
   std::set<std::string> joining_ QUIRE_GUARDED_BY(mutex_);  // shards that are looked for
   std::set<std::string> seen_ QUIRE_GUARDED_BY(mutex_);     // that were not there
   std::shared_ptr<Lookup<bool>> lookup_ QUIRE_GUARDED_BY(mutex_);
-  std::unique_ptr<Bell::Listener> listener_ QUIRE_GUARDED_BY(mutex_);
 
  public:
   StreamMerge::Event current;  // what Next gave last; used by whoever has the cursor
