@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/try.h"
+#include "engine/sharding.h"
 #include "expr/agg/expression.h"
 #include "expr/agg/variable_name.h"
 #include "run/labels.h"
@@ -179,6 +180,31 @@ void Engine::TrimLog() {
   }
 }
 
+namespace {
+
+Status PendingChanges(std::string_view ns) {
+  return {kSnapshotUnavailable,
+          "Unable to read from a snapshot due to pending collection catalog changes; "
+          "please retry the operation. Collection: " +
+              std::string(ns)};
+}
+
+// As it was then. For a router it has to be there still: where it lay before nobody knows.
+Result<store::CollectionPtr> FindIn(Engine& engine, const Snapshot& snapshot, std::string_view ns) {
+  store::CollectionPtr then = snapshot.catalog->Find(ns);
+  const bool timeless = snapshot.time == bson::Timestamp();
+  if (then == nullptr || then->is_view() || timeless || RouterScope::Current() == nullptr) {
+    return then;
+  }
+  const store::CollectionPtr now = engine.catalog().Find(ns);
+  if (now == nullptr || now->uuid != then->uuid) {
+    return PendingChanges(ns);
+  }
+  return then;
+}
+
+}  // namespace
+
 Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
   if (in_transaction) {
     if (store::PendingCollection* pending = session->Created(ns)) {
@@ -186,7 +212,7 @@ Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
     }
   }
   if (snapshot != nullptr) {
-    return snapshot->catalog->Find(ns);
+    return FindIn(engine, *snapshot, ns);
   }
   store::CollectionPtr now = engine.catalog().Find(ns);
   if (!in_transaction) {
@@ -195,12 +221,7 @@ Result<store::CollectionPtr> Operation::Find(std::string_view ns) const {
   const bool changed = now != nullptr ? now->version > session->catalog()->version
                                       : session->catalog()->Find(ns) != nullptr;
   if (changed) {
-    return run::WithLabel(
-        {kSnapshotUnavailable,
-         "Unable to read from a snapshot due to pending collection catalog changes; "
-         "please retry the operation. Collection: " +
-             std::string(ns)},
-        "TransientTransactionError");
+    return run::WithLabel(PendingChanges(ns), "TransientTransactionError");
   }
   return now;
 }

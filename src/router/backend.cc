@@ -7,6 +7,7 @@
 #include "request/route.h"
 #include "router/accounts.h"
 #include "router/config/config.h"
+#include "router/data/snapshot.h"
 #include "router/remote/errors.h"
 #include "router/rows.h"
 #include "run/labels.h"
@@ -36,6 +37,13 @@ Task<Status> RunRoutine(Routed& request, Routine routine) {
   if (HostsTargeted::IsCounted(request.call().command.name)) {
     request.CountTargets();
   }
+  co_return status;
+}
+
+Task<Status> RunAtOneTime(Routed& request, Routine routine) {
+  Status fixed = co_await FixSnapshotTime(request);
+  CO_RETURN_IF_ERROR(fixed);
+  Status status = co_await RunRoutine(request, routine);
   co_return status;
 }
 
@@ -103,6 +111,9 @@ Status RouterBackend::Run(run::Running& running) {
   auto& own = static_cast<command::NodeRunning&>(running);
   auto request = std::make_shared<Routed>(&core_, &own.invocation);
   const Routine routine = RoutineOf(running);
+  if (routine != RouteConfig && ReadsSnapshot(*request)) {
+    return request->Start(RunAtOneTime(*request, routine));
+  }
   return request->Start(RunRoutine(*request, routine));
 }
 

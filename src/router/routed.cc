@@ -7,6 +7,7 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "quire/doc.h"
 #include "request/crud.h"
 #include "request/cursor_reply.h"
 #include "request/route.h"
@@ -78,6 +79,10 @@ void AppendUser(const request::Call& call, bson::View command, bson::Builder* ou
 }
 
 }  // namespace
+
+bson::Document SnapshotConcern(bson::Timestamp time) {
+  return Doc("level", "snapshot", "atClusterTime", time);
+}
 
 Routed::Routed(Core* core_of, command::Invocation* invocation_of)
     : Flow(&invocation_of->call),
@@ -151,7 +156,9 @@ bson::Document Routed::Outgoing(const bson::Argument& command, std::string_view 
   const bool in_transaction = own.generic.in_transaction();
   for (const bson::Element& field : command.view()) {
     const bool begins = field.name() == "startTransaction" || field.name() == "readConcern";
-    if (field.name() == "let" && field.type() == bson::Type::kDocument) {
+    if (field.name() == "readConcern" && snapshot_time) {
+      out.Append("readConcern", SnapshotConcern(*snapshot_time));
+    } else if (field.name() == "let" && field.type() == bson::Type::kDocument) {
       out.Append("let", FixedLet(field.value().AsDocument()));
     } else if (!IsReplaced(field.name()) && !(in_transaction && begins)) {
       out.Append(field);
@@ -407,6 +414,12 @@ Status Routed::Deliver(Heard heard, std::function<bool(bson::View)> shows) {
 }
 
 Status Routed::RunHere() {
+  if (snapshot_time && invocation.operation.snapshot == nullptr) {
+    ASSIGN_OR_RETURN(const auto own, core.engine().snapshots().Fleeting());
+    auto dated = std::make_shared<engine::Snapshot>(*own);
+    dated->time = *snapshot_time;
+    invocation.operation.snapshot = std::move(dated);
+  }
   const command::Row& row = core.RowOf(call());
   if (row.parse != nullptr) {  // what was parsed may refer to bytes that have moved
     ASSIGN_OR_RETURN(parsed_, row.parse(invocation));

@@ -31,6 +31,9 @@ class Routed final : public Flow {
   // What is sent writes, though the command may be one that reads: it is done at most once.
   bool writes = false;
 
+  // The cluster time that it reads all shards at (data/snapshot.h); nothing: each as it is now.
+  std::optional<bson::Timestamp> snapshot_time;
+
   // What is known of the request's namespaces turned out to be of a database that is not there any
   // more: nothing has been done, and run again it finds none.
   bool database_gone = false;
@@ -92,6 +95,9 @@ class Routed final : public Flow {
   bool dated_ = false;                         // a shard has told its time
   mutable std::optional<bson::Document> let_;
 };
+
+// The read concern of a read at that time.
+bson::Document SnapshotConcern(bson::Timestamp time);
 
 // What runs a command on shards.
 using Routine = Task<Status> (*)(Routed& request);

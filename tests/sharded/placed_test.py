@@ -37,15 +37,6 @@ class Sharded(unittest.TestCase):
         plan = CLUSTER.client.db.command("explain", command, verbosity="queryPlanner")["queryPlanner"]["winningPlan"]
         return plan["stage"], sorted(s["shardName"] for s in plan["shards"])
 
-    def test_a_snapshot_of_several_shards_is_refused(self):
-        self.c.insert_many([{"_id": i, "x": i} for i in (-1, 1)])
-        concern = {"level": "snapshot"}
-        with self.assertRaises(OperationFailure) as failed:
-            CLUSTER.client.db.command("find", "c", readConcern=concern)
-        self.assertEqual(246, failed.exception.code)
-        found = CLUSTER.client.db.command("find", "c", filter={"x": 1}, readConcern=concern)
-        self.assertEqual([1], [d["_id"] for d in found["cursor"]["firstBatch"]])
-
     def test_inserts_go_to_their_owners(self):
         self.fill()
         self.assertEqual({"s0": 10, "s1": 10}, PLACED.stored("db", "c"))

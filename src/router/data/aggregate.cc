@@ -186,6 +186,7 @@ Result<std::shared_ptr<run::Cursor>> OpenMerger(Routed& request, const Aggregati
   merge.memory_limit = request.op().memory_limit;
   merge.began = request.invocation.operation.began;
   merge.cluster_time = request.invocation.operation.cluster_time;
+  merge.snapshot_time = request.snapshot_time;
   ASSIGN_OR_RETURN(cursor->source, OpenMergeRun(&request.core, std::move(merge), std::move(rows)));
   return cursor;
 }
@@ -240,6 +241,7 @@ Status Reply(Routed& request, std::shared_ptr<run::Cursor> cursor,
   run::FirstBatch first;
   first.size = batch_size;
   first.needs = request.invocation.needs;
+  first.at_cluster_time = request.snapshot_time;
   return run::AppendFirstBatch(request.core.engine().cursors(), std::move(cursor), first,
                                request.call());
 }

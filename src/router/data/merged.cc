@@ -48,6 +48,7 @@ Status OpenMerged(Routed& request, std::vector<Heard> heard, const MergeOptions&
   first.single = merge.single_batch;
   first.partial = merge.partial;
   first.needs = request.invocation.needs;
+  first.at_cluster_time = request.snapshot_time;
   return run::AppendFirstBatch(request.core.engine().cursors(), std::move(cursor), first,
                                request.call());
 }

@@ -263,16 +263,20 @@ class DistinctValues {
       }
     }
   }
-  Status Append(bson::Builder* reply) const {
+  Status Append(Routed& request) const {
     constexpr size_t kMostBytes = size_t{16} << 20;
     if (bytes_ > kMostBytes) {
       return {17217, "distinct too big, 16mb cap"};
     }
-    reply->BeginArray("values");
+    bson::Builder& reply = request.call().reply;
+    reply.BeginArray("values");
     for (const bson::Value& value : values_) {
-      reply->Push(value);
+      reply.Push(value);
     }
-    reply->End();
+    reply.End();
+    if (request.snapshot_time) {
+      reply.Append("atClusterTime", *request.snapshot_time);
+    }
     return Status::Ok();
   }
 
@@ -287,8 +291,8 @@ class DistinctValues {
   size_t bytes_ = 0;
 };
 
-Status AppendDistinct(const std::vector<Heard>& heard, bson::View collation, const Route& route,
-                      bson::Builder* reply) {
+Status AppendDistinct(Routed& request, const std::vector<Heard>& heard, bson::View collation,
+                      const Route& route) {
   std::shared_ptr<const expr::Collator> collator;
   if (!collation.empty()) {
     ASSIGN_OR_RETURN(collator, expr::Collator::Parse(collation));
@@ -299,7 +303,7 @@ Status AppendDistinct(const std::vector<Heard>& heard, bson::View collation, con
   for (const Heard& one : heard) {
     values.AddAll((*one.reply)["values"].AsArray());
   }
-  return values.Append(reply);
+  return values.Append(request);
 }
 
 Task<Status> DistinctUnsharded(Routed& request, const std::string& ns,
@@ -326,7 +330,7 @@ Task<Status> DistinctUnsharded(Routed& request, const std::string& ns,
   if (!row->empty()) {
     values.AddAll((*row)["distinct"].AsArray());
   }
-  co_return values.Append(&request.call().reply);
+  co_return values.Append(request);
 }
 
 Task<Status> RouteDistinct(Routed& request) {
@@ -364,7 +368,7 @@ Task<Status> RouteDistinct(Routed& request) {
       co_return request.Deliver(std::move(heard->front()));
     }
     CO_RETURN_IF_ERROR(FirstErrorOf(*heard));
-    co_return AppendDistinct(*heard, distinct.collation, *route, &request.call().reply);
+    co_return AppendDistinct(request, *heard, distinct.collation, *route);
   }
   co_return AlwaysStale(ns);
 }

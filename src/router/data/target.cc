@@ -8,6 +8,7 @@
 #include "expr/collation/collator.h"
 #include "expr/match/match.h"
 #include "router/core.h"
+#include "router/data/snapshot.h"
 #include "router/remote/errors.h"
 
 namespace quire::router {
@@ -60,12 +61,6 @@ Status FirstErrorOf(const std::vector<Heard>& heard) {
 }
 
 namespace {
-
-bool WantsSnapshot(const Routed& request) {
-  const bson::Value concern = request.body["readConcern"];
-  const bson::Value level = concern.is_document() ? concern.AsDocument()["level"] : bson::Value();
-  return level.is_string() && level.AsString() == "snapshot";
-}
 
 // Reads again what the shard has refused.
 Task<Status> RefreshRefused(Routed& request, RoutePtr* route, Routes* others, const Heard& one) {
@@ -132,11 +127,7 @@ Task<Result<std::vector<Heard>>> AskVersioned(Routed& request, RoutePtr* route,
                                               std::vector<Part> parts, bool* stale,
                                               Routes* others) {
   *stale = false;
-  // Each shard would show a moment of its own.
-  if (parts.size() > 1 && !request.call().generic.in_transaction() && WantsSnapshot(request)) {
-    co_return Status(kSnapshotUnavailable,
-                     "reads with read concern snapshot that need several shards are not supported");
-  }
+  CO_RETURN_IF_ERROR(CheckPlacedThen(request, **route));
   std::vector<Asked> asked;
   bool begun = false;
   for (Part& part : parts) {

@@ -24,6 +24,7 @@
 #include "request/reply.h"
 #include "router/core.h"
 #include "router/flow/workers.h"
+#include "router/routed.h"
 
 namespace quire::router {
 
@@ -210,6 +211,9 @@ class Run final : public plan::PipelineEnvironment, public std::enable_shared_fr
         out.BeginDocument(name).Append("$literal", value.value()).End();
       }
       out.End();
+    }
+    if (options_.snapshot_time) {
+      out.Append("readConcern", SnapshotConcern(*options_.snapshot_time));
     }
     out.Append("$db", ns.database);
     return std::unique_ptr<exec::Operator>(

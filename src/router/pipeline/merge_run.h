@@ -30,6 +30,7 @@ struct MergeRunOptions {
   std::shared_ptr<const js::Scope> scripts;  // of a command's own pipeline; null: it is a client's
   bson::Date began;                          // $$NOW
   std::optional<bson::Timestamp> cluster_time;
+  std::optional<bson::Timestamp> snapshot_time;  // what else it reads is as of then
   bool allow_disk_use = true;
   size_t memory_limit = size_t{100} << 20;
 };
