@@ -28,7 +28,8 @@ struct NamespaceVersion {
   // Nothing: it comes from a client that is connected to the shard itself.
   std::optional<placement::ShardVersion> shard = {};
   std::optional<placement::DatabaseVersion> database = {};
-  bool writes = false;  // the request writes it, though it is a read of others
+  bool writes = false;          // the request writes it, though it is a read of others
+  bool whole_database = false;  // `ns` is a database, of which every collection is meant
 };
 
 // Where a sharded collection lies, as this shard sees it. Immutable.

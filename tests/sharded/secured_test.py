@@ -201,13 +201,26 @@ class Secured:
     def test_connections_to_a_shard(self):
         self.shard("direct")
         self.root.direct.c.insert_many([{"_id": i, "x": i} for i in range(-5, 5)])
-        self.root.admin.command("createUser", "plain", pwd="p", roles=["readWriteAnyDatabase"])
+        self.root.admin.command("createRole", "replays", roles=[], privileges=[
+            {"resource": {"cluster": True}, "actions": ["applyOps"]}])
+        self.root.admin.command("createUser", "plain", pwd="p", roles=[
+            "readWriteAnyDatabase", "dbAdminAnyDatabase", "replays"])
         self.root.admin.command("createUser", "direct", pwd="d", roles=["readWriteAnyDatabase", "directShardOperations"])
         with self.client("s0", username="plain", password="p") as plain, \
                 self.client("s0", username="direct", password="d") as direct:
             self.assertEqual(5, plain.direct.c.count_documents({}))
             self.refused(plain.direct.c.insert_one, {"_id": 100, "x": 1})
             self.refused(plain.direct.c.delete_many, {})
+            self.refused(plain.fresh.c.insert_one, {})
+            self.assertNotIn("fresh", plain.list_database_names())
+            stray = [{"$documents": [{"_id": "stray", "x": 77}]}, {"$merge": {"into": {"db": "direct", "coll": "c"}}}]
+            self.refused(plain.config.aggregate, stray)
+            self.refused(plain.config.command, "aggregate", 1, pipeline=stray[:1], cursor={}, legacyRuntimeConstants={})
+            self.refused(plain.admin.command, "applyOps", [{"op": "i", "ns": "direct.c", "o": {"_id": "stray", "x": 77}}])
+            self.refused(plain.admin.command, "applyOps", [{"op": "c", "ns": "direct.$cmd", "o": {"dropDatabase": 1}}])
+            self.refused(plain.drop_database, "direct")
+            plain.drop_database("nothing")
+            self.assertTrue(direct.fresh.c.insert_one({}).acknowledged)
             self.assertEqual(1, direct.direct.c.update_one({}, {"$set": {"seen": 1}}).modified_count)
             for client in (plain, direct):  # what routers say is believed of members alone
                 self.refused(client.admin.command, "_shardsvrCoordinate", {"drop": "c"}, db="direct")

@@ -122,17 +122,39 @@ std::string SinkOf(const request::Call& call) {
 }
 
 // Marks what is written beside the collection that the command names.
-void NoteSink(const request::Call& call, RequestVersions* out) {
-  const std::string ns = SinkOf(call);
-  if (ns.empty()) {
-    return;
-  }
+void NoteWritten(const std::string& ns, RequestVersions* out) {
   const auto named = std::find_if(out->names.begin(), out->names.end(),
                                   [&](const auto& name) { return name.ns == ns; });
   if (named != out->names.end()) {
     named->writes = true;
   } else {
     out->names.push_back({.ns = ns, .writes = true});
+  }
+}
+
+void NoteSink(const request::Call& call, RequestVersions* out) {
+  if (const std::string ns = SinkOf(call); !ns.empty()) {
+    NoteWritten(ns, out);
+  }
+}
+
+// Marks what the operations of an applyOps write. Their commands are requests of their own.
+void NoteOperations(const bson::Value& list, RequestVersions* out) {
+  if (!list.is_array()) {
+    return;
+  }
+  for (const bson::Element& e : list.AsArray()) {
+    const bson::View fields = e.value().is_document() ? e.value().AsDocument() : bson::View();
+    const bson::Value op = fields["op"];
+    const bson::Value ns = fields["ns"];
+    if (!op.is_string() || !ns.is_string()) {
+      continue;  // refused when it is read
+    }
+    if (op.AsString() == "c" && fields["o"].is_document()) {
+      NoteOperations(fields["o"].AsDocument()["applyOps"], out);
+    } else if (op.AsString() != "n") {
+      NoteWritten(std::string(ns.AsString()), out);
+    }
   }
 }
 
@@ -151,7 +173,19 @@ Result<RequestVersions> ReadVersions(const request::Call& call) {
     }
     return out;
   }
+  for (std::string_view field : {"shardRows", "partialGroup", "legacyRuntimeConstants"}) {
+    out.given = out.given || call.body.Has(field);
+  }
   if (IsOwn(call.database)) {
+    NoteSink(call, &out);
+    return out;
+  }
+  if (call.command.name == "dropDatabase") {
+    out.names.push_back({.ns = std::string(call.database), .writes = true, .whole_database = true});
+    return out;
+  }
+  if (call.command.name == "applyOps") {
+    NoteOperations(call.body["applyOps"], &out);
     return out;
   }
   if (call.command.name == "bulkWrite") {
@@ -160,9 +194,6 @@ Result<RequestVersions> ReadVersions(const request::Call& call) {
   }
   engine::NamespaceVersion name;
   RETURN_IF_ERROR(ReadPair(call.body, &name, &out.given));
-  for (std::string_view field : {"shardRows", "partialGroup", "legacyRuntimeConstants"}) {
-    out.given = out.given || call.body.Has(field);
-  }
   const std::string_view collection = FirstCollection(call);
   const bool whole = call.command.Is(request::kWholeNamespace);
   name.ns =

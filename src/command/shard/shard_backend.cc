@@ -21,6 +21,21 @@ thread_local int own_depth = 0;
 // How long a request without a limit of its own waits for a name.
 constexpr std::chrono::seconds kTimeout{30};
 
+// Databases are made by routers, which agree where they lie.
+Status CheckMakesNoDatabase(const store::Catalog& catalog, const RequestVersions& versions,
+                            bool writes) {
+  for (const engine::NamespaceVersion& name : versions.names) {
+    const std::string_view database = std::string_view(name.ns).substr(0, name.ns.find('.'));
+    if (!name.shard && !name.whole_database && (writes || name.writes) && database != "admin" &&
+        catalog.snapshot()->InDatabase(database).empty()) {
+      return {kUnauthorized, "Making the database " + std::string(database) +
+                                 " needs the role directShardOperations: the client is connected "
+                                 "to a shard itself"};
+    }
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 struct ShardBackend::ShardRunning final : NodeRunning {
@@ -49,16 +64,20 @@ Status ShardBackend::AllowHere(run::Running& running) {
 
 Status ShardBackend::CheckVersions(ShardRunning& running, engine::Sharding& sharding) {
   ASSIGN_OR_RETURN(const RequestVersions versions, ReadVersions(running.call));
-  if (versions.names.empty()) {
-    return Status::Ok();
-  }
   if (versions.given && access_control()) {
     RETURN_IF_ERROR(RequireAction(running.invocation, Action::internal, auth::Cluster()));
+  }
+  if (versions.names.empty()) {
+    return Status::Ok();
   }
   const bool direct = !access_control() ||
                       May(running.invocation, Action::issueDirectShardOperations, auth::Cluster());
   const bool writes =
       running.call.command.Is(request::kWrite) || running.call.generic.in_transaction();
+  if (!direct && !versions.given) {
+    RETURN_IF_ERROR(CheckMakesNoDatabase(commands_.engine().catalog(), versions,
+                                         running.call.command.Is(request::kWrite)));
+  }
   engine::Sharding::Admission admission = sharding.Admit(versions.names, writes, direct);
   RETURN_IF_ERROR(admission.refused);
   if (!admission.waits) {

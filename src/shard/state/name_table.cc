@@ -35,6 +35,19 @@ Verdict NameTable::Judge(const std::string& id,
   return verdict;
 }
 
+bool NameTable::HasSharded(const engine::NamespaceVersion& name) const {
+  const std::string id = CollectionId(name.ns + (name.whole_database ? "." : ""));
+  for (auto found = entries_.lower_bound(id); found != entries_.end(); ++found) {
+    if (name.whole_database ? !found->first.starts_with(id) : found->first != id) {
+      break;
+    }
+    if (found->second.record.known.placed.version.sharded) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Status NameTable::StaleNamespace(const engine::NamespaceVersion& name) const {
   const auto found = entries_.find(CollectionId(name.ns));
   const placement::ShardVersion own = found == entries_.end()
@@ -89,18 +102,19 @@ engine::Sharding::Admission NameTable::Admit(std::span<const engine::NamespaceVe
     }
     const bool changed = writes || name.writes;
     admission.waits = admission.waits || in_database != Verdict::kRun || verdict != Verdict::kRun;
-    const auto found = entries_.find(id);
-    if (!name.shard && changed && !direct && found != entries_.end() &&
-        found->second.record.known.placed.version.sharded) {
+    if (!name.shard && changed && !direct && HasSharded(name)) {
       admission.refused = Status(
-          kUnauthorized, "Command on " + name.ns +
-                             " needs the role directShardOperations: the collection is sharded, "
-                             "and the client is connected to the shard itself");
+          kUnauthorized,
+          "Command on " + name.ns + " needs the role directShardOperations: " +
+              (name.whole_database ? "it has sharded collections" : "the collection is sharded") +
+              ", and the client is connected to the shard itself");
       return admission;
     }
     if (changed) {
       ids.push_back(database);
-      ids.push_back(id);
+      if (!name.whole_database) {
+        ids.push_back(id);
+      }
     }
   }
   if (!admission.waits && !ids.empty()) {

@@ -80,6 +80,8 @@ class NameTable {
   };
   Verdict Judge(const std::string& id, const std::optional<placement::ShardVersion>& received) const
       QUIRE_REQUIRES(mutex_);
+  // Whether the name, or a collection of the database that it is, is known as sharded.
+  bool HasSharded(const engine::NamespaceVersion& name) const QUIRE_REQUIRES(mutex_);
   Status StaleNamespace(const engine::NamespaceVersion& name) const QUIRE_REQUIRES(mutex_);
   Status StaleDatabase(const engine::NamespaceVersion& name) const QUIRE_REQUIRES(mutex_);
   void Leave(const std::vector<std::string>& ids);

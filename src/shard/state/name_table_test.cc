@@ -59,6 +59,18 @@ TEST(NameTableTest, DirectWritesOfShardedNamesNeedARole) {
   EXPECT_NE(Ask(table, {.ns = "a.other"}).pass, nullptr);
 }
 
+TEST(NameTableTest, DirectWritesOfADatabaseWithShardedCollectionsNeedARole) {
+  NameTable table;
+  table.Put(Sharded("shop.b", 5, 2));
+  const auto ask = [&](const std::string& database, bool direct) {
+    return Ask(table, {.ns = database, .writes = true, .whole_database = true}, true, direct);
+  };
+  EXPECT_EQ(ask("shop", false).refused.code(), kUnauthorized);
+  EXPECT_NE(ask("shop", true).pass, nullptr);
+  EXPECT_NE(ask("sho", false).pass, nullptr);
+  EXPECT_NE(ask("shop2", false).pass, nullptr);
+}
+
 TEST(NameTableTest, WhatIsNotKnownIsAskedForOnce) {
   NameTable table;
   const NamespaceVersion name{.ns = "a.b", .shard = Version(7, 1)};
