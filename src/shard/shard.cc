@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "base/try.h"
 #include "engine/replication.h"
+#include "request/fields.h"
 #include "shard/change/answers.h"
 #include "shard/change/chunk_commands.h"
 #include "shard/change/coordinate.h"
@@ -300,11 +301,13 @@ Result<bson::Document> Shard::Join(bson::View command) {
   if (!name.is_string() || name.AsString().empty() || id.type() != bson::Type::kObjectId) {
     return Status(kBadValue, "_shardsvrJoinCluster takes the shard's name and a clusterId");
   }
+  // There is no cluster yet: who has joined before goes on with what was begun then.
+  const bool first = request::Truthy(command["first"]);
   bool known = false;
   {
     MutexLock lock(mutex_);
     known = !shard_.empty();
-    if (known && (shard_ != name.AsString() || cluster_id_ != id.AsObjectId())) {
+    if (known && (shard_ != name.AsString() || (!first && cluster_id_ != id.AsObjectId()))) {
       return Status(kIllegalOperation, "the set belongs to a cluster as shard " + shard_);
     }
   }
@@ -325,6 +328,8 @@ Result<bson::Document> Shard::Join(bson::View command) {
   const auto users = engine_.catalog().Find("admin.system.users");
   reply.End().Append("hasUsers", users != nullptr && users->state != nullptr &&
                                      users->state->documents.load() > 0);
+  MutexLock lock(mutex_);
+  reply.Append("clusterId", cluster_id_);
   return reply.Finish();
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands about the cluster itself: shards that come and go, zones, balancer, config.*."""
+import contextlib
 import datetime
 import unittest
 
@@ -268,6 +269,21 @@ class Admin(unittest.TestCase):
         self.assertEqual(20, self.code("removeShard", "s0"))
         host = "s1/" + CLUSTER.processes()["s1/0"]["host"]
         self.assertEqual("s1", self.admin.command("addShard", host)["shardAdded"])
+
+    def test_a_first_shard_whose_router_died(self):
+        """In a cluster of its own: the set has joined it, and the store knows of none."""
+        store = "http://" + CLUSTER.processes()["etcd"]["host"]
+        with contextlib.ExitStack() as running:
+            address = rig.new_set(running, "x0", store, "--clusterName", "begun")
+            with rig.pymongo.MongoClient(address.split("/")[1], directConnection=True) as member:
+                member.admin.command("_shardsvrJoinCluster", "x0", clusterId=bson.ObjectId())
+            router = running.enter_context(rig.pymongo.MongoClient(
+                rig.start(running, "route", "--coord", store, "--clusterName", "begun")))
+            with self.assertRaises(OperationFailure):
+                router.admin.command("addShard", address, name="other")
+            self.assertEqual("x0", router.admin.command("addShard", address)["shardAdded"])
+            router.t.c.insert_one({"_id": 1})
+            self.assertEqual([{"_id": 1}], list(router.t.c.find()))
 
     def test_shards_that_cannot_be_added(self):
         self.assertEqual(9, self.code("addShard", 1))

@@ -215,13 +215,17 @@ Task<Status> AddShard(Routed& request) {
     }
   }
   const std::optional<ClusterRecord> cluster = catalog.Cluster();
-  const bson::ObjectId id = cluster ? cluster->id : bson::ObjectId::Generate();
-  const bson::Document join = Doc("_shardsvrJoinCluster", shard.name, "clusterId", id);
+  bson::ObjectId id = cluster ? cluster->id : bson::ObjectId::Generate();
+  const bson::Document join =
+      Doc("_shardsvrJoinCluster", shard.name, "clusterId", id, "first", !cluster.has_value());
   Result<bson::Document> joined = co_await AskPrimary(request, shard.set, join);
   if (!joined.ok() && joined.status().code() == kCommandNotFound) {
     joined = bson::Document();
   }
   CO_RETURN_IF_ERROR(joined.status());
+  if (const bson::Value own = (*joined)["clusterId"]; own.type() == bson::Type::kObjectId) {
+    id = own.AsObjectId();  // of an addShard that has not come to its end
+  }
   const bson::Value users = (*joined)["hasUsers"];
   if (cluster && users.type() == bson::Type::kBool && users.AsBool()) {
     co_return Status(kIllegalOperation,
