@@ -187,6 +187,16 @@ class Shards(unittest.TestCase):
         for shard in self.rig.shards:
             self.assertNotIn(self.db, self.rig.clients[shard].list_database_names())
 
+    def test_only_changes_of_collections_are_coordinated(self):
+        self.refused(2, self.rig.coordinate, self.db, {"insert": "c", "documents": [{"_id": 1}]}, on=self.db)
+        self.assertNotIn(self.db, self.rig.clients["s0"].list_database_names())
+        self.rig.coordinate(self.db, {"create": "c"}, on=self.db)
+        index = {"createIndexes": "c", "indexes": [{"key": {"x": 1}, "name": "x_1"}]}
+        self.assertEqual([2], [one["numIndexesAfter"] for one in
+                               self.rig.coordinate(self.db, index, on=self.db)["raw"].values()])
+        self.rig.coordinate(self.db, {"renameCollection": self.ns, "to": f"{self.db}.d"})
+        self.refused(26, self.rig.coordinate, self.db, {"renameCollection": self.ns, "to": f"{self.db}.e"})
+
     def test_rename(self):
         self.shard({"x": 1})
         self.rig.coordinate(self.db, {"split": self.ns, "middle": {"x": 0}})

@@ -2,9 +2,11 @@
 #include "shard/change/coordinate.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,19 +28,82 @@ namespace quire::shard {
 namespace {
 
 struct Command {
-  std::string name;
+  const struct CommandRow* row;
   std::string ns;  // of a database: its name
   std::string database;
   bson::View body;
 };
 
-// Commands whose first field is a whole namespace, whatever database they are sent to.
-bool NamesWhole(std::string_view command) {
-  constexpr std::array<std::string_view, 8> kWhole = {
-      "shardCollection", "split",     "mergeChunks",    "mergeAllChunksOnShard",
-      "moveChunk",       "moveRange", "clearJumboFlag", "renameCollection"};
-  return std::find(kWhole.begin(), kWhole.end(), command) != kWhole.end();
+// A command that is coordinated.
+struct CommandRow {
+  std::string_view name;
+  // Fills in what it changes: ns, and the database when it is another one.
+  Status (*names)(Command* command);
+  Result<bson::Document> (*run)(Context& context, const SchemaRequest& request);
+  bool whole_database = false;
+  std::string_view other = "";  // the field with another collection that it changes
+};
+
+Status NameCollection(Command* command) {
+  ASSIGN_OR_RETURN(const std::string_view collection,
+                   request::CollectionName(command->row->name, command->body));
+  ASSIGN_OR_RETURN(command->ns, request::Namespace(command->database, collection));
+  return Status::Ok();
 }
+
+// The first field is a whole namespace, whatever database the command is sent to.
+Status NameWhole(Command* command) {
+  ASSIGN_OR_RETURN(command->ns, ReadWholeNamespace(command->body.front()));
+  command->database = std::string(DatabaseOf(command->ns));
+  return Status::Ok();
+}
+
+Status NameRenamed(Command* command) {
+  const bson::Element from = command->body.front();
+  return from.type() == bson::Type::kString
+             ? NameWhole(command)
+             : request::WrongType(command->row->name, from, "string");
+}
+
+Status NameDatabase(Command* command) {
+  command->ns = command->database;
+  return Status::Ok();
+}
+
+Result<bson::Document> Move(Context& context, const SchemaRequest& request) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Change> change, PlanMove(context, request.ns, request.body));
+  if (change == nullptr) {
+    return bson::Document();
+  }
+  return ChangeRun(context, std::move(change)).Run();
+}
+
+// One that needs what it names and its fields alone.
+template <auto run>
+Result<bson::Document> Run(Context& context, const SchemaRequest& request) {
+  return run(context, request.ns, request.body);
+}
+
+constexpr CommandRow kCommands[] = {
+    {"create", NameCollection, CreateCommand},
+    {"convertToCapped", NameCollection, ConvertToCappedCommand},
+    {"drop", NameCollection, DropCommand},
+    {"createIndexes", NameCollection, CreateIndexesCommand},
+    {"dropIndexes", NameCollection, DropIndexesCommand},
+    {"collMod", NameCollection, CollModCommand},
+    {.name = "renameCollection", .names = NameRenamed, .run = RenameCommand, .other = "to"},
+    {.name = "dropDatabase",
+     .names = NameDatabase,
+     .run = DropDatabaseCommand,
+     .whole_database = true},
+    {"shardCollection", NameWhole, Run<ShardCollectionCommand>},
+    {"split", NameWhole, Run<SplitCommand>},
+    {"mergeChunks", NameWhole, Run<MergeCommand>},
+    {"mergeAllChunksOnShard", NameWhole, Run<MergeAllCommand>},
+    {"clearJumboFlag", NameWhole, Run<ClearJumboCommand>},
+    {"moveChunk", NameWhole, Move},
+    {"moveRange", NameWhole, Move},
+};
 
 Result<Command> ReadCommand(bson::View request) {
   const bson::Value body = request["_shardsvrCoordinate"];
@@ -46,23 +111,14 @@ Result<Command> ReadCommand(bson::View request) {
   if (!body.is_document() || body.AsDocument().empty() || !db.is_string()) {
     return Status(kBadValue, "_shardsvrCoordinate takes a command and its database");
   }
-  Command command;
-  command.body = body.AsDocument();
-  const bson::Element first = command.body.front();
-  command.name = std::string(first.name());
-  command.database = std::string(db.AsString());
-  if (command.name == "dropDatabase") {
-    command.ns = command.database;
-    return command;
+  const std::string_view name = body.AsDocument().front().name();
+  const auto* row = std::find_if(std::begin(kCommands), std::end(kCommands),
+                                 [&](const CommandRow& one) { return one.name == name; });
+  if (row == std::end(kCommands)) {
+    return Status(kBadValue, "_shardsvrCoordinate takes no " + std::string(name));
   }
-  if (NamesWhole(command.name)) {
-    ASSIGN_OR_RETURN(command.ns, ReadWholeNamespace(command.name, first));
-    command.database = std::string(DatabaseOf(command.ns));
-    return command;
-  }
-  ASSIGN_OR_RETURN(const std::string_view collection,
-                   request::CollectionName(command.name, command.body));
-  ASSIGN_OR_RETURN(command.ns, request::Namespace(command.database, collection));
+  Command command{row, {}, std::string(db.AsString()), body.AsDocument()};
+  RETURN_IF_ERROR(row->names(&command));
   return command;
 }
 
@@ -87,54 +143,22 @@ Status CheckDatabase(Context& context, const std::string& database, const bson::
       .WithExtra(extra.Finish().bytes());
 }
 
-Result<bson::Document> RunChange(Context& context, Result<std::unique_ptr<Change>> change) {
-  RETURN_IF_ERROR(change.status());
-  if (*change == nullptr) {
-    return bson::Document();
-  }
-  return ChangeRun(context, *std::move(change)).Run();
-}
-
-Result<bson::Document> Dispatch(Context& context, const Command& command, bson::View request) {
-  if (command.name == "shardCollection") {
-    return ShardCollectionCommand(context, command.ns, command.body);
-  }
-  if (command.name == "split") {
-    return SplitCommand(context, command.ns, command.body);
-  }
-  if (command.name == "mergeChunks") {
-    return MergeCommand(context, command.ns, command.body);
-  }
-  if (command.name == "mergeAllChunksOnShard") {
-    return MergeAllCommand(context, command.ns, command.body);
-  }
-  if (command.name == "clearJumboFlag") {
-    return ClearJumboCommand(context, command.ns, command.body);
-  }
-  if (command.name == "moveChunk" || command.name == "moveRange") {
-    return RunChange(context, PlanMove(context, command.ns, command.body));
-  }
-  return SchemaCommand(
-      context, {command.name, command.ns, command.database, command.body, request["writeConcern"]});
-}
-
 }  // namespace
 
 Result<bson::Document> Coordinate(Context& context, Reservations& reservations,
                                   bson::View request) {
   ASSIGN_OR_RETURN(const Command command, ReadCommand(request));
-  std::set<std::string> ids = {command.name == "dropDatabase" ? std::string()
-                                                              : CollectionId(command.ns)};
-  if (const bson::Value to = command.body["to"];
-      command.name == "renameCollection" && to.is_string()) {
-    ids.insert(CollectionId(to.AsString()));
+  const CommandRow& row = *command.row;
+  std::set<std::string> ids = {row.whole_database ? std::string() : CollectionId(command.ns)};
+  if (const bson::Value other = command.body[row.other]; !row.other.empty() && other.is_string()) {
+    ids.insert(CollectionId(other.AsString()));
   }
   std::vector<std::unique_ptr<Reservations::Reservation>> reserved;
   for (const std::string& id : ids) {  // in order: two that want the same wait for each other once
     reserved.push_back(reservations.Take(DatabaseId(command.database), id));
   }
   RETURN_IF_ERROR(CheckDatabase(context, command.database, request["databaseVersion"]));
-  return Dispatch(context, command, request);
+  return row.run(context, {command.ns, command.database, command.body, request["writeConcern"]});
 }
 
 Status ResumeOne(Context& context, Reservations& reservations, const std::string& id) {

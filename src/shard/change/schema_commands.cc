@@ -12,6 +12,7 @@
 #include "engine/schema/schema.h"
 #include "placement/version_fields.h"
 #include "request/fields.h"
+#include "request/reply_part.h"
 #include "shard/change/change.h"
 #include "shard/change/chunk_commands.h"
 #include "shard/change/run_change.h"
@@ -36,32 +37,31 @@ bson::Document Plain(const SchemaRequest& request) {
   return out.Finish();
 }
 
-bool HasRawReply(std::string_view command) {
-  return command == "createIndexes" || command == "dropIndexes" || command == "deleteIndexes" ||
-         command == "collMod";
-}
-
-// Nobody shards the collection meanwhile: its name is reserved.
-Result<bson::Document> RunHere(Context& context, const SchemaRequest& request) {
-  const std::string database = request.name == "renameCollection" ? "admin" : request.database;
+// Runs it on this shard alone. Nobody shards the collection meanwhile: its name is reserved.
+Result<bson::Document> RunHere(Context& context, const SchemaRequest& request,
+                               const std::string& database) {
   ASSIGN_OR_RETURN(const bson::Document reply, context.local(database, Plain(request), {}));
   bson::Builder out;
-  if (HasRawReply(request.name)) {
-    ASSIGN_OR_RETURN(const auto shards, context.store.ReadShards());
-    out.BeginDocument("raw");
-    for (const placement::ShardRecord& shard : shards) {
-      if (shard.name == context.shard) {
-        out.Append(shard.host, reply);
-      }
-    }
-    out.End();
-    return out.Finish();
-  }
   for (const bson::Element& e : reply.view()) {
     if (e.name() != "ok" && e.name() != "operationTime" && e.name() != "$clusterTime") {
       out.Append(e);
     }
   }
+  return out.Finish();
+}
+
+// The same of a command that answers {raw: {<host of a shard>: its reply}} in a cluster.
+Result<bson::Document> RunHereRaw(Context& context, const SchemaRequest& request) {
+  ASSIGN_OR_RETURN(const bson::Document reply, context.local(request.database, Plain(request), {}));
+  ASSIGN_OR_RETURN(const auto shards, context.store.ReadShards());
+  bson::Builder out;
+  out.BeginDocument("raw");
+  for (const placement::ShardRecord& shard : shards) {
+    if (shard.name == context.shard) {
+      out.Append(shard.host, request::AsPart(reply));
+    }
+  }
+  out.End();
   return out.Finish();
 }
 
@@ -75,14 +75,6 @@ bson::Document CollectionArguments(const CollectionFacts& facts) {
   version.generation = facts.record.generation;
   placement::AppendVersion("generation", version, &out);
   return out.Finish();
-}
-
-Result<bson::Document> DropSharded(Context& context, const std::string& ns) {
-  ASSIGN_OR_RETURN(const auto facts, context.store.ReadCollection(ns));
-  if (!facts) {
-    return bson::Document();
-  }
-  return ChangeRun(context, MakeDropCollection(CollectionArguments(*facts))).Run();
 }
 
 Status CheckUniqueIndexes(const placement::ShardKeyPattern& pattern, bson::View body) {
@@ -174,59 +166,27 @@ Status CheckHiding(const store::CollectionInfo& collection,
                        "Cannot hide the only compatible index for this collection's shard key");
 }
 
-Result<bson::Document> ChangeSharded(Context& context, const SchemaRequest& request,
-                                     const engine::OwnedPlacement& placed) {
-  const store::CollectionPtr collection = context.engine.catalog().Find(request.ns);
+// The collection here of one that is sharded.
+Result<store::CollectionPtr> LocalOf(Context& context, const SchemaRequest& request) {
+  store::CollectionPtr collection = context.engine.catalog().Find(request.ns);
   if (collection == nullptr) {
     return Status(kNamespaceNotFound, "ns does not exist: " + request.ns);
   }
-  bson::Document command = Plain(request);
-  const bool creates = request.name == "createIndexes";
-  if (creates) {
-    RETURN_IF_ERROR(CheckUniqueIndexes(placed.pattern, request.body));
-  } else if (request.name == "collMod") {
-    RETURN_IF_ERROR(CheckHiding(*collection, placed.pattern, request.body["index"]));
-  } else if (request.body.Has("index")) {
-    ASSIGN_OR_RETURN(command, WithoutKeyIndexes(*collection, placed.pattern, request));
-  }
-  bson::Builder arguments;
-  arguments.Append("ns", request.ns)
-      .Append("uuid", bson::Value::Binary(UuidBytes(collection->uuid), 4))
-      .Append("command", command);
-  if (!creates) {
-    return ChangeRun(context, MakeApplyToAll(arguments.Finish())).Run();
-  }
-  arguments.Append("description", Describe(*collection));
-  return ChangeRun(context, MakeCreateIndexes(arguments.Finish())).Run();
+  return collection;
 }
 
-Result<bson::Document> DropDatabase(Context& context, const SchemaRequest& request) {
-  constexpr size_t kMostAtOnce = 8;
-  std::vector<bson::Document> collections;
-  for (const NameRecord& record : context.names.All()) {
-    if (!record.id.starts_with("c:") || !record.known.placed.version.sharded ||
-        DatabaseOf(NameOfId(record.id)) != request.ns) {
-      continue;
-    }
-    ASSIGN_OR_RETURN(const auto facts,
-                     context.store.ReadCollection(std::string(NameOfId(record.id))));
-    if (facts) {
-      collections.push_back(CollectionArguments(*facts));
-    }
-  }
-  while (collections.size() > kMostAtOnce) {
-    const bson::Document one = std::move(collections.back());
-    collections.pop_back();
-    RETURN_IF_ERROR(
-        ChangeRun(context, MakeDropCollection(bson::Document(one.view()))).Run().status());
-  }
+void AppendIndexArguments(const SchemaRequest& request, const store::CollectionInfo& collection,
+                          bson::View command, bson::Builder* arguments) {
+  arguments->Append("ns", request.ns)
+      .Append("uuid", bson::Value::Binary(UuidBytes(collection.uuid), 4))
+      .Append("command", command);
+}
+
+Result<bson::Document> ApplyToAll(Context& context, const SchemaRequest& request,
+                                  const store::CollectionInfo& collection, bson::View command) {
   bson::Builder arguments;
-  arguments.Append("db", request.ns).Append("primary", context.shard).BeginArray("collections");
-  for (const bson::Document& one : collections) {
-    arguments.Push(one.view());
-  }
-  arguments.End();
-  return ChangeRun(context, MakeDropDatabase(arguments.Finish())).Run();
+  AppendIndexArguments(request, collection, command, &arguments);
+  return ChangeRun(context, MakeApplyToAll(arguments.Finish())).Run();
 }
 
 Result<bson::Document> RenameSharded(Context& context, const SchemaRequest& request,
@@ -256,10 +216,105 @@ Result<bson::Document> RenameSharded(Context& context, const SchemaRequest& requ
   return ChangeRun(context, MakeRenameCollection(arguments.Finish())).Run();
 }
 
-Result<bson::Document> Rename(Context& context, const SchemaRequest& request, bool sharded) {
+}  // namespace
+
+Result<bson::Document> CreateCommand(Context& context, const SchemaRequest& request) {
+  if (context.names.PlacementOf(request.ns) != nullptr) {
+    return Status(kNamespaceExists, "Collection " + request.ns + " already exists.");
+  }
+  return RunHere(context, request, request.database);
+}
+
+Result<bson::Document> ConvertToCappedCommand(Context& context, const SchemaRequest& request) {
+  if (context.names.PlacementOf(request.ns) != nullptr) {
+    return Status(kIllegalOperation, "can't convert a sharded collection to a capped collection");
+  }
+  return RunHere(context, request, request.database);
+}
+
+Result<bson::Document> DropCommand(Context& context, const SchemaRequest& request) {
+  if (context.names.PlacementOf(request.ns) == nullptr) {
+    return RunHere(context, request, request.database);
+  }
+  ASSIGN_OR_RETURN(const auto facts, context.store.ReadCollection(request.ns));
+  if (!facts) {
+    return bson::Document();
+  }
+  return ChangeRun(context, MakeDropCollection(CollectionArguments(*facts))).Run();
+}
+
+Result<bson::Document> CreateIndexesCommand(Context& context, const SchemaRequest& request) {
+  const auto placed = context.names.PlacementOf(request.ns);
+  if (placed == nullptr) {
+    return RunHereRaw(context, request);
+  }
+  ASSIGN_OR_RETURN(const store::CollectionPtr collection, LocalOf(context, request));
+  RETURN_IF_ERROR(CheckUniqueIndexes(placed->pattern, request.body));
+  const bson::Document command = Plain(request);
+  bson::Builder arguments;
+  AppendIndexArguments(request, *collection, command, &arguments);
+  arguments.Append("description", Describe(*collection));
+  return ChangeRun(context, MakeCreateIndexes(arguments.Finish())).Run();
+}
+
+Result<bson::Document> DropIndexesCommand(Context& context, const SchemaRequest& request) {
+  const auto placed = context.names.PlacementOf(request.ns);
+  if (placed == nullptr) {
+    return RunHereRaw(context, request);
+  }
+  ASSIGN_OR_RETURN(const store::CollectionPtr collection, LocalOf(context, request));
+  bson::Document command = Plain(request);
+  if (request.body.Has("index")) {
+    ASSIGN_OR_RETURN(command, WithoutKeyIndexes(*collection, placed->pattern, request));
+  }
+  return ApplyToAll(context, request, *collection, command);
+}
+
+Result<bson::Document> CollModCommand(Context& context, const SchemaRequest& request) {
+  const auto placed = context.names.PlacementOf(request.ns);
+  if (placed == nullptr) {
+    return RunHereRaw(context, request);
+  }
+  ASSIGN_OR_RETURN(const store::CollectionPtr collection, LocalOf(context, request));
+  RETURN_IF_ERROR(CheckHiding(*collection, placed->pattern, request.body["index"]));
+  const bson::Document command = Plain(request);
+  return ApplyToAll(context, request, *collection, command);
+}
+
+Result<bson::Document> DropDatabaseCommand(Context& context, const SchemaRequest& request) {
+  constexpr size_t kMostAtOnce = 8;
+  std::vector<bson::Document> collections;
+  for (const NameRecord& record : context.names.All()) {
+    if (!record.id.starts_with("c:") || !record.known.placed.version.sharded ||
+        DatabaseOf(NameOfId(record.id)) != request.ns) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(const auto facts,
+                     context.store.ReadCollection(std::string(NameOfId(record.id))));
+    if (facts) {
+      collections.push_back(CollectionArguments(*facts));
+    }
+  }
+  while (collections.size() > kMostAtOnce) {
+    const bson::Document one = std::move(collections.back());
+    collections.pop_back();
+    RETURN_IF_ERROR(
+        ChangeRun(context, MakeDropCollection(bson::Document(one.view()))).Run().status());
+  }
+  bson::Builder arguments;
+  arguments.Append("db", request.ns).Append("primary", context.shard).BeginArray("collections");
+  for (const bson::Document& one : collections) {
+    arguments.Push(one.view());
+  }
+  arguments.End();
+  return ChangeRun(context, MakeDropDatabase(arguments.Finish())).Run();
+}
+
+Result<bson::Document> RenameCommand(Context& context, const SchemaRequest& request) {
+  auto here = [&] { return RunHere(context, request, "admin"); };
   const bson::Element to = request.body.Find("to");
   if (!to.present() || to.type() != bson::Type::kString) {
-    return RunHere(context, request);  // refused there
+    return here();  // refused there
   }
   const std::string target(to.value().AsString());
   if (target == request.ns) {
@@ -268,39 +323,14 @@ Result<bson::Document> Rename(Context& context, const SchemaRequest& request, bo
   if (DatabaseOf(target) != DatabaseOf(request.ns)) {
     return Status(kCommandFailed, "Source and destination collections must be on same database");
   }
-  if (sharded) {
+  if (context.names.PlacementOf(request.ns) != nullptr) {
     return RenameSharded(context, request, target);
   }
   if (context.names.PlacementOf(target) != nullptr) {
     return Status(kIllegalOperation,
                   "cannot rename an unsharded collection to a sharded one: " + target);
   }
-  return RunHere(context, request);
-}
-
-}  // namespace
-
-Result<bson::Document> SchemaCommand(Context& context, const SchemaRequest& request) {
-  if (request.name == "dropDatabase") {
-    return DropDatabase(context, request);
-  }
-  const auto placed = context.names.PlacementOf(request.ns);
-  if (request.name == "renameCollection") {
-    return Rename(context, request, placed != nullptr);
-  }
-  if (placed == nullptr) {
-    return RunHere(context, request);
-  }
-  if (request.name == "drop") {
-    return DropSharded(context, request.ns);
-  }
-  if (request.name == "create") {
-    return Status(kNamespaceExists, "Collection " + request.ns + " already exists.");
-  }
-  if (request.name == "convertToCapped") {
-    return Status(kIllegalOperation, "can't convert a sharded collection to a capped collection");
-  }
-  return ChangeSharded(context, request, *placed);
+  return here();
 }
 
 }  // namespace quire::shard

@@ -12,14 +12,23 @@
 
 namespace quire::shard {
 
+// One of them as it came.
 struct SchemaRequest {
-  std::string name;  // of the command
-  std::string ns;
+  std::string ns;        // of dropDatabase: the database
   std::string database;  // that the command is run on
   bson::View body;
   bson::Value write_concern;  // missing when not given
 };
 
-Result<bson::Document> SchemaCommand(Context& context, const SchemaRequest& request);
+// Each as its coordinator runs it, with the names that it changes reserved: the reply for the
+// client.
+Result<bson::Document> CreateCommand(Context& context, const SchemaRequest& request);
+Result<bson::Document> ConvertToCappedCommand(Context& context, const SchemaRequest& request);
+Result<bson::Document> DropCommand(Context& context, const SchemaRequest& request);
+Result<bson::Document> CreateIndexesCommand(Context& context, const SchemaRequest& request);
+Result<bson::Document> DropIndexesCommand(Context& context, const SchemaRequest& request);
+Result<bson::Document> CollModCommand(Context& context, const SchemaRequest& request);
+Result<bson::Document> RenameCommand(Context& context, const SchemaRequest& request);
+Result<bson::Document> DropDatabaseCommand(Context& context, const SchemaRequest& request);
 
 }  // namespace quire::shard

@@ -83,11 +83,8 @@ Status CheckSame(const CollectionFacts& facts, const Wanted& wanted) {
 
 }  // namespace
 
-Result<std::string> ReadWholeNamespace(std::string_view command, const bson::Element& field) {
+Result<std::string> ReadWholeNamespace(const bson::Element& field) {
   if (field.type() != bson::Type::kString) {
-    if (command == "renameCollection") {
-      return request::WrongType(command, field, "string");
-    }
     return Status(kBadValue,
                   "collection name has invalid type " + std::string(bson::TypeName(field.type())));
   }

@@ -12,7 +12,7 @@
 namespace quire::shard {
 
 // "db.collection" as commands on the admin database name it. Errors: BadValue, InvalidNamespace.
-Result<std::string> ReadWholeNamespace(std::string_view command, const bson::Element& field);
+Result<std::string> ReadWholeNamespace(const bson::Element& field);
 
 Result<bson::Document> ShardCollectionCommand(Context& context, const std::string& ns,
                                               bson::View command);
