@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shard/shard.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -10,7 +12,9 @@
 #include "base/thread.h"
 #include "base/try.h"
 #include "engine/replication.h"
+#include "placement/version_fields.h"
 #include "request/fields.h"
+#include "request/reply.h"
 #include "shard/change/answers.h"
 #include "shard/change/chunk_commands.h"
 #include "shard/change/coordinate.h"
@@ -26,6 +30,7 @@ constexpr std::string_view kClusterId = "cluster";  // of the document that says
 constexpr std::chrono::milliseconds kRetry{1000};
 constexpr std::chrono::milliseconds kLookEvery{5000};
 constexpr std::chrono::milliseconds kTakeOverAfter{30'000};
+constexpr std::chrono::milliseconds kAskTimeout{5000};
 }  // namespace
 
 Shard::Shard(engine::Engine& engine, std::unique_ptr<coord::Store> store,
@@ -137,7 +142,7 @@ engine::Sharding::Admission Shard::Admit(std::span<const engine::NamespaceVersio
                                          bool writes, bool direct) {
   std::vector<NameTable::Unknown> unknown;
   Admission admission = names_.Admit(names, writes, direct, &unknown);
-  if (admission.waits && !unknown.empty() && log_.writable()) {
+  if (admission.waits && !unknown.empty()) {
     AdoptLater(std::move(unknown));
   }
   return admission;
@@ -152,8 +157,7 @@ void Shard::AdoptLater(std::vector<NameTable::Unknown> unknown) {
       }
     }
     adoptions_.Do([this, one = std::move(one)] {
-      Context context = MakeContext();
-      const Status adopted = Adopt(context, one.id, one.version);
+      const Status adopted = AdoptOne(one);
       {
         MutexLock lock(mutex_);
         adopting_.erase(one.id);
@@ -167,6 +171,62 @@ void Shard::AdoptLater(std::vector<NameTable::Unknown> unknown) {
       changed.Ring();
     });
   }
+}
+
+Status Shard::AdoptOne(const NameTable::Unknown& unknown) {
+  if (!log_.writable()) {
+    return AskPrimaryToAdopt(unknown);
+  }
+  Context context = MakeContext();
+  return Adopt(context, unknown.id, unknown.version);
+}
+
+// Of another thread's answer, which may come late or never.
+template <typename T>
+Status Shard::Await(const std::future<T>& answer) const {
+  constexpr std::chrono::milliseconds kLook{50};
+  const auto until = std::chrono::steady_clock::now() + kAskTimeout;
+  while (answer.wait_for(kLook) != std::future_status::ready) {
+    if (stopping_.load()) {
+      return {kInterruptedAtShutdown, "The server is shutting down"};
+    }
+    if (std::chrono::steady_clock::now() >= until) {
+      return {kExceededTimeLimit, "the primary's answer, or its log, does not come"};
+    }
+  }
+  return Status::Ok();
+}
+
+Status Shard::AskPrimaryToAdopt(const NameTable::Unknown& unknown) {
+  bson::Builder command;
+  command.Append("_shardsvrAdopt", unknown.id);
+  placement::AppendVersion("version", unknown.version, &command);
+  command.Append("$db", "admin");
+  auto answer = std::make_shared<std::promise<Result<bson::Document>>>();
+  std::future<Result<bson::Document>> reply = answer->get_future();
+  engine_.replication->AskPrimary(
+      command.Finish(), kAskTimeout,
+      [answer](Result<bson::Document> given) { answer->set_value(std::move(given)); });
+  RETURN_IF_ERROR(Await(reply));
+  ASSIGN_OR_RETURN(const bson::Document adopted, reply.get());
+  RETURN_IF_ERROR(request::StatusOf(adopted));
+  const bson::Value refuted = adopted["refuted"];
+  if (refuted.type() == bson::Type::kBool && refuted.AsBool()) {
+    names_.Refute(unknown.id, unknown.version);
+    return Status::Ok();
+  }
+  const bson::Value time = adopted["operationTime"];
+  return time.type() == bson::Type::kTimestamp ? AwaitLog(time.AsTimestamp()) : Status::Ok();
+}
+
+Status Shard::AwaitLog(bson::Timestamp time) {
+  auto reached = std::make_shared<std::promise<Status>>();
+  std::future<Status> answer = reached->get_future();
+  const auto pending = engine_.replication->AwaitTime(
+      store::PackTime(time), false,
+      [reached](Status status) { reached->set_value(std::move(status)); });
+  RETURN_IF_ERROR(Await(answer));
+  return answer.get();
 }
 
 std::shared_ptr<const engine::OwnedPlacement> Shard::PlacementOf(std::string_view ns) const {
@@ -254,46 +314,92 @@ void Shard::LookAround() {
   }
 }
 
+struct Shard::Internal {
+  std::string_view name;
+  Crew Shard::*crew;  // whose threads run it; null: the calling one
+  Result<bson::Document> (Shard::*run)(bson::View command);
+  bool before_joining = false;  // also on a node that is no shard yet
+};
+
+const Shard::Internal* Shard::FindInternal(std::string_view name) {
+  static constexpr Internal kRows[] = {
+      {"_shardsvrCoordinate", &Shard::coordinators_, &Shard::RunCoordinated},
+      {"_shardsvrStep", &Shard::steps_, &Shard::RunStep},
+      {"_shardsvrTakeAnswers", &Shard::answers_, &Shard::RunTakeAnswers},
+      {"_shardsvrMedian", &Shard::steps_, &Shard::RunMedian},
+      {"_shardsvrAdopt", &Shard::adoptions_, &Shard::RunAdopt},
+      {"_shardsvrNoteShard", &Shard::steps_, &Shard::NoteShard},
+      {"_shardsvrJoinCluster", &Shard::steps_, &Shard::Join, true},
+      // Who is no primary refuses it before it gets here.
+      {"_shardsvrIsPrimary", nullptr, &Shard::RunNothing, true},
+  };
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                 [&](const Internal& one) { return one.name == name; });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
 void Shard::Handle(bson::Document command, Answer answer) {
-  if (command.view().front().name() == "_shardsvrIsPrimary") {  // others do not get here
-    answer(bson::Document());
+  const Internal* row = FindInternal(command.view().front().name());
+  if (row == nullptr) {
+    answer(Status(kCommandNotFound,
+                  "no command of shards: " + std::string(command.view().front().name())));
     return;
   }
-  const std::string_view name = command.view().front().name();
-  Crew& crew = name == "_shardsvrCoordinate"    ? coordinators_
-               : name == "_shardsvrTakeAnswers" ? answers_
-                                                : steps_;
-  crew.Do([this, command = std::move(command), answer = std::move(answer)] {
-    answer(Run(command.view()));
+  if (row->crew == nullptr) {
+    answer(Run(*row, command.view()));
+    return;
+  }
+  (this->*row->crew).Do([this, row, command = std::move(command), answer = std::move(answer)] {
+    answer(Run(*row, command.view()));
   });
 }
 
-Result<bson::Document> Shard::Run(bson::View command) {
-  const std::string_view name = command.front().name();
-  if (name == "_shardsvrJoinCluster") {
-    return Join(command);
-  }
-  if (!joined()) {
+Result<bson::Document> Shard::Run(const Internal& row, bson::View command) {
+  if (!row.before_joining && !joined()) {
     return Status(kShardingStateNotInitialized, "the node is no shard of a cluster");
   }
-  if (name == "_shardsvrNoteShard") {
-    return NoteShard(command);
-  }
+  return (this->*row.run)(command);
+}
+
+Result<bson::Document> Shard::RunCoordinated(bson::View command) {
   Context context = MakeContext();
-  if (name == "_shardsvrStep") {
-    // Its coordinator, the database's primary shard, tells change streams of it.
-    const store::NoEventScope silent;
-    ASSIGN_OR_RETURN(const StepRequest step, DecodeStep(command));
-    return TakeStep(context, step);
-  }
-  if (name == "_shardsvrTakeAnswers") {
-    return TakeAnswers(context, command);
-  }
-  if (name == "_shardsvrMedian") {
-    return FindMedian(context, command);
-  }
   return Coordinate(context, reservations_, command);
 }
+
+Result<bson::Document> Shard::RunStep(bson::View command) {
+  // Its coordinator, the database's primary shard, tells change streams of it.
+  const store::NoEventScope silent;
+  Context context = MakeContext();
+  ASSIGN_OR_RETURN(const StepRequest step, DecodeStep(command));
+  return TakeStep(context, step);
+}
+
+Result<bson::Document> Shard::RunTakeAnswers(bson::View command) {
+  Context context = MakeContext();
+  return TakeAnswers(context, command);
+}
+
+Result<bson::Document> Shard::RunMedian(bson::View command) {
+  Context context = MakeContext();
+  return FindMedian(context, command);
+}
+
+// What a secondary was asked about: {refuted} when the store does not say so.
+Result<bson::Document> Shard::RunAdopt(bson::View command) {
+  const bson::Value id = command["_shardsvrAdopt"];
+  const auto version = placement::ReadShardVersion(command["version"]);
+  if (!id.is_string() || !version) {
+    return Status(kBadValue, "_shardsvrAdopt takes a name and a version");
+  }
+  const std::string name(id.AsString());
+  Context context = MakeContext();
+  RETURN_IF_ERROR(Adopt(context, name, *version));
+  changed.Ring();
+  const bool refuted = JudgeVersion(names_.Get(name).known, *version) == Verdict::kUnknown;
+  return bson::Builder().Append("refuted", refuted).Finish();
+}
+
+Result<bson::Document> Shard::RunNothing(bson::View) { return bson::Document(); }
 
 Result<bson::Document> Shard::Join(bson::View command) {
   const bson::Value name = command["_shardsvrJoinCluster"];

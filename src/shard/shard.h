@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <future>
 #include <memory>
 #include <set>
 #include <span>
@@ -58,7 +59,23 @@ class Shard final : public engine::Sharding {
         std::unique_ptr<ShardPeers> peers, LocalRunner local, const ShardOptions& options);
   Status Load();
   void AdoptLater(std::vector<NameTable::Unknown> unknown);
-  Result<bson::Document> Run(bson::View command);
+  // From the store, on the primary; elsewhere its log brings what the primary has adopted.
+  Status AdoptOne(const NameTable::Unknown& unknown);
+  Status AskPrimaryToAdopt(const NameTable::Unknown& unknown);
+  // Until everything up to the time is applied here.
+  Status AwaitLog(bson::Timestamp time);
+  template <typename T>
+  Status Await(const std::future<T>& answer) const;
+  // A row of the commands that members of the cluster send.
+  struct Internal;
+  static const Internal* FindInternal(std::string_view name);
+  Result<bson::Document> Run(const Internal& row, bson::View command);
+  Result<bson::Document> RunCoordinated(bson::View command);
+  Result<bson::Document> RunStep(bson::View command);
+  Result<bson::Document> RunTakeAnswers(bson::View command);
+  Result<bson::Document> RunMedian(bson::View command);
+  Result<bson::Document> RunAdopt(bson::View command);
+  Result<bson::Document> RunNothing(bson::View command);
   Result<bson::Document> Join(bson::View command);
   Result<bson::Document> NoteShard(bson::View command);
   Context MakeContext();

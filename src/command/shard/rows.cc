@@ -186,6 +186,7 @@ std::span<const Row> ShardRows() {
                request::kWriteConcern),
       Internal("_shardsvrStep", "a step of such a change, from its coordinator"),
       Internal("_shardsvrTakeAnswers", "what another shard remembers of retryable writes"),
+      Internal("_shardsvrAdopt", "takes up what a secondary does not know of a name"),
       Internal("_shardsvrMedian", "the key in the middle of a range"),
       {{"_shardsvrBeginOut", "",
         request::kAdminOnly | request::kWrite | request::kWriteConcern | request::kNoFailPoint,
