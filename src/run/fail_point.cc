@@ -28,6 +28,7 @@ constexpr std::string_view kNames[] = {kFailCommand,
                                        kRetryableWrite,
                                        FailPoints::kHoldReply,
                                        FailPoints::kHoldChange,
+                                       FailPoints::kTakeOverSoon,
                                        FailPoints::kLoseLog,
                                        FailPoints::kApplyNothing};
 

@@ -63,6 +63,8 @@ class FailPoints {
   // applies nothing of what is committed.
   static constexpr std::string_view kLoseLog = "stopReplProducer";
   static constexpr std::string_view kApplyNothing = "rsSyncApplyStop";
+  // While it is on, a shard takes the changes of others over as soon as it sees that they are gone.
+  static constexpr std::string_view kTakeOverSoon = "takeOverShardedChangesSoon";
   // The point is reached. True: to wait there as long as it Holds.
   bool MeetHold(std::string_view point);
   bool Holds(std::string_view point);

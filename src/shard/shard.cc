@@ -31,6 +31,8 @@ constexpr std::chrono::milliseconds kRetry{1000};
 constexpr std::chrono::milliseconds kLookEvery{5000};
 constexpr std::chrono::milliseconds kTakeOverAfter{30'000};
 constexpr std::chrono::milliseconds kAskTimeout{5000};
+constexpr std::chrono::milliseconds kTestedTakeOverAfter{1000};
+constexpr std::string_view kTakeOverSoon = run::FailPoints::kTakeOverSoon;
 }  // namespace
 
 Shard::Shard(engine::Engine& engine, std::unique_ptr<coord::Store> store,
@@ -134,6 +136,11 @@ Context Shard::MakeContext() {
           .shard = shard_,
           .leader_key = leader_key_,
           .changed = [this] { changed.Ring(); },
+          .left_open =
+              [this](const std::string& id) {
+                MutexLock lock(mutex_);
+                left_open_.insert(id);
+              },
           .stopping = stopping_,
           .fail_points = fail_points_};
 }
@@ -286,31 +293,43 @@ void Shard::ResumeLeft(uint64_t epoch) {
 }
 
 void Shard::LookAround() {
-  TakeOver take_over(kTakeOverAfter);
+  TakeOver take_over;
   RoutersSeen routers;
   while (true) {
+    std::set<std::string> open;
     {
       MutexLock lock(mutex_);
       if (ends_.wait_for(lock.native(), kLookEvery, [this] { return stopping_.load(); })) {
         return;
       }
+      open.swap(left_open_);
     }
     if (!joined() || !log_.writable()) {
-      take_over = TakeOver(kTakeOverAfter);
+      take_over = TakeOver();
       routers = RoutersSeen();
       continue;
     }
     Context context = MakeContext();
     DropLeftOuts(context, &routers);
-    for (const std::string& id : take_over.Look(context, TakeOver::Clock::now())) {
-      takeovers_.Do([this, id] {
-        Context own = MakeContext();
-        if (const Status resumed = ResumeOne(own, reservations_, id); !resumed.ok()) {
-          log::Warning("SHARDING", "A change that was taken over is not finished",
-                       {{"name", id}, {"error", resumed.message()}});
-        }
-      });
+    const bool soon = fail_points_ != nullptr && fail_points_->Holds(kTakeOverSoon);
+    open.merge(take_over.Look(context, TakeOver::Clock::now(),
+                              soon ? kTestedTakeOverAfter : kTakeOverAfter));
+    for (const std::string& id : open) {
+      takeovers_.Do([this, id] { GoOn(id); });
     }
+  }
+}
+
+void Shard::GoOn(const std::string& id) {
+  Context context = MakeContext();
+  const Status resumed = ResumeOne(context, reservations_, id);
+  if (resumed.ok()) {
+    return;
+  }
+  log::Warning("SHARDING", "A change that was left open is not finished",
+               {{"name", id}, {"error", resumed.message()}});
+  if (resumed.code() == kHostUnreachable) {
+    context.left_open(id);
   }
 }
 
@@ -367,8 +386,6 @@ Result<bson::Document> Shard::RunCoordinated(bson::View command) {
 }
 
 Result<bson::Document> Shard::RunStep(bson::View command) {
-  // Its coordinator, the database's primary shard, tells change streams of it.
-  const store::NoEventScope silent;
   Context context = MakeContext();
   ASSIGN_OR_RETURN(const StepRequest step, DecodeStep(command));
   return TakeStep(context, step);

@@ -82,8 +82,9 @@ class Shard final : public engine::Sharding {
   void NameDocuments();
   void Watch();
   void ResumeLeft(uint64_t epoch);
-  // Until the shard ends: what other shards have left.
+  // Until the shard ends: what other shards have left, and what is left to undo.
   void LookAround();
+  void GoOn(const std::string& id);
 
   engine::Engine& engine_;
   std::atomic<bool> stopping_{false};
@@ -101,6 +102,7 @@ class Shard final : public engine::Sharding {
   bson::ObjectId cluster_id_ QUIRE_GUARDED_BY(mutex_);
   std::set<std::string> adopting_ QUIRE_GUARDED_BY(mutex_);  // ids
   uint64_t resumed_epoch_ QUIRE_GUARDED_BY(mutex_) = 0;
+  std::set<std::string> left_open_ QUIRE_GUARDED_BY(mutex_);  // see Context
   std::unique_ptr<Bell::Listener> role_ QUIRE_GUARDED_BY(mutex_);
   Crew coordinators_{8};
   Crew steps_{8};

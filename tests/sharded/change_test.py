@@ -2,8 +2,9 @@
 """Changes of collections while a process ends at a step of them: they are on all shards or on none, names can be used
 again, and no acknowledged write is lost.
 
-A fail point holds the change at its nth step on the coordinator's or on another shard's primary; then a process is
-killed, or stopped for a while. change_test.py --all goes through every step; without, some are drawn by --seed.
+A fail point holds the change at its nth step on the coordinator's or on another shard's primary; then processes are
+killed, or one is stopped for a while, or stays away until others have taken over. change_test.py --all goes through
+every step; without, a few that have gone wrong before are tried, and then some that are drawn by --seed.
 """
 import argparse
 import os
@@ -21,6 +22,8 @@ import rig
 
 HELD = "A change is held by a fail point"
 POINT = "hangAtStepOfShardedChange"
+SOON = "takeOverShardedChangesSoon"
+TAKEN_OVER = "A change is taken over"
 PATIENCE = 90  # seconds until all has come to rest
 PAUSE = 2
 DOCUMENTS = 20
@@ -208,6 +211,32 @@ class Rename(Kind):
         return [self.ns("d")]
 
 
+class RenameOver(Rename):
+    """Over a sharded collection that has zones of its own."""
+    def prepare(self):
+        super().prepare()
+        self.admin.command("shardCollection", self.ns("d"), key={"x": 1})
+        self.admin.command("addShardToZone", "s0", zone="z")
+        for name, low, high in (("c", -10, -5), ("d", -7, -2)):
+            self.admin.command("updateZoneKeyRange", self.ns(name), min={"x": low}, max={"x": high}, zone="z")
+
+    def run(self):
+        self.db.c.rename("d", dropTarget=True)
+
+    def seen(self):
+        tags = [(tag["ns"], tag["min"]["x"], tag["max"]["x"])
+                for tag in self.play.client.config.tags.find({"ns": {"$in": [self.ns("c"), self.ns("d")]}}).sort("min", 1)]
+        return super().seen(), tags
+
+    @property
+    def before(self):
+        return [self.ns("c"), self.ns("d")], [(self.ns("c"), -10, -5), (self.ns("d"), -7, -2)]
+
+    @property
+    def after(self):
+        return [self.ns("d")], [(self.ns("d"), -10, -5)]
+
+
 class Move(Kind):
     def run(self):
         self.admin.command("moveRange", self.ns(), min={"x": 10**6}, max={"x": bson.MaxKey()}, toShard="s0")
@@ -235,10 +264,15 @@ class Merge(Kind):
     before, after = [bson.MinKey(), 0, 10**6], [bson.MinKey(), 0]
 
 
-KINDS = [ShardCollection, ShardHashed, CreateIndexes, DropIndexes, CollMod, Drop, DropDatabase, Rename, Move, Split, Merge]
+KINDS = [ShardCollection, ShardHashed, CreateIndexes, DropIndexes, CollMod, Drop, DropDatabase, Rename, RenameOver, Move,
+         Split, Merge]
 # What happens, and the shard on which the change is held meanwhile.
 FAULTS = {"coordinator killed": "s0", "coordinator paused": "s0", "participant killed": "s1", "participant paused": "s1",
-          "router killed": "s0", "etcd killed": "s0", "etcd paused": "s0"}
+          "router killed": "s0", "etcd killed": "s0", "etcd paused": "s0", "all killed": "s1", "coordinator dead": "s0"}
+# Nobody goes on for the client: whether it hears of what is done is open.
+UNHEARD = ("router killed", "all killed", "coordinator dead")
+FIXED = [(CreateIndexes, "all killed", 1), (ShardCollection, "all killed", 1), (Rename, "coordinator killed", 8),
+         (Split, "coordinator killed", 1), (RenameOver, "participant killed", 1), (Rename, "coordinator dead", 6)]
 
 
 class Play:
@@ -253,6 +287,7 @@ class Play:
         self.fault = fault
         self.skip = skip
         self.place = None  # where it was held
+        self.error = None  # that the client got
 
     def primary(self, shard):
         def found():
@@ -267,19 +302,40 @@ class Play:
             return None
         return wait(found, f"a primary of {shard}")
 
-    def victim(self):
+    def victims(self):
         who = self.fault.split()[0]
-        return {"coordinator": lambda: self.primary("s0"), "participant": lambda: self.primary("s1"),
-                "router": lambda: "r0", "etcd": lambda: "etcd"}[who]()
+        return {"coordinator": lambda: [self.primary("s0")], "participant": lambda: [self.primary("s1")],
+                "router": lambda: ["r0"], "etcd": lambda: ["etcd"],
+                "all": lambda: ["r0", self.primary("s0"), self.primary("s1")]}[who]()
 
-    def strike(self, victim):
+    def strike(self, victims):
         """Returns what ends it."""
-        if self.fault.endswith("killed"):
+        if self.fault.endswith("paused"):
+            pid = self.cluster.processes()[victims[0]]["pid"]
+            os.kill(pid, signal.SIGSTOP)
+            return lambda: os.kill(pid, signal.SIGCONT)
+        for victim in victims:
             self.cluster.tool("kill", victim)
-            return lambda: self.cluster.tool("start", victim)
-        pid = self.cluster.processes()[victim]["pid"]
-        os.kill(pid, signal.SIGSTOP)
-        return lambda: os.kill(pid, signal.SIGCONT)
+
+        def start():
+            for victim in reversed(victims):
+                self.cluster.tool("start", victim)
+        return start
+
+    def await_takeover(self):
+        """Whatever the other shard was prepared for is no longer held up there, though its coordinator is away."""
+        other = self.primary("s1")
+        direct = self.cluster.direct(other)
+        try:
+            prepared = {"_id": {"$regex": f"^c:{self.database}\\."}, "phase": 1}
+            if direct.config.shardState.count_documents(prepared) == 0:
+                return
+            direct.admin.command("configureFailPoint", SOON, mode="alwaysOn")
+            wait(lambda: direct.config.shardState.count_documents(prepared) == 0, "the other shard goes on")
+            assert TAKEN_OVER in self.cluster.log(other)
+            direct.admin.command("configureFailPoint", SOON, mode="off")
+        finally:
+            direct.close()
 
     def set_point(self, name, mode):
         direct = self.cluster.direct(name)
@@ -289,8 +345,8 @@ class Play:
     def try_change(self):
         try:
             self.kind.run()
-        except PyMongoError:
-            pass
+        except PyMongoError as error:
+            self.error = error
 
     def play(self):
         self.kind.prepare()
@@ -307,7 +363,7 @@ class Play:
 
     def run_with_fault(self):
         holder = self.primary(FAULTS[self.fault])
-        victim = self.victim()
+        victims = self.victims()
         seen = self.cluster.log(holder).count(HELD)
         self.set_point(holder, {"skip": self.skip})
         change = threading.Thread(target=self.try_change)
@@ -320,12 +376,14 @@ class Play:
             change.join()
             return
         self.place = lines[seen]
-        end = self.strike(victim)
-        if victim != holder:
+        end = self.strike(victims)
+        if holder not in victims:
             self.set_point(holder, "off")
+        if self.fault.endswith("dead"):
+            self.await_takeover()
         time.sleep(PAUSE if "paused" in self.fault else 0.2)
         end()
-        if victim == holder and "paused" in self.fault:
+        if holder in victims and "paused" in self.fault:
             wait(lambda: self.set_point(holder, "off") is None, "the point is off")
         change.join()
 
@@ -380,6 +438,8 @@ class Play:
         self.check_equal()
         seen = self.kind.seen()
         assert seen in (self.kind.before, self.kind.after), ("neither before nor after", seen)
+        if self.fault not in UNHEARD:
+            assert (self.error is None) == (seen == self.kind.after), ("the client hears something else", self.error, seen)
         if seen == self.kind.before:
             wait(lambda: self.kind.run() is None, "the change can be made again", 30)
             self.check_equal()
@@ -402,7 +462,7 @@ class Play:
 
 
 def every_step(kinds, faults):
-    """Cases without end; told by send() whether the step was reached."""
+    """Told by send() whether the step was reached."""
     for kind in kinds:
         for fault in faults:
             for skip in range(MOST_STEPS):
@@ -414,6 +474,7 @@ def every_step(kinds, faults):
 def drawn(kinds, faults, seed, seconds):
     chance = random.Random(seed)
     until = time.monotonic() + seconds
+    yield from (one for one in FIXED if one[0] in kinds and one[1] in faults)
     while time.monotonic() < until:
         yield chance.choice(kinds), chance.choice(faults), chance.randrange(12)
 

@@ -110,6 +110,78 @@ class Failing(unittest.TestCase):
                 time.sleep(0.1)
         self.assertEqual(1, self.c.count_documents({"x": 3}))
 
+    def lock_is_free(self, name):
+        store = CLUSTER.processes()["etcd"]["host"]
+        return all(lock["over"] for lock in rig.etcd_values(store, "ddl/" + name).values())
+
+    def refused_in_time(self, change, used):
+        """The change needs a dead shard, the collection that it changes is used meanwhile."""
+        refused = []
+
+        def run():
+            try:
+                change()
+            except PyMongoError as error:
+                refused.append(error)
+        thread = threading.Thread(target=run)
+        thread.start()
+        for i in range(200):
+            used.find_one({"x": -3}, max_time_ms=20000)
+            used.database.command("insert", used.name, documents=[{"x": -100 - i}], maxTimeMS=20000)
+            if not thread.is_alive():
+                break
+            time.sleep(0.1)
+        thread.join(60)
+        self.assertFalse(thread.is_alive())
+        self.assertEqual([6], [error.code for error in refused])
+        used.find_one({"x": -3}, max_time_ms=20000)
+
+    def test_changes_that_a_dead_shard_keeps_from_being_made(self):
+        """What they block is blocked for a few seconds, and they are undone as far as shards are there."""
+        admin = self.client.admin
+        plain = self.client.f.plain
+        plain.insert_many([{"_id": i, "x": i} for i in range(10)])
+        plain.create_index("x")
+        admin.command("shardCollection", "f.e", key={"x": 1})
+        CLUSTER.tool("kill", "s1/0")
+        try:
+            self.refused_in_time(lambda: admin.command("shardCollection", "f.plain", key={"x": 1}), plain)
+            self.refused_in_time(lambda: admin.command("renameCollection", "f.c", to="f.d"), self.c)
+            with self.assertRaises(OperationFailure) as failed:
+                self.client.f.command("createIndexes", "e", indexes=[{"key": {"y": 1}, "name": "y"}], maxTimeMS=500)
+            self.assertEqual(50, failed.exception.code)
+        finally:
+            CLUSTER.tool("start", "s1/0")
+        for _ in range(600):
+            if self.lock_is_free("f/"):
+                break
+            time.sleep(0.1)
+        self.assertTrue(self.lock_is_free("f/"))
+        admin.command("shardCollection", "f.plain", key={"x": 1})
+        admin.command("renameCollection", "f.c", to="f.d")
+        self.assertEqual({"_id_", "x_1"}, set(self.client.f.e.index_information()))
+
+    def test_an_index_that_one_shard_cannot_make_unique(self):
+        self.c.create_index([("x", 1), ("y", 1)], name="xy")
+        self.c.insert_many([{"_id": i, "x": 3, "y": 1} for i in (100, 101)])
+        database = self.client.f
+        database.command("collMod", "c", index={"name": "xy", "prepareUnique": True})
+        for more in ({}, {"dryRun": True}):
+            with self.assertRaises(OperationFailure) as failed:
+                database.command("collMod", "c", index={"name": "xy", "unique": True}, **more)
+            self.assertEqual(359, failed.exception.code)
+            self.assertEqual([{100, 101}], [set(one["ids"]) for one in failed.exception.details["violations"]])
+        for shard in ("s0/0", "s1/0"):
+            direct = CLUSTER.direct(shard)
+            self.assertNotIn("unique", direct.f.c.index_information()["xy"])
+            direct.close()
+        self.c.delete_one({"_id": 101})
+        database.command("collMod", "c", index={"name": "xy", "unique": True})
+        for shard in ("s0/0", "s1/0"):
+            direct = CLUSTER.direct(shard)
+            self.assertTrue(direct.f.c.index_information()["xy"]["unique"])
+            direct.close()
+
     def test_many_that_are_idle_and_many_that_wait(self):
         host, port = CLUSTER.uri[len("mongodb://"):].split("/")[0].split(":")
         idle = [socket.create_connection((host, int(port))) for _ in range(IDLE)]

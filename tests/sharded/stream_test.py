@@ -104,16 +104,20 @@ class Streams(unittest.TestCase):
         d = self.sharded("d")
         d.create_index("y")
         d.insert_one({"_id": 1, "x": 5})
+        with self.assertRaises(OperationFailure):  # on the other shard alone, and nothing is told of what is undone
+            self.db.d.insert_many([{"_id": i, "x": 5, "z": 1} for i in (2, 3)])
+            d.create_index([("x", 1), ("z", 1)], unique=True)
         d.drop_index("y_1")
         self.db.command("collMod", "d", validator={"z": {"$exists": False}})
         d.rename("e")
         self.db.e.drop()
-        events = read(stream, 9)
+        events = read(stream, 11)
         events += read(stream, 5, 1)
         stream.close()
         kinds = [e["operationType"] for e in events]
-        self.assertEqual(["create", "createIndexes", "shardCollection", "createIndexes", "insert", "dropIndexes",
-                          "modify", "rename", "drop"], kinds)
+        self.assertEqual(["create", "createIndexes", "shardCollection", "createIndexes", "insert", "insert", "insert",
+                          "dropIndexes", "modify", "rename", "drop"], kinds)
+        self.assertEqual([{"v": 2, "key": {"y": 1}, "name": "y_1"}], events[3]["operationDescription"]["indexes"])
         self.assertEqual({"x": 1}, events[2]["operationDescription"]["shardKey"])
 
     def test_a_dropped_collection_ends_its_stream(self):

@@ -36,6 +36,7 @@ Task<Status> Coordinate(Routed& request, std::string ns, bool create) {
     co_return request.RunHere();
   }
   const bson::Document whole = ByItsName(request);
+  const std::string id = bson::ObjectId::Generate().ToHex();
   bool plain = request.call().generic.in_transaction();
   for (int i = 0;; ++i) {
     CO_RETURN_IF_ERROR(route.status());
@@ -45,6 +46,7 @@ Task<Status> Coordinate(Routed& request, std::string ns, bool create) {
     CO_RETURN_IF_ERROR(request.Enlist(known->database.primary, &begins));
     bson::Builder wrapped;
     wrapped.Append("_shardsvrCoordinate", whole).Append("db", request.database);
+    wrapped.Append("changeId", id);  // whoever has done it knows it when it comes again
     if (const bson::Value concern = whole["writeConcern"]; !concern.missing()) {
       wrapped.Append("writeConcern", concern);
     }
@@ -59,7 +61,7 @@ Task<Status> Coordinate(Routed& request, std::string ns, bool create) {
            request.AppendBegin(begins, out);
          })});
     AskOptions options;
-    options.repeatable = !plain;  // steps that were done are not done again
+    options.repeatable = !plain;
     Result<std::vector<Heard>> heard = co_await request.Ask(std::move(asked), options);
     CO_RETURN_IF_ERROR(heard.status());
     Heard& answer = heard->front();

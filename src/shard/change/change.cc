@@ -41,7 +41,7 @@ void Change::Set(std::string_view field, const bson::Value& value) {
   arguments_ = out.Finish();
 }
 
-Status Part::Prepare(Context&, const StepRequest&, bson::Builder*, bson::Builder*) const {
+Status Part::Prepare(Context&, const StepRequest&, Traces&, bson::Builder*) const {
   return Status::Ok();
 }
 Status Part::Commit(Context&, const StepRequest&, bson::Builder*) const { return Status::Ok(); }
@@ -56,6 +56,7 @@ bson::Document Encode(const StepRequest& step) {
   bson::Builder out;
   out.Append("_shardsvrStep", step.kind).Append("phase", static_cast<int32_t>(step.phase));
   out.Append("arguments", step.arguments);
+  out.Append("limit", static_cast<int64_t>(step.limit.count())).Append("tells", step.tells);
   out.BeginArray("names");
   for (const StepRequest::Name& name : step.names) {
     out.PushDocument()
@@ -83,6 +84,11 @@ Result<StepRequest> DecodeStep(bson::View document) {
   step.kind = std::string(document["_shardsvrStep"].AsString());
   step.phase = static_cast<Phase>(bson::ClampedInt64(phase));
   step.arguments = bson::Document(document["arguments"].AsDocument());
+  if (const bson::Value limit = document["limit"]; limit.is_number()) {
+    step.limit = std::chrono::milliseconds(bson::ClampedInt64(limit));
+  }
+  const bson::Value tells = document["tells"];
+  step.tells = tells.type() == bson::Type::kBool && tells.AsBool();
   for (const bson::Element& e : document["names"].AsArray()) {
     if (!e.value().is_document()) {
       return malformed;
@@ -159,6 +165,18 @@ Placed PlacedOn(const placement::ChunkMap& map, const std::string& shard) {
     }
   }
   return placed;
+}
+
+NameOutcome OutcomeOn(const placement::ChunkMap& map, const std::string& shard) {
+  return {PlacedOn(map, shard), bson::Document(map.pattern().document())};
+}
+
+Result<placement::ChunkMapPtr> ReadMap(Context& context, const std::string& ns) {
+  ASSIGN_OR_RETURN(const auto facts, context.store.ReadCollection(ns));
+  if (!facts || facts->map == nullptr) {
+    return Status(kNamespaceNotSharded, "the collection is not in the coordination store");
+  }
+  return facts->map;
 }
 
 Status DeleteAll(Context& context, std::string_view prefix, coord::Transaction* end) {

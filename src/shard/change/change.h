@@ -4,6 +4,7 @@
 // that takes part (Part). core/coordinator.h says in which order; run_change.h does it.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,8 @@ class Change {
   // Goes with the lock and with every step; may grow until the decision.
   const bson::Document& arguments() const { return arguments_; }
   virtual bool Blocks(const std::string& shard, const std::string& id) const;
+  // Whether shards build or read whole indexes while they are prepared, which may take long.
+  virtual bool Builds() const { return false; }
 
   // With the lock, before any shard is asked.
   virtual Status Check(Context& context, const std::vector<placement::ShardRecord>& shards);
@@ -44,7 +47,7 @@ class Change {
   virtual void Prepared(const std::string& shard, bson::View reply);
   // Adds what the decision writes for routers. An error undoes the change.
   virtual Status Decide(Context& context, coord::Transaction* decision);
-  // It is decided, perhaps by another coordinator: reads what the last steps have to say.
+  // The change is decided, perhaps by another coordinator: reads what the last steps have to say.
   virtual Status Decided(Context& context);
   // Nothing: the name stays as it is.
   virtual std::optional<NameOutcome> Outcome(const std::string& shard, const std::string& id) const;
@@ -70,6 +73,8 @@ struct StepRequest {
   std::string kind;
   Phase phase = Phase::kPrepared;
   bson::Document arguments;
+  std::chrono::milliseconds limit{0};  // what is built has to be there by then; 0: none
+  bool tells = false;  // change streams hear of it from this shard: it is the database's primary
   struct Name {
     std::string id;
     Step step;
@@ -83,16 +88,19 @@ struct StepRequest {
 bson::Document Encode(const StepRequest& step);
 Result<StepRequest> DecodeStep(bson::View document);
 
-// On each shard. All functions may run again after they have run.
+class Traces;
+
+// On each shard. All functions may run again after they have run, and after they have begun.
 class Part {
  public:
   virtual ~Part() = default;
-  // The names that are blocked are closed. Adds to *kept what Undo needs, and to *reply what the
-  // coordinator wants to know.
-  virtual Status Prepare(Context& context, const StepRequest& step, bson::Builder* kept,
+  // The names that are blocked are closed. Keeps among the traces what Undo needs, and adds to
+  // *reply what the coordinator wants to know.
+  virtual Status Prepare(Context& context, const StepRequest& step, Traces& traces,
                          bson::Builder* reply) const;
   // After an error it is tried again, for ever.
   virtual Status Commit(Context& context, const StepRequest& step, bson::Builder* reply) const;
+  // Of a change that is prepared here, or has begun to be.
   virtual Status Undo(Context& context, const StepRequest& step, bson::View kept) const;
   // Whether Commit takes something away that writes may be using.
   virtual bool TakesAway() const { return false; }
@@ -121,6 +129,9 @@ const Part& RenameCollectionPart();
 // --- What several of them use
 // The ranges of a shard, neighbours made one.
 Placed PlacedOn(const placement::ChunkMap& map, const std::string& shard);
+NameOutcome OutcomeOn(const placement::ChunkMap& map, const std::string& shard);
+// Where its documents lie, as the coordination store has it. Error: NamespaceNotSharded.
+Result<placement::ChunkMapPtr> ReadMap(Context& context, const std::string& ns);
 // Deletes all keys with the prefix, as many per transaction as may be; what is left over to the
 // last one is added to *end.
 Status DeleteAll(Context& context, std::string_view prefix, coord::Transaction* end);

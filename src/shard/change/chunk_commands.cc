@@ -2,6 +2,8 @@
 #include "shard/change/chunk_commands.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,20 +26,56 @@ using placement::ChunkPtr;
 
 constexpr std::chrono::milliseconds kMedianTimeout{60'000};
 
-// Writes the change of chunks unless another change of the collection is under way.
+// Writes until the store has answered: one that was lost and done all the same is known by the
+// request that the lock names.
+Status WriteOnce(Context& context, const coord::Transaction& transaction, const std::string& key,
+                 const LockRecord& lock) {
+  constexpr std::chrono::milliseconds kPause{100};
+  constexpr int kMostTries = 100;
+  Result<coord::Answer> answer = context.store.Transact(transaction);
+  for (int i = 1; !answer.ok() && i < kMostTries && !context.stopping.load(); ++i) {
+    std::this_thread::sleep_for(kPause);
+    answer = context.store.Transact(transaction);
+  }
+  RETURN_IF_ERROR(answer.status());
+  if (answer->done) {
+    return Status::Ok();
+  }
+  if (const coord::Entry* entry = context.store.Find(*answer, key)) {
+    ASSIGN_OR_RETURN(const LockRecord found, DecodeLock(entry->value));
+    if (found.request == lock.request) {
+      return Status::Ok();
+    }
+  }
+  return {kConflictingOperationInProgress,
+          "the chunks of " + std::string(NameOfId(lock.names.front())) + " changed meanwhile"};
+}
+
+// Writes the change of chunks unless another change of the collection is under way. `request`: the
+// id of the client's that ends with it.
 Status WriteChange(Context& context, const CollectionFacts& facts,
-                   const placement::ChunkChange& change, std::string_view what) {
-  const std::string key = LockKey(CollectionId(facts.record.ns));
-  ASSIGN_OR_RETURN(const auto lock, context.store.Fact(key));
-  if (lock) {
-    ASSIGN_OR_RETURN(const LockRecord record, DecodeLock(lock->value));
-    if (!record.lock.over) {
+                   const placement::ChunkChange& change, std::string_view what,
+                   const std::string& request) {
+  const std::string id = CollectionId(facts.record.ns);
+  const std::string key = LockKey(id);
+  ASSIGN_OR_RETURN(const auto entry, context.store.Fact(key));
+  LockRecord lock;
+  if (entry) {
+    ASSIGN_OR_RETURN(lock, DecodeLock(entry->value));
+    if (!lock.lock.over) {
       return {kConflictingOperationInProgress,
               "another change of " + facts.record.ns + " is under way"};
     }
+  } else {
+    lock.owner = lock.primary = context.shard;
+    lock.kind = what;
+    lock.names = {id};
   }
+  lock.request = request.empty() ? bson::ObjectId::Generate().ToHex() : request;
+  lock.reply = bson::Document();
   coord::Transaction transaction;
-  transaction.compares.push_back({key, lock ? lock->modified : 0});
+  transaction.compares.push_back({key, entry ? entry->modified : 0});
+  transaction.writes.push_back(coord::Put(key, Encode(lock)));
   RETURN_IF_ERROR(AddChunkWrites(facts, change, &transaction));
   if (!change.removed.empty()) {
     const bson::Document details = Doc("min", change.removed.front()->range.min.values, "max",
@@ -46,11 +84,9 @@ Status WriteChange(Context& context, const CollectionFacts& facts,
     AddToJournal(context, what, facts.record.ns, details, &transaction);
   }
   Reach(context, what, "deciding");
-  ASSIGN_OR_RETURN(const coord::Answer answer, context.store.Transact(std::move(transaction)));
+  Status written = WriteOnce(context, transaction, key, lock);
   Reach(context, what, "ended");
-  return answer.done ? Status::Ok()
-                     : Status(kConflictingOperationInProgress,
-                              "the chunks of " + facts.record.ns + " changed meanwhile");
+  return written;
 }
 
 struct Bounds {
@@ -205,7 +241,7 @@ Result<bson::Document> SplitCommand(Context& context, const std::string& ns, bso
   for (const ChunkPtr& chunk : change.added) {
     RETURN_IF_ERROR(placement::CheckStorable(chunk->range.min));
   }
-  RETURN_IF_ERROR(WriteChange(context, facts, change, "split"));
+  RETURN_IF_ERROR(WriteChange(context, facts, change, "split", context.client.id));
   return bson::Document();
 }
 
@@ -219,7 +255,7 @@ Result<bson::Document> MergeCommand(Context& context, const std::string& ns, bso
                    placement::RangeOfBounds(*facts.map, bounds->min, bounds->max));
   ASSIGN_OR_RETURN(const auto change, placement::MergeChunks(*facts.map, range));
   if (!change.empty()) {
-    RETURN_IF_ERROR(WriteChange(context, facts, change, "merge"));
+    RETURN_IF_ERROR(WriteChange(context, facts, change, "merge", context.client.id));
   }
   return bson::Document();
 }
@@ -235,7 +271,8 @@ Result<bson::Document> MergeAllCommand(Context& context, const std::string& ns,
   ASSIGN_OR_RETURN(const ZoneFacts zones, context.store.ReadZones(ns));
   const auto changes = placement::MergeAllOn(*facts.map, record.name, zones.zones);
   for (const placement::ChunkChange& change : changes) {
-    RETURN_IF_ERROR(WriteChange(context, facts, change, "merge"));
+    // Whatever a repetition finds merged already, it goes on with the rest.
+    RETURN_IF_ERROR(WriteChange(context, facts, change, "merge", ""));
     ASSIGN_OR_RETURN(facts, ShardedFacts(context, ns));
   }
   return bson::Document();
@@ -262,7 +299,8 @@ Result<bson::Document> ClearJumboCommand(Context& context, const std::string& ns
   if (chunk->jumbo) {
     auto cleared = std::make_shared<placement::Chunk>(*chunk);
     cleared->jumbo = false;
-    RETURN_IF_ERROR(WriteChange(context, facts, {{chunk}, {cleared}, {}}, "clearJumboFlag"));
+    RETURN_IF_ERROR(
+        WriteChange(context, facts, {{chunk}, {cleared}, {}}, "clearJumboFlag", context.client.id));
   }
   return bson::Document();
 }

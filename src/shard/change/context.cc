@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/error_codes.h"
 #include "base/log.h"
@@ -49,13 +50,12 @@ bson::Document Describe(const store::CollectionInfo& collection) {
   return out.Finish();
 }
 
-Result<bool> MakeEqual(Context& context, std::string_view ns, bson::View description) {
+Status MakeEqual(Context& context, std::string_view ns, bson::View description) {
   const bson::Value uuid = description["uuid"];
-  bool made = false;
   store::CollectionPtr found = context.engine.catalog().Find(ns);
   if (found != nullptr && UuidBytes(found->uuid) != uuid.AsBinary()) {
-    return Status(kNamespaceExists,
-                  "shard " + context.shard + " has another collection " + std::string(ns));
+    return {kNamespaceExists,
+            "shard " + context.shard + " has another collection " + std::string(ns)};
   }
   const std::string_view database = DatabaseOf(ns);
   if (found == nullptr) {
@@ -63,7 +63,6 @@ Result<bool> MakeEqual(Context& context, std::string_view ns, bson::View descrip
     create.Append("create", CollectionOf(ns)).AppendFields(description["options"].AsDocument());
     RETURN_IF_ERROR(context.local(database, create.Finish(), uuid).status());
     found = context.engine.catalog().Find(ns);
-    made = true;
   }
   bson::Builder indexes;
   indexes.Append("createIndexes", CollectionOf(ns)).BeginArray("indexes");
@@ -79,7 +78,7 @@ Result<bool> MakeEqual(Context& context, std::string_view ns, bson::View descrip
   if (missing > 0) {
     RETURN_IF_ERROR(context.local(database, indexes.Finish(), {}).status());
   }
-  return made;
+  return Status::Ok();
 }
 
 Status DropLocal(Context& context, std::string_view ns, std::string_view uuid) {
@@ -105,6 +104,14 @@ void NameDocumentsOf(engine::Engine& engine, const NameRecord& record) {
   const bool sharded = record.known.placed.version.sharded && !record.key.empty();
   found->state->SetDocumentKey(sharded ? std::make_shared<const store::DocumentKey>(record.key)
                                        : nullptr);
+}
+
+Status SaveName(Context& context, NameRecord record) {
+  const bson::Document document = Encode(record);
+  RETURN_IF_ERROR(context.log.Save(document));
+  NameDocumentsOf(context.engine, record);
+  context.names.Put(std::move(record));
+  return Status::Ok();
 }
 
 bool DrainTransactions(Context& context, std::string_view ns, std::chrono::milliseconds timeout) {

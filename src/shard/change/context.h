@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,12 @@ namespace quire::shard {
 using LocalRunner = std::function<Result<bson::Document>(
     std::string_view database, const bson::Document& command, const bson::Value& uuid)>;
 
+// The request of a client that a change is made for.
+struct ClientRequest {
+  std::string id;  // the same however often it is sent; empty: none was given
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
+};
+
 struct Context {
   engine::Engine& engine;
   StateLog& log;
@@ -35,8 +42,12 @@ struct Context {
   std::string shard;              // its name in the cluster
   std::string leader_key;         // of its set, in the coordination store
   std::function<void()> changed;  // requests that wait may go on
+  // A change is undone but for shards that do not answer: somebody goes on with it by and by. Given
+  // the first name that it changes.
+  std::function<void(const std::string& id)> left_open;
   const std::atomic<bool>& stopping;
   run::FailPoints* fail_points = nullptr;
+  ClientRequest client = {};
 };
 
 // A step of a change is at `place`, where a fail point may hold it, for tests of what happens when
@@ -45,9 +56,9 @@ void Reach(Context& context, std::string_view kind, std::string_view place);
 
 // The local collection with that uuid under that name; null when it is not there.
 store::CollectionPtr FindLocal(Context& context, std::string_view ns, std::string_view uuid);
-// Makes the collection what it is on the database's primary shard: {uuid, options, indexes}. True
-// when it was not there. Error: NamespaceExists when another one has its name.
-Result<bool> MakeEqual(Context& context, std::string_view ns, bson::View description);
+// Makes the collection what it is on the database's primary shard: {uuid, options, indexes}. Error:
+// NamespaceExists when another one has its name.
+Status MakeEqual(Context& context, std::string_view ns, bson::View description);
 // {uuid, options, indexes} of a local collection.
 bson::Document Describe(const store::CollectionInfo& collection);
 // Drops the collection with that uuid, if it is there.
@@ -55,6 +66,8 @@ Status DropLocal(Context& context, std::string_view ns, std::string_view uuid);
 // Waits until no transaction that has written the collection is open. False after `timeout`.
 bool DrainTransactions(Context& context, std::string_view ns, std::chrono::milliseconds timeout);
 
+// Into the log of a majority, and from there into memory.
+Status SaveName(Context& context, NameRecord record);
 // From here on the log names the documents of the record's collection by its shard key, or by _id
 // alone when it has none.
 void NameDocumentsOf(engine::Engine& engine, const NameRecord& record);

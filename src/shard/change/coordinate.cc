@@ -122,6 +122,18 @@ Result<Command> ReadCommand(bson::View request) {
   return command;
 }
 
+ClientRequest ReadClient(bson::View request) {
+  ClientRequest client;
+  if (const bson::Value id = request["changeId"]; id.is_string()) {
+    client.id = std::string(id.AsString());
+  }
+  if (const bson::Value limit = request["maxTimeMS"]; limit.is_number()) {
+    client.until =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(bson::ClampedInt64(limit));
+  }
+  return client;
+}
+
 // This shard has to be the primary one of the database, with that version.
 Status CheckDatabase(Context& context, const std::string& database, const bson::Value& given) {
   const auto version = placement::ReadDatabaseVersion(given);
@@ -148,6 +160,7 @@ Status CheckDatabase(Context& context, const std::string& database, const bson::
 Result<bson::Document> Coordinate(Context& context, Reservations& reservations,
                                   bson::View request) {
   ASSIGN_OR_RETURN(const Command command, ReadCommand(request));
+  context.client = ReadClient(request);
   const CommandRow& row = *command.row;
   std::set<std::string> ids = {row.whole_database ? std::string() : CollectionId(command.ns)};
   if (const bson::Value other = command.body[row.other]; !row.other.empty() && other.is_string()) {
@@ -156,6 +169,14 @@ Result<bson::Document> Coordinate(Context& context, Reservations& reservations,
   std::vector<std::unique_ptr<Reservations::Reservation>> reserved;
   for (const std::string& id : ids) {  // in order: two that want the same wait for each other once
     reserved.push_back(reservations.Take(DatabaseId(command.database), id));
+  }
+  ASSIGN_OR_RETURN(
+      auto earlier,
+      ChangeRun::EarlierReply(
+          context, row.whole_database ? DatabaseId(command.database) : CollectionId(command.ns),
+          context.client.id));
+  if (earlier) {
+    return *std::move(earlier);
   }
   RETURN_IF_ERROR(CheckDatabase(context, command.database, request["databaseVersion"]));
   return row.run(context, {command.ns, command.database, command.body, request["writeConcern"]});
@@ -196,7 +217,11 @@ Status ResumeAll(Context& context, Reservations& reservations) {
     if (!resumed.ok()) {
       log::Warning("SHARDING", "A change that was left open is not finished",
                    {{"name", id}, {"error", resumed.message()}});
-      first = first.ok() ? resumed : first;
+      if (resumed.code() == kHostUnreachable) {
+        context.left_open(id);
+      } else {
+        first = first.ok() ? resumed : first;
+      }
     }
   }
   return first;

@@ -50,16 +50,12 @@ class MoveRange final : public Change {
   }
 
   Status Decided(Context& context) override {
-    ASSIGN_OR_RETURN(const auto facts, context.store.ReadCollection(Text("ns")));
-    if (!facts || facts->map == nullptr) {
-      return {kNamespaceNotSharded, "the collection is not in the coordination store"};
-    }
-    map_ = facts->map;
+    ASSIGN_OR_RETURN(map_, ReadMap(context, Text("ns")));
     return Status::Ok();
   }
 
   std::optional<NameOutcome> Outcome(const std::string& shard, const std::string&) const override {
-    return NameOutcome{PlacedOn(*map_, shard), bson::Document(map_->pattern().document())};
+    return OutcomeOn(*map_, shard);
   }
 
   void AddToJournal(Context& context, coord::Transaction* end) const override {
@@ -127,14 +123,14 @@ Result<bool> HoldsDocuments(Context& context, const store::CollectionInfo& colle
 
 class MovePart final : public Part {
  public:
-  Status Prepare(Context& context, const StepRequest& step, bson::Builder*,
+  Status Prepare(Context& context, const StepRequest& step, Traces&,
                  bson::Builder*) const override {
     const std::string ns(step.Text("ns"));
     if (context.shard != step.Text("from") && context.shard != step.Text("to")) {
       return Status::Ok();
     }
     const bson::View description = step.arguments["description"].AsDocument();
-    RETURN_IF_ERROR(MakeEqual(context, ns, description).status());
+    RETURN_IF_ERROR(MakeEqual(context, ns, description));
     const store::CollectionPtr collection = context.engine.catalog().Find(ns);
     ASSIGN_OR_RETURN(const auto pattern,
                      placement::ShardKeyPattern::Parse(step.arguments["key"].AsDocument()));

@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shard/change/participant.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "shard/change/traces.h"
 #include "shard/core/ledger.h"
+#include "store/log/change_buffer.h"
 
 namespace quire::shard {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{5000};
+// All that is waited for in a step. Less than kMostBlocked of its coordinator: what is being
+// written refuses the change, and is not taken for a shard that does not answer.
+constexpr std::chrono::milliseconds kDrainTime{4000};
+// For another step that has the names. Whoever asks asks again.
+constexpr std::chrono::milliseconds kHoldTime{3000};
 
 // Names that nobody enters while a step is taken; opened again unless the log keeps them blocked.
 class Closed {
  public:
-  explicit Closed(Context& context) : context_(context) {}
+  explicit Closed(Context& context)
+      : context_(context), until_(std::chrono::steady_clock::now() + kDrainTime) {}
   ~Closed() {
     for (const std::string& id : ids_) {
       context_.names.Open(id);
@@ -29,11 +38,11 @@ class Closed {
 
   // Waits for the writes and transactions that are in.
   Status Add(const std::string& id) {
-    if (!context_.names.Close(id, kPatience)) {
+    if (!context_.names.Close(id, Left())) {
       return {kLockBusy, std::string(NameOfId(id)) + " is being written"};
     }
     ids_.push_back(id);
-    if (id.starts_with("c:") && !DrainTransactions(context_, NameOfId(id), kPatience)) {
+    if (id.starts_with("c:") && !DrainTransactions(context_, NameOfId(id), Left())) {
       return {kLockBusy,
               "a transaction that has written " + std::string(NameOfId(id)) + " does not end"};
     }
@@ -41,28 +50,41 @@ class Closed {
   }
 
  private:
+  std::chrono::milliseconds Left() const {
+    return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(
+                        until_ - std::chrono::steady_clock::now()),
+                    std::chrono::milliseconds(0));
+  }
+
   Context& context_;
+  const std::chrono::steady_clock::time_point until_;
   std::vector<std::string> ids_;
 };
 
 bson::Document OutOfDate() { return bson::Builder().Append("outOfDate", true).Finish(); }
 
-Status SaveName(Context& context, NameRecord record) {
-  const bson::Document document = Encode(record);
-  RETURN_IF_ERROR(context.log.Save(document));
-  NameDocumentsOf(context.engine, record);
-  context.names.Put(std::move(record));
-  return Status::Ok();
-}
-
 Status TakeFirst(Context& context, const StepRequest& step, const Part& part, Closed* closed,
-                 bson::Builder* kept, bson::Builder* reply) {
+                 bson::Builder* reply) {
   for (const StepRequest::Name& name : step.names) {
     if (name.step.blocks) {
       RETURN_IF_ERROR(closed->Add(name.id));
     }
   }
-  return part.Prepare(context, step, kept, reply);
+  Traces traces(context, step);
+  return part.Prepare(context, step, traces, reply);
+}
+
+// What the log says of the name when the step has been taken.
+NameRecord After(NameRecord record, const StepRequest::Name& name) {
+  record.known = AfterStep(record.known, name.step);
+  if (name.step.placed) {
+    record.key = name.key;
+  }
+  if (name.step.phase != Phase::kPrepared || record.begun != name.step.stamp.number) {
+    record.kept = bson::Document();
+    record.begun = 0;
+  }
+  return record;
 }
 
 }  // namespace
@@ -73,11 +95,18 @@ Result<bson::Document> TakeStep(Context& context, const StepRequest& step) {
     return Status(kBadValue, "unknown kind of change: " + step.kind);
   }
   Reach(context, step.kind, "asked");
+  std::optional<store::NoEventScope> silent;
+  if (!step.tells) {
+    silent.emplace();
+  }
   std::vector<std::string> ids;
   for (const StepRequest::Name& name : step.names) {
     ids.push_back(name.id);
   }
-  const auto hold = context.names.Take(ids);
+  const auto hold = context.names.Take(ids, kHoldTime);
+  if (hold == nullptr) {
+    return Status(kNetworkTimeout, "another step of the change is still under way");
+  }
   bool taken = false;
   for (const StepRequest::Name& name : step.names) {
     const StepVerdict verdict = JudgeStep(context.names.Get(name.id).known, name.step);
@@ -90,11 +119,10 @@ Result<bson::Document> TakeStep(Context& context, const StepRequest& step) {
     return bson::Document();
   }
   Closed closed(context);
-  bson::Builder kept;
   bson::Builder reply;
   switch (step.phase) {
     case Phase::kPrepared:
-      RETURN_IF_ERROR(TakeFirst(context, step, *part, &closed, &kept, &reply));
+      RETURN_IF_ERROR(TakeFirst(context, step, *part, &closed, &reply));
       break;
     case Phase::kCommitted:
       if (part->TakesAway()) {
@@ -105,25 +133,18 @@ Result<bson::Document> TakeStep(Context& context, const StepRequest& step) {
       RETURN_IF_ERROR(part->Commit(context, step, &reply));
       break;
     default:
-      if (const NameRecord record = context.names.Get(ids.front());
-          HasPrepared(record.known, step.names.front().step.stamp)) {
-        RETURN_IF_ERROR(part->Undo(context, step, record.kept));
+      if (const auto left =
+              LeftToUndo(context.names.Get(ids.front()), step.names.front().step.stamp)) {
+        RETURN_IF_ERROR(part->Undo(context, step, *left));
       }
       break;
   }
   Reach(context, step.kind, "done");
-  const bson::Document made = kept.Finish();
   for (const StepRequest::Name& name : step.names) {
     NameRecord record = context.names.Get(name.id);
-    if (JudgeStep(record.known, name.step) != StepVerdict::kTake) {
-      continue;
+    if (JudgeStep(record.known, name.step) == StepVerdict::kTake) {
+      RETURN_IF_ERROR(SaveName(context, After(std::move(record), name)));
     }
-    record.known = AfterStep(record.known, name.step);
-    if (name.step.placed) {
-      record.key = name.key;
-    }
-    record.kept = made;
-    RETURN_IF_ERROR(SaveName(context, std::move(record)));
   }
   Reach(context, step.kind, "noted");
   return reply.Finish();
@@ -149,7 +170,10 @@ Result<Placed> DatabaseFact(Context& context, const std::string& id) {
 }  // namespace
 
 Status Adopt(Context& context, const std::string& id, const placement::ShardVersion& version) {
-  const auto hold = context.names.Take({id});
+  const auto hold = context.names.Take({id}, kHoldTime);
+  if (hold == nullptr) {
+    return {kNetworkTimeout, "a step of a change is under way"};
+  }
   NameRecord record = context.names.Get(id);
   if (JudgeVersion(record.known, version) != Verdict::kUnknown) {
     return Status::Ok();

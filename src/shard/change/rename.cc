@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // renameCollection of a sharded collection, within its database. Arguments: {from, to, uuid,
-// dropTarget, generation, before: generation, description}.
+// dropTarget, generation, before: generation, description}, and from the decision on {dropped:
+// generation of a sharded target, staleZones: keys of the target's that the source has none of}.
+#include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/error_codes.h"
 #include "base/try.h"
@@ -59,6 +64,7 @@ class RenameCollection final : public Change {
     for (coord::Write& write : part.writes) {
       decision->writes.push_back(std::move(write));
     }
+    RETURN_IF_ERROR(NoteTarget(context, target));
     decision->compares.push_back({placement::KeyOfCollection(Text("from")), facts->revision});
     decision->compares.push_back(
         {placement::KeyOfCollection(Text("to")), target ? target->modified : 0});
@@ -69,11 +75,7 @@ class RenameCollection final : public Change {
   }
 
   Status Decided(Context& context) override {
-    ASSIGN_OR_RETURN(const auto facts, context.store.ReadCollection(Text("to")));
-    if (!facts || facts->map == nullptr) {
-      return {kNamespaceNotSharded, "the collection is not in the coordination store"};
-    }
-    map_ = facts->map;
+    ASSIGN_OR_RETURN(map_, ReadMap(context, Text("to")));
     return Status::Ok();
   }
 
@@ -82,7 +84,7 @@ class RenameCollection final : public Change {
     if (id == CollectionId(Text("from"))) {
       return NameOutcome{};
     }
-    return NameOutcome{PlacedOn(*map_, shard), bson::Document(map_->pattern().document())};
+    return OutcomeOn(*map_, shard);
   }
 
   void AddToJournal(Context& context, coord::Transaction* end) const override {
@@ -92,21 +94,72 @@ class RenameCollection final : public Change {
   }
 
   Status Clean(Context& context, bool committed, coord::Transaction* end) override {
-    if (committed) {
-      RETURN_IF_ERROR(RenameZones(context, end));
+    if (!committed) {
+      return DeleteAll(context, placement::PrefixOfChunks(GenerationIn(args(), "generation")), end);
     }
-    return DeleteAll(
-        context,
-        placement::PrefixOfChunks(GenerationIn(args(), committed ? "before" : "generation")), end);
+    RETURN_IF_ERROR(RenameZones(context));
+    if (args().Has("dropped")) {
+      RETURN_IF_ERROR(
+          DeleteAll(context, placement::PrefixOfChunks(GenerationIn(args(), "dropped")), end));
+    }
+    RETURN_IF_ERROR(DeleteAll(context, "zones/" + Text("from") + "/", end));
+    return DeleteAll(context, placement::PrefixOfChunks(GenerationIn(args(), "before")), end);
   }
 
  private:
-  Status RenameZones(Context& context, coord::Transaction* end) const {
+  static constexpr size_t kMostAtOnce = 50;
+
+  // What goes with the target: afterwards its name stands for the other collection.
+  Status NoteTarget(Context& context, const std::optional<coord::Entry>& target) {
+    if (target) {
+      ASSIGN_OR_RETURN(const auto record, placement::DecodeCollection(target->value));
+      placement::ShardVersion version;
+      version.sharded = true;
+      version.generation = record.generation;
+      bson::Builder dropped;
+      placement::AppendVersion("dropped", version, &dropped);
+      const bson::Document field = dropped.Finish();
+      Set("dropped", field["dropped"]);
+    }
     ASSIGN_OR_RETURN(const ZoneFacts zones, context.store.ReadZones(Text("from")));
-    RETURN_IF_ERROR(DeleteAll(context, "zones/" + Text("from") + "/", end));
+    std::set<std::string> kept;
     for (const placement::ZoneRange& zone : zones.zones.ranges()) {
-      end->writes.push_back(coord::Put(placement::KeyOfZone(Text("to"), zone.range.min),
-                                       placement::Encode(placement::ZoneRecord{Text("to"), zone})));
+      kept.insert(placement::KeyOfZone(Text("to"), zone.range.min));
+    }
+    ASSIGN_OR_RETURN(const auto there, context.store.List("zones/" + Text("to") + "/"));
+    bson::Builder stale;
+    stale.BeginArray("keys");
+    for (const coord::Entry& entry : there) {
+      if (!kept.contains(entry.key)) {
+        stale.Push(entry.key);
+      }
+    }
+    stale.End();
+    const bson::Document keys = stale.Finish();
+    Set("staleZones", keys["keys"]);
+    return Status::Ok();
+  }
+
+  // The source's stay until all of them are there under the new name.
+  Status RenameZones(Context& context) const {
+    std::vector<coord::Write> writes;
+    if (const bson::Value stale = args()["staleZones"]; stale.is_array()) {
+      for (const bson::Element& e : stale.AsArray()) {
+        writes.push_back(coord::Delete(std::string(e.value().AsString())));
+      }
+    }
+    ASSIGN_OR_RETURN(const ZoneFacts zones, context.store.ReadZones(Text("from")));
+    for (const placement::ZoneRange& zone : zones.zones.ranges()) {
+      writes.push_back(coord::Put(placement::KeyOfZone(Text("to"), zone.range.min),
+                                  placement::Encode(placement::ZoneRecord{Text("to"), zone})));
+    }
+    for (size_t at = 0; at < writes.size(); at += kMostAtOnce) {
+      coord::Transaction part;
+      const auto begin = writes.begin() + static_cast<ptrdiff_t>(at);
+      const auto end =
+          writes.begin() + static_cast<ptrdiff_t>(std::min(at + kMostAtOnce, writes.size()));
+      part.writes.assign(begin, end);
+      RETURN_IF_ERROR(context.store.Transact(std::move(part)).status());
     }
     return Status::Ok();
   }
@@ -118,10 +171,9 @@ class RenamePart final : public Part {
  public:
   bool TakesAway() const override { return true; }
 
-  Status Prepare(Context& context, const StepRequest& step, bson::Builder*,
+  Status Prepare(Context& context, const StepRequest& step, Traces&,
                  bson::Builder*) const override {
-    return MakeEqual(context, step.Text("from"), step.arguments["description"].AsDocument())
-        .status();
+    return MakeEqual(context, step.Text("from"), step.arguments["description"].AsDocument());
   }
 
   Status Commit(Context& context, const StepRequest& step, bson::Builder*) const override {

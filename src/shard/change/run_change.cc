@@ -22,8 +22,14 @@ using std::chrono::milliseconds;
 using State = Coordinator::State;
 
 constexpr milliseconds kPause{100};
-constexpr milliseconds kStepPatience{30'000};
-constexpr milliseconds kBuildPatience{24 * 3600 * 1000};
+// How long names are blocked for shards that do not answer before anything is decided, and how long
+// they are waited for by a change that blocks nothing.
+constexpr milliseconds kMostBlocked{5000};
+constexpr milliseconds kMostSilent{30'000};
+constexpr milliseconds kLeastTimeout{500};
+constexpr milliseconds kUndoTimeout{5000};
+constexpr milliseconds kStepTimeout{30'000};
+constexpr milliseconds kBuildTimeout{24 * 3600 * 1000};
 constexpr size_t kMostArguments = size_t{256} << 10;
 // Changes with every shard that joins, drains or leaves.
 constexpr std::string_view kShardList = "shardlist";
@@ -85,6 +91,12 @@ std::string Encode(const LockRecord& record) {
     out.Push(name);
   }
   out.End();
+  if (!record.request.empty()) {
+    out.Append("request", record.request);
+  }
+  if (record.reply) {
+    out.Append("reply", *record.reply);
+  }
   const bson::Document document = out.Finish();
   return bson::ToCanonicalJson(document);
 }
@@ -111,6 +123,12 @@ Result<LockRecord> DecodeLock(std::string_view value) {
     if (e.value().is_string()) {
       record.names.emplace_back(e.value().AsString());
     }
+  }
+  if (const bson::Value request = document["request"]; request.is_string()) {
+    record.request = std::string(request.AsString());
+  }
+  if (const bson::Value reply = document["reply"]; reply.is_document()) {
+    record.reply = bson::Document(reply.AsDocument());
   }
   return record;
 }
@@ -173,6 +191,7 @@ Result<std::optional<LockRecord>> ChangeRun::ReadLock(HeldLock* lock) {
 Result<bson::Document> ChangeRun::Run() {
   constexpr int kMostTries = 20;
   constexpr int kMostOvertaken = 3;
+  request_ = context_.client.id;
   std::set<ShardName> names;
   for (int i = 0; i < kMostTries; ++i) {
     RETURN_IF_ERROR(Prepare());
@@ -202,6 +221,10 @@ Result<bson::Document> ChangeRun::Run() {
     if (coordinator.state() == State::kBusy) {
       continue;
     }
+    if (left_open_) {
+      context_.left_open(locks_.front().id);
+      break;
+    }
     if (coordinator.committed()) {
       PruneJournal(context_);
       return change_->Reply();
@@ -210,12 +233,36 @@ Result<bson::Document> ChangeRun::Run() {
       overtaken_ = false;
       problem_ = Status::Ok();
       checked_ = false;
+      waits_since_.reset();
       continue;
     }
     return problem_.ok() ? Status(kConflictingOperationInProgress, "the change was undone")
                          : problem_;
   }
-  return Status(kConflictingOperationInProgress, "other changes of the collection are under way");
+  return problem_.ok() ? Status(kConflictingOperationInProgress,
+                                "other changes of the collection are under way")
+                       : problem_;
+}
+
+Result<std::optional<bson::Document>> ChangeRun::EarlierReply(Context& context,
+                                                              const std::string& id,
+                                                              const std::string& request) {
+  const Known known = context.names.Get(id).known;
+  if (request.empty() || (known.stamp.number == 0 && !known.placed.version.sharded)) {
+    return std::optional<bson::Document>();  // nobody has ever changed it
+  }
+  HeldLock lock{.id = id, .key = LockKey(id)};
+  ChangeRun reader(context, nullptr);
+  ASSIGN_OR_RETURN(auto record, reader.ReadLock(&lock));
+  if (!record || record->request != request) {
+    return std::optional<bson::Document>();
+  }
+  if (!record->lock.over) {
+    RETURN_IF_ERROR(Resume(context, record->names.front()));
+    ASSIGN_OR_RETURN(record, reader.ReadLock(&lock));
+  }
+  return record && record->request == request ? std::move(record->reply)
+                                              : std::optional<bson::Document>();
 }
 
 Status ChangeRun::Resume(Context& context, const std::string& id) {
@@ -231,6 +278,7 @@ Status ChangeRun::Resume(Context& context, const std::string& id) {
   }
   ChangeRun run(context, std::move(change));
   run.primary_ = record->primary;
+  run.request_ = record->request;
   RETURN_IF_ERROR(run.Prepare());
   LockSeen seen;
   for (HeldLock& lock : run.locks_) {
@@ -250,13 +298,17 @@ Status ChangeRun::Resume(Context& context, const std::string& id) {
   log::Info("SHARDING", "A change is resumed", {{"kind", record->kind}, {"name", id}});
   Coordinator coordinator = Coordinator::Resume(seen, run.nonce_, run.primary_, names);
   run.checked_ = true;
-  return run.Drive(coordinator);
+  RETURN_IF_ERROR(run.Drive(coordinator));
+  return run.left_open_
+             ? Status(kHostUnreachable, "a change of " + std::string(NameOfId(id)) +
+                                            " was undone, and shards that took part do not answer")
+             : Status::Ok();
 }
 
 Status ChangeRun::Drive(Coordinator& coordinator) {
   while (coordinator.state() != State::kBusy) {
     Reach(context_, change_->kind(), NameOf(coordinator.state()));
-    if (coordinator.state() == State::kEnded) {
+    if (coordinator.state() == State::kEnded || left_open_) {
       break;
     }
     RETURN_IF_ERROR(CheckOwner());
@@ -297,6 +349,12 @@ Status ChangeRun::AddWrites(Coordinator& coordinator, coord::Transaction* transa
     }
   }
   LockRecord record;
+  if (coordinator.state() == State::kReleasing && coordinator.committed()) {
+    if (auto reply = change_->Reply(); reply.ok()) {
+      record.reply = *std::move(reply);
+    }
+  }
+  record.request = request_;
   record.owner = context_.shard;
   record.primary = primary_;
   record.kind = std::string(change_->kind());
@@ -331,25 +389,13 @@ void ChangeRun::WriteLocks(Coordinator& coordinator) {
     Pause();
     return;
   }
-  LockSeen seen;
-  for (HeldLock& lock : locks_) {
-    const coord::Entry* entry = context_.store.Find(*answer, lock.key);
-    const auto record =
-        entry == nullptr ? Result<LockRecord>(LockRecord()) : DecodeLock(entry->value);
-    if (!record.ok()) {
-      coordinator.Wrote(WriteOutcome::kUnknown, {});
-      Pause();
-      return;
-    }
-    lock.revision = entry == nullptr ? 0 : entry->modified;
-    if (&lock == &locks_.front()) {
-      seen = {lock.revision, record->lock};
-    }
-    if (before == State::kTaking && !answer->done && record->lock.over) {
-      lock.number = record->lock.stamp.number + 1;
-    }
+  const auto seen = ReadLocks(*answer, before == State::kTaking);
+  if (!seen.ok()) {
+    coordinator.Wrote(WriteOutcome::kUnknown, {});
+    Pause();
+    return;
   }
-  coordinator.Wrote(answer->done ? WriteOutcome::kDone : WriteOutcome::kRefused, seen);
+  coordinator.Wrote(answer->done ? WriteOutcome::kDone : WriteOutcome::kRefused, *seen);
   if (!answer->done && coordinator.state() == before) {
     if (before == State::kDeciding) {
       overtaken_ = problem_.ok();
@@ -360,11 +406,34 @@ void ChangeRun::WriteLocks(Coordinator& coordinator) {
   }
 }
 
+Result<LockSeen> ChangeRun::ReadLocks(const coord::Answer& answer, bool taking) {
+  std::vector<LockSeen> seen;
+  for (HeldLock& lock : locks_) {
+    const coord::Entry* entry = context_.store.Find(answer, lock.key);
+    LockRecord record;
+    if (entry != nullptr) {
+      ASSIGN_OR_RETURN(record, DecodeLock(entry->value));
+    }
+    lock.revision = entry == nullptr ? 0 : entry->modified;
+    seen.push_back({lock.revision, record.lock});
+    if (taking && !answer.done && record.lock.over) {
+      lock.number = record.lock.stamp.number + 1;
+    }
+  }
+  return MostTelling(seen, nonce_);
+}
+
 StepRequest ChangeRun::StepFor(const Coordinator& coordinator, const std::string& shard) const {
   StepRequest step;
   step.kind = std::string(change_->kind());
   step.phase = coordinator.phase();
   step.arguments = change_->arguments();
+  step.tells = shard == primary_;
+  if (change_->Builds() && context_.client.until != Clock::time_point::max()) {
+    step.limit =
+        std::max(milliseconds(1),
+                 std::chrono::duration_cast<milliseconds>(context_.client.until - Clock::now()));
+  }
   for (const HeldLock& lock : locks_) {
     StepRequest::Name name;
     name.id = lock.id;
@@ -383,12 +452,38 @@ StepRequest ChangeRun::StepFor(const Coordinator& coordinator, const std::string
 }
 
 Result<bson::Document> ChangeRun::SendStep(const placement::ShardRecord& shard,
-                                           const StepRequest& step) {
+                                           const StepRequest& step, milliseconds timeout) {
   if (shard.name == context_.shard) {
     return TakeStep(context_, step);
   }
-  const bool builds = step.kind == "createIndexes" && step.phase == Phase::kPrepared;
-  return context_.peers.Call(shard, Encode(step), builds ? kBuildPatience : kStepPatience);
+  return context_.peers.Call(shard, Encode(step), timeout);
+}
+
+bool ChangeRun::Blocks() const {
+  return std::any_of(shards_.begin(), shards_.end(), [&](const placement::ShardRecord& shard) {
+    return std::any_of(locks_.begin(), locks_.end(),
+                       [&](const HeldLock& lock) { return change_->Blocks(shard.name, lock.id); });
+  });
+}
+
+// How long a shard has for its answer.
+milliseconds ChangeRun::TimeoutOf(const StepRequest& step) const {
+  if (step.phase == Phase::kUndone) {
+    return kUndoTimeout;
+  }
+  if (step.phase == Phase::kCommitted) {
+    return kStepTimeout;
+  }
+  if (change_->Builds()) {
+    // Its own limit comes first.
+    return step.limit.count() > 0 ? step.limit + kLeastTimeout : kBuildTimeout;
+  }
+  if (!Blocks()) {
+    return kStepTimeout;
+  }
+  const auto left = std::chrono::duration_cast<milliseconds>(waits_since_.value_or(Clock::now()) +
+                                                             kMostBlocked - Clock::now());
+  return std::max(left, kLeastTimeout);
 }
 
 void ChangeRun::TakeSteps(Coordinator& coordinator) {
@@ -402,47 +497,77 @@ void ChangeRun::TakeSteps(Coordinator& coordinator) {
     told_ = true;
   }
   const Phase phase = coordinator.phase();
+  if (phase == Phase::kPrepared && !waits_since_ && Blocks()) {
+    waits_since_ = Clock::now();
+  }
   std::vector<std::pair<std::string, std::future<Result<bson::Document>>>> calls;
   for (const placement::ShardRecord& shard : shards_) {
     if (coordinator.next().contains(shard.name)) {
       calls.emplace_back(
           shard.name,
           std::async(std::launch::async, [this, shard, step = StepFor(coordinator, shard.name)] {
-            return SendStep(shard, step);
+            return SendStep(shard, step, TimeoutOf(step));
           }));
     }
   }
-  bool waits = false;
+  bool answered = true;
   for (auto& [shard, call] : calls) {
-    const Result<bson::Document> reply = call.get();
-    if (!reply.ok()) {
-      const bool open = phase != Phase::kPrepared || reply.status().code() == kHostUnreachable ||
-                        reply.status().code() == kNetworkTimeout;
-      if (!open) {
-        if (problem_.ok()) {
-          problem_ = reply.status();
-        }
-        coordinator.Answered(shard, phase, StepAnswer::kRefused);
-        continue;
+    answered = TakeAnswer(coordinator, shard, phase, call.get()) && answered;
+  }
+  if (!answered) {
+    Await(coordinator);
+  } else if (!Blocks()) {
+    waits_since_.reset();
+  }
+}
+
+bool ChangeRun::TakeAnswer(Coordinator& coordinator, const std::string& shard, Phase phase,
+                           const Result<bson::Document>& reply) {
+  if (!reply.ok()) {
+    const bool open = phase != Phase::kPrepared || reply.status().code() == kHostUnreachable ||
+                      reply.status().code() == kNetworkTimeout;
+    if (!open) {
+      if (problem_.ok()) {
+        problem_ = reply.status();
       }
-      log::Warning("SHARDING", "A step of a change is tried again",
-                   {{"shard", shard}, {"error", reply.status().message()}});
-      coordinator.Answered(shard, phase, StepAnswer::kUnknown);
-      waits = true;
-    } else if ((*reply)["outOfDate"].type() == bson::Type::kBool) {
-      coordinator.Answered(shard, phase, StepAnswer::kOutOfDate);
-    } else {
-      if (phase == Phase::kPrepared) {
-        change_->Prepared(shard, reply->view());
-      } else if (phase == Phase::kCommitted) {
-        change_->Finished(shard, reply->view());
-      }
-      coordinator.Answered(shard, phase, StepAnswer::kDone);
+      coordinator.Answered(shard, phase, StepAnswer::kRefused);
+      return true;
+    }
+    log::Warning("SHARDING", "A step of a change is tried again",
+                 {{"shard", shard}, {"error", reply.status().message()}});
+    coordinator.Answered(shard, phase, StepAnswer::kUnknown);
+    return false;
+  }
+  if ((*reply)["outOfDate"].type() == bson::Type::kBool) {
+    coordinator.Answered(shard, phase, StepAnswer::kOutOfDate);
+    return true;
+  }
+  if (phase == Phase::kPrepared) {
+    change_->Prepared(shard, reply->view());
+  } else if (phase == Phase::kCommitted) {
+    change_->Finished(shard, reply->view());
+  }
+  coordinator.Answered(shard, phase, StepAnswer::kDone);
+  return true;
+}
+
+// Before the decision shards are not waited for without end; undoing is left to whoever comes by
+// when they are there again, and only what is decided has to be done.
+void ChangeRun::Await(Coordinator& coordinator) {
+  if (coordinator.state() == State::kUndoing) {
+    left_open_ = true;
+    return;
+  }
+  if (coordinator.state() == State::kPreparing) {
+    const Clock::time_point now = Clock::now();
+    waits_since_ = waits_since_.value_or(now);
+    if (now >= context_.client.until) {
+      GiveUp(coordinator, {kMaxTimeMSExpired, "operation exceeded time limit"});
+    } else if (now - *waits_since_ >= (Blocks() ? kMostBlocked : kMostSilent)) {
+      GiveUp(coordinator, {kHostUnreachable, "a shard that takes part does not answer"});
     }
   }
-  if (waits) {
-    Pause();
-  }
+  Pause();
 }
 
 }  // namespace quire::shard

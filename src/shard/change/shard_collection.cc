@@ -16,6 +16,7 @@
 #include "shard/change/answers.h"
 #include "shard/change/change.h"
 #include "shard/change/journal.h"
+#include "shard/change/traces.h"
 #include "store/log/note.h"
 
 namespace quire::shard {
@@ -99,16 +100,12 @@ class ShardCollection final : public Change {
   }
 
   Status Decided(Context& context) override {
-    ASSIGN_OR_RETURN(const auto facts, context.store.ReadCollection(Text("ns")));
-    if (!facts || facts->map == nullptr) {
-      return {kNamespaceNotSharded, "the collection is not in the coordination store"};
-    }
-    map_ = facts->map;
+    ASSIGN_OR_RETURN(map_, ReadMap(context, Text("ns")));
     return Status::Ok();
   }
 
   std::optional<NameOutcome> Outcome(const std::string& shard, const std::string&) const override {
-    return NameOutcome{PlacedOn(*map_, shard), bson::Document(map_->pattern().document())};
+    return OutcomeOn(*map_, shard);
   }
 
   Status Clean(Context& context, bool committed, coord::Transaction* end) override {
@@ -210,14 +207,11 @@ Status CheckKind(const store::CollectionInfo& collection, bool simple) {
 
 class ShardedPart final : public Part {
  public:
-  Status Prepare(Context& context, const StepRequest& step, bson::Builder* kept,
+  Status Prepare(Context& context, const StepRequest& step, Traces& traces,
                  bson::Builder* reply) const override {
     const std::string ns(step.Text("ns"));
     if (step.Text("primary") != context.shard) {
-      ASSIGN_OR_RETURN(const bool made,
-                       MakeEqual(context, ns, step.arguments["description"].AsDocument()));
-      kept->Append("made", made).Append("uuid", step.arguments["description"].AsDocument()["uuid"]);
-      return Status::Ok();
+      return MakeHere(context, step, traces);
     }
     ASSIGN_OR_RETURN(const ShardKeyPattern pattern,
                      ShardKeyPattern::Parse(step.arguments["key"].AsDocument()));
@@ -283,6 +277,19 @@ class ShardedPart final : public Part {
   }
 
  private:
+  static Status MakeHere(Context& context, const StepRequest& step, Traces& traces) {
+    const std::string_view ns = step.Text("ns");
+    const bson::View description = step.arguments["description"].AsDocument();
+    if (FindLocal(context, ns, description["uuid"].AsBinary()) == nullptr) {
+      bson::Builder made;
+      made.Append("made", true).Append("uuid", description["uuid"]);
+      RETURN_IF_ERROR(traces.Keep(made.Finish()));
+    }
+    RETURN_IF_ERROR(MakeEqual(context, ns, description));
+    Reach(context, step.kind, "built");
+    return Status::Ok();
+  }
+
   static Status MakeIndex(Context& context, const std::string& ns, const ShardKeyPattern& pattern,
                           bool unique, bool collated) {
     std::string name;

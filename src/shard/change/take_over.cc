@@ -2,7 +2,6 @@
 #include "shard/change/take_over.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/log.h"
 #include "base/try.h"
@@ -37,7 +36,8 @@ Result<bool> TakeOver::IsLookedAfter(Context& context, const std::string& id, co
   return context.peers.Call(*owner, question, kAnswerTime).ok();
 }
 
-std::vector<std::string> TakeOver::Look(Context& context, Clock::time_point now) {
+std::set<std::string> TakeOver::Look(Context& context, Clock::time_point now,
+                                     std::chrono::milliseconds timeout) {
   std::set<std::string> there;
   std::set<std::string> wanted;
   for (const NameRecord& record : context.names.All()) {
@@ -55,7 +55,7 @@ std::vector<std::string> TakeOver::Look(Context& context, Clock::time_point now)
     const Result<bool> looked_after = IsLookedAfter(context, record.id, open.stamp, &first);
     if (!looked_after.ok() || *looked_after) {
       open.heard = now;
-    } else if (now - open.heard >= patience_) {
+    } else if (now - open.heard >= timeout) {
       open.heard = now;  // from now on it is this shard's, or it is tried again
       log::Warning("SHARDING", "A change is taken over: its coordinator has no primary",
                    {{"name", first}});
@@ -63,7 +63,7 @@ std::vector<std::string> TakeOver::Look(Context& context, Clock::time_point now)
     }
   }
   std::erase_if(open_, [&](const auto& entry) { return !there.contains(entry.first); });
-  return {wanted.begin(), wanted.end()};
+  return wanted;
 }
 
 }  // namespace quire::shard

@@ -7,8 +7,8 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "shard/change/context.h"
 #include "shard/core/ledger.h"
@@ -19,11 +19,11 @@ namespace quire::shard {
 class TakeOver {
  public:
   using Clock = std::chrono::steady_clock;
-  explicit TakeOver(std::chrono::milliseconds patience) : patience_(patience) {}
 
   // Looks at the changes that are open here; called every few seconds on a primary. Gives the first
-  // name of each one that is to be resumed.
-  std::vector<std::string> Look(Context& context, Clock::time_point now);
+  // name of each one that is to be resumed: nobody has looked after it for `timeout`.
+  std::set<std::string> Look(Context& context, Clock::time_point now,
+                             std::chrono::milliseconds timeout);
 
  private:
   struct Open {
@@ -34,7 +34,6 @@ class TakeOver {
   Result<bool> IsLookedAfter(Context& context, const std::string& id, const Stamp& stamp,
                              std::string* first);
 
-  std::chrono::milliseconds patience_;
   std::map<std::string, Open> open_;  // by id
 };
 

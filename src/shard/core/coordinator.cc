@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shard/core/coordinator.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace quire::shard {
+
+LockSeen MostTelling(const std::vector<LockSeen>& locks, const std::string& nonce) {
+  const auto busy = std::find_if(locks.begin(), locks.end(), [&](const LockSeen& seen) {
+    return !seen.lock.over && seen.lock.nonce != nonce;
+  });
+  return busy == locks.end() ? locks.front() : *busy;
+}
 
 Coordinator::Coordinator(LockSeen seen, std::string nonce, ShardName primary,
                          std::set<ShardName> shards, Rules rules)

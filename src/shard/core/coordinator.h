@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "shard/core/ledger.h"
 #include "shard/core/rules.h"
@@ -36,6 +37,10 @@ struct LockSeen {
   int64_t revision = 0;
   Lock lock;
 };
+
+// A change of several names has a lock of each, which are written together: what its coordinator is
+// told of. Another one's that is open, or else the first. REQUIRES: `locks` is not empty.
+LockSeen MostTelling(const std::vector<LockSeen>& locks, const std::string& nonce);
 
 enum class WriteOutcome : uint8_t { kDone, kRefused, kUnknown };
 enum class StepAnswer : uint8_t { kDone, kRefused, kOutOfDate, kUnknown };

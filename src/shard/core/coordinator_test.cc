@@ -55,6 +55,19 @@ TEST(CoordinatorTest, PreparesThePrimaryFirstAndFinishesItLast) {
   EXPECT_EQ(store.seen.lock.stamp, (Stamp{1, 1}));
 }
 
+LockSeen Seen(int64_t revision, bool over, const std::string& nonce) {
+  return {revision, {.stamp = {7, 1}, .phase = Phase::kPrepared, .over = over, .nonce = nonce}};
+}
+
+TEST(CoordinatorTest, AnyLockThatAnotherChangeHasIsBusy) {
+  EXPECT_EQ(MostTelling({Seen(3, true, "y"), Seen(5, false, "z")}, "x").revision, 5);
+  EXPECT_EQ(MostTelling({Seen(3, false, "x"), Seen(5, false, "x")}, "x").revision, 3);
+  EXPECT_EQ(MostTelling({Seen(3, true, "y"), Seen(5, true, "z")}, "x").revision, 3);
+  Coordinator c({2, {}}, "x", "a", kAll);
+  c.Wrote(WriteOutcome::kRefused, MostTelling({Seen(3, true, "y"), Seen(5, false, "z")}, "x"));
+  EXPECT_EQ(c.state(), State::kBusy);
+}
+
 TEST(CoordinatorTest, ARefusalIsUndoneEverywhere) {
   Store store;
   Coordinator c(store.seen, "x", "a", kAll);

@@ -105,7 +105,7 @@ bson::Document Encode(const NameRecord& record) {
   }
   AppendOwned(known.placed.owned, &out);
   if (!record.kept.empty()) {
-    out.Append("kept", record.kept);
+    out.Append("kept", record.kept).Append("begun", static_cast<int64_t>(record.begun));
   }
   return out.Finish();
 }
@@ -132,6 +132,7 @@ Result<NameRecord> DecodeName(bson::View document) {
   }
   if (document["kept"].is_document()) {
     record.kept = bson::Document(document["kept"].AsDocument());
+    record.begun = Number(document["begun"]);
   }
   return record;
 }

@@ -3,7 +3,7 @@
 // What a shard's log keeps of a name, as a document of engine::Sharding::kNamespace:
 //   {_id: "c:db.coll" or "d:db", number, attempt, phase, blocked, version: {e, t, v}, last: {e, t,
 //   v},
-//    key: {...}, owned: [{min, max}], kept: {...}}
+//    key: {...}, owned: [{min, max}], kept: {...}, begun}
 // and {_id: "cluster", clusterId, shard} of the cluster that the node belongs to.
 #pragma once
 
@@ -33,7 +33,8 @@ struct NameRecord {
   std::string id;
   Known known;
   bson::Document key;   // of a sharded collection
-  bson::Document kept;  // what a change that is only prepared has made: for whoever undoes it
+  bson::Document kept;  // what a change has made, or was about to make: for whoever undoes it
+  uint64_t begun = 0;   // the number of that change, from before it makes anything until its end
 
   // Null unless it is a sharded collection.
   std::shared_ptr<const engine::OwnedPlacement> placement() const;

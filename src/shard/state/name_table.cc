@@ -193,15 +193,19 @@ void NameTable::Refute(const std::string& id, const placement::ShardVersion& ver
   }
 }
 
-std::unique_ptr<NameTable::Hold> NameTable::Take(std::vector<std::string> ids) {
+std::unique_ptr<NameTable::Hold> NameTable::Take(std::vector<std::string> ids,
+                                                 std::chrono::milliseconds timeout) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   MutexLock lock(mutex_);
-  changed_.wait(lock.native(), [&]() QUIRE_REQUIRES(mutex_) {
+  const bool free = changed_.wait_for(lock.native(), timeout, [&]() QUIRE_REQUIRES(mutex_) {
     return std::none_of(ids.begin(), ids.end(), [&](const std::string& id) QUIRE_REQUIRES(mutex_) {
       return entries_[id].held;
     });
   });
+  if (!free) {
+    return nullptr;
+  }
   for (const std::string& id : ids) {
     Entry& entry = entries_[id];
     entry.record.id = id;

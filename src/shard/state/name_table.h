@@ -43,7 +43,7 @@ class NameTable {
   // The version is not what the coordination store says: requests with it are out of date.
   void Refute(const std::string& id, const placement::ShardVersion& version);
 
-  // Keeps others from changing the names. Waits for them.
+  // Keeps others from changing the names.
   class Hold {
    public:
     Hold(NameTable* table, std::vector<std::string> ids) : table_(table), ids_(std::move(ids)) {}
@@ -55,7 +55,8 @@ class NameTable {
     NameTable* const table_;
     const std::vector<std::string> ids_;  // in order
   };
-  std::unique_ptr<Hold> Take(std::vector<std::string> ids);
+  // Waits for others who do. Null when they are not done after `timeout`.
+  std::unique_ptr<Hold> Take(std::vector<std::string> ids, std::chrono::milliseconds timeout);
 
   // Lets nobody in, and waits for the writes that are. False when there still are some after
   // `timeout`: the name is open again then.

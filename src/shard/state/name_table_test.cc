@@ -36,6 +36,29 @@ engine::Sharding::Admission Ask(NameTable& table, NamespaceVersion name, bool wr
   return table.Admit({&name, 1}, writes, direct, &unknown);
 }
 
+TEST(NameTableTest, WhoeverWantsANameThatIsHeldWaitsSoLong) {
+  constexpr std::chrono::milliseconds kNoTime{0};
+  NameTable table;
+  auto hold = table.Take({"c:d.a", "c:d.b"}, kNoTime);
+  ASSERT_NE(hold, nullptr);
+  EXPECT_EQ(table.Take({"c:d.b"}, kNoTime), nullptr);
+  hold.reset();
+  EXPECT_NE(table.Take({"c:d.b"}, kNoTime), nullptr);
+}
+
+TEST(NameDocument, KeepsWhatAChangeHasBegun) {
+  NameRecord record;
+  record.id = "c:d.a";
+  record.known.stamp = {6, 1};
+  record.begun = 7;
+  record.kept = bson::Builder().Append("made", true).Finish();
+  const bson::Document document = Encode(record);
+  const auto read = DecodeName(document);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->begun, 7U);
+  EXPECT_TRUE(read->kept["made"].AsBool());
+}
+
 TEST(NameTableTest, RefusesWithBothVersions) {
   NameTable table;
   table.SetShard("s0");

@@ -91,8 +91,9 @@ Status StateLog::AwaitMajority(uint64_t epoch) {
   return answer.get();
 }
 
+// Not that of the last slot: who has just become primary has none in its own epoch yet.
 uint64_t StateLog::epoch() const {
-  return engine_.replication == nullptr ? 0 : engine_.replication->data().LastSlot().epoch;
+  return engine_.replication == nullptr ? 0 : engine_.replication->status()->epoch;
 }
 
 bool StateLog::writable() const {
