@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "quire/error.h"
 
 namespace quire::patterns {
 
@@ -13,7 +14,6 @@ namespace {
 
 using bson::Document;
 
-constexpr int kBadValue = 2;
 constexpr int kAttempts = 100;
 constexpr size_t kBatch = 100;  // values of a key that wait for a reduce
 

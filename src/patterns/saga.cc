@@ -46,10 +46,41 @@ Status Outcome(const Document& record) {
 
 }  // namespace
 
-Saga::Saga(Store store, SagaOptions options)
-    : store_(std::move(store)), options_(std::move(options)) {}
+// All of a Saga: its calls, and the steps they are made of.
+class Saga::Work {
+ public:
+  Work(Store store, SagaOptions options) : store_(std::move(store)), options_(std::move(options)) {}
+  Result<Document> Run(const Document& fields) const;
+  Result<Document> RunInTransaction(const Document& fields) const;
+  Result<JobReport> Cleanup() const;
+  Result<JobReport> Purge(const Idempotency& calls) const;
 
-Result<Document> Saga::Run(const Document& fields) const {
+ private:
+  enum class Prepared { kYes, kDecided };
+  struct Chore {
+    Document filter;
+    std::function<Result<int64_t>(const Document&)> work;
+  };
+  Result<Document> Attempt(const Document& record) const;
+  Result<Document> Continue(const Document& fields) const;
+  Result<Document> Conclude(const OwnedValue& id) const;
+  Result<Prepared> Prepare(const OwnedValue& record_id, const Participant& part) const;
+  Result<Document> Commit(const OwnedValue& id) const;
+  Result<Document> Retire(const Document& record) const;
+  Result<Document> GiveUp(const OwnedValue& id, const Status& why) const;
+  Status Rollback(const Document& record) const;
+  Status ApplyAll(const Store& inside, const Document& record, Status* refusal) const;
+  Status RollbackPart(const OwnedValue& record_id, const Participant& part) const;
+  Status Expire(const Document& record) const;
+  Result<int64_t> Forget(const Document& record) const;
+  Result<JobReport> RunJob(const std::string& job, const std::vector<Chore>& chores) const;
+  Status After(int step) const { return store_.seams().After(options_.name, step); }
+
+  Store store_;
+  SagaOptions options_;
+};
+
+Result<Document> Saga::Work::Run(const Document& fields) const {
   bson::Builder builder;
   builder.AppendFields(fields).Append("state", "new").Append("ts", store_.Now());
   Document record = builder.Finish();
@@ -64,7 +95,7 @@ Result<Document> Saga::Run(const Document& fields) const {
 
 // The mark `resumed` comes before any further prepare: who commits sees it, and leaves tombstones
 // against prepares of the other attempt that are still on their way.
-Result<Document> Saga::Continue(const Document& fields) const {
+Result<Document> Saga::Work::Continue(const Document& fields) const {
   OwnedValue id = IdOf(fields);
   ASSIGN_OR_RETURN(auto found, store_.FindOne(options_.records, Doc("_id", id)));
   if (!found) {
@@ -81,7 +112,7 @@ Result<Document> Saga::Continue(const Document& fields) const {
 }
 
 // From the state that others decided to the end.
-Result<Document> Saga::Conclude(const OwnedValue& id) const {
+Result<Document> Saga::Work::Conclude(const OwnedValue& id) const {
   ASSIGN_OR_RETURN(auto record, store_.FindOne(options_.records, Doc("_id", id)));
   std::string_view state = record ? TextAt(*record, "state") : "";
   if (state == "commit") {
@@ -96,7 +127,7 @@ Result<Document> Saga::Conclude(const OwnedValue& id) const {
   return record ? Outcome(*record) : MakeError(Error::kTransactionExpired, "purged");
 }
 
-Result<Document> Saga::Attempt(const Document& record) const {
+Result<Document> Saga::Work::Attempt(const Document& record) const {
   OwnedValue id = IdOf(record);
   const std::vector<Participant> parts = options_.plan(record);
   int step = 1;
@@ -117,7 +148,8 @@ Result<Document> Saga::Attempt(const Document& record) const {
 
 // Reads the participant before the record: while the record is still new nobody has retired it, so
 // an untouched participant means that its guard failed.
-Result<Saga::Prepared> Saga::Prepare(const OwnedValue& record_id, const Participant& part) const {
+Result<Saga::Work::Prepared> Saga::Work::Prepare(const OwnedValue& record_id,
+                                                 const Participant& part) const {
   Document update = MergeUpdates(part.prepare, Doc("$push", Doc("txns", record_id)));
   ASSIGN_OR_RETURN(int64_t matched,
                    store_.UpdateOne(part.collection, UntouchedBy(record_id, part), update));
@@ -141,7 +173,7 @@ Result<Saga::Prepared> Saga::Prepare(const OwnedValue& record_id, const Particip
   return MakeError(part.refused, "the guard failed on " + bson::ToJson(part.id.value()));
 }
 
-Result<Document> Saga::Commit(const OwnedValue& id) const {
+Result<Document> Saga::Work::Commit(const OwnedValue& id) const {
   ASSIGN_OR_RETURN(auto committed,
                    store_.FindAndUpdate(options_.records, Doc("_id", id, "state", "new"),
                                         Doc("$set", Doc("state", "commit"))));
@@ -153,7 +185,7 @@ Result<Document> Saga::Commit(const OwnedValue& id) const {
   return Retire(*committed);
 }
 
-Result<Document> Saga::Retire(const Document& record) const {
+Result<Document> Saga::Work::Retire(const Document& record) const {
   OwnedValue id = IdOf(record);
   const std::vector<Participant> parts = options_.plan(record);
   int step = 2 + static_cast<int>(parts.size());
@@ -175,7 +207,7 @@ Result<Document> Saga::Retire(const Document& record) const {
   return done ? *std::move(done) : record;
 }
 
-Result<Document> Saga::GiveUp(const OwnedValue& id, const Status& why) const {
+Result<Document> Saga::Work::GiveUp(const OwnedValue& id, const Status& why) const {
   ASSIGN_OR_RETURN(
       auto record,
       store_.FindAndUpdate(options_.records, Doc("_id", id, "state", "new"),
@@ -188,7 +220,7 @@ Result<Document> Saga::GiveUp(const OwnedValue& id, const Status& why) const {
   return why;
 }
 
-Status Saga::Rollback(const Document& record) const {
+Status Saga::Work::Rollback(const Document& record) const {
   OwnedValue id = IdOf(record);
   const std::string point = options_.name + "_rollback";
   int step = 1;
@@ -205,7 +237,7 @@ Status Saga::Rollback(const Document& record) const {
 
 // A prepare of a late client may come between the two writes: then neither matches, and the loop
 // takes it back.
-Status Saga::RollbackPart(const OwnedValue& record_id, const Participant& part) const {
+Status Saga::Work::RollbackPart(const OwnedValue& record_id, const Participant& part) const {
   const Document undo = MergeUpdates(
       part.rollback, Doc("$pull", Doc("txns", record_id), "$addToSet", Doc("voided", record_id)));
   const Document refuse = Doc("$addToSet", Doc("voided", record_id));
@@ -230,7 +262,7 @@ Status Saga::RollbackPart(const OwnedValue& record_id, const Participant& part) 
 }
 
 // A refusal is kept too, so that repeating the call finds it.
-Result<Document> Saga::RunInTransaction(const Document& fields) const {
+Result<Document> Saga::Work::RunInTransaction(const Document& fields) const {
   const Document by_id = Doc("_id", fields["_id"]);
   ASSIGN_OR_RETURN(auto before, store_.FindOne(options_.records, by_id));
   if (before) {
@@ -263,7 +295,7 @@ Result<Document> Saga::RunInTransaction(const Document& fields) const {
   return refusal.ok() ? Result<Document>(done) : refusal;
 }
 
-Status Saga::ApplyAll(const Store& inside, const Document& record, Status* refusal) const {
+Status Saga::Work::ApplyAll(const Store& inside, const Document& record, Status* refusal) const {
   const std::vector<Participant> parts = options_.plan(record);
   for (const Participant& part : parts) {
     bson::Builder guarded;
@@ -286,12 +318,9 @@ Status Saga::ApplyAll(const Store& inside, const Document& record, Status* refus
 }
 
 // What a job does with the records of one kind; how many of them it changed.
-struct Saga::Chore {
-  Document filter;
-  std::function<Result<int64_t>(const Document&)> work;
-};
 
-Result<JobReport> Saga::RunJob(const std::string& job, const std::vector<Chore>& chores) const {
+Result<JobReport> Saga::Work::RunJob(const std::string& job,
+                                     const std::vector<Chore>& chores) const {
   size_t next = 0;
   OldestFirst records(store_, options_.records, chores[next].filter, "ts");
   auto work_on_batch = [&](JobReport* report) -> Result<bool> {
@@ -314,7 +343,7 @@ Result<JobReport> Saga::RunJob(const std::string& job, const std::vector<Chore>&
                       work_on_batch);
 }
 
-Result<JobReport> Saga::Cleanup() const {
+Result<JobReport> Saga::Work::Cleanup() const {
   auto one = [](const Status& done) { return done.ok() ? Result<int64_t>(1) : done; };
   const Document overdue = Doc("state", "new", "ts", Doc("$lt", store_.Ago(options_.max_time)));
   return RunJob("cleanup", {{Doc("state", "commit"),
@@ -324,7 +353,7 @@ Result<JobReport> Saga::Cleanup() const {
                              [&](const Document& record) { return one(Rollback(record)); }}});
 }
 
-Status Saga::Expire(const Document& record) const {
+Status Saga::Work::Expire(const Document& record) const {
   RETURN_IF_ERROR(
       store_
           .UpdateOne(options_.records, Doc("_id", record["_id"], "state", "new"),
@@ -334,7 +363,7 @@ Status Saga::Expire(const Document& record) const {
 }
 
 // `ts` is indexed and never later than `ended`, which decides.
-Result<JobReport> Saga::Purge(const Idempotency& calls) const {
+Result<JobReport> Saga::Work::Purge(const Idempotency& calls) const {
   const Document old = Doc("$lt", store_.Ago(options_.tombstone_retention));
   std::vector<Chore> chores;
   for (const char* state : {"rolled_back", "done"}) {
@@ -347,7 +376,7 @@ Result<JobReport> Saga::Purge(const Idempotency& calls) const {
   return report += keys;
 }
 
-Result<int64_t> Saga::Forget(const Document& record) const {
+Result<int64_t> Saga::Work::Forget(const Document& record) const {
   const OwnedValue id = IdOf(record);
   const std::string point = options_.name + "_purge";
   int step = 0;
@@ -361,5 +390,16 @@ Result<int64_t> Saga::Forget(const Document& record) const {
   RETURN_IF_ERROR(store_.seams().After(point, ++step));
   return deleted;
 }
+
+// ------------------------------------------------------------------ the calls
+Saga::Saga(Store store, SagaOptions options)
+    : work_(std::make_shared<const Work>(std::move(store), std::move(options))) {}
+
+Result<Document> Saga::Run(const Document& fields) const { return work_->Run(fields); }
+Result<Document> Saga::RunInTransaction(const Document& fields) const {
+  return work_->RunInTransaction(fields);
+}
+Result<JobReport> Saga::Cleanup() const { return work_->Cleanup(); }
+Result<JobReport> Saga::Purge(const Idempotency& calls) const { return work_->Purge(calls); }
 
 }  // namespace quire::patterns

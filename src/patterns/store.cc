@@ -7,17 +7,13 @@
 #include "base/try.h"
 #include "patterns/doc.h"
 #include "patterns/hooks.h"
+#include "quire/error.h"
 #include "quire/patterns/error.h"
 
 namespace quire::patterns {
 
 namespace {
 
-constexpr int kHostUnreachable = 6;
-constexpr int kNamespaceNotFound = 26;
-constexpr int kDuplicateKey = 11000;
-
-constexpr int kObjectTooLarge = 10334;
 constexpr int kResultTooLarge = 17419;
 
 Status NotSent() { return Status(kHostUnreachable, "the write was not sent"); }
@@ -25,7 +21,7 @@ Status AnswerLost() { return Status(kHostUnreachable, "the answer was lost"); }
 
 // An error of a write with the systems' name for it.
 Status Named(const Status& status) {
-  return status.code() == kObjectTooLarge || status.code() == kResultTooLarge
+  return status.code() == kBSONObjectTooLarge || status.code() == kResultTooLarge
              ? MakeError(Error::kDocumentTooLarge, status.message())
              : status;
 }

@@ -62,6 +62,10 @@ struct CategoryPage {
   std::string next;  // empty: this was the last page
 };
 
+struct CategoryRemoveOptions {
+  bool keep_children = false;  // they go to the parent of what is removed
+};
+
 // Documents: categories {_id, slug, name, parent, ancestors: [{_id, slug, name}], depth, rev,
 // fence, marks}; tree_lock {_id: "categories", rev, op}; idempotency; jobs. Moves, renames and
 // removals go one at a time (Error: TreeBusy, with nothing changed: try again); additions and
@@ -86,8 +90,8 @@ class Categories {
   // What is not given stays. Errors: NotFound, InvalidName, DuplicateSlug, TreeBusy.
   Status Rename(const CategoryId& id, const std::optional<std::string>& name,
                 const std::optional<std::string>& slug, const CallKey& key = std::nullopt) const;
-  // Errors: NotFound, NotEmpty (without `keep_children`, which moves them up), TreeBusy.
-  Status Remove(const CategoryId& id, bool keep_children = false,
+  // Errors: NotFound, NotEmpty (without keep_children), TreeBusy.
+  Status Remove(const CategoryId& id, const CategoryRemoveOptions& options = {},
                 const CallKey& key = std::nullopt) const;
 
   // Error: NotFound.

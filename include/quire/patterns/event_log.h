@@ -56,6 +56,11 @@ struct InsertError {
   std::string message;
 };
 
+struct EventInsertOptions {
+  bool ordered = false;         // ends at the first event that fails; otherwise all are tried
+  bson::Document concern = {};  // MongoDB's write concern; with {w: 0} no error is seen
+};
+
 struct InsertReport {
   int64_t inserted = 0;
   int64_t dropped_late = 0;  // older than the horizon: not stored
@@ -106,7 +111,6 @@ struct DailyHits {
 class EventLog {
  public:
   EventLog(const Client& client, std::string_view database, EventLogOptions options = {});
-  ~EventLog();
 
   // Of every collection of events.
   std::vector<IndexSpec> Indexes() const;
@@ -116,12 +120,11 @@ class EventLog {
   Status CreateIndexes() const;
   Result<std::vector<std::string>> MissingIndexes() const;
 
-  // Stores events, each with a `time`; an _id is made up where there is none. `ordered` stops at
-  // the first that fails; otherwise all are tried. `concern` is MongoDB's write concern; with
-  // {w: 0} no error is seen. Errors of the whole call: BadTime (an event without one; nothing is
-  // stored), and MongoDB's (BadValue...), after which some may be.
-  Result<InsertReport> InsertMany(const std::vector<bson::Document>& events, bool ordered = false,
-                                  const bson::Document& concern = {}) const;
+  // Stores events, each with a `time`; an _id is made up where there is none. Errors of the whole
+  // call: BadTime (an event without one; nothing is stored), and MongoDB's (BadValue...), after
+  // which some may be.
+  Result<InsertReport> InsertMany(const std::vector<bson::Document>& events,
+                                  const EventInsertOptions& options = {}) const;
 
   // Reads lines and stores their events. The _id of an event is made of the source's name, the
   // line's number and text: importing again adds nothing.
@@ -150,26 +153,8 @@ class EventLog {
   Result<std::vector<std::string>> CheckInvariants() const;
 
  private:
-  struct Unit;
-  class Units;
-  struct Batch;
-  Status Send(const Batch& batch, const std::vector<bson::Document>& events, bool ordered,
-              const bson::Document& concern, InsertReport* report) const;
-  Result<Page> Query(const bson::Document& equality, bson::Date from, bson::Date to,
-                     const PageRequest& page) const;
-  bson::Date Oldest() const;
-  Status Read(const std::vector<Unit>& units, const bson::Document& filter, int64_t limit,
-              std::vector<bson::Document>* documents) const;
-  Result<std::vector<bson::Document>> Merged(const std::vector<Unit>& units,
-                                             const bson::Document& filter, int64_t limit) const;
-  // Takes the events out of the batch that an archive has.
-  Status LeaveArchived(Batch* batch, const std::vector<bson::Document>& events, bool ordered,
-                       std::vector<InsertError>* found) const;
-  bson::Document Shaped(const bson::Document& event) const;
-
-  EventLogOptions options_;
-  Store store_;
-  std::unique_ptr<Units> units_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

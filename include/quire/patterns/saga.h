@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,25 +77,8 @@ class Saga {
   Result<JobReport> Purge(const Idempotency& calls) const;
 
  private:
-  enum class Prepared { kYes, kDecided };
-  struct Chore;
-  Result<bson::Document> Attempt(const bson::Document& record) const;
-  Result<bson::Document> Continue(const bson::Document& fields) const;
-  Result<bson::Document> Conclude(const bson::OwnedValue& id) const;
-  Result<Prepared> Prepare(const bson::OwnedValue& record_id, const Participant& part) const;
-  Result<bson::Document> Commit(const bson::OwnedValue& id) const;
-  Result<bson::Document> Retire(const bson::Document& record) const;
-  Result<bson::Document> GiveUp(const bson::OwnedValue& id, const Status& why) const;
-  Status Rollback(const bson::Document& record) const;
-  Status ApplyAll(const Store& inside, const bson::Document& record, Status* refusal) const;
-  Status RollbackPart(const bson::OwnedValue& record_id, const Participant& part) const;
-  Status Expire(const bson::Document& record) const;
-  Result<int64_t> Forget(const bson::Document& record) const;
-  Result<JobReport> RunJob(const std::string& job, const std::vector<Chore>& chores) const;
-  Status After(int step) const { return store_.seams().After(options_.name, step); }
-
-  Store store_;
-  SagaOptions options_;
+  class Work;
+  std::shared_ptr<const Work> work_;
 };
 
 }  // namespace quire::patterns

@@ -391,7 +391,7 @@ TEST_P(ProfiledCallsTest, Categories) {
       EXPECT_TRUE(tree.Rename(jazz.bop, "B", "b").ok());
       EXPECT_FALSE(tree.Remove(jazz.bop).ok());
       EXPECT_TRUE(tree.Remove(*added).ok());
-      EXPECT_TRUE(tree.Remove(jazz.bop, true).ok());
+      EXPECT_TRUE(tree.Remove(jazz.bop, {.keep_children = true}).ok());
       EXPECT_TRUE(tree.Recover().ok());
       EXPECT_TRUE(tree.RebuildAll().ok());
       world.clock.Advance(hours(25));

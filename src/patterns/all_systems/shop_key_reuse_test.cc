@@ -77,7 +77,7 @@ TEST_P(ShopKeyReuseTest, Categories) {
       return [=, &tree] { return tree.Rename(id, name, slug, kKey); };
     };
     auto remove = [&](const CategoryId& id, bool keep_children) {
-      return [=, &tree] { return tree.Remove(id, keep_children, kKey); };
+      return [=, &tree] { return tree.Remove(id, {.keep_children = keep_children}, kKey); };
     };
     ExpectKeyStandsForOne(
         &world,

@@ -27,8 +27,9 @@ Status Categories::Rename(const CategoryId& id, const std::optional<std::string>
                           const std::optional<std::string>& slug, const CallKey& key) const {
   return work_->Rename(id, name, slug, key);
 }
-Status Categories::Remove(const CategoryId& id, bool keep_children, const CallKey& key) const {
-  return work_->Remove(id, keep_children, key);
+Status Categories::Remove(const CategoryId& id, const CategoryRemoveOptions& options,
+                          const CallKey& key) const {
+  return work_->Remove(id, options, key);
 }
 Result<Category> Categories::Get(std::string_view slug) const { return work_->Get(slug); }
 Result<Category> Categories::GetById(const CategoryId& id) const { return work_->GetById(id); }

@@ -216,10 +216,10 @@ Status Categories::Work::Rename(const CategoryId& id, const std::optional<std::s
                 Doc("kind", "rename", "id", id, "name", given(name), "slug", given(slug)), key);
 }
 
-Status Categories::Work::Remove(const CategoryId& id, bool keep_children,
+Status Categories::Work::Remove(const CategoryId& id, const CategoryRemoveOptions& options,
                                 const CallKey& key) const {
   return Change("categories.remove",
-                Doc("kind", "remove", "id", id, "keep_children", keep_children), key);
+                Doc("kind", "remove", "id", id, "keep_children", options.keep_children), key);
 }
 
 Status Categories::Work::Change(std::string_view operation, const Document& change,

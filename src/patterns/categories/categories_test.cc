@@ -54,7 +54,7 @@ TEST_P(CategoriesTest, TheTreeChangesAsAsked) {
     EXPECT_EQ(ErrorName(tree.Add("", "x").status()), "InvalidName");
     ExpectBreadcrumbs(&world);
 
-    ASSERT_TRUE(tree.Remove(jazz.swing, true).ok());
+    ASSERT_TRUE(tree.Remove(jazz.swing, {.keep_children = true}).ok());
     EXPECT_EQ(Crumbs(tree.Get("modal-jazz")), "Ragtime > BeBop > Modal Jazz");
     ASSERT_TRUE(tree.Remove(jazz.modal).ok());
     EXPECT_EQ(ErrorName(tree.Get("modal-jazz").status()), "NotFound");
@@ -129,8 +129,8 @@ TEST_P(CategoriesTest, KeysGiveTheFirstOutcome) {
     EXPECT_EQ(*tree.GetById(jazz.modal)->parent, jazz.ragtime);
     EXPECT_EQ(*tree.Add("Cool", "cool", jazz.bop, "add"), first);
     EXPECT_EQ(ErrorName(tree.Move(jazz.modal, jazz.bop, "move")), "IdempotencyKeyReuse");
-    EXPECT_TRUE(tree.Remove(first, false, "gone").ok());
-    EXPECT_TRUE(tree.Remove(first, false, "gone").ok());
+    EXPECT_TRUE(tree.Remove(first, {}, "gone").ok());
+    EXPECT_TRUE(tree.Remove(first, {}, "gone").ok());
   }
 }
 
@@ -167,7 +167,7 @@ TEST_P(CategoriesTest, AnAdditionFollowsItsParent) {
   } kCases[] = {
       {[](auto& t, auto& j) { return t.Move(j.bop, j.swing); }, "Ragtime > Swing > Bop > New"},
       {[](auto& t, auto& j) { return t.Rename(j.ragtime, "R", std::nullopt); }, "R > Bop > New"},
-      {[](auto& t, auto& j) { return t.Remove(j.bop, true); }, "NotFound"},
+      {[](auto& t, auto& j) { return t.Remove(j.bop, {.keep_children = true}); }, "NotFound"},
   };
   for (const auto& row : kCases) {
     World world(GetParam());
@@ -250,7 +250,7 @@ TEST_P(CategoriesTest, OneChangeAtATime) {
         "categories.rebuild.c2", "categories.move.c4"}},
       {[](auto& t, auto& j) { return t.Rename(j.bop, "B", "b"); },
        {"categories.rename.c1", "categories.rename.c2", "categories.rename.c3"}},
-      {[](auto& t, auto& j) { return t.Remove(j.bop, true); },
+      {[](auto& t, auto& j) { return t.Remove(j.bop, {.keep_children = true}); },
        {"categories.remove.c1", "categories.remove.c2", "categories.rebuild.c1",
         "categories.remove.c3", "categories.remove.c4"}},
   };
@@ -362,7 +362,7 @@ TEST_P(CategoriesTest, ManyEditorsKeepATree) {
               (void)tree.Add("a" + tag, "a" + tag, id);
               break;
             default:
-              (void)tree.Remove(id, true);
+              (void)tree.Remove(id, {.keep_children = true});
           }
         }
       });

@@ -30,8 +30,9 @@ TEST_P(CategoriesCrashTest, SurvivesEveryCrashAndLateWrite) {
       {"cycle", [](auto& t, auto& j, auto& k) { return t.Move(j.bop, j.modal, k); }, 5},
       {"rename", [](auto& t, auto& j, auto& k) { return t.Rename(j.bop, "B", "b", k); }, 15},
       {"taken", [](auto& t, auto& j, auto& k) { return t.Rename(j.bop, "B", "swing", k); }, 5},
-      {"remove", [](auto& t, auto& j, auto& k) { return t.Remove(j.bop, true, k); }, 15},
-      {"not empty", [](auto& t, auto& j, auto& k) { return t.Remove(j.bop, false, k); }, 10},
+      {"remove",
+       [](auto& t, auto& j, auto& k) { return t.Remove(j.bop, {.keep_children = true}, k); }, 15},
+      {"not empty", [](auto& t, auto& j, auto& k) { return t.Remove(j.bop, {}, k); }, 10},
   };
   for (Backend backend : kBackends) {
     for (const auto& row : kOperations) {
@@ -147,7 +148,7 @@ class RandomCategories : public RandomWorkload {
         return tree.Rename(id, tag, chance->OneIn(2) ? std::optional(tag) : std::nullopt, key);
       case 6:
         chance->Note("remove " + names);
-        return tree.Remove(id, chance->OneIn(2), key);
+        return tree.Remove(id, {.keep_children = chance->OneIn(2)}, key);
       default:
         world->clock.Advance(std::chrono::seconds(40));
         if (chance->OneIn(2)) {

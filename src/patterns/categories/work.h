@@ -22,7 +22,7 @@ class Categories::Work {
               const CallKey& key = std::nullopt) const;
   Status Rename(const CategoryId& id, const std::optional<std::string>& name,
                 const std::optional<std::string>& slug, const CallKey& key = std::nullopt) const;
-  Status Remove(const CategoryId& id, bool keep_children = false,
+  Status Remove(const CategoryId& id, const CategoryRemoveOptions& options,
                 const CallKey& key = std::nullopt) const;
   Result<Category> Get(std::string_view slug) const;
   Result<Category> GetById(const CategoryId& id) const;

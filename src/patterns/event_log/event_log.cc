@@ -10,8 +10,9 @@
 #include "base/try.h"
 #include "patterns/batch_size.h"
 #include "patterns/doc.h"
-#include "patterns/event_log/units.h"
+#include "patterns/event_log/work.h"
 #include "patterns/line_id.h"
+#include "quire/error.h"
 #include "quire/patterns/lease.h"
 
 namespace quire::patterns {
@@ -23,7 +24,6 @@ using bson::Document;
 constexpr bson::Date kEver{std::numeric_limits<int64_t>::min()};
 constexpr bson::Date kNever{std::numeric_limits<int64_t>::max()};
 constexpr size_t kImportLines = 1000;
-constexpr int kDuplicateKey = 11000;
 
 std::string LineId(std::string_view source, int64_t line, std::string_view text) {
   const std::string whole =
@@ -50,36 +50,24 @@ bool Unacknowledged(const Document& concern) {
 
 }  // namespace
 
-// Events of one collection, by their place in the caller's list.
-struct EventLog::Batch {
-  Unit unit;
-  std::vector<size_t> indexes;
-  BatchSize size;
-};
-
-EventLog::EventLog(const Client& client, std::string_view database, EventLogOptions options)
+EventLog::Work::Work(const Client& client, std::string_view database, EventLogOptions options)
     : options_(std::move(options)),
       store_(client, database, options_.seams, options_.concerns),
-      units_(std::make_unique<Units>(client, std::string(database), options_)) {}
+      units_(client, std::string(database), options_) {}
 
-EventLog::~EventLog() = default;
-
-std::vector<IndexSpec> EventLog::Indexes() const { return units_->Indexes({"", "events", {}, {}}); }
-
-const std::vector<ShardKeySpec>& EventLog::ShardKeys() {
-  static const std::vector<ShardKeySpec> kKeys = {{"events", R"({"path": 1, "ssk": 1})"}};
-  return kKeys;
+std::vector<IndexSpec> EventLog::Work::Indexes() const {
+  return units_.Indexes({"", "events", {}, {}});
 }
 
-Status EventLog::CreateIndexes() const { return units_->Prepare(units_->For(store_.Now())); }
+Status EventLog::Work::CreateIndexes() const { return units_.Prepare(units_.For(store_.Now())); }
 
-Result<std::vector<std::string>> EventLog::MissingIndexes() const {
-  const Unit unit = units_->For(store_.Now());
-  return units_->In(unit).MissingIndexes(units_->Indexes(unit));
+Result<std::vector<std::string>> EventLog::Work::MissingIndexes() const {
+  const EventUnit unit = units_.For(store_.Now());
+  return units_.In(unit).MissingIndexes(units_.Indexes(unit));
 }
 
 // With an _id, its hash, and the fields of the profile.
-Document EventLog::Shaped(const Document& event) const {
+Document EventLog::Work::Shaped(const Document& event) const {
   bson::Builder out;
   bson::OwnedValue id(event.view().Has("_id") ? event["_id"]
                                               : bson::Value(store_.seams().ids->Next()));
@@ -105,20 +93,21 @@ Document EventLog::Shaped(const Document& event) const {
   return out.Finish();
 }
 
-Result<InsertReport> EventLog::InsertMany(const std::vector<Document>& events, bool ordered,
-                                          const Document& concern) const {
+Result<InsertReport> EventLog::Work::InsertMany(const std::vector<Document>& events,
+                                                const EventInsertOptions& options) const {
+  const bool ordered = options.ordered;
   InsertReport report;
   std::vector<Document> shaped;
   std::vector<Batch> batches;
-  std::map<Unit, size_t> open;  // the batch that takes a unit's next event
+  std::map<EventUnit, size_t> open;  // the batch that takes a unit's next event
   for (size_t i = 0; i < events.size(); ++i) {
     shaped.push_back(Shaped(events[i]));
     const bson::Date time = TimeOf(events[i]);
     if (time.millis == kEver.millis) {
       return MakeError(Error::kBadTime, "event " + std::to_string(i) + " has no time");
     }
-    Unit unit = units_->For(time);
-    if (units_->Expired(unit, time)) {
+    EventUnit unit = units_.For(time);
+    if (units_.Expired(unit, time)) {
       report.dropped_late += 1;
       continue;
     }
@@ -136,9 +125,9 @@ Result<InsertReport> EventLog::InsertMany(const std::vector<Document>& events, b
   for (Batch& batch : batches) {
     std::vector<InsertError> archived;
     RETURN_IF_ERROR(LeaveArchived(&batch, shaped, ordered, &archived));
-    RETURN_IF_ERROR(Send(batch, shaped, ordered, concern, &report));
+    RETURN_IF_ERROR(Send(batch, shaped, options, &report));
     const bool stopped = ordered && !report.errors.empty();
-    if (!stopped && !Unacknowledged(concern)) {
+    if (!stopped && !Unacknowledged(options.concern)) {
       report.errors.insert(report.errors.end(), archived.begin(), archived.end());
     }
     RETURN_IF_ERROR(store_.seams().After("event_log.insert", ++step));
@@ -149,8 +138,8 @@ Result<InsertReport> EventLog::InsertMany(const std::vector<Document>& events, b
   return report;
 }
 
-Status EventLog::LeaveArchived(Batch* batch, const std::vector<Document>& events, bool ordered,
-                               std::vector<InsertError>* found) const {
+Status EventLog::Work::LeaveArchived(Batch* batch, const std::vector<Document>& events,
+                                     bool ordered, std::vector<InsertError>* found) const {
   if (options_.retention != Retention::kRenamedCollections) {
     return Status::Ok();
   }
@@ -163,8 +152,8 @@ Status EventLog::LeaveArchived(Batch* batch, const std::vector<Document>& events
     ids.emplace_back(events[index]["_id"]);
   }
   std::set<std::string> archived;
-  ASSIGN_OR_RETURN(auto archives, units_->Archives(first, bson::Date{last.millis + 1}));
-  for (const Unit& archive : archives) {
+  ASSIGN_OR_RETURN(auto archives, units_.Archives(first, bson::Date{last.millis + 1}));
+  for (const EventUnit& archive : archives) {
     ASSIGN_OR_RETURN(auto there,
                      store_.Find(archive.collection, Doc("_id", Doc("$in", ListOf(ids))),
                                  {.projection = Doc("_id", 1)}));
@@ -187,9 +176,9 @@ Status EventLog::LeaveArchived(Batch* batch, const std::vector<Document>& events
   return Status::Ok();
 }
 
-Status EventLog::Send(const Batch& batch, const std::vector<Document>& events, bool ordered,
-                      const Document& concern, InsertReport* report) const {
-  RETURN_IF_ERROR(units_->Prepare(batch.unit));
+Status EventLog::Work::Send(const Batch& batch, const std::vector<Document>& events,
+                            const EventInsertOptions& options, InsertReport* report) const {
+  RETURN_IF_ERROR(units_.Prepare(batch.unit));
   if (batch.indexes.empty()) {
     return Status::Ok();
   }
@@ -197,10 +186,10 @@ Status EventLog::Send(const Batch& batch, const std::vector<Document>& events, b
   for (size_t index : batch.indexes) {
     documents.push_back(events[index]);
   }
-  ASSIGN_OR_RETURN(
-      Document reply,
-      units_->In(batch.unit).InsertBatch(batch.unit.collection, documents, ordered, concern));
-  if (Unacknowledged(concern)) {
+  ASSIGN_OR_RETURN(Document reply, units_.In(batch.unit)
+                                       .InsertBatch(batch.unit.collection, documents,
+                                                    options.ordered, options.concern));
+  if (Unacknowledged(options.concern)) {
     return Status::Ok();
   }
   report->inserted += IntegerAt(reply, "n");
@@ -219,8 +208,8 @@ Status EventLog::Send(const Batch& batch, const std::vector<Document>& events, b
   return Status::Ok();
 }
 
-Result<ImportReport> EventLog::Import(std::string_view source, std::istream* stream,
-                                      const ImportOptions& options) const {
+Result<ImportReport> EventLog::Work::Import(std::string_view source, std::istream* stream,
+                                            const ImportOptions& options) const {
   ImportReport report;
   report.resume_offset = options.offset;
   report.resume_line = options.line;
@@ -257,7 +246,7 @@ Result<ImportReport> EventLog::Import(std::string_view source, std::istream* str
       }
       events.push_back(with_id.Finish());
     }
-    ASSIGN_OR_RETURN(InsertReport stored, InsertMany(events));
+    ASSIGN_OR_RETURN(InsertReport stored, InsertMany(events, {}));
     RETURN_IF_ERROR(store_.seams().After("event_log.import.c1"));
     next.inserted += stored.inserted;
     next.dropped_late += stored.dropped_late;
@@ -273,33 +262,33 @@ Result<ImportReport> EventLog::Import(std::string_view source, std::istream* str
   return report;
 }
 
-Result<JobReport> EventLog::Rotate() const { return units_->Rotate(); }
+Result<JobReport> EventLog::Work::Rotate() const { return units_.Rotate(); }
 
-Result<JobReport> EventLog::DropExpired() const {
-  auto drop = [&](const Unit& unit) -> Result<int64_t> {
-    if (!units_->Droppable(unit)) {
+Result<JobReport> EventLog::Work::DropExpired() const {
+  auto drop = [&](const EventUnit& unit) -> Result<int64_t> {
+    if (!units_.Droppable(unit)) {
       return 0;
     }
-    RETURN_IF_ERROR(units_->Drop(unit));
+    RETURN_IF_ERROR(units_.Drop(unit));
     RETURN_IF_ERROR(store_.seams().After("event_log.drop.c1"));
     return 1;
   };
   return RunLeased(Lease(store_, "event_log.drop", options_.worker, options_.lease),
                    [&]() -> Result<JobReport> {
                      JobReport report;
-                     ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
-                     for (const Unit& unit : units) {
+                     ASSIGN_OR_RETURN(std::vector<EventUnit> units, units_.Existing(kEver, kNever));
+                     for (const EventUnit& unit : units) {
                        RETURN_IF_ERROR(report.Count(drop(unit)));
                      }
                      return report;
                    });
 }
 
-Result<std::vector<std::pair<std::string, int64_t>>> EventLog::IndexSizes() const {
+Result<std::vector<std::pair<std::string, int64_t>>> EventLog::Work::IndexSizes() const {
   std::map<std::string, int64_t> sizes;
-  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
-  for (const Unit& unit : units) {
-    ASSIGN_OR_RETURN(Document stats, units_->In(unit).Run(Doc("collStats", unit.collection)));
+  ASSIGN_OR_RETURN(std::vector<EventUnit> units, units_.Existing(kEver, kNever));
+  for (const EventUnit& unit : units) {
+    ASSIGN_OR_RETURN(Document stats, units_.In(unit).Run(Doc("collStats", unit.collection)));
     bson::Value indexes = stats["indexSizes"];
     if (!indexes.is_document()) {
       continue;
@@ -311,29 +300,73 @@ Result<std::vector<std::pair<std::string, int64_t>>> EventLog::IndexSizes() cons
   return std::vector<std::pair<std::string, int64_t>>(sizes.begin(), sizes.end());
 }
 
-Result<std::vector<std::string>> EventLog::CheckInvariants() const {
+Result<std::vector<std::string>> EventLog::Work::CheckInvariants() const {
   std::vector<std::string> wrong;
-  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(kEver, kNever));
+  ASSIGN_OR_RETURN(std::vector<EventUnit> units, units_.Existing(kEver, kNever));
   for (size_t i = 0; i < units.size(); ++i) {
-    const Unit& unit = units[i];
+    const EventUnit& unit = units[i];
     if (unit.from.millis != kEver.millis) {
       for (const Document& outside :
            {Doc("time", Doc("$lt", unit.from)), Doc("time", Doc("$gte", unit.to))}) {
-        ASSIGN_OR_RETURN(auto event, units_->In(unit).FindOne(unit.collection, outside));
+        ASSIGN_OR_RETURN(auto event, units_.In(unit).FindOne(unit.collection, outside));
         if (event) {
           wrong.push_back("events of another time: " + unit.database + "." + unit.collection);
         }
       }
     }
     if (options_.retention == Retention::kRenamedCollections) {
-      const std::vector<Unit> others(units.begin() + static_cast<ptrdiff_t>(i) + 1, units.end());
-      RETURN_IF_ERROR(units_->Doubles(unit, others, [&](const Document& event) {
+      const std::vector<EventUnit> others(units.begin() + static_cast<ptrdiff_t>(i) + 1,
+                                          units.end());
+      RETURN_IF_ERROR(units_.Doubles(unit, others, [&](const Document& event) {
         wrong.push_back("in two collections: " + bson::ToJson(event["_id"]));
         return Status::Ok();
       }));
     }
   }
   return wrong;
+}
+
+// ------------------------------------------------------------------ the calls
+EventLog::EventLog(const Client& client, std::string_view database, EventLogOptions options)
+    : work_(std::make_shared<const Work>(client, database, std::move(options))) {}
+
+std::vector<IndexSpec> EventLog::Indexes() const { return work_->Indexes(); }
+const std::vector<ShardKeySpec>& EventLog::ShardKeys() {
+  static const std::vector<ShardKeySpec> kKeys = {{"events", R"({"path": 1, "ssk": 1})"}};
+  return kKeys;
+}
+Status EventLog::CreateIndexes() const { return work_->CreateIndexes(); }
+Result<std::vector<std::string>> EventLog::MissingIndexes() const {
+  return work_->MissingIndexes();
+}
+Result<InsertReport> EventLog::InsertMany(const std::vector<Document>& events,
+                                          const EventInsertOptions& options) const {
+  return work_->InsertMany(events, options);
+}
+Result<ImportReport> EventLog::Import(std::string_view source, std::istream* stream,
+                                      const ImportOptions& options) const {
+  return work_->Import(source, stream, options);
+}
+Result<Page> EventLog::ByPath(std::string_view path, const PageRequest& page) const {
+  return work_->ByPath(path, page);
+}
+Result<Page> EventLog::ByTime(bson::Date from, bson::Date to, const PageRequest& page) const {
+  return work_->ByTime(from, to, page);
+}
+Result<Page> EventLog::ByHost(std::string_view host, bson::Date from, bson::Date to,
+                              const PageRequest& page) const {
+  return work_->ByHost(host, from, to, page);
+}
+Result<std::vector<DailyHits>> EventLog::CountByDayAndPath(bson::Date from, bson::Date to) const {
+  return work_->CountByDayAndPath(from, to);
+}
+Result<JobReport> EventLog::Rotate() const { return work_->Rotate(); }
+Result<JobReport> EventLog::DropExpired() const { return work_->DropExpired(); }
+Result<std::vector<std::pair<std::string, int64_t>>> EventLog::IndexSizes() const {
+  return work_->IndexSizes();
+}
+Result<std::vector<std::string>> EventLog::CheckInvariants() const {
+  return work_->CheckInvariants();
 }
 
 }  // namespace quire::patterns

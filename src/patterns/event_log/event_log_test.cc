@@ -137,18 +137,19 @@ TEST_P(EventLogTest, BulksReportEveryError) {
   EventLog log = LogOf(&world, Retention::kTtl);
   std::vector<Document> events = EventsOf(&world, 5);
   events[2] = events[0];
-  auto ordered = log.InsertMany(events, true);
+  auto ordered = log.InsertMany(events, {.ordered = true});
   ASSERT_TRUE(ordered.ok());
   EXPECT_EQ(ordered->inserted, 2);
   ASSERT_EQ(ordered->errors.size(), 1u);
   EXPECT_EQ(ordered->errors[0].index, 2u);
   EXPECT_EQ(ordered->errors[0].code, 11000);
-  auto unordered = log.InsertMany(events, false);
+  auto unordered = log.InsertMany(events);
   EXPECT_EQ(unordered->inserted, 2);
   EXPECT_EQ(unordered->errors.size(), 3u);
-  EXPECT_TRUE(log.InsertMany(events, false, Doc("w", 0))->errors.empty());
+  EXPECT_TRUE(log.InsertMany(events, {.concern = Doc("w", 0)})->errors.empty());
   EXPECT_TRUE(Is(log.InsertMany({Doc("host", "x")}).status(), Error::kBadTime));
-  EXPECT_TRUE(log.InsertMany({Doc("time", world.clock.Now())}, true, Doc("w", "majority"))
+  EXPECT_TRUE(log.InsertMany({Doc("time", world.clock.Now())},
+                             {.ordered = true, .concern = Doc("w", "majority")})
                   ->confirmation.ok());
 }
 
@@ -157,7 +158,7 @@ TEST_P(EventLogTest, OrderedBulksStopAcrossUnits) {
   EventLog log = LogOf(&world, Retention::kDailyCollections);
   std::vector<Document> events = EventsOf(&world, 12);
   events[7] = events[6];
-  auto report = log.InsertMany(events, true);
+  auto report = log.InsertMany(events, {.ordered = true});
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->inserted, 7);
   ASSERT_EQ(report->errors.size(), 1u);
@@ -223,7 +224,9 @@ TEST_P(EventLogTest, BulksAndDropsSurviveEveryCrash) {
       SCOPED_TRACE(operation + std::to_string(static_cast<int>(retention)));
       const bool drop = operation == std::string("drop");
       auto insert = [&](World* world, const Seams& seams, bool ordered) {
-        return LogOf(world, retention, seams).InsertMany(EventsOf(world, 8), ordered).status();
+        return LogOf(world, retention, seams)
+            .InsertMany(EventsOf(world, 8), {.ordered = ordered})
+            .status();
       };
       auto stored = [&](World* world) {
         std::set<int64_t> ids;
@@ -309,7 +312,7 @@ TEST_P(EventLogTest, CappedKeepsTheNewest) {
   World world(GetParam());
   EventLog log(world.client, world.database,
                {.retention = Retention::kCapped, .capped_documents = 10, .seams = world.seams()});
-  ASSERT_EQ(log.InsertMany(EventsOf(&world, 25), true)->inserted, 25);
+  ASSERT_EQ(log.InsertMany(EventsOf(&world, 25), {.ordered = true})->inserted, 25);
   auto kept = world.store.Find("events", Doc());
   ASSERT_TRUE(kept.ok());
   EXPECT_EQ(Ids(*kept), (std::vector<int64_t>{15, 16, 17, 18, 19, 20, 21, 22, 23, 24}));
@@ -480,7 +483,7 @@ class RandomEventLog : public RandomWorkload {
       events.push_back(Doc("_id", bulk * 100 + i, "path", "/x", "time",
                            Date{start_ - DaysBack(bulk, i) * kDay}));
     }
-    return log.InsertMany(events, ordered).status();
+    return log.InsertMany(events, {.ordered = ordered}).status();
   }
   Status Import(const EventLog& log, int file) {
     files_.insert(file);

@@ -10,7 +10,7 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
-#include "patterns/event_log/units.h"
+#include "patterns/event_log/work.h"
 
 namespace quire::patterns {
 
@@ -69,24 +69,24 @@ std::vector<Interval> Intervals(const Document& equality, bson::Date from, bson:
 }  // namespace
 
 // What is older has expired, though the background, or the next drop, has not deleted it yet.
-bson::Date EventLog::Oldest() const {
+bson::Date EventLog::Work::Oldest() const {
   return options_.retention == Retention::kTtl ||
                  options_.retention == Retention::kRenamedCollections
              ? bson::Date{store_.Ago(options_.horizon).millis + 1}
              : kEver;
 }
 
-Result<Page> EventLog::Query(const Document& equality, bson::Date from, bson::Date to,
-                             const PageRequest& page) const {
+Result<Page> EventLog::Work::Query(const Document& equality, bson::Date from, bson::Date to,
+                                   const PageRequest& page) const {
   ASSIGN_OR_RETURN(const Document after, DecodeTimedPageEnd(page.after));
   from = std::max(from, Oldest());
-  ASSIGN_OR_RETURN(const std::vector<Unit> units,
-                   units_->Existing(after.empty() ? from : after["time"].AsDate(), to));
+  ASSIGN_OR_RETURN(const std::vector<EventUnit> units,
+                   units_.Existing(after.empty() ? from : after["time"].AsDate(), to));
   Page result;
   for (const Interval& interval : Intervals(equality, from, to, after)) {
-    std::vector<Unit> overlapping;
+    std::vector<EventUnit> overlapping;
     std::copy_if(units.begin(), units.end(), std::back_inserter(overlapping),
-                 [&](const Unit& u) { return u.from < interval.to && u.to > interval.from; });
+                 [&](const EventUnit& u) { return u.from < interval.to && u.to > interval.from; });
     RETURN_IF_ERROR(Read(overlapping, interval.filter, page.limit, &result.documents));
   }
   if (static_cast<int64_t>(result.documents.size()) == page.limit && page.limit > 0) {
@@ -101,19 +101,19 @@ Result<Page> EventLog::Query(const Document& equality, bson::Date from, bson::Da
 }
 
 // Up to `limit` documents in all.
-Status EventLog::Read(const std::vector<Unit>& units, const Document& filter, int64_t limit,
-                      std::vector<Document>* documents) const {
+Status EventLog::Work::Read(const std::vector<EventUnit>& units, const Document& filter,
+                            int64_t limit, std::vector<Document>* documents) const {
   auto room = [&] { return limit - static_cast<int64_t>(documents->size()); };
   if (options_.retention == Retention::kRenamedCollections) {
     ASSIGN_OR_RETURN(auto found, Merged(units, filter, room()));
     std::move(found.begin(), found.end(), std::back_inserter(*documents));
     return Status::Ok();
   }
-  for (const Unit& unit : units) {
+  for (const EventUnit& unit : units) {
     if (room() <= 0) {
       break;
     }
-    ASSIGN_OR_RETURN(auto found, units_->In(unit).ForReports().Find(
+    ASSIGN_OR_RETURN(auto found, units_.In(unit).ForReports().Find(
                                      unit.collection, filter,
                                      {.sort = Doc("time", 1, "_id", 1), .limit = room()}));
     std::move(found.begin(), found.end(), std::back_inserter(*documents));
@@ -122,8 +122,8 @@ Status EventLog::Read(const std::vector<Unit>& units, const Document& filter, in
 }
 
 // The units' times overlap.
-Result<std::vector<Document>> EventLog::Merged(const std::vector<Unit>& units,
-                                               const Document& filter, int64_t limit) const {
+Result<std::vector<Document>> EventLog::Work::Merged(const std::vector<EventUnit>& units,
+                                                     const Document& filter, int64_t limit) const {
   const Document sort = Doc("time", 1, "_id", 1);
   if (limit <= 0 || units.empty()) {
     return std::vector<Document>();
@@ -142,20 +142,21 @@ Result<std::vector<Document>> EventLog::Merged(const std::vector<Unit>& units,
   return store_.ForReports().Aggregate(units[0].collection, pipeline);
 }
 
-Result<Page> EventLog::ByPath(std::string_view path, const PageRequest& page) const {
+Result<Page> EventLog::Work::ByPath(std::string_view path, const PageRequest& page) const {
   return Query(Doc("path", path), kEver, kNever, page);
 }
 
-Result<Page> EventLog::ByTime(bson::Date from, bson::Date to, const PageRequest& page) const {
+Result<Page> EventLog::Work::ByTime(bson::Date from, bson::Date to, const PageRequest& page) const {
   return Query(Doc(), from, to, page);
 }
 
-Result<Page> EventLog::ByHost(std::string_view host, bson::Date from, bson::Date to,
-                              const PageRequest& page) const {
+Result<Page> EventLog::Work::ByHost(std::string_view host, bson::Date from, bson::Date to,
+                                    const PageRequest& page) const {
   return Query(Doc("host", host), from, to, page);
 }
 
-Result<std::vector<DailyHits>> EventLog::CountByDayAndPath(bson::Date from, bson::Date to) const {
+Result<std::vector<DailyHits>> EventLog::Work::CountByDayAndPath(bson::Date from,
+                                                                 bson::Date to) const {
   from = std::max(from, Oldest());
   const Pipeline pipeline = {
       Doc("$match", Doc("time", Doc("$gte", from, "$lt", to))),
@@ -165,11 +166,11 @@ Result<std::vector<DailyHits>> EventLog::CountByDayAndPath(bson::Date from, bson
                             Doc("$month", "$time"), "d", Doc("$dayOfMonth", "$time")),
                         "hits", Doc("$sum", int64_t{1}))),
       Doc("$sort", Doc("_id", 1))};
-  ASSIGN_OR_RETURN(std::vector<Unit> units, units_->Existing(from, to));
+  ASSIGN_OR_RETURN(std::vector<EventUnit> units, units_.Existing(from, to));
   std::map<std::tuple<std::string, int64_t, int64_t, int64_t>, int64_t> sums;
-  for (const Unit& unit : units) {
+  for (const EventUnit& unit : units) {
     ASSIGN_OR_RETURN(auto groups,
-                     units_->In(unit).ForReports().Aggregate(unit.collection, pipeline));
+                     units_.In(unit).ForReports().Aggregate(unit.collection, pipeline));
     for (const Document& group : groups) {
       sums[{std::string(TextAt(group, "_id.path")), IntegerAt(group, "_id.y"),
             IntegerAt(group, "_id.m"), IntegerAt(group, "_id.d")}] += IntegerAt(group, "hits");

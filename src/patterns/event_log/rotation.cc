@@ -12,6 +12,7 @@
 #include "patterns/doc.h"
 #include "patterns/event_log/units.h"
 #include "patterns/walk.h"
+#include "quire/error.h"
 #include "quire/patterns/buckets.h"
 #include "quire/patterns/lease.h"
 
@@ -25,8 +26,6 @@ constexpr char kNext[] = "events_next";
 constexpr char kArchivePrefix[] = "events_until_";
 constexpr char kCatalog[] = "event_archives";
 constexpr char kRotate[] = "event_log.rotate";
-constexpr int kNamespaceNotFound = 26;
-constexpr int kNamespaceExists = 48;
 constexpr int kAttempts = 10;
 constexpr bson::Date kEver{std::numeric_limits<int64_t>::min()};
 constexpr bson::Date kNever{std::numeric_limits<int64_t>::max()};
@@ -44,13 +43,13 @@ std::string TimeText(int64_t millis) {
 
 }  // namespace
 
-Result<bool> EventLog::Units::Exists(std::string_view collection) const {
+Result<bool> EventUnits::Exists(std::string_view collection) const {
   ASSIGN_OR_RETURN(Document reply, Here().Run(Doc("listCollections", 1, "nameOnly", true, "filter",
                                                   Doc("name", collection))));
   return At(reply, "cursor.firstBatch").AsArray().Count() > 0;
 }
 
-Status EventLog::Units::Rename(std::string_view from, std::string_view to) const {
+Status EventUnits::Rename(std::string_view from, std::string_view to) const {
   return Store(client_, "admin", options_.seams)
       .RunWrite(Doc("renameCollection", database_ + "." + std::string(from), "to",
                     database_ + "." + std::string(to)))
@@ -58,7 +57,7 @@ Status EventLog::Units::Rename(std::string_view from, std::string_view to) const
 }
 
 // Afterwards there is `events`, with its indexes.
-Status EventLog::Units::Restore() {
+Status EventUnits::Restore() {
   for (int i = 0; i < kAttempts; ++i) {
     ASSIGN_OR_RETURN(bool there, Exists(kEvents));
     if (!there) {
@@ -78,7 +77,7 @@ Status EventLog::Units::Restore() {
 }
 
 // The archive's name; empty when another has taken `events` away.
-Result<std::string> EventLog::Units::MoveAway() const {
+Result<std::string> EventUnits::MoveAway() const {
   int64_t until = options_.seams.clock->Now().millis;
   for (int i = 0; i < kAttempts; ++i, ++until) {
     const std::string archive = kArchivePrefix + TimeText(until);
@@ -94,7 +93,7 @@ Result<std::string> EventLog::Units::MoveAway() const {
   return MakeError(Error::kContention, "too many rotations in a moment");
 }
 
-Result<JobReport> EventLog::Units::Rotate() {
+Result<JobReport> EventUnits::Rotate() {
   if (!renamed()) {
     return JobReport{};
   }
@@ -104,7 +103,7 @@ Result<JobReport> EventLog::Units::Rotate() {
     RETURN_IF_ERROR(Restore());
     ASSIGN_OR_RETURN(auto any, Here().FindOne(kEvents, Doc(), {.sort = Doc("time", 1, "_id", 1)}));
     if (any) {
-      Unit next = Current();
+      EventUnit next = Current();
       next.collection = kNext;
       RETURN_IF_ERROR(Here().CreateIndexes(Indexes(next)));
       RETURN_IF_ERROR(options_.seams.After(kRotate, 1));
@@ -119,20 +118,19 @@ Result<JobReport> EventLog::Units::Rotate() {
   });
 }
 
-Result<std::vector<EventLog::Unit>> EventLog::Units::Archives(bson::Date from,
-                                                              bson::Date to) const {
+Result<std::vector<EventUnit>> EventUnits::Archives(bson::Date from, bson::Date to) const {
   ASSIGN_OR_RETURN(std::vector<std::string> names, Names());
   ASSIGN_OR_RETURN(auto entries, Here().Find(kCatalog, Doc(), {.sort = Doc("_id", 1)}));
   std::map<std::string_view, const Document*> known;
   for (const Document& entry : entries) {
     known[TextAt(entry, "_id")] = &entry;
   }
-  std::vector<Unit> archives;
+  std::vector<EventUnit> archives;
   for (const std::string& name : names) {
     if (!name.starts_with(kArchivePrefix)) {
       continue;
     }
-    Unit unit{database_, name, kEver, kNever};  // until it is in the catalog
+    EventUnit unit{database_, name, kEver, kNever};  // until it is in the catalog
     if (auto entry = known.find(name); entry != known.end()) {
       unit.from = (*entry->second)["from"].AsDate();
       unit.to = (*entry->second)["to"].AsDate();
@@ -145,10 +143,10 @@ Result<std::vector<EventLog::Unit>> EventLog::Units::Archives(bson::Date from,
   return archives;
 }
 
-Status EventLog::Units::SettleArchives(JobReport* report) const {
-  ASSIGN_OR_RETURN(std::vector<Unit> archives, Archives(kEver, kNever));
-  std::vector<Unit> earlier;
-  for (const Unit& archive : archives) {
+Status EventUnits::SettleArchives(JobReport* report) const {
+  ASSIGN_OR_RETURN(std::vector<EventUnit> archives, Archives(kEver, kNever));
+  std::vector<EventUnit> earlier;
+  for (const EventUnit& archive : archives) {
     report->examined += 1;
     if (archive.to.millis == kNever.millis) {
       RETURN_IF_ERROR(LeaveOutDoubles(archive, earlier, report));
@@ -160,8 +158,8 @@ Status EventLog::Units::SettleArchives(JobReport* report) const {
   return Status::Ok();
 }
 
-Status EventLog::Units::Doubles(const Unit& unit, const std::vector<Unit>& others,
-                                const std::function<Status(const Document&)>& visit) const {
+Status EventUnits::Doubles(const EventUnit& unit, const std::vector<EventUnit>& others,
+                           const std::function<Status(const Document&)>& visit) const {
   if (others.empty()) {
     return Status::Ok();
   }
@@ -170,7 +168,7 @@ Status EventLog::Units::Doubles(const Unit& unit, const std::vector<Unit>& other
     for (const Document& event : events) {
       ids.emplace_back(event["_id"]);
     }
-    for (const Unit& other : others) {
+    for (const EventUnit& other : others) {
       ASSIGN_OR_RETURN(auto twice,
                        Here().Find(other.collection, Doc("_id", Doc("$in", ListOf(ids))),
                                    {.projection = Doc("_id", 1)}));
@@ -184,8 +182,8 @@ Status EventLog::Units::Doubles(const Unit& unit, const std::vector<Unit>& other
 }
 
 // Who repeated a call while the log was rotated may have stored its events again.
-Status EventLog::Units::LeaveOutDoubles(const Unit& archive, const std::vector<Unit>& earlier,
-                                        JobReport* report) const {
+Status EventUnits::LeaveOutDoubles(const EventUnit& archive, const std::vector<EventUnit>& earlier,
+                                   JobReport* report) const {
   return Doubles(archive, earlier, [&](const Document& event) -> Status {
     ASSIGN_OR_RETURN(int64_t deleted, Here().DeleteOne(archive.collection, event));
     report->changed += deleted;
@@ -194,7 +192,7 @@ Status EventLog::Units::LeaveOutDoubles(const Unit& archive, const std::vector<U
 }
 
 // Writes the times of the archive's events down. Nobody adds to an archive.
-Status EventLog::Units::Register(const Unit& archive) const {
+Status EventUnits::Register(const EventUnit& archive) const {
   bson::Date ends[2] = {{0}, {-1}};
   for (int i = 0; i < 2; ++i) {
     const int32_t order = i == 0 ? 1 : -1;
@@ -212,7 +210,7 @@ Status EventLog::Units::Register(const Unit& archive) const {
   return IsDuplicateKey(registered) ? Status::Ok() : registered;
 }
 
-Status EventLog::Units::ForgetDropped() const {
+Status EventUnits::ForgetDropped() const {
   ASSIGN_OR_RETURN(std::vector<std::string> names, Names());
   return Here().DeleteMany(kCatalog, Doc("_id", Doc("$nin", ListOf(names)))).status();
 }

@@ -256,15 +256,15 @@ TEST_P(EventRotationTest, RepeatedBulksAndImportsAddNothing) {
   EXPECT_EQ(again->duplicates, 2);
 
   const std::vector<Document> mixed = {EventOf(10), EventOf(11), EventOf(1), EventOf(12)};
-  auto ordered = log.InsertMany(mixed, true);
+  auto ordered = log.InsertMany(mixed, {.ordered = true});
   EXPECT_EQ(ordered->inserted, 2);
   ASSERT_EQ(ordered->errors.size(), 1u);
   EXPECT_EQ(ordered->errors[0].index, 2u);
   EXPECT_EQ(ordered->errors[0].code, 11000);
-  auto unordered = log.InsertMany(mixed, false);
+  auto unordered = log.InsertMany(mixed);
   EXPECT_EQ(unordered->inserted, 1);
   EXPECT_EQ(unordered->errors.size(), 3u);
-  EXPECT_TRUE(log.InsertMany(mixed, false, Doc("w", 0))->errors.empty());
+  EXPECT_TRUE(log.InsertMany(mixed, {.concern = Doc("w", 0)})->errors.empty());
   EXPECT_EQ(log.ByPath("/x", {.limit = 10})->documents.size(), 2u);
 }
 
@@ -381,7 +381,8 @@ class RandomRotation : public RandomWorkload {
 
   Status Insert(const EventLog& log, int bulk, bool ordered) {
     bulks_.insert(bulk);
-    return log.InsertMany(EventsOf(bulk * kEvents, (bulk + 1) * kEvents), ordered).status();
+    return log.InsertMany(EventsOf(bulk * kEvents, (bulk + 1) * kEvents), {.ordered = ordered})
+        .status();
   }
 
   std::set<int> bulks_;

@@ -111,7 +111,7 @@ TEST_P(EventStorageTest, BulksStopOrGoOn) {
       EventLog log = LogOf(&world, retention);
       std::vector<Document> events = EventsOf(&world, 5);
       events[2] = events[0];
-      auto report = log.InsertMany(events, ordered);
+      auto report = log.InsertMany(events, {.ordered = ordered});
       EXPECT_EQ(Stored(log), ordered ? (std::set<int64_t>{0, 1}) : (std::set<int64_t>{0, 1, 3, 4}));
       EXPECT_EQ(report->inserted, ordered ? 2 : 4);
       ASSERT_EQ(report->errors.size(), 1u);
@@ -138,14 +138,14 @@ TEST_P(EventStorageTest, ErrorsHaveTheIndexOfTheCaller) {
 TEST_P(EventStorageTest, AnUnmetConcernIsTold) {
   EventLog log = LogOf(&world_, Retention::kDailyCollections);
   const Document many = Doc("w", 50, "wtimeout", 1);
-  auto report = log.InsertMany(EventsOf(&world_, 2), true, many);
+  auto report = log.InsertMany(EventsOf(&world_, 2), {.ordered = true, .concern = many});
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_TRUE(Is(report->confirmation, Error::kAppliedButNotConfirmed));
   EXPECT_EQ(report->inserted, 2);
   EXPECT_EQ(Stored(log).size(), 2u);
-  EXPECT_EQ(log.InsertMany(EventsOf(&world_, 2), false, many)->errors.size(), 2u);
+  EXPECT_EQ(log.InsertMany(EventsOf(&world_, 2), {.concern = many})->errors.size(), 2u);
   const Document both = Doc("w", 1, "j", true);
-  EXPECT_TRUE(log.InsertMany(EventsOf(&world_, 3), false, both)->confirmation.ok());
+  EXPECT_TRUE(log.InsertMany(EventsOf(&world_, 3), {.concern = both})->confirmation.ok());
   EXPECT_EQ(Stored(log).size(), 3u);
 }
 
@@ -153,7 +153,7 @@ TEST_P(EventStorageTest, AnEventThatIsTooLargeIsRefused) {
   EventLog log = LogOf(&world_, Retention::kDailyCollections);
   std::vector<Document> events = EventsOf(&world_, 1);
   events.push_back(Doc("_id", 1, "time", world_.clock.Now(), "path", std::string(17 << 20, 'p')));
-  auto report = log.InsertMany(events, true);
+  auto report = log.InsertMany(events, {.ordered = true});
   EXPECT_TRUE(report.ok() ? report->errors.size() == 1
                           : Is(report.status(), Error::kDocumentTooLarge))
       << report.status().ToString();

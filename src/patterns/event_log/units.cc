@@ -7,13 +7,13 @@
 
 #include "base/try.h"
 #include "patterns/doc.h"
+#include "quire/error.h"
 #include "quire/patterns/buckets.h"
 
 namespace quire::patterns {
 
 namespace {
 
-constexpr int kNamespaceExists = 48;
 constexpr bson::Date kEver{std::numeric_limits<int64_t>::min()};
 constexpr bson::Date kNever{std::numeric_limits<int64_t>::max()};
 
@@ -39,10 +39,10 @@ std::optional<bson::Date> TimeOfName(std::string_view name, std::string_view pre
 
 }  // namespace
 
-EventLog::Units::Units(Client client, std::string database, const EventLogOptions& options)
+EventUnits::EventUnits(Client client, std::string database, const EventLogOptions& options)
     : client_(std::move(client)), database_(std::move(database)), options_(options) {}
 
-std::vector<IndexSpec> EventLog::Units::Indexes(const Unit& unit) const {
+std::vector<IndexSpec> EventUnits::Indexes(const EventUnit& unit) const {
   std::vector<IndexSpec> indexes = {{unit.collection, R"({"path": 1, "time": 1, "_id": 1})"},
                                     {unit.collection, R"({"time": 1, "_id": 1})"},
                                     {unit.collection, R"({"host": 1, "time": 1, "_id": 1})"}};
@@ -54,9 +54,9 @@ std::vector<IndexSpec> EventLog::Units::Indexes(const Unit& unit) const {
   return indexes;
 }
 
-EventLog::Unit EventLog::Units::Current() const { return {database_, kEvents, kEver, kNever}; }
+EventUnit EventUnits::Current() const { return {database_, kEvents, kEver, kNever}; }
 
-EventLog::Unit EventLog::Units::For(bson::Date time) const {
+EventUnit EventUnits::For(bson::Date time) const {
   switch (options_.retention) {
     case Retention::kCapped:
     case Retention::kTtl:
@@ -72,7 +72,7 @@ EventLog::Unit EventLog::Units::For(bson::Date time) const {
           NextBucket(time, Level::kMonth)};
 }
 
-bool EventLog::Units::Expired(const Unit& unit, bson::Date time) const {
+bool EventUnits::Expired(const EventUnit& unit, bson::Date time) const {
   const int64_t cutoff = options_.seams.clock->Now().millis - options_.horizon.count();
   switch (options_.retention) {
     case Retention::kCapped:
@@ -87,7 +87,7 @@ bool EventLog::Units::Expired(const Unit& unit, bson::Date time) const {
   return unit.to.millis <= cutoff;
 }
 
-bool EventLog::Units::Droppable(const Unit& unit) const {
+bool EventUnits::Droppable(const EventUnit& unit) const {
   switch (options_.retention) {
     case Retention::kCapped:
     case Retention::kTtl:
@@ -100,7 +100,7 @@ bool EventLog::Units::Droppable(const Unit& unit) const {
   return unit.to.millis <= options_.seams.clock->Now().millis - options_.horizon.count();
 }
 
-Status EventLog::Units::Prepare(const Unit& unit) {
+Status EventUnits::Prepare(const EventUnit& unit) {
   bool known = false;
   {
     MutexLock lock(mutex_);
@@ -131,30 +131,29 @@ Status EventLog::Units::Prepare(const Unit& unit) {
   return Status::Ok();
 }
 
-Result<std::vector<std::string>> EventLog::Units::Names() const {
+Result<std::vector<std::string>> EventUnits::Names() const {
   if (options_.retention == Retention::kMonthlyDatabases) {
     return Client(client_).ListDatabaseNames();
   }
   return client_.GetDatabase(database_).ListCollectionNames();
 }
 
-Result<std::vector<EventLog::Unit>> EventLog::Units::Existing(bson::Date from,
-                                                              bson::Date to) const {
+Result<std::vector<EventUnit>> EventUnits::Existing(bson::Date from, bson::Date to) const {
   if (options_.retention == Retention::kCapped || options_.retention == Retention::kTtl) {
-    return std::vector<Unit>{For(from)};
+    return std::vector<EventUnit>{For(from)};
   }
   if (renamed()) {
-    ASSIGN_OR_RETURN(std::vector<Unit> units, Archives(from, to));
+    ASSIGN_OR_RETURN(std::vector<EventUnit> units, Archives(from, to));
     units.insert(units.begin(), Current());
     return units;
   }
   const bool daily = options_.retention == Retention::kDailyCollections;
   const std::string prefix = (daily ? std::string(kEvents) : database_) + "_";
   ASSIGN_OR_RETURN(std::vector<std::string> names, Names());
-  std::vector<Unit> units;
+  std::vector<EventUnit> units;
   for (const std::string& name : names) {
     if (std::optional<bson::Date> start = TimeOfName(name, prefix, daily)) {
-      Unit unit = For(*start);
+      EventUnit unit = For(*start);
       if (unit.from.millis < to.millis && unit.to.millis > from.millis) {
         units.push_back(std::move(unit));
       }
@@ -164,7 +163,7 @@ Result<std::vector<EventLog::Unit>> EventLog::Units::Existing(bson::Date from,
   return units;
 }
 
-Status EventLog::Units::Drop(const Unit& unit) {
+Status EventUnits::Drop(const EventUnit& unit) {
   {
     MutexLock lock(mutex_);
     prepared_.erase(unit);

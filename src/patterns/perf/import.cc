@@ -167,6 +167,70 @@ Result<bool> Perf::Work::ScanFile(const std::string& path) const {
   return true;
 }
 
+struct Perf::Work::LineBatch {
+  std::vector<Document> samples;
+  std::vector<Document> errors;
+  int64_t offset = 0;  // behind its last line
+  int64_t number = 0;  // of that line
+  int64_t lines = 0;   // empty ones do not count
+  bool last = false;   // the file ends here
+};
+
+// The sample of a line. Errors: BadColumnCount, BadTimestamp and others of the format.
+Result<Document> Perf::Work::SampleOf(const std::string& line) const {
+  if (line.size() > kMaxLineBytes) {
+    return MakeError(Error::kBadColumnCount, "too long");
+  }
+  ASSIGN_OR_RETURN(Document sample, ParseMonitorCsvLine(line));
+  const bson::Date time = sample["GeneratedOn"].AsDate();
+  if (time >= kPerfEnd) {
+    return MakeError(Error::kBadTimestamp, "after the year 9999");
+  }
+  if (Expired(DayOf(time))) {
+    return MakeError(Error::kBadTimestamp, "older than the horizon");
+  }
+  return sample;
+}
+
+Perf::Work::LineBatch Perf::Work::ReadBatch(std::istream* stream, const Document& file) const {
+  LineBatch batch;
+  batch.offset = IntegerAt(file, "offset");
+  batch.number = IntegerAt(file, "line");
+  std::string line;
+  while (batch.lines < static_cast<int64_t>(options_.batch_lines)) {
+    const int64_t bytes = ReadLine(stream, &line);
+    if (bytes == 0) {
+      batch.last = true;
+      break;
+    }
+    batch.offset += bytes;
+    batch.number += 1;
+    if (line.empty()) {
+      continue;
+    }
+    batch.lines += 1;
+    const Result<Document> sample = SampleOf(line);
+    if (!sample.ok()) {
+      batch.errors.push_back(Doc("line", batch.number, "reason", sample.status().message()));
+      continue;
+    }
+    const std::string id =
+        HashId(std::string(file["_id"].AsBinary()) + std::to_string(batch.number));
+    batch.samples.push_back(Shaped(*sample, bson::Value::Binary(id, 0)));
+  }
+  return batch;
+}
+
+// Changes what is known of the file as long as nobody else has claimed it. Error: LeaseLost.
+Result<Document> Perf::Work::Record(const std::string& path, const Document& file,
+                                    const Document& update) const {
+  ASSIGN_OR_RETURN(auto recorded, store_.FindAndUpdate(kPerfFiles,
+                                                       Doc("_id", file["_id"], "claim",
+                                                           file["claim"], "offset", file["offset"]),
+                                                       update));
+  return recorded ? Result<Document>(*std::move(recorded)) : MakeError(Error::kLeaseLost, path);
+}
+
 // Batch by batch: stored, then recorded with the offset it began at in the filter. One that was
 // stored and not recorded is found to be there already.
 Status Perf::Work::ImportClaimed(const std::string& path, const Document& claimed) const {
@@ -181,76 +245,30 @@ Status Perf::Work::ImportClaimed(const std::string& path, const Document& claime
     return MakeError(Error::kNotFound, path);
   }
   stream.seekg(IntegerAt(file, "offset"));
-  std::string line;
   for (bool more = true; more;) {
-    std::vector<Document> samples;
-    std::vector<Document> errors;
-    int64_t offset = IntegerAt(file, "offset");
-    int64_t number = IntegerAt(file, "line");
-    int64_t lines = 0;
-    while (lines < static_cast<int64_t>(options_.batch_lines)) {
-      const int64_t bytes = ReadLine(&stream, &line);
-      more = bytes > 0;
-      if (!more) {
-        break;
-      }
-      offset += bytes;
-      number += 1;
-      if (line.empty()) {
-        continue;
-      }
-      lines += 1;
-      Result<Document> sample =
-          line.size() > kMaxLineBytes
-              ? Result<Document>(MakeError(Error::kBadColumnCount, "too long"))
-              : ParseMonitorCsvLine(line);
-      if (sample.ok() && (*sample)["GeneratedOn"].AsDate() >= kPerfEnd) {
-        sample = MakeError(Error::kBadTimestamp, "after the year 9999");
-      }
-      if (sample.ok() && Expired(DayOf((*sample)["GeneratedOn"].AsDate()))) {
-        sample = MakeError(Error::kBadTimestamp, "older than the horizon");
-      }
-      if (!sample.ok()) {
-        errors.push_back(Doc("line", number, "reason", sample.status().message()));
-        continue;
-      }
-      const std::string id = HashId(std::string(file["_id"].AsBinary()) + std::to_string(number));
-      samples.push_back(Shaped(*sample, bson::Value::Binary(id, 0)));
-    }
-    ASSIGN_OR_RETURN(PerfInsertReport stored, StoreAll(samples, Doc()));
+    const LineBatch batch = ReadBatch(&stream, file);
+    more = !batch.last;
+    ASSIGN_OR_RETURN(PerfInsertReport stored, StoreAll(batch.samples, Doc()));
     RETURN_IF_ERROR(store_.seams().After("perf.import.c3"));
     const Document update =
         Doc("$set",
-            Doc("offset", offset, "line", number, "until",
+            Doc("offset", batch.offset, "line", batch.number, "until",
                 bson::Date{store_.Now().millis + options_.lease.count()}),
             "$inc",
-            Doc("lines", lines, "inserted", stored.inserted, "duplicates", stored.duplicates,
-                "rejected", static_cast<int64_t>(errors.size())),
-            "$push", Doc("errors", Doc("$each", ListOf(errors), "$slice", kKeptErrors)));
-    ASSIGN_OR_RETURN(
-        auto recorded,
-        store_.FindAndUpdate(
-            kPerfFiles, Doc("_id", file["_id"], "claim", file["claim"], "offset", file["offset"]),
-            update));
-    if (!recorded) {
-      return MakeError(Error::kLeaseLost, path);
-    }
-    file = *std::move(recorded);
+            Doc("lines", batch.lines, "inserted", stored.inserted, "duplicates", stored.duplicates,
+                "rejected", static_cast<int64_t>(batch.errors.size())),
+            "$push", Doc("errors", Doc("$each", ListOf(batch.errors), "$slice", kKeptErrors)));
+    ASSIGN_OR_RETURN(file, Record(path, file, update));
     RETURN_IF_ERROR(store_.seams().After("perf.import.c4"));
   }
   const auto rejected = static_cast<double>(IntegerAt(file, "rejected"));
   const auto all = static_cast<double>(IntegerAt(file, "lines"));
   const char* state = rejected > options_.max_rejected * all ? "failed" : "done";
   ASSIGN_OR_RETURN(
-      auto done,
-      store_.FindAndUpdate(
-          kPerfFiles, Doc("_id", file["_id"], "claim", file["claim"], "offset", file["offset"]),
-          Doc("$set", Doc("state", state, "owner", "", "until", bson::Date{0}))));
-  if (!done) {
-    return MakeError(Error::kLeaseLost, path);
-  }
+      const Document done,
+      Record(path, file, Doc("$set", Doc("state", state, "owner", "", "until", bson::Date{0}))));
   RETURN_IF_ERROR(store_.seams().After("perf.import.c5"));
-  return Finish(path, *done);
+  return Finish(path, done);
 }
 
 // A file that cannot be moved stays, and is moved by a later scan.

@@ -3,6 +3,7 @@
 // All of Perf: the calls, and the steps they are made of.
 #pragma once
 
+#include <iosfwd>
 #include <set>
 
 #include "base/mutex.h"
@@ -78,6 +79,12 @@ class Perf::Work {
   Result<bool> CheckDay(const Day& day, const bson::Value& last_run,
                         std::vector<std::string>* wrong) const;
   Status CheckMonth(const std::string& month, std::vector<std::string>* wrong) const;
+  struct LineBatch;
+  Result<bson::Document> SampleOf(const std::string& line) const;
+  // The next lines of the file, which `file` tells the place of.
+  LineBatch ReadBatch(std::istream* stream, const bson::Document& file) const;
+  Result<bson::Document> Record(const std::string& path, const bson::Document& file,
+                                const bson::Document& update) const;
   Status ImportClaimed(const std::string& path, const bson::Document& claimed) const;
   Status Finish(const std::string& path, const bson::Document& file) const;
 
