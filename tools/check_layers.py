@@ -6,7 +6,10 @@
 - What lies in a folder testing/ is included by tests alone.
 - A folder has at most 40 sources and headers; no two sub-folders of a folder include each other; within a folder no
   unit (x.h with x.cc) includes itself by way of others.
-- A library outside the project is included only where its row allows.
+- Every folder has a row, every row a folder, and what a row allows is used; the table of docs/architecture.md says the
+  same, and the README of a folder names its sub-folders.
+- A library outside the project is included only where its row allows, and every such permission is used.
+- No std::hash of strings in store, kv and exec: clients choose the keys (base/keyed_hash.h).
 - No file over 800 lines, an SPDX line first, no file or folder named util, common, misc, helpers.
 - Every header compiles alone (left out with --fast, and where the build shows it): public ones with nothing before
   them, the others behind the standard headers that the build has precompiled, when it has.
@@ -36,7 +39,7 @@ LAYERS = {
     "exec": ["base", "bson", "js", "expr"],
     "run": ["base", "bson", "exec", "expr", "auth", "request"],
     "store": ["base", "bson", "kv", "exec", "expr"],
-    "pipeline": ["base", "bson", "js", "exec", "expr", "auth"],
+    "pipeline": ["base", "bson", "exec", "expr", "auth"],
     # kv: which way a scan goes.
     "plan": ["base", "bson", "kv", "pipeline", "store", "exec", "expr"],
     # store, plan: bounds of a filter on a shard key are those of an index with that key.
@@ -49,19 +52,18 @@ LAYERS = {
                "request", "run", "auth"],
     "repl": ["base", "bson", "coord", "peer", "request", "engine"],
     # plan: how messages show keys.
-    "shard": ["base", "bson", "coord", "peer", "placement", "plan", "request", "run", "store", "engine"],
+    "shard": ["base", "bson", "coord", "peer", "placement", "request", "run", "store", "engine"],
     # expr, js, pipeline, plan: filters of its own, parameters of scripts, and what the stages of a pipeline need.
     # store: the catalog that the engine shows.
     "command": ["base", "bson", "js", "expr", "store", "pipeline", "plan", "placement", "engine", "run", "request", "auth", "audit"],
     "remote": ["base", "bson", "request"],
     # kv, store: api/open.cc opens the storage.
-    "api": ["base", "bson", "kv", "store", "request", "remote", "engine", "command"],
+    "api": ["base", "kv", "store", "request", "remote", "engine", "command"],
     # command, engine: a router is the commands of a node over an engine in memory; store: its clock.
-    "router": ["base", "bson", "request", "run", "auth", "coord", "peer", "placement", "pipeline", "plan", "exec", "expr",
-               "store", "engine", "command"],
+    "router": ["base", "bson", "request", "run", "coord", "peer", "placement", "pipeline", "plan", "expr", "store", "engine",
+               "command"],
     "server": ["base", "wire", "request", "tls"],
     "patterns": [],
-    "lab": [],
 }
 
 # folder -> further folders that its tests may include: what it talks to.
@@ -76,24 +78,22 @@ ANYWHERE = {"base/mutex.h", "base/try.h"}
 LIBRARIES = {
     "rocksdb/": ["src/kv/rocks/", "bench/kv_bench.cc", "bench/raw_store.cc"],
     "spdlog/": ["src/base/"],
-    "bson/": ["bench/", "tests/"],
     "bid_": ["src/bson/"],
     "pcre2": ["src/expr/"],
     "unicode/": ["src/expr/", "src/auth/"],
-    "s2/": ["src/expr/", "src/store/"],
-    "libstemmer": ["src/expr/", "src/store/"],
+    "s2/": ["src/expr/"],
+    "libstemmer": ["src/expr/"],
     "jsapi": ["src/js/"],
     "jsfriendapi": ["src/js/"],
     "snappy": ["src/wire/"],
     "zlib": ["src/wire/"],
     "zstd": ["src/wire/"],
     "openssl/": ["src/server/", "src/auth/", "src/peer/", "src/tls/"],
-    "yaml-cpp/": ["apps/", "src/server/"],
-    "CLI/": ["apps/"],
+    "yaml-cpp/": ["apps/"],
     "curl/": ["src/coord/etcd/"],
     "mongoc/": ["bench/", "tests/", "src/remote/"],
-    "gtest/": ["_test.", "/testing/", "tests/"],
-    "gmock/": ["_test.", "/testing/", "tests/"],
+    "gtest/": ["_test.", "/testing/"],
+    "gmock/": ["_test."],
 }
 
 # Where the headers of the driver and of SpiderMonkey are: api, tests, bench and js use them.
@@ -107,6 +107,10 @@ BUILD_OPTIONS = ["-O2", "-g1", "-DNDEBUG", "-fPIC", "-fno-semantic-interposition
 MAX_LINES = 800
 REFUSED_NAMES = re.compile(r"(^|_)(util|utils|common|misc|helper|helpers)(_|$)")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
+# Folders whose tables have keys that clients choose.
+KEYED = ("store", "kv", "exec")
+PLAIN_HASH = re.compile(r"std::hash<std::string")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 
 
@@ -220,6 +224,59 @@ def check_folder(folder, texts):
         yield f"src/{folder}: {len(knot)} units include each other: {', '.join(knot)}"
 
 
+# A row of the table of folders in docs/architecture.md: | `src/x/` | what it holds | the folders it uses |
+DOCUMENTED = re.compile(r"^\| `src/(\w+)/` \|.*\| (.*?) \|$", re.M)
+
+
+def documented():
+    """folder -> the folders that docs/architecture.md says it uses; remarks in parentheses left out."""
+    with open(os.path.join(ROOT, "docs/architecture.md"), encoding="utf-8") as file:
+        rows = DOCUMENTED.findall(file.read())
+    return {folder: {word for word in re.findall(r"[\w`/]+", re.sub(r"\([^)]*\)", "", uses))
+                     if word not in ("and", "std", "`include/quire/`")}
+            for folder, uses in rows}
+
+
+def check_rows(texts):
+    """Whether LAYERS, LIBRARIES, the folders of src/ and docs/architecture.md agree; `texts` by folder and path."""
+    told = documented()
+    for folder in sorted({*texts, *LAYERS, *told}):
+        for rows, where in ((texts, "src/"), (LAYERS, "LAYERS"), (told, "docs/architecture.md")):
+            if folder not in rows:
+                yield f"{where} has no {folder}, which others have"
+        uses = set(LAYERS.get(folder, []))
+        if folder in told and told[folder] != uses:
+            yield f"docs/architecture.md: {folder} uses {', '.join(sorted(told[folder]))}; LAYERS says {', '.join(sorted(uses))}"
+        included_folders = {header.split("/")[0] for path, text in texts.get(folder, {}).items() if not is_test(path)
+                            for quote, header in INCLUDE.findall(text) if quote == '"'}
+        for unused in sorted(uses - included_folders):
+            yield f"LAYERS: {folder} may include {unused}, and does not"
+
+
+def check_libraries(files):
+    """Whether each place that LIBRARIES allows is one where the library is included."""
+    unused = {(prefix, place) for prefix, places in LIBRARIES.items() for place in places}
+    for path in files:
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            headers = [header for quote, header in INCLUDE.findall(file.read()) if quote == "<"]
+        unused -= {(prefix, place) for prefix, place in unused
+                   if place in path and any(header.startswith(prefix) for header in headers)}
+    for prefix, place in sorted(unused):
+        yield f"LIBRARIES: <{prefix}...> may be included in {place}, and is not"
+
+
+def check_readmes():
+    """Whether the README of each folder of src/ names its sub-folders; what tests share is in `testing` everywhere."""
+    for place, below, names in os.walk(os.path.join(ROOT, "src")):
+        if "README.md" not in names:
+            continue
+        with open(os.path.join(place, "README.md"), encoding="utf-8") as file:
+            text = file.read()
+        for name in sorted(set(below) - {"testing", "testdata"}):
+            if f"`{name}/" not in text:
+                yield f"{os.path.relpath(place, ROOT)}/README.md does not name `{name}/`"
+
+
 def check_file(path):
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         text = file.read()
@@ -235,6 +292,10 @@ def check_file(path):
     for part in os.path.splitext(path)[0].split("/"):
         if REFUSED_NAMES.search(part):
             yield f"{path}: a file or folder named {part} says nothing"
+    if layer_of(path) in KEYED and not is_test(path):
+        for found in PLAIN_HASH.finditer(text):
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{path}:{line}: keys that clients choose are hashed by KeyedHash (base/keyed_hash.h)"
     yield from check_includes(path, text)
 
 
@@ -310,6 +371,7 @@ def main():
     problems = [p for path in files for p in check_file(path)]
     for folder in sorted(texts):
         problems += check_folder(folder, texts[folder])
+    problems += [*check_rows(texts), *check_libraries(files), *check_readmes()]
     if "--fast" not in sys.argv[1:]:
         headers = [p for p in files if p.endswith(".h") and not compiled_first(p)]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
