@@ -131,6 +131,7 @@ TEST_F(DifferencesTest, Names) {
       {R"({"create": "a.system.b"})", kBadValue},
       {R"({"insert": "a.system.b", "documents": [{}]})", kBadValue},
       {R"({"find": {"$symbol": "c"}})", 0},
+      {R"({"planCacheClear": {"$symbol": "c"}})", 0},
       {R"({"reIndex": "c"})", kIllegalOperation},
       {R"({"find": "c", "nosuch": 1})", 40415},
   };
@@ -495,6 +496,9 @@ TEST_F(DifferencesTest, Expressions) {
       {R"({"$atan2": ["$s", "$n"]})", "51044"},
       {R"({"$atan2": ["$n", "$s"]})", "null"},
       {R"({"$round": ["$s", "$n"]})", "51081"},
+      {R"({"$round": ["$n", "$s"]})", "null"},
+      {R"({"$trunc": ["$s", "$n"]})", "51081"},
+      {R"({"$trunc": ["$n", "$s"]})", "null"},
       {R"({"$split": [5, "$n"]})", "null"},
       {R"({"$split": [5, 6]})", "40085"},
       {R"({"$indexOfArray": [[1], 1, 0.5]})", "9711600"},

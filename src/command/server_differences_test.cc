@@ -135,12 +135,14 @@ TEST(ServerDifferences, NotesAreInTheOplogAlone) {
 TEST(ServerDifferences, AnIdleServerHasAllItsTickets) {
   Node node;
   const bson::Document status = node.Run(R"({"serverStatus": 1})", "admin");
-  const bson::View tickets =
-      status["wiredTiger"].AsDocument()["concurrentTransactions"].AsDocument();
-  for (const char* of : {"read", "write"}) {
-    const bson::View held = tickets[of].AsDocument();
-    EXPECT_EQ(bson::ToJson(held["out"]), "0") << of;
-    EXPECT_EQ(bson::ToJson(held["available"]), bson::ToJson(held["totalTickets"])) << of;
+  for (const bson::View tickets :
+       {status["wiredTiger"].AsDocument()["concurrentTransactions"].AsDocument(),
+        status["queues"].AsDocument()["execution"].AsDocument()}) {
+    for (const char* of : {"read", "write"}) {
+      const bson::View held = tickets[of].AsDocument();
+      EXPECT_EQ(bson::ToJson(held["out"]), "0") << of;
+      EXPECT_EQ(bson::ToJson(held["available"]), bson::ToJson(held["totalTickets"])) << of;
+    }
   }
   EXPECT_EQ(bson::ToJson(status["globalLock"].AsDocument()["currentQueue"]),
             R"({"total":0,"readers":0,"writers":0})");
@@ -238,6 +240,33 @@ TEST(ServerDifferences, MessagesOfDuplicatesShowValuesAsMongoDBDoes) {
   EXPECT_NE(message('"' + std::string(200, 'x') + '"')
                 .find("{ _id: \"" + std::string(150, 'x') + "...\" }"),
             std::string::npos);
+}
+
+// Ruby's driver sends names of collections so.
+TEST(ServerDifferences, CollectionsMayBeNamedBySymbols) {
+  Node node;
+  for (const char* command : {
+           R"("create": NAME)",
+           R"("insert": NAME, "documents": [{"_id": 1, "a": 1}])",
+           R"("find": NAME)",
+           R"("count": NAME)",
+           R"("distinct": NAME, "key": "a")",
+           R"("aggregate": NAME, "pipeline": [], "cursor": {})",
+           R"("update": NAME, "updates": [{"q": {}, "u": {"$set": {"a": 2}}}])",
+           R"("findAndModify": NAME, "update": {"$set": {"a": 3}})",
+           R"("createIndexes": NAME, "indexes": [{"key": {"a": 1}, "name": "a"}])",
+           R"("listIndexes": NAME)",
+           R"("collStats": NAME)",
+           R"("validate": NAME)",
+           R"("collMod": NAME, "validationLevel": "moderate")",
+           R"("dropIndexes": NAME, "index": "a")",
+           R"("delete": NAME, "deletes": [{"q": {}, "limit": 1}])",
+           R"("drop": NAME)",
+       }) {
+    std::string text = command;
+    text.replace(text.find("NAME"), 4, R"({"$symbol": "c"})");
+    EXPECT_EQ(node.Code("{" + text + "}"), 0) << text;
+  }
 }
 
 }  // namespace

@@ -285,6 +285,35 @@ class Admin(unittest.TestCase):
             router.t.c.insert_one({"_id": 1})
             self.assertEqual([{"_id": 1}], list(router.t.c.find()))
 
+    def test_a_shard_that_comes(self):
+        """Collections that were sharded before it may lie on it, and are changed on it like on the others."""
+        self.admin.command("enableSharding", "early", primaryShard="s0")
+        self.admin.command("shardCollection", "early.c", key={"x": 1})
+        self.admin.command("split", "early.c", middle={"x": 0})
+        early = self.client.early.c
+        early.create_index("y")
+        early.insert_one({"_id": -1, "x": -1})
+        with contextlib.ExitStack() as running:
+            address = rig.new_set(running, "s2", "http://" + CLUSTER.processes()["etcd"]["host"])
+            self.admin.command("addShard", address)
+            member = running.enter_context(rig.pymongo.MongoClient(address.split("/")[1], directConnection=True))
+            self.client.early.command("collMod", "c", index={"keyPattern": {"y": 1}, "hidden": True})
+            self.admin.command("moveChunk", "early.c", find={"x": 1}, to="s2")
+            early.create_index("z")
+            early.insert_one({"_id": 1, "x": 1})
+            self.assertEqual([{"_id": 1, "x": 1}], list(member.early.c.find()))
+            own = member.early.c.index_information()
+            self.assertEqual({"_id_", "x_1", "y_1", "z_1"}, set(own))
+            self.assertTrue(own["y_1"]["hidden"])
+            self.client.early.c.drop_index("z_1")
+            self.assertNotIn("z_1", member.early.c.index_information())
+            self.admin.command("shardCollection", "early.spread", key={"_id": "hashed"})
+            self.assertEqual(["s0", "s1", "s2"], sorted({shard for _, shard in self.chunks("early.spread")}))
+            self.client.drop_database("early")
+            self.assertNotIn("early", member.list_database_names())
+            self.assertEqual("started", self.admin.command("removeShard", "s2")["state"])
+            self.assertEqual("completed", self.admin.command("removeShard", "s2")["state"])
+
     def test_shards_that_cannot_be_added(self):
         self.assertEqual(9, self.code("addShard", 1))
         self.assertEqual(9, self.code("addShard", "bad/"))

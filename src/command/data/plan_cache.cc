@@ -15,8 +15,8 @@ namespace {
 // leniently, as MongoDB's do.
 Result<store::CollectionPtr> TargetOf(Invocation& i) {
   bson::Value name = i.body().front().value();
-  if (!name.is_string() || name.AsString().empty() ||
-      name.AsString().find('\0') != std::string_view::npos) {
+  const bool text = name.is_string() || name.type() == bson::Type::kSymbol;
+  if (!text || name.AsString().empty() || name.AsString().find('\0') != std::string_view::npos) {
     return Status(kInvalidNamespace, "collection name has invalid type or is empty");
   }
   ASSIGN_OR_RETURN(std::string ns, request::Namespace(i.database(), name.AsString()));

@@ -323,6 +323,22 @@ void AppendStorageEngine(Invocation& i) {
       .Append("persistent", !i.commands.info().data_path.empty());
 }
 
+// Nobody waits for a turn: there are more of them than commands can be.
+void AppendTickets(Invocation& i) {
+  constexpr int32_t kTickets = 1 << 16;
+  const Busy busy = CountBusy(i);
+  auto tickets = [&](std::string_view name, int32_t out) {
+    i.reply()
+        .BeginDocument(name)
+        .Append("out", out)
+        .Append("available", kTickets - out)
+        .Append("totalTickets", kTickets)
+        .End();
+  };
+  tickets("write", busy.writers);
+  tickets("read", busy.readers);
+}
+
 // The cache, under the names monitoring tools read.
 void AppendWiredTiger(Invocation& i) {
   kv::StoreStats stats = i.engine.store().Stats();
@@ -334,20 +350,15 @@ void AppendWiredTiger(Invocation& i) {
       .BeginDocument("block-manager")
       .Append("file size in bytes", static_cast<int64_t>(stats.disk_bytes))
       .End();
-  // Nobody waits for a turn: there are more of them than commands can be.
-  constexpr int32_t kTickets = 1 << 16;
-  const Busy busy = CountBusy(i);
-  auto tickets = [&](std::string_view name, int32_t out) {
-    i.reply()
-        .BeginDocument(name)
-        .Append("out", out)
-        .Append("available", kTickets - out)
-        .Append("totalTickets", kTickets)
-        .End();
-  };
   i.reply().BeginDocument("concurrentTransactions");
-  tickets("write", busy.writers);
-  tickets("read", busy.readers);
+  AppendTickets(i);
+  i.reply().End();
+}
+
+// Where MongoDB 8.0 tells of them.
+void AppendQueues(Invocation& i) {
+  i.reply().BeginDocument("execution");
+  AppendTickets(i);
   i.reply().End();
 }
 
@@ -394,6 +405,7 @@ constexpr Section kSections[] = {
     {"oplog", AppendOplog, Shown::kOnRequest},
     {"opcounters", AppendOpCounters},
     {"opcountersRepl", AppendOpCountersRepl, Shown::kByNodes},
+    {"queues", AppendQueues, Shown::kByNodes},
     {"repl", AppendRepl, Shown::kByNodes},
     {"security", AppendSecurity},
     {"storageEngine", AppendStorageEngine, Shown::kByNodes},

@@ -34,6 +34,9 @@ struct AccumulatorRow {
   StateFn start = nullptr;  // of ParseUnary's
 };
 
+// Every accumulator of $group.
+std::span<const AccumulatorRow> AccumulatorRows();
+
 // {$op: <expression>}; error 40237 for an array of arguments.
 Result<std::unique_ptr<Accumulator>> ParseUnary(const AccumulatorRow& row, const Value& argument,
                                                 ParseScope& scope);

@@ -9,7 +9,6 @@ namespace quire::expr {
 
 namespace {
 
-// Every accumulator of $group.
 constexpr AccumulatorRow kRows[] = {
     {"$accumulator", ParseScriptAccumulator},
     {"$addToSet", ParseUnary, StartAddToSet},
@@ -37,6 +36,12 @@ constexpr AccumulatorRow kRows[] = {
     {"$top", ParseTopN},
     {"$topN", ParseTopN},
 };
+
+}  // namespace
+
+std::span<const AccumulatorRow> AccumulatorRows() { return kRows; }
+
+namespace {
 
 const AccumulatorRow* FindRow(std::string_view name) {
   for (const AccumulatorRow& row : kRows) {

@@ -6,12 +6,15 @@
 #include <cmath>
 #include <deque>
 #include <random>
+#include <set>
+#include <span>
 
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "bson/decimal.h"
 #include "bson/number.h"
 #include "bson/testing/json.h"
+#include "expr/accumulate/accumulation_internal.h"
 #include "expr/accumulate/accumulator.h"
 #include "expr/accumulate/reduce.h"
 #include "expr/script.h"
@@ -161,38 +164,59 @@ Documents RandomDocuments(std::mt19937& random) {
   return documents;
 }
 
+// Of every accumulator at least one, or of those whose last digits depend on the order.
+const char* const kExact[] = {
+    "{$sum: '$v'}",
+    "{$sum: '$i'}",
+    "{$count: {}}",
+    "{$avg: '$v'}",
+    "{$avg: '$i'}",
+    "{$min: '$v'}",
+    "{$max: '$v'}",
+    "{$first: '$v'}",
+    "{$last: '$v'}",
+    "{$push: '$v'}",
+    "{$addToSet: '$v'}",
+    "{$concatArrays: '$a'}",
+    "{$setUnion: '$a'}",
+    "{$mergeObjects: '$o'}",
+    "{$firstN: {n: 3, input: '$v'}}",
+    "{$lastN: {n: 3, input: '$v'}}",
+    "{$minN: {n: 3, input: '$v'}}",
+    "{$maxN: {n: 3, input: '$v'}}",
+    "{$top: {output: '$v', sortBy: {k: 1}}}",
+    "{$bottom: {output: '$v', sortBy: {k: 1}}}",
+    "{$topN: {n: 3, output: '$v', sortBy: {k: 1, i: -1}}}",
+    "{$bottomN: {n: 3, output: '$v', sortBy: {k: -1}}}",
+    "{$median: {input: '$v', method: 'approximate'}}",
+    "{$percentile: {input: '$v', p: [0, 0.3, 1], method: 'approximate'}}",
+    "{$accumulator: {init: 'function() { return {n: 0, t: []}; }', accumulate: 'function(s, i) { "
+    "return {n: s.n + i, t: s.t.concat([i])}; }', accumulateArgs: ['$i'], merge: 'function(a, b) "
+    "{ return {n: a.n + b.n, t: a.t.concat(b.t)}; }', finalize: 'function(s) { return [s.n, "
+    "s.t]; }', lang: 'js'}}",
+};
+const char* const kNear[] = {
+    "{$sum: '$v'}",
+    "{$avg: '$v'}",
+    "{$stdDevPop: '$v'}",
+    "{$stdDevSamp: '$v'}",
+};
+
+TEST_F(MergeTest, NoAccumulatorIsLeftOut) {
+  std::set<std::string> tried;
+  for (const auto& specs : {std::span<const char* const>(kExact), {kNear}}) {
+    for (const char* spec : specs) {
+      const bson::Document parsed = bson::TestDocument(spec);
+      tried.emplace(parsed.view().front().name());
+    }
+  }
+  for (const AccumulatorRow& row : AccumulatorRows()) {
+    EXPECT_TRUE(tried.contains(std::string(row.name))) << row.name << " is merged by no test";
+  }
+}
+
 TEST_F(MergeTest, PiecesGiveTheSameAsTheWhole) {
-  const char* const kAccumulators[] = {
-      "{$sum: '$v'}",
-      "{$sum: '$i'}",
-      "{$count: {}}",
-      "{$avg: '$v'}",
-      "{$avg: '$i'}",
-      "{$min: '$v'}",
-      "{$max: '$v'}",
-      "{$first: '$v'}",
-      "{$last: '$v'}",
-      "{$push: '$v'}",
-      "{$addToSet: '$v'}",
-      "{$concatArrays: '$a'}",
-      "{$setUnion: '$a'}",
-      "{$mergeObjects: '$o'}",
-      "{$firstN: {n: 3, input: '$v'}}",
-      "{$lastN: {n: 3, input: '$v'}}",
-      "{$minN: {n: 3, input: '$v'}}",
-      "{$maxN: {n: 3, input: '$v'}}",
-      "{$top: {output: '$v', sortBy: {k: 1}}}",
-      "{$bottom: {output: '$v', sortBy: {k: 1}}}",
-      "{$topN: {n: 3, output: '$v', sortBy: {k: 1, i: -1}}}",
-      "{$bottomN: {n: 3, output: '$v', sortBy: {k: -1}}}",
-      "{$median: {input: '$v', method: 'approximate'}}",
-      "{$percentile: {input: '$v', p: [0, 0.3, 1], method: 'approximate'}}",
-      "{$accumulator: {init: 'function() { return {n: 0, t: []}; }', accumulate: 'function(s, i) { "
-      "return {n: s.n + i, t: s.t.concat([i])}; }', accumulateArgs: ['$i'], merge: 'function(a, b) "
-      "{ return {n: a.n + b.n, t: a.t.concat(b.t)}; }', finalize: 'function(s) { return [s.n, "
-      "s.t]; }', lang: 'js'}}",
-  };
-  for (const char* spec : kAccumulators) {
+  for (const char* spec : kExact) {
     SCOPED_TRACE(spec);
     auto accumulator = Parse(spec);
     for (int round = 0; round < 60; ++round) {
@@ -222,10 +246,8 @@ TEST_F(MergeTest, ReducedValues) {
   }
 }
 
-// Their last digits depend on the order.
 TEST_F(MergeTest, RandomDoublesAreNear) {
-  for (const char* spec :
-       {"{$sum: '$v'}", "{$avg: '$v'}", "{$stdDevPop: '$v'}", "{$stdDevSamp: '$v'}"}) {
+  for (const char* spec : kNear) {
     SCOPED_TRACE(spec);
     auto accumulator = Parse(spec);
     for (int round = 0; round < 40; ++round) {

@@ -3,7 +3,7 @@
 // mongosh, run as a program.
 import assert from 'node:assert/strict';
 import {execFile} from 'node:child_process';
-import {mkdtempSync, rmSync} from 'node:fs';
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {dirname, join} from 'node:path';
 import {test} from 'node:test';
@@ -23,6 +23,30 @@ async function evaluate(script) {
     rmSync(home, {recursive: true, force: true});
   }
 }
+
+// The session of README.md, typed in: what it prints stands there, but for ids.
+test('the session of README.md', async () => {
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+  const session = readme.match(/```\n(\$ \.\/run[^]*?)```/)[1].split('\n').filter(line => line && !line.startsWith('$ '));
+  const prompt = session[0].match(/^.*?> /)[0];
+  const typed = session.filter(line => line.startsWith(prompt)).map(line => line.slice(prompt.length));
+  assert.ok(typed.length > 1);
+  await evaluate('db.getSiblingDB("test").people.drop()');
+  const home = mkdtempSync(join(tmpdir(), 'mongosh-'));
+  try {
+    const uri = process.env.QUIRE_URI + '/test?directConnection=true';
+    const shell = promisify(execFile)(
+        mongosh, [uri, '--quiet'], {env: {...process.env, HOME: home, NO_COLOR: '1'}, timeout: 300_000});
+    shell.child.stdin.end(typed.join('\n') + '\n');
+    const {stdout} = await shell;
+    // How lines are broken depends on the width of the terminal.
+    const told = text => text.split(prompt).join('').replace(/[0-9a-f]{24}/g, '...').replace(/\s+/g, ' ').trim();
+    assert.equal(told(stdout), told(session.filter(line => !line.startsWith(prompt)).join('\n')));
+  } finally {
+    rmSync(home, {recursive: true, force: true});
+    await evaluate('db.getSiblingDB("test").people.drop()');
+  }
+});
 
 test('crud and helpers', async () => {
   const result = await evaluate(`

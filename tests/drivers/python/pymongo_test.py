@@ -33,6 +33,19 @@ class Case(unittest.TestCase):
         self.client.drop_database(self.db.name)
 
 
+class Readme(Case):
+    def test_its_block(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../README.md")
+        with open(path, encoding="utf-8") as file:
+            block = re.search(r"```python\n(.*?)```", file.read(), re.S).group(1)
+        self.assertIn("27017", block)
+        people = self.client.app.people
+        people.drop()
+        self.addCleanup(self.client.drop_database, "app")
+        exec(block.replace("27017", str(PORT)), {})
+        self.assertEqual([{"name": "Ada"}], list(people.find({}, {"_id": 0})))
+
+
 class Crud(Case):
     def test_insert_find_update_delete(self):
         things = self.db.things
