@@ -139,8 +139,14 @@ void ValueCache::Offer(std::string_view key, uint64_t snapshot, std::string_view
   if (snapshot < shard.last_change || shard.Find(hash, key) != nullptr) {
     return;
   }
+  // Room is made first: the new entry, read by nobody yet, might be the one to go.
+  const size_t capacity = shard_capacity_.load(std::memory_order_relaxed);
+  const size_t charge = Entry::Charge(content);
+  if (charge > capacity) {
+    return;
+  }
+  shard.EvictDownTo(capacity - charge);
   shard.Insert(hash, std::move(content)).since = snapshot;
-  shard.EvictDownTo(shard_capacity_.load(std::memory_order_relaxed));
 }
 
 bool ValueCache::Holds(std::string_view key) {

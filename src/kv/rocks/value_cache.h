@@ -112,7 +112,8 @@ class ValueCache {
     bool no_value = false;  // to be forgotten when they end
     bool recently_read = false;
 
-    size_t charge() const { return sizeof(Entry) + 40 + content.size(); }
+    static size_t Charge(const SharedEntry& content) { return sizeof(Entry) + 40 + content.size(); }
+    size_t charge() const { return Charge(content); }
   };
 
   // Open addressing with linear probes, over the tags: most lookups that find nothing touch one

@@ -54,9 +54,19 @@ TEST(ValueCache, ASmallerBoundFreesMemoryAtOnce) {
   EXPECT_GT(cache.bytes(), size_t{3} << 20);
   cache.SetCapacity(1 << 20);
   EXPECT_LE(cache.bytes(), size_t{1} << 20);
-  cache.Offer("another", 10, value);
-  EXPECT_EQ(Shown(cache, "another", 10), value);
+  for (int i = 0; i < 100; ++i) {
+    const std::string another = "another" + std::to_string(i);
+    cache.Offer(another, 10, value);
+    EXPECT_EQ(Shown(cache, another, 10), value);
+  }
   EXPECT_LE(cache.bytes(), size_t{1} << 20);
+}
+
+TEST(ValueCache, WhatIsLargerThanItsRoomIsNotKept) {
+  ValueCache cache(64 << 10);
+  cache.Offer("small", 10, "v");
+  cache.Offer("large", 10, std::string(2000, 'v'));
+  EXPECT_FALSE(cache.Holds("large"));
 }
 
 TEST(ValueCache, AFindFromBeforeADeleteIsRefused) {
