@@ -98,7 +98,7 @@ class Failing(unittest.TestCase):
     def test_a_dead_shard_and_its_return(self):
         CLUSTER.tool("kill", "s1/0")
         self.assertEqual(1, self.c.count_documents({"x": -3}))
-        refused = self.client.f.command("insert", "c", documents=[{"_id": 50, "x": 50}], maxTimeMS=1000)
+        refused = self.client.f.command("insert", "c", documents=[{"_id": 50, "x": 50}], maxTimeMS=20000)
         self.assertEqual([6], [error["code"] for error in refused["writeErrors"]])
         self.assertEqual(1, self.client.f.command("insert", "c", documents=[{"_id": -50, "x": -50}])["n"])
         CLUSTER.tool("start", "s1/0")
