@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error_codes.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "engine/replica/replica_data.h"
@@ -106,6 +107,9 @@ Result<std::unique_ptr<Replica>> Replica::Start(const Settings& settings, engine
                                                 command::ShardCommands* commands,
                                                 std::function<void()> start_again,
                                                 std::function<void()> end) {
+  if (commands->require_api_version) {
+    return Status(kIllegalOperation, "--setParameter requireApiVersion=true is not for members");
+  }
   ASSIGN_OR_RETURN(std::unique_ptr<coord::Store> store, OpenCoordination(settings));
   ASSIGN_OR_RETURN(peer::PoolOptions peers, PeerOptions(settings, *commands));
   repl::MemberOptions options;

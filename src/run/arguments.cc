@@ -144,6 +144,12 @@ Status CheckConcerns(Running& running) {
 Status CheckStableApi(Running& running) {
   const request::Api& api = running.call.generic.api;
   const request::CommandInfo& command = running.call.command;
+  if (!api.version && running.dispatcher.require_api_version.load(std::memory_order_relaxed) &&
+      !running.call.client.remote().empty()) {
+    return {
+        498870,
+        "The apiVersion parameter is required, please configure your MongoClient's API version"};
+  }
   const bool version_2 = api.version == "2";
   const std::string_view version = version_2 ? "2" : "1";
   if (api.strict && !command.Is(version_2 ? request::kStableApi2 : request::kStableApi)) {

@@ -61,6 +61,8 @@ class Dispatcher : public request::Handler {
   std::atomic<int64_t> slow_millis{100};
   // Set while memory runs out: commands that read or write are refused.
   std::atomic<bool> short_of_memory{false};
+  // Clients that do not name a version of the stable API are refused.
+  std::atomic<bool> require_api_version{false};
 
   // --- For Running ---
   const std::vector<Gate>& GatesOf(size_t row) const { return gates_[row]; }

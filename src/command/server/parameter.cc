@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::string_view kAuditSuccess = "auditAuthorizationSuccess";
 constexpr std::string_view kTlsMode = "tlsMode";
+constexpr std::string_view kRequireApiVersion = "requireApiVersion";
 
 enum When : uint8_t { kNever = 0, kStartup = 1, kRuntime = 2, kAlways = 3 };
 
@@ -402,6 +403,11 @@ const Parameter kParameters[] = {
     {"quiet", kAlways,
      [](Commands&, std::string_view n, bson::Builder* out) { out->Append(n, log::Quiet()); },
      CheckSwitch, [](Commands&, const bson::Value& v) { log::SetQuiet(Truthy(v)); }},
+    {kRequireApiVersion, kAlways,
+     [](Commands& c, std::string_view n, bson::Builder* out) {
+       out->Append(n, c.require_api_version.load());
+     },
+     CheckSwitch, [](Commands& c, const bson::Value& v) { c.require_api_version = Truthy(v); }},
     {"minSnapshotHistoryWindowInSeconds", kAlways,
      [](Commands& c, std::string_view n, bson::Builder* out) {
        out->Append(n, static_cast<int32_t>(c.engine().snapshot_window_seconds.load()));
@@ -556,6 +562,11 @@ Result<const Parameter*> CheckOne(Commands& commands, std::string_view name,
     return Status(kInvalidOptions, std::string(name) + " is of no use: nothing is audited");
   }
   RETURN_IF_ERROR(parameter->check(name, value));
+  if (name == kRequireApiVersion && Truthy(value) && commands.engine().replication != nullptr) {
+    return Status(kIllegalOperation,
+                  "requireApiVersion is not for members of replica sets, which "
+                  "do not name a version to each other");
+  }
   if (name == kTlsMode) {
     RETURN_IF_ERROR(CheckTlsMode(commands, value.AsString()));
   }

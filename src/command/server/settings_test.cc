@@ -59,6 +59,26 @@ TEST(StableApi, HoldsCommandsToTheVersion) {
   ExpectCodes(kCases, "test");
 }
 
+TEST(StableApi, IsRequiredOfClientsOnDemand) {
+  constexpr int kMissing = 498870;
+  Node node;
+  EXPECT_EQ(node.Code(R"({"setParameter": 1, "requireApiVersion": true})", "admin"), 0);
+  EXPECT_EQ(node.Code(R"({"ping": 1})"), 0);  // embedded
+  request::Client client("127.0.0.1:50000", "127.0.0.1:27017", "127.0.0.1");
+  auto code = [&](const char* command, const char* database) {
+    const bson::Document reply = node.RunAs(client, command, database);
+    return reply["ok"].AsDouble() == 1 ? 0 : reply["code"].AsInt32();
+  };
+  EXPECT_EQ(code(R"({"ping": 1})", "test"), kMissing);
+  EXPECT_EQ(code(R"({"hello": 1})", "admin"), kMissing);
+  EXPECT_EQ(code(R"({"ping": 1, "apiVersion": "1"})", "test"), 0);
+  EXPECT_EQ(code(R"({"distinct": "c", "key": "a", "apiVersion": "1"})", "test"), 0);
+  EXPECT_EQ(code(R"({"setParameter": 1, "requireApiVersion": false})", "admin"), kMissing);
+  EXPECT_EQ(code(R"({"setParameter": 1, "requireApiVersion": false, "apiVersion": "1"})", "admin"),
+            0);
+  EXPECT_EQ(code(R"({"ping": 1})", "test"), 0);
+}
+
 TEST(StableApi, HasASecondVersionForTests) {
   Node node;
   node.commands().fail_points().Enable(true);
