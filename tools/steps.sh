@@ -21,18 +21,28 @@ finish_steps() {
 }
 trap finish_steps EXIT
 
+# Runs a command, then writes down its exit code: what the shell remembers of a process that ended long ago it forgets
+# as soon as another one gets its number.
+noting_code() {
+  local file=$1 code=0
+  shift
+  "$@" || code=$?
+  echo "$code" >"$file"
+}
+export -f noting_code
+
 # In a group of its own, to be ended whole.
 ahead() {
   local name=$1
   shift
-  setsid "$@" >"$step_logs/$name" 2>&1 </dev/null &
+  setsid bash -c 'noting_code "$@"' bash "$step_logs/$name.code" "$@" >"$step_logs/$name" 2>&1 </dev/null &
   step_ahead[$name]=$!
 }
 
 # Prints the log's latest line: in place on a terminal, every half minute otherwise.
 show_progress() {
   local name=$1 log=$2 started=$3 pid=$4 shown=0 elapsed
-  while kill -0 "$pid" 2>/dev/null; do
+  while [ ! -s "$log.code" ] && kill -0 "$pid" 2>/dev/null; do
     sleep 0.2
     elapsed=$((SECONDS - started))
     if [ -t 1 ]; then
@@ -50,11 +60,11 @@ step() {
   shift
   local pid=${step_ahead[$name]:-}
   if [ -z "$pid" ]; then
-    "$@" >"$log" 2>&1 </dev/null &
+    noting_code "$log.code" "$@" >"$log" 2>&1 </dev/null &
     pid=$!
   fi
   show_progress "$name" "$log" "$started" "$pid"
-  wait "$pid" || code=$?
+  code=$(cat "$log.code" 2>/dev/null) || code=127  # ended from outside
   unset "step_ahead[$name]"
 
   counts=$(grep -aE '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1 || true)
