@@ -146,18 +146,6 @@ void AppendQuoted(std::string_view text, std::string* out) {
   *out += '"';
 }
 
-// The beginning of a long text, up to the end of a character.
-std::string_view Shortened(std::string_view text) {
-  if (text.size() <= kMostText) {
-    return text;
-  }
-  size_t end = kMostText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
-    --end;
-  }
-  return text.substr(0, end);
-}
-
 struct AppendValue {
   std::string* out;
   void operator()(int64_t v) const { *out += std::to_string(v); }
@@ -167,7 +155,7 @@ struct AppendValue {
     *out += text;
   }
   void operator()(bool v) const { *out += v ? "true" : "false"; }
-  void operator()(std::string_view v) const { AppendQuoted(Shortened(v), out); }
+  void operator()(std::string_view v) const { AppendQuoted(Beginning(v, kMostText), out); }
   void operator()(Json v) const { *out += v.text; }
 };
 
@@ -349,6 +337,17 @@ void SetComponentVerbosity(size_t index, int level) {
 
 bool Quiet() { return Global().quiet; }
 void SetQuiet(bool quiet) { Global().quiet = quiet; }
+
+std::string_view Beginning(std::string_view text, size_t most) {
+  if (text.size() <= most) {
+    return text;
+  }
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+    --end;
+  }
+  return text.substr(0, end);
+}
 
 Recent RecentLines() {
   State& state = Global();

@@ -105,4 +105,7 @@ void EndStartup();
 // `text` as a JSON string, quotes included.
 std::string Quote(std::string_view text);
 
+// The first `most` bytes of a text, or less: up to the end of a character.
+std::string_view Beginning(std::string_view text, size_t most);
+
 }  // namespace quire::log

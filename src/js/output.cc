@@ -59,7 +59,7 @@ void WriteLine(std::string_view message, log::Attributes attributes, size_t byte
 }  // namespace
 
 void LogOutput(OpContext* op, std::string_view line) {
-  line = line.substr(0, kLongestLine);
+  line = log::Beginning(line, kLongestLine);
   const size_t bytes = line.size() + kBytesOfLine;
   if (op != nullptr) {
     if (op->printed_lines > kMostLines) {

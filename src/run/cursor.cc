@@ -167,13 +167,15 @@ Result<int64_t> CursorTable::Add(std::shared_ptr<Cursor> cursor) {
   MutexLock lock(mutex_);
   cursor->place_ = all_.Take("", most.load(std::memory_order_relaxed), weight);
   if (cursor->place_ == nullptr) {
-    return Status(kExceededMemoryLimit, "There are too many open cursors (" +
-                                            std::to_string(cursors_.size()) +
-                                            "); close some or read them to their ends");
+    return Status(kExceededMemoryLimit,
+                  "There are too many open cursors (" + std::to_string(cursors_.size()) +
+                      ", of which those of long commands count for several); close some or read "
+                      "them to their ends");
   }
   if (cursor->owner != nullptr) {
     cursor->ticket_ = owners_.Take(cursor->owner->digest, most_per_user.load(), weight);
     if (cursor->ticket_ == nullptr) {
+      cursor->place_.reset();
       return Status(kExceededMemoryLimit,
                     "You have too many open cursors; close some or read them to their ends");
     }

@@ -404,8 +404,8 @@ Status StateOps(bson::View ops, bool bypass_validation, int depth, auth::Needs* 
       needs->Add(Action::bypassDocumentValidation, target);
     }
     if (entry.op == 'i') {
-      needs->Add(Action::insert,
-                 target);  // also where it replaces a document: the role restore has no more
+      // Also where it replaces a document: the role restore has no more.
+      needs->Add(Action::insert, target);
     } else if (entry.op == 'u') {
       needs->Add(Action::update, target);
       needs->Add(Action::insert, target);

@@ -314,6 +314,7 @@ Status MergeStage::CheckModes(const StageContext& context) {
     return Status::Ok();
   }
   expr::Context stand_in = *context.context;
+  stand_in.constant_errors = nullptr;  // they depend on what stands in
   for (const bson::Element& variable : options_.let.view()) {
     bson::Document empty;
     stand_in.let.emplace_back(variable.name(), bson::OwnedValue(bson::Value(empty.view())));

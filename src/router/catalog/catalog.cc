@@ -203,7 +203,8 @@ class StoredCatalog final : public Catalog {
     const Result<RoutePtr> read = Read(ns, false);
     if (!read.ok()) {
       MutexLock lock(mutex_);
-      if (read.status().code() != kDatabaseDropPending) {
+      const int code = read.status().code();
+      if (code != kDatabaseDropPending && code != kDatabaseDifferCase) {
         rests_until_ = Clock::now() + kRest;
       }
       MayReread(ns);
