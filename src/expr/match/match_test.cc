@@ -250,6 +250,20 @@ TEST(Filter, Errors) {
   }
 }
 
+TEST(Filter, SaysWhatIsWrongWithASize) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"("x")", R"(Expected a number in: $size: "x")"},
+      {"1.5", "Expected an integer: $size: 1.5"},
+      {"4294967296", "Cannot represent $size: 4294967296 in an int"},
+      {"-1", "Expected a non-negative number in: $size: -1"},
+  };
+  Context context;
+  for (const auto& [size, text] : cases) {
+    auto parsed = Filter::Parse(Json("{\"a\": {\"$size\": " + std::string(size) + "}}"), &context);
+    EXPECT_EQ(parsed.status().message(), "Failed to parse $size. " + std::string(text));
+  }
+}
+
 TEST(Filter, DeepNestingIsRefused) {
   std::string filter = "{\"a\": 1}";
   for (int i = 0; i < 120; ++i) filter = "{\"$and\": [" + filter + "]}";

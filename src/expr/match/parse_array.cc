@@ -95,21 +95,27 @@ Result<NodePtr> ParseElemMatch(std::string_view path, const bson::Element& eleme
 Result<NodePtr> ParseSize(std::string_view path, const bson::Element& element, bson::View,
                           const ParseScope&) {
   bson::Value value = element.value();
+  const std::string shown = "$size: " + bson::ToJson(value);
+  auto refused = [](const std::string& why) {
+    return Status(kBadValue, "Failed to parse $size. " + why);
+  };
   if (!value.is_number()) {
-    return Status(kBadValue, "$size needs a number");
+    return refused("Expected a number in: " + shown);
   }
-  std::optional<int64_t> whole = bson::TruncatedInt64(value);
+  if (bson::IsNan(value)) {
+    return refused("Expected an integer, but found NaN in: " + shown);
+  }
   std::optional<int64_t> size = bson::ExactInt64(value);
   if (!size) {
-    return Status(kBadValue, whole || bson::IsNan(value)
-                                 ? "$size must be a whole number"
-                                 : "$size must be representable as a 32-bit integer");
+    return refused((bson::TruncatedInt64(value) ? "Expected an integer: "
+                                                : "Cannot represent as a 64-bit integer: ") +
+                   shown);
+  }
+  if (*size != static_cast<int32_t>(*size)) {
+    return refused("Cannot represent " + shown + " in an int");
   }
   if (*size < 0) {
-    return Status(kBadValue, "$size may not be negative");
-  }
-  if (*size > std::numeric_limits<int32_t>::max()) {
-    return Status(kBadValue, "$size must be representable as a 32-bit integer");
+    return refused("Expected a non-negative number in: " + shown);
   }
   return NodePtr(std::make_shared<SizeNode>(path, *size));
 }
