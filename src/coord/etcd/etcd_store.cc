@@ -2,9 +2,11 @@
 #include "coord/etcd/etcd_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "base/mutex.h"
 #include "base/thread.h"
 #include "base/try.h"
@@ -18,6 +20,8 @@ namespace {
 // How long a watch that broke waits before it tries again.
 constexpr auto kWatchPause = std::chrono::milliseconds(500);
 constexpr auto kLoginTime = std::chrono::seconds(5);
+// Calls in a row that failed before the log tells of it: one alone may have had a short deadline.
+constexpr int64_t kFailuresToTell = 2;
 
 Result<std::vector<std::string>> ReadServers(const std::string& text) {
   std::vector<std::string> servers;
@@ -49,7 +53,8 @@ Result<std::vector<std::string>> ReadServers(const std::string& text) {
 class EtcdStore final : public Store {
  public:
   EtcdStore(std::vector<std::string> servers, const EtcdOptions& options)
-      : http_({std::move(servers), options.ca_file, options.certificate_file, options.key_file}),
+      : servers_(options.servers),
+        http_({std::move(servers), options.ca_file, options.certificate_file, options.key_file}),
         user_(options.user),
         password_(options.password) {}
 
@@ -92,10 +97,31 @@ class EtcdStore final : public Store {
     return token_;
   }
 
+  // The log tells once that etcd cannot be reached or does not let us in, and when that is over.
+  // `status`: of a call, or of a watch.
+  void Note(const Status& status) {
+    const bool away = status.code() == kHostUnreachable || status.code() == kNetworkTimeout ||
+                      status.code() == kAuthenticationFailed || status.code() == kUnauthorized;
+    if (!away) {
+      if (failures_.exchange(0) >= kFailuresToTell) {
+        log::Info("NETWORK", "The coordination store can be used again", {{"servers", servers_}});
+      }
+    } else if (failures_.fetch_add(1) + 1 == kFailuresToTell) {
+      log::Warning("NETWORK", "The coordination store cannot be used; it is tried again",
+                   {{"servers", servers_}, {"error", status.message()}});
+    }
+  }
+
  private:
-  // The body of an answer with status 200. An expired login is renewed: what etcd refuses for it
-  // was not done.
+  // The body of an answer with status 200.
   Result<std::string> Post(const std::string& path, const std::string& body, Deadline deadline) {
+    Result<std::string> answer = Ask(path, body, deadline);
+    Note(answer.status());
+    return answer;
+  }
+
+  // An expired login is renewed: what etcd refuses for it was not done.
+  Result<std::string> Ask(const std::string& path, const std::string& body, Deadline deadline) {
     ASSIGN_OR_RETURN(std::string authorization, Authorization("", deadline));
     for (bool again = !user_.empty();; again = false) {
       ASSIGN_OR_RETURN(etcd::HttpReply reply, http_.Post(path, body, authorization, deadline));
@@ -110,6 +136,8 @@ class EtcdStore final : public Store {
     }
   }
 
+  const std::string servers_;
+  std::atomic<int64_t> failures_{0};  // in a row
   etcd::Http http_;
   const std::string user_;
   const std::string password_;
@@ -149,12 +177,22 @@ class EtcdWatcher final : public Watcher {
                                              [&](std::string_view line) {
                                                watching = line.starts_with(R"({"result")");
                                                if (watching && !stream_.stopped()) {
+                                                 store_.Note(Status::Ok());
                                                  changed_();
                                                }
                                              });
+        NoteEnd(ran);
         refused = ran.ok() && !watching ? *authorization : std::string();
+      } else {
+        NoteEnd(authorization.status());
       }
       stream_.Pause(kWatchPause);
+    }
+  }
+
+  void NoteEnd(const Status& status) {
+    if (!status.ok() && !stream_.stopped()) {
+      store_.Note(status);
     }
   }
 

@@ -6,10 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 
 #include "base/error_codes.h"
+#include "base/log.h"
 #include "coord/testing/etcd_process.h"
 
 namespace quire::coord {
@@ -43,6 +45,32 @@ TEST(EtcdStore, PassesOverServersThatAreAway) {
   EXPECT_EQ((*store)->List({.prefix = "k"}, In(10'000))->entries.size(), 1U);
 }
 
+// How often the log tells so of the store at `url`.
+size_t Told(const std::string& text, const std::string& url) {
+  const auto lines = log::RecentLines().lines;
+  return static_cast<size_t>(std::count_if(lines.begin(), lines.end(), [&](const auto& line) {
+    return line.find(text) != std::string::npos && line.find(url) != std::string::npos;
+  }));
+}
+
+TEST(EtcdStore, TheLogTellsOnceThatItIsAway) {
+  EtcdProcess etcd;
+  auto store = OpenEtcd({.servers = etcd.url()});
+  ASSERT_TRUE(EtcdProcess::Await(**store));
+  etcd.Kill();
+  const size_t before = Told("cannot be used", etcd.url());  // it took its time to start
+  EXPECT_FALSE((*store)->Transact(kSet, In(10'000)).ok());
+  EXPECT_EQ(Told("cannot be used", etcd.url()), before) << "once may be chance";
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE((*store)->Transact(kSet, In(10'000)).ok());
+  }
+  EXPECT_EQ(Told("cannot be used", etcd.url()), before + 1);
+  EXPECT_EQ(Told("can be used again", etcd.url()), before);
+  etcd.Start();
+  ASSERT_TRUE(EtcdProcess::Await(**store));
+  EXPECT_EQ(Told("can be used again", etcd.url()), before + 1);
+}
+
 TEST(EtcdStore, DeadlineEndsAHangingCall) {
   EtcdProcess etcd;
   auto store = OpenEtcd({.servers = etcd.url()});
@@ -69,6 +97,10 @@ TEST(EtcdStore, WatchGoesOnAfterARestart) {
   };
   ASSERT_TRUE(await_more_than(0));
   etcd.Kill();
+  for (int i = 0; i < 3000 && Told("cannot be used", etcd.url()) == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GT(Told("cannot be used", etcd.url()), 0U) << "though nobody calls";
   const int before = told;
   etcd.Start();
   ASSERT_TRUE(await_more_than(before));
