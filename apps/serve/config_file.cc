@@ -3,6 +3,8 @@
 // The configuration file: YAML with mongod's nested keys. yaml-cpp throws; nothing leaves here.
 #include <yaml-cpp/yaml.h>
 
+#include <filesystem>
+
 #include "base/error_codes.h"
 #include "base/try.h"
 #include "serve/settings.h"
@@ -80,6 +82,10 @@ class Reader {
 }  // namespace
 
 Status ReadConfigFile(const std::string& path, Parsed* parsed) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return {kBadValue, "cannot read configuration file: " + path + " is a folder"};
+  }
   try {
     YAML::Node root = YAML::LoadFile(path);
     if (root.IsNull()) {
@@ -93,6 +99,8 @@ Status ReadConfigFile(const std::string& path, Parsed* parsed) {
     return {kBadValue, "cannot read configuration file " + path};
   } catch (const YAML::Exception& e) {
     return {kBadValue, path + ": " + e.what()};
+  } catch (const std::ios_base::failure&) {
+    return {kBadValue, "cannot read configuration file " + path};
   }
 }
 

@@ -116,6 +116,7 @@ TEST(CommandLine, Errors) {
        "Unrecognized disabledProtocols"},
       {{"--sslMode", "requireSSL"}, "use --tlsMode"},
       {{"--config", "/nonexistent/file"}, "cannot read configuration file"},
+      {{"--config", "/tmp"}, "/tmp is a folder"},
   };
   for (const Case& c : cases) {
     EXPECT_THAT(ErrorOf(c.arguments), HasSubstr(std::string(c.text))) << c.arguments[0];
