@@ -10,6 +10,7 @@
 #include "auth/key_file.h"
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "coord/etcd/etcd_store.h"
 #include "serve/settings.h"
 #include "server/tls.h"
 
@@ -273,6 +274,9 @@ Status CheckMembers(const Parsed& parsed, Role role) {
   }
   if (role == Role::kServer && parsed.given.count("replSet") == 0) {
     return Bad("--coord needs --replSet");
+  }
+  if (auto store = coord::OpenEtcd({.servers = s.coord}); !store.ok()) {
+    return Bad("--coord: " + store.status().message());
   }
   if (s.ephemeral || s.storage_engine != "wiredTiger") {
     return Bad("a member of a set keeps its data in a folder");

@@ -117,6 +117,7 @@ TEST(CommandLine, Errors) {
       {{"--sslMode", "requireSSL"}, "use --tlsMode"},
       {{"--config", "/nonexistent/file"}, "cannot read configuration file"},
       {{"--config", "/tmp"}, "/tmp is a folder"},
+      {{"--replSet", "s0", "--coord", "http://a/path", "--dbpath", "x"}, "write http://host:port"},
   };
   for (const Case& c : cases) {
     EXPECT_THAT(ErrorOf(c.arguments), HasSubstr(std::string(c.text))) << c.arguments[0];
