@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "tool/text.h"
+
 namespace quire::apps {
 namespace {
 
@@ -291,7 +293,7 @@ std::string HelpText(std::string_view program, Role role) {
     constexpr size_t kColumn = 36;
     usage += usage.size() < kColumn ? std::string(kColumn - usage.size(), ' ')
                                     : "\n" + std::string(kColumn, ' ');
-    text += usage + std::string(option.help) + "\n";
+    text += usage + Wrapped(option.help, kColumn) + "\n";
   }
   return text;
 }

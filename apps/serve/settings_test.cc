@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace quire::apps {
 namespace {
@@ -219,6 +220,15 @@ TEST(Help, NamesEveryOption) {
   for (const Option& option : AllOptions()) {
     EXPECT_THAT(help, HasSubstr("--" + std::string(option.name)));
     EXPECT_FALSE(option.help.empty());
+  }
+}
+
+TEST(Help, FitsAHundredColumns) {
+  for (Role role : {Role::kServer, Role::kRouter}) {
+    std::istringstream lines(HelpText("quire", role));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), 100U) << line;
+    }
   }
 }
 

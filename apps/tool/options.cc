@@ -7,12 +7,12 @@
 
 #include "base/error_codes.h"
 #include "base/try.h"
+#include "tool/text.h"
 
 namespace quire::apps {
 namespace {
 
 constexpr size_t kHelpColumn = 26;
-constexpr size_t kHelpWidth = 100;
 
 Status Bad(std::string text) { return {kBadValue, std::move(text)}; }
 
@@ -72,27 +72,6 @@ Status Set(const ToolOption& row, const std::string& text) {
   return Status::Ok();
 }
 
-// The words of `text` in lines that begin at kHelpColumn.
-std::string Wrapped(std::string_view text) {
-  std::string out;
-  size_t column = kHelpColumn;
-  while (!text.empty()) {
-    const size_t space = text.find(' ');
-    std::string_view word = text.substr(0, space);
-    text = space == std::string_view::npos ? "" : text.substr(space + 1);
-    if (column + word.size() > kHelpWidth) {
-      out += "\n" + std::string(kHelpColumn, ' ');
-      column = kHelpColumn;
-    } else if (!out.empty()) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-  }
-  return out;
-}
-
 }  // namespace
 
 Status ParseOptions(const std::vector<ToolOption>& rows, const std::vector<std::string>& arguments,
@@ -136,7 +115,7 @@ std::string OptionHelp(const std::vector<ToolOption>& rows) {
     usage += row.value.empty() ? "" : " " + std::string(row.value);
     usage += usage.size() < kHelpColumn ? std::string(kHelpColumn - usage.size(), ' ')
                                         : "\n" + std::string(kHelpColumn, ' ');
-    text += usage + Wrapped(row.help) + "\n";
+    text += usage + Wrapped(row.help, kHelpColumn) + "\n";
   }
   return text;
 }

@@ -34,4 +34,25 @@ std::string ClockText(double seconds) {
   return text;
 }
 
+std::string Wrapped(std::string_view text, size_t column) {
+  constexpr size_t kWidth = 100;
+  std::string out;
+  size_t at = column;
+  while (!text.empty()) {
+    const size_t space = text.find(' ');
+    std::string_view word = text.substr(0, space);
+    text = space == std::string_view::npos ? "" : text.substr(space + 1);
+    if (at + 1 + word.size() > kWidth) {
+      out += "\n" + std::string(column, ' ');
+      at = column;
+    } else if (!out.empty()) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += word.size();
+  }
+  return out;
+}
+
 }  // namespace quire::apps

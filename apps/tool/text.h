@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers as people read them.
+// Numbers and paragraphs as people read them.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace quire::apps {
 
@@ -14,5 +15,8 @@ std::string Grouped(int64_t number);
 std::string Fixed(double number, int digits);
 // "0:07", "12:34", "1:02:03".
 std::string ClockText(double seconds);
+
+// `text` in lines that begin at `column` and end before 100, for the options of a --help.
+std::string Wrapped(std::string_view text, size_t column);
 
 }  // namespace quire::apps
