@@ -146,6 +146,7 @@ void PrintSummary(const CommandLine& line, const ImportSummary& summary, const S
 }
 
 Status Run(CommandLine* line, ImportSummary* summary) {
+  RETURN_IF_ERROR(CheckInput(line->settings.path));  // before --drop
   ASSIGN_OR_RETURN(Client client, line->place.Open());
   Database database = client.GetDatabase(line->place.db);
   if (line->drop) {

@@ -41,6 +41,10 @@ class Descriptor {
 
 bool IsStdin(const std::string& path) { return path.empty() || path == "-"; }
 
+Status CannotOpen(const std::string& path, int error) {
+  return {kFileOpenFailed, "cannot open '" + path + "': " + strerror(error)};
+}
+
 std::string Hash(std::string_view a, std::string_view b = {}) {
   bson::Md5 md5;
   md5.Add(a);
@@ -103,7 +107,7 @@ Status Importer::Run() {
   Descriptor file(is_stdin ? STDIN_FILENO : open(settings_.path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
   if (file.get() < 0 || fstat(file.get(), &about) != 0) {
-    return {kFileOpenFailed, "cannot open '" + settings_.path + "': " + strerror(errno)};
+    return CannotOpen(settings_.path, errno);
   }
   const int64_t size = S_ISREG(about.st_mode) ? about.st_size : 0;
   RETURN_IF_ERROR(FindStart(file.get(), size));
@@ -263,6 +267,17 @@ Status Importer::Send() {
 Status Importer::AwaitSent() { return sent_.valid() ? sent_.get() : Status::Ok(); }
 
 }  // namespace
+
+Status CheckInput(const std::string& path) {
+  struct stat about {};
+  if (IsStdin(path)) {
+    return Status::Ok();
+  }
+  if (stat(path.c_str(), &about) != 0 || access(path.c_str(), R_OK) != 0) {
+    return CannotOpen(path, errno);
+  }
+  return S_ISDIR(about.st_mode) ? CannotOpen(path, EISDIR) : Status::Ok();
+}
 
 Status RunImport(const Database& database, const ImportSettings& settings, ImportSummary* summary) {
   const auto start = std::chrono::steady_clock::now();

@@ -35,6 +35,9 @@ struct ImportSummary {
   double seconds = 0;
 };
 
+// Whether the input can be opened, without doing so: it may be a pipe. Error: FileOpenFailed.
+Status CheckInput(const std::string& path);
+
 // Imports the input; one batch is read while the one before is written. `summary` is filled in also
 // when it fails. Errors: the input's, the database's, BadValue (the header; a file that is not the
 // one the import began with).

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """quire import: formats, bad records, repetition, resumption after a kill."""
 import json
+import os
 import signal
 import subprocess
 import time
@@ -220,7 +221,13 @@ class Usage(ToolTest):
 
     def test_what_is_not_there(self):
         self.assertIn("cannot open", self.imported("-c", "t", "none.json", code=1)["error"])
+        self.assertFalse(os.path.exists(self.path("data")), "nothing is made for it")
         self.write("t.json", "{}\n")
+        self.imported("-c", "t", "t.json")
+        for path in ("none.json", "folder.json"):  # nothing is dropped for it
+            os.makedirs(self.path("folder.json"), exist_ok=True)
+            self.assertIn("cannot open", self.imported("-c", "t", "--drop", path, code=1)["error"])
+            self.assertEqual(len(self.documents("t")), 1)
         uri = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=300"
         _, err = self.quire("import", "--uri", uri, "-c", "t", "t.json", code=1)
         self.assertIn("HostUnreachable", err)
