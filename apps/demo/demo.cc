@@ -84,6 +84,7 @@ Status Check(CommandLine* line, const std::vector<Demo>& demos) {
   if (line->demo == nullptr) {
     return {kBadValue, "there is no demo '" + line->words[0] + "' (quire demo --list)"};
   }
+  RETURN_IF_ERROR(line->place.Check());
   DemoSettings& s = line->settings;
   if (s.seconds > 0 && s.operations > 0) {
     return {kBadValue, "--ops and --seconds exclude each other"};

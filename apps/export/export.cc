@@ -153,6 +153,7 @@ Status Check(CommandLine* line) {
   if (line->collection.empty()) {
     return {kBadValue, "--collection is missing"};
   }
+  RETURN_IF_ERROR(line->place.Check());
   RETURN_IF_ERROR(CheckFormat(line));
   for (std::string_view rest = line->fields; !rest.empty();) {
     const size_t comma = rest.find(',');
@@ -230,7 +231,7 @@ void PrintSummary(const CommandLine& line, const Summary& summary, const Status&
 
 Status Run(CommandLine* line, Summary* summary) {
   const auto start = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(Client client, line->place.Open());
+  ASSIGN_OR_RETURN(Client client, line->place.OpenExisting());
   OutputFile out;
   RETURN_IF_ERROR(out.Open(line->out));
   Collection collection = client.GetDatabase(line->place.db).GetCollection(line->collection);

@@ -103,6 +103,7 @@ Status Check(CommandLine* line) {
   if (s.collection.empty()) {
     return {kBadValue, "--collection is missing"};
   }
+  RETURN_IF_ERROR(line->place.Check());
   RETURN_IF_ERROR(CheckFormat(line));
   if (line->drop && s.resume) {
     return {kBadValue, "--drop and --resume exclude each other"};

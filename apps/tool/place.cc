@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/place.h"
 
+#include <filesystem>
+
 #include "base/error_codes.h"
 
 namespace quire::apps {
@@ -31,10 +33,17 @@ void Place::AddOptions(std::vector<ToolOption>* rows) {
   rows->push_back({"db", 'd', "NAME", &db, "Database. Default: the address's, or test."});
 }
 
-Result<Client> Place::Open() {
+Status Place::Check() const {
   if (!uri.empty() && !dbpath.empty()) {
-    return Status(kBadValue, "--uri and --dbpath exclude each other");
+    return {kBadValue, "--uri and --dbpath exclude each other"};
   }
+  if (!uri.empty() && !uri.starts_with("mongodb://") && !uri.starts_with("mongodb+srv://")) {
+    return {kBadValue, "--uri: '" + uri + "' is no address: write mongodb://host:port"};
+  }
+  return Status::Ok();
+}
+
+Result<Client> Place::Open() {
   if (db.empty()) {
     db = DatabaseOf(uri);
   }
@@ -43,6 +52,14 @@ Result<Client> Place::Open() {
   }
   return dbpath.empty() ? Connect(uri.empty() ? kDefaultUri : std::string_view(uri))
                         : quire::Open(dbpath);
+}
+
+Result<Client> Place::OpenExisting() {
+  std::error_code ignored;
+  if (!dbpath.empty() && !std::filesystem::is_directory(dbpath, ignored)) {
+    return Status(kNamespaceNotFound, "--dbpath: there is no folder '" + dbpath + "'");
+  }
+  return Open();
 }
 
 }  // namespace quire::apps

@@ -81,7 +81,8 @@ class Demo(ToolTest):
     def test_wrong_command_lines(self):
         for arguments, message in (([], "which demo"), (["nosuch"], "no demo 'nosuch'"),
                                    (["inbox", "ads"], "one demo"), (["inbox", "--size", "0"], "--size"),
-                                   (["inbox", "--ops", "1", "--seconds", "1"], "exclude each other")):
+                                   (["inbox", "--ops", "1", "--seconds", "1"], "exclude each other"),
+                                   (["inbox", "--uri", "http://a"], "write mongodb://host:port")):
             _, err = self.quire("demo", *arguments, code=2)
             self.assertIn(message, err)
         out, _ = self.quire("demo", "--help")

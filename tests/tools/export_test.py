@@ -88,12 +88,19 @@ class Export(ToolTest):
         self.addCleanup(os.remove, f"/dev/shm/mongoc-{tool.pid}")
         self.assertEqual(tool.communicate()[1], b"")
 
+    def test_a_folder_that_is_not_there(self):
+        _, err = self.quire("export", "--dbpath", self.path("dta"), "-c", "t", "-o", "t.json", code=1)
+        self.assertIn("there is no folder", err)
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_wrong_command_lines(self):
         for arguments, message in (
                 ([], "--collection is missing"), (["-c", "t", "--type", "csv"], "need --fields"),
                 (["-c", "t", "--query", "{"], "--query"), (["-c", "t", "--sort", "[1]"], "--sort"),
                 (["-c", "t", "--type", "xml"], "no format"), (["-c", "t", "x"], "unexpected argument"),
-                (["-c", "t", "--noHeaderLine"], "for csv and tsv")):
+                (["-c", "t", "--noHeaderLine"], "for csv and tsv"),
+                (["-c", "t", "--uri", "mongodb://a", "--dbpath", "b"], "exclude each other"),
+                (["-c", "t", "--uri", "http://a"], "write mongodb://host:port")):
             _, err = self.quire("export", *arguments, code=2)
             self.assertIn(message, err)
         out, _ = self.quire("export", "--help")

@@ -207,6 +207,8 @@ class Usage(ToolTest):
                 (["-c", "t", "--batch", "0", "t.json"], "is not between"),
                 (["-c", "t", "--nosuch", "t.json"], "unknown option"),
                 (["-c", "t", "t.json", "u.json"], "one file at a time"),
+                (["-c", "t", "t.json", "--uri", "mongodb://a", "--dbpath", "b"], "exclude each other"),
+                (["-c", "t", "t.json", "--uri", "127.0.0.1"], "write mongodb://host:port"),
                 (["t.json", "-c"], "needs a value")):
             _, err = self.quire("import", *arguments, code=2)
             self.assertIn(message, err)
