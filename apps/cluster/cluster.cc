@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/error_codes.h"
@@ -116,13 +118,32 @@ bool Answers(const Process& process) {
                           : AskMember(process.host, std::chrono::seconds(2)).has_value();
 }
 
+// The last lines of a log, without the end of the last one.
+std::string EndOf(const std::string& log) {
+  constexpr size_t kLines = 3;
+  std::ifstream file(log);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back("  " + line);
+    if (lines.size() > kLines) {
+      lines.pop_front();
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines) {
+    text += (text.empty() ? "" : "\n") + line;
+  }
+  return text;
+}
+
 // Until each of them answers, or one has ended.
 Status AwaitAnswers(const std::vector<Process*>& processes) {
   const auto until = std::chrono::steady_clock::now() + kStartLimit;
   for (const Process* process : processes) {
     while (!Answers(*process)) {
       if (StateOf(*process) == ProcessState::kEnded) {
-        return {kInternalError, process->name + " has ended; see " + process->log};
+        return {kInternalError, process->name + " has ended; the end of " + process->log + ":\n" +
+                                    EndOf(process->log)};
       }
       if (std::chrono::steady_clock::now() >= until) {
         return {kExceededTimeLimit, process->name + " does not answer; see " + process->log};
@@ -221,11 +242,20 @@ Result<ClusterLayout> LayoutForUp(const CommandLine& line) {
   return there.status().code() == kNamespaceNotFound ? MakeLayout(line) : std::move(there);
 }
 
+// Null: nothing.
+const char* WhatUpDoes(ProcessState state) {
+  return state == ProcessState::kEnded    ? "starting"
+         : state == ProcessState::kPaused ? "resuming"
+                                          : nullptr;
+}
+
 Status Up(CommandLine& line) {
   ASSIGN_OR_RETURN(ClusterLayout layout, LayoutForUp(line));
   ASSIGN_OR_RETURN(const peer::Login login, LoginTo(layout));
   for (Process& process : layout.processes) {
-    fprintf(stderr, "starting %-5s at %s\n", process.name.c_str(), process.host.c_str());
+    if (const char* what = WhatUpDoes(StateOf(process)); what != nullptr) {
+      fprintf(stderr, "%s %-5s at %s\n", what, process.name.c_str(), process.host.c_str());
+    }
     RETURN_IF_ERROR(StartOne(layout, process));
     (void)SignalProcess(process, SIGCONT);  // it may have been paused
     if (IsStore(process)) {
@@ -377,9 +407,10 @@ std::string Names(const ClusterLayout& layout) {
 Status Check(const CommandLine& line) {
   const Job* job = line.words.empty() ? nullptr : FindJob(line.words[0]);
   if (job == nullptr) {
-    return {kBadValue, line.words.empty()
-                           ? "what shall be done? (quire cluster --help)"
-                           : "there is no job '" + line.words[0] + "' (quire cluster --help)"};
+    return {kBadValue,
+            line.words.empty()
+                ? "what shall be done? up, status, start, stop, kill, pause, resume or down"
+                : "there is no job '" + line.words[0] + "'"};
   }
   if (line.folder.empty()) {
     return {kBadValue, "--dir names the cluster's folder"};
@@ -394,11 +425,11 @@ Status Check(const CommandLine& line) {
   if (!job->names_process) {
     return Status::Ok();
   }
-  ASSIGN_OR_RETURN(ClusterLayout layout, LoadLayout(line.folder));
-  return layout.Find(line.words[1]) != nullptr
+  auto layout = LoadLayout(line.folder);  // where there is none, the job says so
+  return !layout.ok() || layout->Find(line.words[1]) != nullptr
              ? Status::Ok()
              : Status(kBadValue,
-                      "there is no process '" + line.words[1] + "', only " + Names(layout));
+                      "there is no process '" + line.words[1] + "', only " + Names(*layout));
 }
 
 }  // namespace

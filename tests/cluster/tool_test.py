@@ -76,6 +76,10 @@ class Tool(unittest.TestCase):
         self.cluster("stop", follower)
         self.assertEqual("down", self.roles()[follower])
 
+        again = self.run_tool("up")
+        self.assertEqual(uri, again.stdout.splitlines()[-1])
+        self.assertEqual([f"starting {follower} "], [line[:14] for line in again.stderr.splitlines()
+                                                     if "waiting" not in line])
         self.cluster("down")
         self.assertEqual({"down"}, set(self.roles().values()))
         self.assertEqual(uri, self.cluster("up").splitlines()[-1])
@@ -149,8 +153,11 @@ class Tool(unittest.TestCase):
     def test_wrong_usage(self):
         self.cluster("up", "--members", "9", expect=2)
         self.cluster("sideways", expect=2)
-        self.cluster("kill", "s0/7", expect=2)
-        self.cluster("status", expect=1)
+        for arguments in (("status",), ("down",), ("kill", "s0/0")):
+            self.refused("no cluster in", *arguments)
+        self.refused("unknown option '--cacheSizeGb=1'; did you mean '--cacheSizeGB'?", "up", "--port", "0",
+                     "--members", "1", "--option=--cacheSizeGb=1", folder="slip")
+        self.run_tool("down", folder="slip")
         self.refused("etcd-server", "up", expect=1, environment={**os.environ, "PATH": "/nowhere"})
         self.assertFalse(os.path.exists(f"{self.folder.name}/c"))
 
