@@ -156,8 +156,23 @@ struct AppendValue {
   }
   void operator()(bool v) const { *out += v ? "true" : "false"; }
   void operator()(std::string_view v) const { AppendQuoted(Beginning(v, kMostText), out); }
-  void operator()(Json v) const { *out += v.text; }
+  void operator()(Json v) const {
+    if (v.text.size() > kMostText) {
+      AppendQuoted(Beginning(v.text, kMostText), out);  // a part of it is no JSON any more
+    } else {
+      *out += v.text;
+    }
+  }
 };
+
+// 0: it is no text.
+size_t TextSize(const Attribute& attribute) {
+  if (const auto* json = std::get_if<Json>(&attribute.value)) {
+    return json->text.size();
+  }
+  const auto* text = std::get_if<std::string_view>(&attribute.value);
+  return text == nullptr ? 0 : text->size();
+}
 
 std::string ThreadName() {
   char name[32] = "main";
@@ -169,12 +184,11 @@ std::string ThreadName() {
 void AppendTruncated(Attributes attributes, std::string* line) {
   bool first = true;
   for (const Attribute& attribute : attributes) {
-    const auto* text = std::get_if<std::string_view>(&attribute.value);
-    if (text != nullptr && text->size() > kMostText) {
+    if (const size_t size = TextSize(attribute); size > kMostText) {
       *line += first ? ",\"truncated\":{" : ",";
       first = false;
       AppendQuoted(attribute.name, line);
-      *line += ":{\"type\":\"string\",\"size\":" + std::to_string(text->size()) + "}";
+      *line += ":{\"type\":\"string\",\"size\":" + std::to_string(size) + "}";
     }
   }
   *line += first ? "" : "}";

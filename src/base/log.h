@@ -28,7 +28,7 @@ struct Options {
   bool quiet = false;  // info messages are kept for getLog only
 };
 
-// Text that is JSON already.
+// Text that is JSON already; one too long to be shown whole is shown as a string.
 struct Json {
   std::string_view text;
 };

@@ -62,6 +62,16 @@ TEST_F(LogTest, CutsLongTextsAtACharacter) {
   EXPECT_LT(RecentLines().lines.back().size(), 3 * fits.size());
 }
 
+TEST_F(LogTest, CutJsonIsAString) {
+  ASSERT_TRUE(Open({.path = Path(), .format = Format::kJson}).ok());
+  const std::string json = "{\"a\":\"" + std::string(10 << 10, 'a') + "\"}";
+  Info("COMMAND", "said", {{"command", Json{json}}, {"n", 1}});
+  const std::string text = ReadAll(Path());
+  EXPECT_THAT(text, HasSubstr(R"("command":"{\"a\":\"aaa)"));
+  EXPECT_THAT(text, HasSubstr(R"(aaa","n":1},"truncated":{"command":{"type":"string","size":)" +
+                              std::to_string(json.size()) + "}}}"));
+}
+
 TEST_F(LogTest, RotatesIntoANewFile) {
   ASSERT_TRUE(Open({.path = Path()}).ok());
   Info("CONTROL", "first");

@@ -233,11 +233,12 @@ void Dispatcher::LogIfSlow(const request::Call& call, const Status& status,
       call.command.Is(request::kHandshake)) {
     return;
   }
+  const std::string command = bson::ToJson(ShownCommand(call.body).view());
   log::Info("COMMAND", "Slow query",
             {{"type", "command"},
              {"ns", call.summary.ns},
              {"remote", call.client.remote()},
-             {"command", bson::ToJson(ShownCommand(call.body).view())},
+             {"command", log::Json{command}},
              {"planSummary", call.summary.plan},
              {"keysExamined", call.summary.keys_examined},
              {"docsExamined", call.summary.docs_examined},

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/log.h"
 #include "command/testing/harness.h"
 
 namespace quire::command {
@@ -65,6 +66,15 @@ TEST(CurrentOp, ShowsTheMetadataOfAClient) {
   bson::View op = reply["inprog"].AsArray().front().value().AsDocument();
   EXPECT_EQ(op["appName"].AsString(), "a");
   EXPECT_TRUE(op["clientMetadata"].is_document());
+}
+
+TEST(SlowQuery, ShowsTheCommandAsADocument) {
+  Node node;
+  node.Run(R"({"profile": 0, "slowms": 0})");
+  node.Run(R"({"count": "c", "query": {"a": "x\ny"}})");
+  const std::string line = log::RecentLines().lines.back();
+  node.Run(R"({"profile": 0, "slowms": 100})");
+  EXPECT_NE(line.find(R"("command":{"count":"c","query":{"a":"x\ny"})"), std::string::npos) << line;
 }
 
 // Codes by command, on the database given.
