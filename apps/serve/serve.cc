@@ -390,6 +390,17 @@ class Service {
     return name.find(':') == std::string::npos ? name : "[" + name + "]";
   }
 
+  // Members say so of themselves.
+  void WarnOfStrangers() {
+    const std::vector<std::string> addresses = server_->addresses();
+    const bool open = std::ranges::any_of(addresses, ReachedFromOutside);
+    if (open && !is_member() && !node_.commands->info().access_control) {
+      log::Warning("CONTROL",
+                   "Access control is not enabled: whoever reaches the port from another machine "
+                   "may read and write everything; --auth turns it on");
+    }
+  }
+
   void Announce() {
     for (const std::string& address : server_->addresses()) {
       log::Info("NETWORK", "Listening on", {{"address", address}});
@@ -398,6 +409,7 @@ class Service {
       log::Info("REPL", "transition to primary complete; database writes are now permitted",
                 {{"setName", s_.repl_set}});
     }
+    WarnOfStrangers();
     log::Info("NETWORK", "Waiting for connections", {{"port", server_->port()}});
     log::EndStartup();
     log::SetQuiet(s_.quiet);

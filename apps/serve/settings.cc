@@ -272,6 +272,10 @@ bool IsFor(const Option& option, Role role) {
   return role == Role::kServer || (option.group != kStorage && option.name != "replSet");
 }
 
+bool ReachedFromOutside(std::string_view address) {
+  return !address.starts_with('/') && !address.starts_with("127.") && !address.starts_with("[::1]");
+}
+
 std::string HelpText(std::string_view program, Role role) {
   std::string text =
       "usage: " + std::string(program) + " [OPTIONS]\n\n" +

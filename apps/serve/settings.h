@@ -135,4 +135,7 @@ std::string HelpText(std::string_view program, Role role = Role::kServer);
 // Whether the option is for the role.
 bool IsFor(const Option& option, Role role);
 
+// Whether other machines may reach what listens on `address`, written as the log shows it.
+bool ReachedFromOutside(std::string_view address);
+
 }  // namespace quire::apps

@@ -214,6 +214,15 @@ TEST(ConfigFile, Errors) {
   }
 }
 
+TEST(Addresses, ThatOthersReach) {
+  for (const char* address : {"0.0.0.0:27017", "[::]:27017", "10.0.0.5:27017", "[fe80::1]:1"}) {
+    EXPECT_TRUE(ReachedFromOutside(address)) << address;
+  }
+  for (const char* address : {"127.0.0.1:27017", "127.1.2.3:1", "[::1]:27017", "/tmp/x.sock"}) {
+    EXPECT_FALSE(ReachedFromOutside(address)) << address;
+  }
+}
+
 TEST(Help, NamesEveryOption) {
   const std::string help =
       HelpText("quire serve", Role::kServer) + HelpText("quire route", Role::kRouter);
