@@ -46,7 +46,7 @@ Status UseAuthorities(const TlsOptions& options, SSL_CTX* context) {
   if (!file.empty()) {  // whose certificates clients are asked for
     STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(file.c_str());
     if (names == nullptr) {
-      return tls::Unusable("cannot read the authorities in", file);
+      return tls::UnusableFile("cannot read the authorities in", file);
     }
     SSL_CTX_set_client_CA_list(context, names);
   }

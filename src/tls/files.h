@@ -16,6 +16,8 @@ namespace quire::tls {
 std::string OpenSslError();
 // "<what> '<file>': <OpenSSL's reason>".
 Status Unusable(const std::string& what, const std::string& file);
+// The same of a file, which may not be there at all.
+Status UnusableFile(const std::string& what, const std::string& file);
 
 // Our own certificate with those above it, and its key: PEM, in one file. `password` is that of
 // the key, "" for one that is not encrypted.

@@ -142,6 +142,8 @@ class Modes(Case):
                 (["--tlsMode", "requireTLS", "--tlsCertificateKeyFile", SERVER], "tlsCAFile"),
                 (["--tlsMode", "requireTLS", "--tlsCertificateKeyFile", broken, "--tlsCAFile", CA.file],
                  "cannot read the certificate"),
+                (["--tlsMode", "requireTLS", "--tlsCertificateKeyFile", CA.file, "--tlsCAFile", CA.file],
+                 "the file holds none"),
                 (["--tlsMode", "requireTLS", "--tlsCertificateKeyFile", expired, "--tlsCAFile", CA.file],
                  "expired or not yet valid"),
                 (["--tlsMode", "requireTLS", "--tlsCertificateKeyFile", SERVER, "--tlsCAFile", broken],
