@@ -201,10 +201,12 @@ Result<int> Lock(const std::string& path) {
 // A new folder is the owner's alone and survives power loss.
 Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), kFolderMode) != 0) {
+    const int problem = errno;
     std::error_code error;
-    return errno == EEXIST && fs::is_directory(path, error)
-               ? Status::Ok()
-               : IoError("Cannot create the data folder " + path, errno);
+    if (problem == EEXIST && fs::is_directory(path, error)) {
+      return Status::Ok();
+    }
+    return IoError("Cannot create the data folder " + path, problem == EEXIST ? ENOTDIR : problem);
   }
   SyncFolder(path + "/..");
   return Status::Ok();

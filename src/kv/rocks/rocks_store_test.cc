@@ -177,6 +177,15 @@ TEST(RocksStore, AnotherProcessIsNamedByItsId) {
   EXPECT_TRUE(OpenAt(folder.path()).ok());
 }
 
+TEST(RocksStore, AFileIsNoFolder) {
+  TempFolder folder;
+  WriteFile(folder.path() + "/file", "precious");
+  auto store = OpenAt(folder.path() + "/file");
+  ASSERT_FALSE(store.ok());
+  EXPECT_NE(store.status().message().find("Not a directory"), std::string::npos)
+      << store.status().message();
+}
+
 TEST(RocksStore, AForeignFolderIsRefusedAndLeftAlone) {
   for (const char* name : {"WiredTiger", "photo.jpg", "CURRENT"}) {
     TempFolder folder;
