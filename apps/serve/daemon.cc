@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 
 #include "base/error_codes.h"
 #include "base/log.h"
@@ -35,7 +36,7 @@ sigset_t EndSignals() {
   return set;
 }
 
-[[noreturn]] void WaitForChild(int pipe, pid_t child) {
+[[noreturn]] void WaitForChild(int pipe, pid_t child, const std::string& log) {
   printf("about to fork child process, waiting until server is ready for connections.\n");
   printf("forked process: %d\n", child);
   char ready = 0;
@@ -47,13 +48,22 @@ sigset_t EndSignals() {
   int status = 0;
   (void)waitpid(child, &status, 0);
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : kChildFailed;
-  fprintf(stderr, "ERROR: child process failed, exited with %d\n", code);
+  fprintf(stderr, "ERROR: child process failed, exited with %d; see %s\n", code, log.c_str());
   _exit(code == 0 ? kChildFailed : code);
+}
+
+// To nowhere.
+void Redirect(std::initializer_list<int> descriptors) {
+  const int null = open("/dev/null", O_RDWR);
+  for (int fd : descriptors) {
+    (void)dup2(null, fd);
+  }
+  close(null);
 }
 
 }  // namespace
 
-Status Background::Fork() {
+Status Background::Fork(const std::string& log) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return {kInternalError, std::string("pipe failed: ") + strerror(errno)};
@@ -65,21 +75,18 @@ Status Background::Fork() {
   }
   if (child > 0) {
     close(ends[1]);
-    WaitForChild(ends[0], child);
+    WaitForChild(ends[0], child, log);
   }
   close(ends[0]);
   pipe_ = ends[1];
   (void)setsid();
-  int null = open("/dev/null", O_RDWR);
-  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    (void)dup2(null, fd);
-  }
-  close(null);
+  Redirect({STDIN_FILENO, STDOUT_FILENO});
   return Status::Ok();
 }
 
 void Background::Ready() {
   if (pipe_ >= 0) {
+    Redirect({STDERR_FILENO});
     (void)!write(pipe_, "r", 1);
     close(std::exchange(pipe_, -1));
   }

@@ -16,9 +16,10 @@ namespace quire::apps {
 // end) and exits; only the child returns from Fork.
 class Background {
  public:
-  // Error: the system refused.
-  Status Fork();
-  // Lets the parent exit with success. Nothing to do when not forked.
+  // `log`: the file to look into when the child fails. Error: the system refused.
+  Status Fork(const std::string& log);
+  // Lets the parent exit with success, and leaves its standard error. Nothing to do when not
+  // forked.
   void Ready();
 
  private:

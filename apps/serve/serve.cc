@@ -175,7 +175,7 @@ class Service {
     }
     const bool again = IsStartedAgain();
     if (s_.fork && !again) {
-      RETURN_IF_ERROR(background_.Fork());
+      RETURN_IF_ERROR(background_.Fork(s_.logpath));
     }
     log::Options options;
     options.path = s_.logpath;

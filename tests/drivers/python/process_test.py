@@ -125,6 +125,20 @@ class Process(unittest.TestCase):
             with open(path + "/log") as file:
                 self.assertIn("exitCode=0", file.read())
 
+    def test_a_child_that_fails_says_why(self):
+        with tempfile.TemporaryDirectory() as path:
+            with open(path + "/file", "w"):
+                pass
+            for log, data, text in ((path + "/file/log", path + "/data", "Failed to open log file"),
+                                    (path + "/log", path + "/file", f"see {path}/log")):
+                run = subprocess.run([QUIRE, "serve", "--fork", "--port", "0", "--nounixsocket",
+                                      "--logpath", log, "--dbpath", data],
+                                     capture_output=True, text=True, timeout=20)
+                self.assertNotEqual(run.returncode, 0)
+                self.assertIn(text, run.stderr)
+            with open(path + "/log") as file:
+                self.assertIn("Not a directory", file.read())
+
     def test_called_mongod_it_takes_mongods_command_line(self):
         with tempfile.TemporaryDirectory() as path:
             os.symlink(QUIRE, path + "/mongod")
