@@ -44,6 +44,23 @@ constexpr const char* kThisProgram = "/proc/self/exe";
   _exit(127);
 }
 
+struct NameAndAddress {
+  std::string name;
+  std::string address;
+};
+
+// An address may hold a '=', too, behind its '?'.
+NameAndAddress Split(const std::string& text) {
+  const size_t equals = text.substr(0, text.find("://")).find('=');
+  return equals == std::string::npos
+             ? NameAndAddress{"server", text}
+             : NameAndAddress{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+bool IsServe(const std::string& address) {
+  return address == "serve" || address.starts_with("serve:");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(
@@ -96,22 +113,26 @@ Status ServerProcess::AwaitAddress() {
   return {kInternalError, "the server does not answer"};
 }
 
+Status CheckTarget(const std::string& text) {
+  const std::string address = Split(text).address;
+  return IsServe(address) || address.starts_with("mongodb://") ||
+                 address.starts_with("mongodb+srv://")
+             ? Status::Ok()
+             : Status(kBadValue, "'" + text + "' is no mongodb:// address, serve or serve:PROGRAM");
+}
+
 Result<Target> OpenTarget(const std::string& text, const std::vector<std::string>& serve_options) {
+  RETURN_IF_ERROR(CheckTarget(text));
   Target target;
-  // An address may hold a '=', too, behind its '?'.
-  const size_t equals = text.substr(0, text.find("://")).find('=');
-  target.name = equals == std::string::npos ? "server" : text.substr(0, equals);
-  const std::string address = equals == std::string::npos ? text : text.substr(equals + 1);
-  if (address == "serve" || address.starts_with("serve:")) {
+  const auto [name, address] = Split(text);
+  target.name = name;
+  if (IsServe(address)) {
     const std::string tool = address == "serve" ? kThisProgram : address.substr(6);
     ASSIGN_OR_RETURN(target.process, ServerProcess::Start(tool, serve_options));
     target.uri = target.process->uri();
-    return target;
+  } else {
+    target.uri = address;
   }
-  if (!address.starts_with("mongodb://") && !address.starts_with("mongodb+srv://")) {
-    return Status(kBadValue, "'" + text + "' is no mongodb:// address, serve or serve:PROGRAM");
-  }
-  target.uri = address;
   return target;
 }
 

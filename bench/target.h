@@ -42,8 +42,11 @@ struct Target {
   std::unique_ptr<ServerProcess> process;  // null for a server that was there before
 };
 
+// Whether the text is one that OpenTarget takes. Error: BadValue.
+Status CheckTarget(const std::string& text);
+
 // From "NAME=ADDRESS" or "ADDRESS" (its name is then "server"); an address is mongodb://..., or
-// `serve`, or `serve:PATH` with another quire program. Errors: BadValue, InternalError.
+// `serve`, or `serve:PATH` with another quire program. Errors: those of CheckTarget, InternalError.
 Result<Target> OpenTarget(const std::string& text, const std::vector<std::string>& serve_options);
 
 // Error: BadValue for what is no address.

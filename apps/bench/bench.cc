@@ -185,6 +185,9 @@ Status Check(CommandLine* line) {
   if (line->target_texts.empty()) {
     line->target_texts.push_back(line->words.empty() ? "quire=serve" : line->words[0]);
   }
+  for (const std::string& text : line->target_texts) {
+    RETURN_IF_ERROR(bench::CheckTarget(text));
+  }
   return Status::Ok();
 }
 

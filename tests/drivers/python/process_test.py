@@ -152,6 +152,11 @@ class Process(unittest.TestCase):
             self.assertEqual(refused.returncode, 2)
             self.assertIn("--sslMode is not supported: use --tlsMode", refused.stderr)
 
+    def test_a_benchmark_of_no_address_is_wrong_usage(self):
+        run = subprocess.run([QUIRE, "bench", "--target", "a=b"], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("no mongodb:// address", run.stderr)
+
     def test_unknown_option_gets_a_suggestion(self):
         run = subprocess.run([QUIRE, "serve", "--dbpth", "/x"], capture_output=True, text=True)
         self.assertEqual(run.returncode, 2)
