@@ -21,19 +21,20 @@ namespace {
 struct Refused {
   std::string_view name;
   std::string_view why;
+  std::string_view path = "-";  // in a configuration file, where it has one
 };
 constexpr Refused kRefused[] = {
     {"nojournal", "the journal cannot be turned off; --ephemeral keeps nothing on disk"},
-    {"shardsvr", "every replica set with --coord can be a shard"},
+    {"shardsvr", "every replica set with --coord can be a shard", "sharding.clusterRole"},
     {"configsvr", "what config servers keep lies in etcd: --coord"},
     {"repair", "the store repairs itself at start; there is nothing to ask for"},
-    {"directoryperdb", "all databases share one store"},
+    {"directoryperdb", "all databases share one store", "storage.directoryPerDB"},
     {"syslog", "logs go to standard output or to --logpath"},
     {"sslMode", "use --tlsMode"},
     {"sslPEMKeyFile", "use --tlsCertificateKeyFile"},
     {"sslCAFile", "use --tlsCAFile"},
     {"tlsOnNormalPorts", "use --tlsMode requireTLS"},
-    {"tlsClusterFile", "members show each other --tlsCertificateKeyFile"},
+    {"tlsClusterFile", "members show each other --tlsCertificateKeyFile", "net.tls.clusterFile"},
     {"tlsClusterCAFile", "members check each other by --tlsCAFile"},
     {"tlsClusterPassword", "members show each other --tlsCertificateKeyFile"},
     {"tlsFIPSMode", "OpenSSL's own configuration decides that"},
@@ -54,28 +55,6 @@ size_t EditDistance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
-}
-
-Status Unknown(const std::string& argument, std::string_view name) {
-  for (const Refused& refused : kRefused) {
-    if (refused.name == name) {
-      return Bad("--" + std::string(name) + " is not supported: " + std::string(refused.why));
-    }
-  }
-  const Option* nearest = nullptr;
-  size_t best = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const Option& option : AllOptions()) {
-    size_t distance = EditDistance(name, option.name);
-    if (distance < best) {
-      best = distance;
-      nearest = &option;
-    }
-  }
-  std::string text = "unknown option '" + argument + "'";
-  if (nearest != nullptr) {
-    text += "; did you mean '--" + std::string(nearest->name) + "'?";
-  }
-  return Bad(text);
 }
 
 const Option* Find(std::string_view name) {
@@ -179,7 +158,7 @@ class Parser {
     std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
     const Option* option = Find(name);
     if (option == nullptr) {
-      return Unknown(argument, name);
+      return UnknownOption(name, argument, false);
     }
     if (equals != std::string::npos) {
       return SetFromText(*option, argument.substr(equals + 1), out_);
@@ -192,7 +171,8 @@ class Parser {
       return SetFromText(*Find("verbose"), std::to_string(argument.size() - 1), out_);
     }
     const Option* option = argument.size() == 2 ? FindLetter(argument[1]) : nullptr;
-    return option == nullptr ? Unknown(argument, argument.substr(1)) : Take(*option, argument);
+    return option == nullptr ? UnknownOption(argument.substr(1), argument, false)
+                             : Take(*option, argument);
   }
 
   Status Take(const Option& option, const std::string& argument) {
@@ -337,7 +317,7 @@ Status CheckTogether(const Parsed& parsed, Role role) {
     return Bad("--fork needs --logpath");
   }
   if (s.log_destination == "syslog") {
-    return Unknown("systemLog.destination", "syslog");
+    return UnknownOption("syslog", "--syslog", false);
   }
   if (!s.log_destination.empty() && (s.log_destination != "file" || s.logpath.empty())) {
     return Bad("systemLog.destination must be file, together with systemLog.path");
@@ -362,6 +342,30 @@ Status CheckTogether(const Parsed& parsed, Role role) {
 }
 
 }  // namespace
+
+Status UnknownOption(std::string_view name, std::string_view shown, bool is_path) {
+  for (const Refused& refused : kRefused) {
+    if ((is_path ? refused.path : refused.name) == name) {
+      return Bad((is_path ? "" : "--") + std::string(name) +
+                 " is not supported: " + std::string(refused.why));
+    }
+  }
+  std::string_view nearest;
+  size_t best = std::max<size_t>(2, name.size() / 3) + 1;
+  for (const Option& option : AllOptions()) {
+    const std::string_view known = is_path ? option.path : option.name;
+    const size_t distance = EditDistance(name, known);
+    if (!known.empty() && distance < best) {
+      best = distance;
+      nearest = known;
+    }
+  }
+  std::string text = "unknown option '" + std::string(shown) + "'";
+  if (!nearest.empty()) {
+    text += "; did you mean '" + std::string(is_path ? "" : "--") + std::string(nearest) + "'?";
+  }
+  return Bad(text);
+}
 
 Status SetFromText(const Option& option, const std::string& text, Parsed* parsed) {
   Status status = std::visit(Store{option, text, parsed->settings}, option.field);

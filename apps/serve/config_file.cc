@@ -3,6 +3,7 @@
 // The configuration file: YAML with mongod's nested keys. yaml-cpp throws; nothing leaves here.
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error_codes.h"
@@ -19,6 +20,12 @@ const Option* FindPath(const std::string& path) {
     }
   }
   return nullptr;
+}
+
+// "net", of "net.port".
+bool HoldsOptions(const std::string& path) {
+  return std::ranges::any_of(
+      AllOptions(), [&](const Option& option) { return option.path.starts_with(path + "."); });
 }
 
 class Reader {
@@ -41,8 +48,12 @@ class Reader {
       return Status::Ok();
     }
     const Option* option = FindPath(path);
-    if (option == nullptr || !node.IsScalar()) {
-      return Error("unknown option '" + path + "'");
+    if (option == nullptr) {
+      return Error(HoldsOptions(path) ? "'" + path + "' holds options, and no value of its own"
+                                      : UnknownOption(path, path, true).message());
+    }
+    if (!node.IsScalar()) {
+      return Error("'" + path + "' takes one value");
     }
     if (from_command_line_.count(option->name) != 0) {
       return Status::Ok();

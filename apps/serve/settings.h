@@ -127,6 +127,9 @@ Result<Parsed> ParseCommandLine(const std::vector<std::string>& arguments,
 
 // Sets one option from text. Error: BadValue.
 Status SetFromText(const Option& option, const std::string& text, Parsed* parsed);
+// Why there is no option `name` (a path of the configuration file when `is_path`, where `shown` is
+// as it was written), and which one may have been meant.
+Status UnknownOption(std::string_view name, std::string_view shown, bool is_path);
 // Reads the YAML file at `path`; options in parsed->given keep their values.
 Status ReadConfigFile(const std::string& path, Parsed* parsed);
 

@@ -200,7 +200,12 @@ net:
 
 TEST(ConfigFile, Errors) {
   const std::pair<const char*, const char*> cases[] = {
-      {"net:\n  prot: 1\n", "unknown option 'net.prot'"},
+      {"net:\n  prot: 1\n", "unknown option 'net.prot'; did you mean 'net.port'?"},
+      {"wholly:\n  unlike: 1\n", "unknown option 'wholly.unlike'\n"},
+      {"sharding:\n  clusterRole: shardsvr\n", "every replica set with --coord can be a shard"},
+      {"systemLog:\n  destination: syslog\n", "logs go to standard output"},
+      {"net:\n  port: [1, 2]\n", "'net.port' takes one value"},
+      {"net: 1\n", "'net' holds options"},
       {"net:\n  port: x\n", "is not a number"},
       {"a: [b\n", "settings_test"},
       {"just text", "not a YAML map"},
@@ -209,7 +214,7 @@ TEST(ConfigFile, Errors) {
   };
   for (const auto& [text, error] : cases) {
     std::string path = WriteFile(text);
-    EXPECT_THAT(ErrorOf({"-f", path}), HasSubstr(error)) << text;
+    EXPECT_THAT(ErrorOf({"-f", path}) + "\n", HasSubstr(error)) << text;
     std::remove(path.c_str());
   }
 }
