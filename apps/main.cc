@@ -55,9 +55,10 @@ int RunCluster(const std::vector<std::string>&, const std::vector<std::string>& 
 }
 
 constexpr Subcommand kSubcommands[] = {
-    {"serve", RunServe, "start the server (quire serve --help lists its options)"},
+    {"serve", RunServe, "start the server"},
     {"route", RunRoute, "start the router of a sharded cluster"},
-    {"cluster", RunCluster, "a cluster on this machine: up, status, kill, pause, down"},
+    {"cluster", RunCluster,
+     "a cluster on this machine: up, status, start, stop, kill, pause, resume, down"},
     {"import", RunImport, "put a file into a collection: JSON lines, CSV, TSV, access logs"},
     {"export", RunExport, "write a collection as JSON lines, CSV or TSV"},
     {"demo", RunDemo, "show an application system at work (quire demo --list)"},
@@ -71,6 +72,7 @@ void PrintHelp(FILE* out) {
   for (const Subcommand& subcommand : kSubcommands) {
     fprintf(out, "  %-10s %s\n", subcommand.name.data(), subcommand.help.data());
   }
+  fprintf(out, "\n'quire COMMAND --help' lists the options of each.\n");
 }
 
 }  // namespace
@@ -91,7 +93,7 @@ int main(int argc, char** argv) {
   if (program == "mongos") {
     return quire::apps::Route(Manner::kMongod, all, {all.begin() + 1, all.end()});
   }
-  if (argc < 2 || all[1] == "--help" || all[1] == "-h" || all[1] == "help") {
+  if (argc < 2 || all[1] == "--help" || all[1] == "-h" || (all[1] == "help" && argc == 2)) {
     PrintHelp(argc < 2 ? stderr : stdout);
     return argc < 2 ? kBadUsage : 0;
   }
@@ -99,12 +101,16 @@ int main(int argc, char** argv) {
     printf("quire %.*s\n", static_cast<int>(quire::kVersion.size()), quire::kVersion.data());
     return 0;
   }
+  const std::vector<std::string> own(all.begin() + 2, all.end());
   for (const Subcommand& subcommand : kSubcommands) {
     if (all[1] == subcommand.name) {
-      return subcommand.run(all, {all.begin() + 2, all.end()});
+      return subcommand.run(all, own);
+    }
+    if (all[1] == "help" && all[2] == subcommand.name) {
+      return subcommand.run(all, {"--help"});
     }
   }
-  fprintf(stderr, "quire: unknown command '%s'\n\n", all[1].c_str());
+  fprintf(stderr, "quire: unknown command '%s'\n\n", all[all[1] == "help" ? 2 : 1].c_str());
   PrintHelp(stderr);
   return kBadUsage;
 }

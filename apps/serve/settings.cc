@@ -299,6 +299,9 @@ std::string HelpText(std::string_view program, Role role) {
                                     : "\n" + std::string(kColumn, ' ');
     text += usage + Wrapped(option.help, kColumn) + "\n";
   }
+  text +=
+      "\nExit codes, as mongod's: 0 ended as asked, 1 failed, 2 wrong usage, parameter or "
+      "certificate,\n48 cannot listen, 100 the data cannot be opened.\n";
   return text;
 }
 

@@ -237,6 +237,12 @@ TEST(Help, NamesEveryOption) {
   }
 }
 
+TEST(Help, TellsTheExitCodes) {
+  for (Role role : {Role::kServer, Role::kRouter}) {
+    EXPECT_THAT(HelpText("quire", role), HasSubstr("Exit codes"));
+  }
+}
+
 TEST(Help, FitsAHundredColumns) {
   for (Role role : {Role::kServer, Role::kRouter}) {
     std::istringstream lines(HelpText("quire", role));

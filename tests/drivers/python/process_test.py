@@ -152,6 +152,15 @@ class Process(unittest.TestCase):
             self.assertEqual(refused.returncode, 2)
             self.assertIn("--sslMode is not supported: use --tlsMode", refused.stderr)
 
+    def test_help_by_either_name(self):
+        def said(*arguments):
+            run = subprocess.run([QUIRE, *arguments], capture_output=True, text=True)
+            return run.returncode, run.stdout
+        for command in ("serve", "route", "cluster", "import", "export", "demo", "bench"):
+            self.assertEqual(said("help", command), said(command, "--help"))
+            self.assertIn(command, said("help")[1])
+        self.assertEqual(said("help", "nosuch"), (2, ""))
+
     def test_a_benchmark_of_no_address_is_wrong_usage(self):
         run = subprocess.run([QUIRE, "bench", "--target", "a=b"], capture_output=True, text=True)
         self.assertEqual(run.returncode, 2)
