@@ -49,6 +49,8 @@ class OpContext {
   // What its scripts have printed. Of the thread that runs it.
   uint32_t printed_lines = 0;
   size_t printed_bytes = 0;
+  // Whether it may have written: set before each commit of a change. Of the thread that runs it.
+  bool may_have_written = false;
 
  private:
   Clock::time_point deadline_ = Clock::time_point::max();

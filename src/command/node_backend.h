@@ -40,6 +40,7 @@ class NodeBackend : public run::Backend {
   const auth::TimeSigner* time_signer() const override;
   bool MaySetClock(run::Running& running) override;
   bool MayBeRepeated(int code) const override;
+  bool knows_writes() const override { return true; }
   Status ForClients(const Status& status) const override { return status; }
   std::chrono::seconds most_ahead() const override;
   bool dates_replies_at_end() const override;

@@ -23,6 +23,7 @@ class RouterBackend final : public command::NodeBackend {
   void Written(run::Running& running) override;
   Status AwaitWriteConcern(run::Running& running) override;
   bool MayBeRepeated(int code) const override;
+  bool knows_writes() const override { return false; }
   Status ForClients(const Status& status) const override;
   std::chrono::seconds most_ahead() const override;
   bool dates_replies_at_end() const override { return false; }

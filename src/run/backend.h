@@ -92,6 +92,8 @@ class Backend {
   virtual bool dates_replies_at_end() const = 0;
   // Whether a retryable write that failed so may be sent again.
   virtual bool MayBeRepeated(int code) const = 0;
+  // Whether OpContext::may_have_written tells of all writes of a command; not where others write.
+  virtual bool knows_writes() const = 0;
   // What clients are told of an error of the node that runs the command: a router tells of no
   // change of another's role.
   virtual Status ForClients(const Status& status) const = 0;

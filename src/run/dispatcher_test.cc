@@ -105,6 +105,7 @@ class TestBackend final : public Backend {
   const auth::TimeSigner* time_signer() const override { return nullptr; }
   bool MaySetClock(Running&) override { return true; }
   bool MayBeRepeated(int code) const override { return IsRetryable(code); }
+  bool knows_writes() const override { return true; }
   Status ForClients(const Status& status) const override { return status; }
   std::chrono::seconds most_ahead() const override { return {}; }
   bool dates_replies_at_end() const override { return false; }

@@ -50,7 +50,7 @@ bool ReadsStream(const Call& call) {
 
 }  // namespace
 
-Status WithLabel(const Status& status, std::string_view label) {
+Status WithLabel(const Status& status, std::string_view label, std::string_view second) {
   bson::Builder extra;
   if (!status.extra().empty()) {
     bson::View old(status.extra().data());
@@ -59,7 +59,11 @@ Status WithLabel(const Status& status, std::string_view label) {
     }
     extra.AppendFields(old);
   }
-  extra.BeginArray("errorLabels").Push(label).End();
+  extra.BeginArray("errorLabels").Push(label);
+  if (!second.empty()) {
+    extra.Push(second);
+  }
+  extra.End();
   return status.WithExtra(extra.Finish().bytes());
 }
 
@@ -147,7 +151,8 @@ Status Labelled(const Status& status, const Call& call, bool in_transaction,
     return WithLabel(status, "TransientTransactionError");
   }
   if (backend.MayBeRepeated(status.code()) && IsRetryableWrite(call)) {
-    return WithLabel(status, "RetryableWriteError");
+    const bool wrote = call.op.may_have_written || !backend.knows_writes();
+    return WithLabel(status, "RetryableWriteError", wrote ? "" : "NoWritesPerformed");
   }
   return status;
 }

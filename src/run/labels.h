@@ -14,8 +14,8 @@ namespace quire::run {
 
 class Backend;
 
-// An error with one label ("TransientTransactionError"...), unless it has some.
-Status WithLabel(const Status& status, std::string_view label);
+// An error with one label ("TransientTransactionError"...), or two, unless it has some.
+Status WithLabel(const Status& status, std::string_view label, std::string_view second = {});
 // An error with an array of labels.
 Status WithLabels(const Status& status, const bson::Value& labels);
 // An error without the label, if it has it.
@@ -31,7 +31,9 @@ bool IsShutdown(int code);
 // Whether the client may send the same again when it did not hear the answer.
 bool IsRetryableWrite(const request::Call& call);
 
-// The error of a command with the label that drivers act on.
+// The error of a command with the labels that drivers act on. NoWritesPerformed stands beside
+// RetryableWriteError when this sending of the write has changed nothing: a driver whose second
+// sending fails so tells of the error of the first.
 Status Labelled(const Status& status, const request::Call& call, bool in_transaction,
                 const Backend& backend);
 

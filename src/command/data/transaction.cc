@@ -41,6 +41,7 @@ Status CheckEndFields(Invocation& i) {
 Status RunCommit(Invocation& i) {
   RETURN_IF_ERROR(CheckEndFields(i));
   RETURN_IF_ERROR(RequireTransaction(i));
+  i.operation.op.may_have_written = true;
   RETURN_IF_ERROR(i.operation.session->Commit(i.operation.durability));
   i.call.operation_time = i.engine.clock().Now();
   AppendConcernOfOne(i);

@@ -101,13 +101,13 @@ TEST_F(MemberGateTest, LabelsSayWhatMayBeTriedAgain) {
   set_.Follow(2);
   EXPECT_EQ(Labels(Run(kInsert)), "");
   EXPECT_EQ(Labels(Run(InSession(R"("insert": "c", "documents": [{}])"))),
-            R"(["RetryableWriteError"])");
+            R"(["RetryableWriteError","NoWritesPerformed"])");
   EXPECT_EQ(
       Labels(Run(InSession(
           R"("insert": "c", "documents": [{}], "startTransaction": true, "autocommit": false)"))),
       R"(["TransientTransactionError"])");
   EXPECT_EQ(Labels(Run(InSession(R"("commitTransaction": 1, "autocommit": false)"), "admin")),
-            R"(["RetryableWriteError"])");
+            R"(["RetryableWriteError","NoWritesPerformed"])");
   EXPECT_EQ(Labels(Run(R"({"aggregate": "c", "pipeline": [{"$changeStream": {}}], "cursor": {}})")),
             R"(["ResumableChangeStreamError"])");
 }

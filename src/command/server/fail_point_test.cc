@@ -140,6 +140,44 @@ TEST_F(FailPointTest, GivesItsLabelsOrTheServers) {
   EXPECT_EQ(written["errorLabels"].AsArray()["0"].AsString(), "RetryableWriteError");
 }
 
+TEST_F(FailPointTest, LabelsSayThatNothingWasWritten) {
+  // Statements of an update, as a retryable write of that number.
+  auto update = [](int number, const std::string& statements) {
+    return R"({"update": "c", "updates": [)" + statements + R"(], "txnNumber": {"$numberLong": ")" +
+           std::to_string(number) +
+           R"("}, "lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAA==",
+               "subType": "04"}}}})";
+  };
+  const std::string upsert = update(1, R"({"q": {"_id": 1}, "u": {"a": 1}, "upsert": true})");
+  auto labels = [&](const std::string& command) {
+    const bson::Document reply = node_.Run(command);
+    return reply["errorLabels"].missing() ? "" : bson::ToJson(reply["errorLabels"]);
+  };
+  const std::string nothing = R"(["RetryableWriteError","NoWritesPerformed"])";
+  ASSERT_EQ(Configure(R"("failCommand", "mode": {"times": 1},
+              "data": {"failCommands": ["update"], "errorCode": 10107})"),
+            0);
+  EXPECT_EQ(labels(upsert), nothing) << "it was not run";
+  auto fail_commit = [&](const std::string& mode, int code) {
+    return Configure(R"("onPrimaryTransactionalWrite", "mode": )" + mode +
+                     R"(, "data": {"closeConnection": false, "failBeforeCommitExceptionCode": )" +
+                     std::to_string(code) + "}");
+  };
+  ASSERT_EQ(fail_commit(R"({"times": 1})", 11602), 0);
+  EXPECT_EQ(labels(upsert), R"(["RetryableWriteError"])") << "it has made the collection";
+  ASSERT_EQ(fail_commit(R"({"times": 1})", 11602), 0);
+  EXPECT_EQ(labels(upsert), nothing);
+  ASSERT_EQ(fail_commit(R"({"times": 1})", 11601), 0);
+  EXPECT_EQ(labels(upsert), "") << "nobody sends it again";
+  EXPECT_EQ(node_.Code(upsert), 0);
+  // Of two statements the second fails; sent again it fails before anything is written.
+  const std::string two = update(2, R"({"q": {}, "u": {"$set": {"first": 1}}},
+                                       {"q": {}, "u": {"$set": {"second": 1}}})");
+  ASSERT_EQ(fail_commit(R"({"skip": 1})", 11602), 0);
+  EXPECT_EQ(labels(two), R"(["RetryableWriteError"])");
+  EXPECT_EQ(labels(two), nothing);
+}
+
 TEST_F(FailPointTest, AFailedWriteHasItsConcernErrorToo) {
   node_.Run(R"({"create": "c"})");
   const auto concern = [&](const std::string& json) {

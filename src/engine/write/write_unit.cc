@@ -61,6 +61,7 @@ Result<store::CollectionPtr> WritableCollection(const Operation& operation, cons
   ASSIGN_OR_RETURN(store::CollectionPtr collection, operation.Find(ns));
   while (collection == nullptr && create) {  // once more when another drops it at once
     RETURN_IF_ERROR(operation.op.CheckInterruptNow());
+    operation.op.may_have_written = true;
     RETURN_IF_ERROR(CreateImplicitly(operation, ns));
     ASSIGN_OR_RETURN(collection, operation.Find(ns));
   }
@@ -89,6 +90,7 @@ Status RunWrite(const Operation& operation, const store::CollectionPtr& found,
                    : Status(kWriteConflict, "the collection was replaced");
     }
     if (status.ok() && txn->wrote()) {
+      operation.op.may_have_written = true;
       status = txn->Commit(operation.durability);
     }
     if (status.code() != kWriteConflict) {

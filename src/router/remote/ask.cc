@@ -215,7 +215,8 @@ Result<bool> Hear(Result<bson::Document> reply, Asking& all, Open* open) {
     all.remote.heard(*own.reply);
     if (Status status = request::StatusOf(*own.reply); !status.ok()) {
       own.error = *std::move(own.reply);
-      own.reply = run::WithoutLabel(status, "RetryableWriteError");
+      own.reply =
+          run::WithoutLabel(run::WithoutLabel(status, "RetryableWriteError"), "NoWritesPerformed");
     } else if (MentionsStateChange(*own.reply)) {
       all.remote.members.Doubt(own.host);
       if (all.asked[open->place].host.empty() && all.options.repeatable &&
