@@ -55,11 +55,13 @@ bool Parse(int count, char** words, Arguments* arguments) {
   return count % 2 == 1;
 }
 
-// Every second seed has few writes: its ranges stay empty, and move.
+// Every second seed has few writes: its ranges stay empty, and move. Every third has some that are
+// sent again.
 void Mix(SimulatorOptions* options) {
   const bool sparse = options->seed % 2 == 0;
   options->writes = sparse ? 0.01 : 0.08;
   options->changes = sparse ? 0.05 : 0.04;
+  options->repeated = options->seed % 3 == 0 ? 0.05 : 0;
 }
 
 int Main(int count, char** words) {

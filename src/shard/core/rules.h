@@ -23,6 +23,7 @@ namespace quire::shard {
   X(drain_before_look, "emptiness is looked at when the writes under way have ended")              \
   X(drain_before_drop, "a collection goes when the writes under way have ended")                   \
   X(direct_writes_pass, "writes without a version pass the same gate")                             \
+  X(answers_go_first, "who loses a range has told its new owner before which writes it has run")   \
   X(refuse_old_steps, "a step of an earlier change, or of an earlier attempt, is refused")         \
   X(undo_what_was_prepared, "a shard undoes only what it has prepared for this change")            \
   X(numbers_for_ever, "the numbers of changes of a name grow for ever")                            \

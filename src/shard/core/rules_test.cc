@@ -18,6 +18,7 @@ struct Case {
   bool Rules::*rule;
   bool sparse = false;         // few writes: ranges stay empty, and move
   bool Rules::*too = nullptr;  // switched off as well: the two back each other up
+  double repeated = 0;         // of retryable writes
 };
 
 #define QUIRE_CASE(rule, ...) \
@@ -36,6 +37,7 @@ const Case kCases[] = {
     QUIRE_CASE(drain_before_look),
     QUIRE_CASE(drain_before_drop),
     QUIRE_CASE(direct_writes_pass),
+    QUIRE_CASE(answers_go_first, true, nullptr, 0.05),
     QUIRE_CASE(refuse_old_steps),
     QUIRE_CASE(undo_what_was_prepared),
     QUIRE_CASE(numbers_for_ever),
@@ -53,6 +55,7 @@ std::string RunSeed(const Case& one, uint64_t seed, const Rules& rules) {
   SimulatorOptions options;
   options.seed = seed;
   options.rules = rules;
+  options.repeated = one.repeated;
   if (one.sparse) {
     options.writes = 0.01;
     options.changes = 0.05;
@@ -92,6 +95,7 @@ TEST(SimulatorTest, LosesNothing) {
       options.writes = 0.01;
       options.changes = 0.05;
     }
+    options.repeated = seed % 3 == 0 ? 0.05 : 0;
     Simulator simulator(options);
     ASSERT_EQ(simulator.Run(), "") << "seed " << seed;
     sum.writes += simulator.counts().writes;

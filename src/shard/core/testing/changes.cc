@@ -352,6 +352,9 @@ void Simulator::Effect(const StepAtShard& step) {
   const Change& change = step.change;
   switch (step.step.phase) {
     case Phase::kPrepared:
+      if (options_.rules.answers_go_first) {
+        SendAnswers(step);
+      }
       if (change.kind == Kind::kShard) {
         s.catalog = change.uuid;
         s.collections.try_emplace(change.uuid);
@@ -381,6 +384,20 @@ void Simulator::Effect(const StepAtShard& step) {
       break;
     default:
       break;
+  }
+}
+
+// To those who may gain what is written here.
+void Simulator::SendAnswers(const StepAtShard& step) {
+  const Change& change = step.change;
+  const std::set<int> answers = shards_[static_cast<size_t>(step.shard)].answers;
+  for (int to = 0; to < kShards; ++to) {
+    const bool gains = change.kind == Kind::kMove
+                           ? step.shard == change.from && to == change.to
+                           : change.kind == Kind::kShard && step.shard == 0 && step.empty;
+    if (gains) {
+      shards_[static_cast<size_t>(to)].answers.insert(answers.begin(), answers.end());
+    }
   }
 }
 

@@ -13,14 +13,15 @@ constexpr int kMostTries = 6;
 constexpr int kMostParked = 40;
 }  // namespace
 
-void Simulator::Write(int router, int id, int key, int tries) {
+void Simulator::Write(int router, int id, int key, int tries, bool fleeting) {
   Routing& table = tables_[static_cast<size_t>(router)];
   if (tries > kMostTries) {
     return;
   }
   if (table.dropping) {
     table = Read();
-    Later([this, router, id, key, tries] { Write(router, id, key, tries + 1); });
+    Later(
+        [this, router, id, key, tries, fleeting] { Write(router, id, key, tries + 1, fleeting); });
     return;
   }
   auto request = std::make_shared<Request>();
@@ -29,6 +30,7 @@ void Simulator::Write(int router, int id, int key, int tries) {
   request->shard = table.live ? table.owner[static_cast<size_t>(key)] : 0;
   request->router = router;
   request->tries = tries;
+  request->fleeting = fleeting;
   request->version = VersionFor(table, request->shard);
   Message([this, request] { Arrive(request); }, [] {});
 }
@@ -68,7 +70,7 @@ void Simulator::Arrive(const std::shared_ptr<Request>& request) {
       break;
     case Verdict::kStale:
       tables_[static_cast<size_t>(request->router)] = Read();
-      Write(request->router, request->id, request->key, request->tries + 1);
+      Write(request->router, request->id, request->key, request->tries + 1, request->fleeting);
       break;
     case Verdict::kRun:
       if (options_.rules.pass_with_check) {
@@ -105,12 +107,32 @@ void Simulator::Commit(const std::shared_ptr<Request>& request) {
     }
     s.catalog = ++last_uuid_;
   }
+  if (request->fleeting) {
+    CommitFleeting(*request);
+    return;
+  }
   s.collections[s.catalog].documents[request->id] = request->key;
   DocumentFate& fate = documents_[static_cast<size_t>(request->id)];
   fate.uuid = s.catalog;
   fate.acknowledged = true;
   ++counts_.writes;
   Say("shard ", request->shard, " wrote ", request->id, " key ", request->key, " uuid ", s.catalog);
+}
+
+// Its client may not hear the answer: it sends the write again, by any router.
+void Simulator::CommitFleeting(const Request& request) {
+  ShardState& s = shards_[static_cast<size_t>(request.shard)];
+  Fleeting& write = fleeting_[static_cast<size_t>(request.id)];
+  if (s.answers.insert(request.id).second && ++write.runs[s.catalog] > 1) {
+    Fail("a write that was sent again runs twice");
+  }
+  ++counts_.writes;
+  Say("shard ", request.shard, " ran ", request.id, " key ", request.key, " uuid ", s.catalog);
+  if (request.tries < kMostTries && Chance(0.8)) {
+    Later([this, id = request.id, key = request.key, tries = request.tries] {
+      Write(static_cast<int>(Draw(kRouters)), id, key, tries + 1, true);
+    });
+  }
 }
 
 void Simulator::Query(int router) {

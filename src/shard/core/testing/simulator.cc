@@ -47,6 +47,10 @@ std::string Simulator::Run() {
             documents_.back().key, 0);
     } else if (Chance(options_.writes / 4)) {
       WriteDirectly();
+    } else if (options_.repeated > 0 && Chance(options_.repeated)) {
+      fleeting_.push_back({.key = static_cast<int>(Draw(kKeys))});
+      Write(static_cast<int>(Draw(kRouters)), static_cast<int>(fleeting_.size()) - 1,
+            fleeting_.back().key, 0, true);
     } else if (Chance(0.06)) {
       Query(static_cast<int>(Draw(kRouters)));
     } else if (Chance(options_.failovers)) {

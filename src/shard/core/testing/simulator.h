@@ -32,6 +32,7 @@ struct SimulatorOptions {
   double failovers = 0.01;  // per step
   double writes = 0.08;
   double changes = 0.04;
+  double repeated = 0;       // writes that are sent again although they have run, per step
   double takeovers = 0.004;  // per step
   std::ostream* trace = nullptr;
 };
@@ -94,9 +95,15 @@ class Simulator {
     Known known;
     Uuid catalog = 0;
     std::map<Uuid, Collection> collections;
+    std::set<int> answers;  // to retryable writes: those that have run
     // Of the process.
     bool closed = false;
     int passes = 0;
+  };
+  // A retryable write that leaves no document, and so does not keep its range from moving.
+  struct Fleeting {
+    int key = 0;
+    std::map<Uuid, int> runs = {};  // by the collection it was run in
   };
   struct DocumentFate {
     int key = 0;
@@ -126,10 +133,11 @@ class Simulator {
 
   // --- Requests
   struct Request;
-  void Write(int router, int id, int key, int tries);
+  void Write(int router, int id, int key, int tries, bool fleeting = false);
   void Arrive(const std::shared_ptr<Request>& request);
   void Enter(const std::shared_ptr<Request>& request);
   void Commit(const std::shared_ptr<Request>& request);
+  void CommitFleeting(const Request& request);
   void Adopt(int shard);
   struct Reading;
   void Query(int router);
@@ -152,6 +160,7 @@ class Simulator {
   std::optional<StepAnswer> Prepare(StepAtShard& step);
   void Log(const std::shared_ptr<StepAtShard>& step);
   void Effect(const StepAtShard& step);
+  void SendAnswers(const StepAtShard& step);
   void Finish(const RunningPtr& change);
   static bool Blocks(const Change& change, int shard);
 
@@ -178,6 +187,7 @@ class Simulator {
   std::vector<ShardState> shards_;
   std::vector<Routing> tables_;
   std::vector<DocumentFate> documents_;
+  std::vector<Fleeting> fleeting_;
   std::vector<Wish> wishes_;
   std::set<Uuid> dropping_;  // a client has asked for it
   std::set<Uuid> dropped_;   // and was told that it is done

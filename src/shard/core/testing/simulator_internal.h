@@ -46,6 +46,7 @@ struct Simulator::Request {
   int router = -1;
   int tries = 0;
   int parked = 0;
+  bool fleeting = false;
   std::optional<placement::ShardVersion> version;
 };
 
