@@ -264,6 +264,7 @@ void Connection::TakeGreeting(const bson::Document& reply) {
     Write();
   } else {
     state_ = State::kOpen;
+    opened_ = true;
     Flush();
   }
 }

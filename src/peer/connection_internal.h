@@ -74,9 +74,10 @@ class Connection {
   int fd() const { return fd_; }
   void Close(Status why);
 
-  // After kClosed: why, whether nobody listened, whether it had been open and the other side ended
-  // it, and the requests that have no reply.
+  // After kClosed: why, whether it had been open, whether nobody listened, whether it had been open
+  // and the other side ended it, and the requests that have no reply.
   const Status& problem() const { return problem_; }
+  bool opened() const { return opened_; }
   bool refused() const { return refused_; }
   bool ended_by_other() const { return ended_by_other_; }
   std::vector<RequestId> Unanswered() const;
@@ -120,6 +121,7 @@ class Connection {
   std::deque<RequestId> waiting_;
   std::unordered_map<int32_t, RequestId> in_flight_;
   Status problem_;
+  bool opened_ = false;
   bool refused_ = false;
   bool ended_by_other_ = false;
 };

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <random>
 #include <set>
 #include <thread>
 #include <unordered_map>
@@ -89,6 +90,11 @@ class Pool::Impl final : public ConnectionOwner {
   std::vector<Awaited> AwaitedOf(const std::vector<RequestId>& requests, bool over)
       QUIRE_REQUIRES(state_);
   Connection* ConnectionFor(const Request& request) QUIRE_REQUIRES(state_);
+  // Looks for its address, and connects to it.
+  void Open(uint64_t id) QUIRE_REQUIRES(state_);
+  // How long the next connection to the host is put off.
+  Clock::duration Spread(const std::string& host) QUIRE_REQUIRES(state_);
+  void OpenPutOff(Clock::time_point now) QUIRE_REQUIRES(state_);
   void Finish(RequestId id, Result<bson::Document> reply) QUIRE_REQUIRES(state_);
   void ExpireRequests(Clock::time_point now) QUIRE_REQUIRES(state_);
   void ExpireConnections(Clock::time_point now) QUIRE_REQUIRES(state_);
@@ -115,7 +121,10 @@ class Pool::Impl final : public ConnectionOwner {
   std::set<std::pair<Deadline, RequestId>> deadlines_ QUIRE_GUARDED_BY(state_);
   std::map<std::pair<std::string, std::string>, uint64_t> by_lane_ QUIRE_GUARDED_BY(state_);
   std::unordered_map<uint64_t, std::unique_ptr<Connection>> connections_ QUIRE_GUARDED_BY(state_);
-  std::set<uint64_t> opening_ QUIRE_GUARDED_BY(state_);   // or just opened
+  std::set<uint64_t> opening_ QUIRE_GUARDED_BY(state_);  // or just opened
+  std::set<std::pair<Clock::time_point, uint64_t>> put_off_ QUIRE_GUARDED_BY(state_);
+  std::set<std::string> failing_ QUIRE_GUARDED_BY(state_);  // hosts, since the last one that opened
+  std::minstd_rand random_ QUIRE_GUARDED_BY(state_){std::random_device{}()};
   std::vector<uint64_t> ended_ QUIRE_GUARDED_BY(state_);  // connections to be reaped
   Clock::time_point sleeps_until_ QUIRE_GUARDED_BY(state_) = Clock::time_point::max();
   CallBacks callbacks_ QUIRE_GUARDED_BY(state_);
@@ -309,6 +318,7 @@ void Pool::Impl::Run() {
       const auto now = Clock::now();
       ExpireRequests(now);
       ExpireConnections(now);
+      OpenPutOff(now);
       Reap();
     }
     CallBack();
@@ -386,10 +396,40 @@ Connection* Pool::Impl::ConnectionFor(const Request& request) {
   Connection* connection = made.get();
   connections_.emplace(id, std::move(made));
   opening_.insert(id);
-  auto split = SplitHost(request.host);
+  if (const Clock::duration spread = Spread(request.host); spread.count() > 0) {
+    put_off_.emplace(Clock::now() + spread, id);
+  } else {
+    Open(id);
+  }
+  return connection;
+}
+
+Clock::duration Pool::Impl::Spread(const std::string& host) {
+  if (options_.spread.count() <= 0 || !failing_.contains(host)) {
+    return {};
+  }
+  const std::chrono::microseconds most = options_.spread;
+  return std::chrono::microseconds(
+      std::uniform_int_distribution<int64_t>(1, most.count())(random_));
+}
+
+void Pool::Impl::OpenPutOff(Clock::time_point now) {
+  while (!put_off_.empty() && put_off_.begin()->first <= now) {
+    const uint64_t id = put_off_.begin()->second;
+    put_off_.erase(put_off_.begin());
+    Open(id);
+  }
+}
+
+void Pool::Impl::Open(uint64_t id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) {
+    return;
+  }
+  auto split = SplitHost(found->second->host());
   if (!split.ok()) {
-    connection->Close(split.status());
-    return connection;
+    found->second->Close(split.status());
+    return;
   }
   resolver_.Resolve(*split, [this, serial = id, name = split->host](auto addresses) {
     // Called with the state locked, as all wishes are taken.
@@ -399,7 +439,6 @@ Connection* Pool::Impl::ConnectionFor(const Request& request) {
       }
     });
   });
-  return connection;
 }
 
 const bson::Document* Pool::Impl::CommandOf(RequestId id) {
@@ -450,6 +489,9 @@ void Pool::Impl::ExpireConnections(Clock::time_point now) {
   for (auto it = opening_.begin(); it != opening_.end();) {
     const auto found = connections_.find(*it);
     if (found == connections_.end() || found->second->state() >= Connection::State::kOpen) {
+      if (found != connections_.end() && found->second->state() == Connection::State::kOpen) {
+        failing_.erase(found->second->host());
+      }
       it = opening_.erase(it);
       continue;
     }
@@ -470,6 +512,9 @@ void Pool::Impl::Reap() {
     }
   }
   for (const auto& connection : closed) {
+    if (!connection->opened()) {
+      failing_.insert(connection->host());
+    }
     for (RequestId id : connection->Unanswered()) {
       Finish(id, connection->problem());
     }
@@ -495,6 +540,9 @@ int Pool::Impl::PollTimeout() {
     if (auto found = connections_.find(id); found != connections_.end()) {
       sleeps_until_ = std::min(sleeps_until_, found->second->setup_until());
     }
+  }
+  if (!put_off_.empty()) {
+    sleeps_until_ = std::min(sleeps_until_, put_off_.begin()->first);
   }
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(sleeps_until_ - Clock::now()).count();

@@ -6,7 +6,9 @@
 // Requests of one lane to one host share a connection, which sends them one behind the other
 // without waiting for replies; a server answers them in that order. Whoever must not wait for the
 // others takes another lane. A connection is made by the first request that needs it, and again by
-// the first one after it was lost: a request is never sent twice.
+// the first one after it was lost: a request is never sent twice. After an attempt that failed the
+// next ones are put off by moments drawn at random, until one succeeds: others have lost the host
+// at the same time, and would all come back together.
 #pragma once
 
 #include <chrono>
@@ -58,6 +60,8 @@ struct PoolOptions {
   size_t max_reply_bytes = 48'000'000;
   // For connecting, TLS and login together.
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
+  // The longest that a connection to a host that could not be connected to is put off; 0: none is.
+  std::chrono::milliseconds spread = std::chrono::milliseconds(100);
   // Called on the pool's thread; may call Send.
   std::function<void(const std::string& host, LinkEvent event)> on_link = {};
 };

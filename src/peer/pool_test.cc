@@ -332,6 +332,33 @@ TEST_F(PoolTest, TellsARefusingPortFromAClosedConnection) {
   EXPECT_TRUE(Ask(*pool, host, Echo(3)).get().ok());
 }
 
+TEST_F(PoolTest, AHostThatRefusedIsNotTriedAgainAtOnce) {
+  StartServer();
+  const std::string host = Host();
+  PoolOptions options;
+  options.spread = std::chrono::hours(10'000);
+  auto pool = MakePool(options);
+  server_.reset();
+  EXPECT_EQ(Ask(*pool, host, Echo(1)).get().status().code(), kHostUnreachable);
+  EXPECT_EQ(Ask(*pool, host, Echo(2), milliseconds(20)).get().status().code(), kNetworkTimeout);
+  StartServer();  // another port
+  EXPECT_TRUE(Ask(*pool, Host(), Echo(3)).get().ok());
+  EXPECT_EQ(Ask(*pool, host, Echo(4), milliseconds(20)).get().status().code(), kNetworkTimeout);
+}
+
+TEST_F(PoolTest, AHostThatAnswersAgainIsLeftAlone) {
+  StartServer();
+  const std::string host = Host();
+  const int port = server_->port();
+  auto pool = MakePool();
+  for (int i = 0; i < 3; ++i) {
+    server_.reset();
+    EXPECT_EQ(Ask(*pool, host, Echo(1)).get().status().code(), kHostUnreachable);
+    StartServer(nullptr, port);
+    EXPECT_TRUE(Ask(*pool, host, Echo(2)).get().ok());
+  }
+}
+
 TEST_F(PoolTest, AServerThatNeverAnswersTimesOut) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
