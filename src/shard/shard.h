@@ -104,10 +104,10 @@ class Shard final : public engine::Sharding {
   uint64_t resumed_epoch_ QUIRE_GUARDED_BY(mutex_) = 0;
   std::set<std::string> left_open_ QUIRE_GUARDED_BY(mutex_);  // see Context
   std::unique_ptr<Bell::Listener> role_ QUIRE_GUARDED_BY(mutex_);
-  Crew coordinators_{8};
+  Crew coordinators_{8, 56};
   Crew steps_{8};
   Crew adoptions_{2};
-  Crew takeovers_{2};
+  Crew takeovers_{2, 14};
   Crew answers_{2};  // other shards' steps wait for these
   std::condition_variable ends_;
   std::thread around_;

@@ -20,7 +20,7 @@ WAITING = 200
 
 def setUpModule():
     global CLUSTER
-    CLUSTER = rig.Cluster()
+    CLUSTER = rig.Cluster(options=["--setParameter=enableTestCommands=1"])
 
 
 def tearDownModule():
@@ -160,6 +160,43 @@ class Failing(unittest.TestCase):
         admin.command("shardCollection", "f.plain", key={"x": 1})
         admin.command("renameCollection", "f.c", to="f.d")
         self.assertEqual({"_id_", "x_1"}, set(self.client.f.e.index_information()))
+
+    def test_what_is_decided_waits_for_a_dead_shard_alone(self):
+        """Many changes of its collection wait behind it, and none of another collection does."""
+        held = "A change is held by a fail point"
+        seen = CLUSTER.log("s1/0").count(held)
+        direct = CLUSTER.direct("s1/0")
+        # Asked to prepare, done, noted; asked to finish.
+        direct.admin.command("configureFailPoint", "hangAtStepOfShardedChange", mode={"skip": 3})
+        direct.close()
+        failed = []
+
+        def change():
+            try:
+                self.client.f.command("collMod", "c", validationLevel="moderate")
+            except PyMongoError as error:
+                failed.append(error)
+        threads = [threading.Thread(target=change) for _ in range(20)]
+        threads[0].start()
+        while CLUSTER.log("s1/0").count(held) == seen:
+            time.sleep(0.05)
+        CLUSTER.tool("kill", "s1/0")
+        try:
+            for thread in threads[1:]:
+                thread.start()
+            time.sleep(2)  # they are there
+            self.client.f.command("create", "other", maxTimeMS=30000)
+            self.assertTrue(threads[0].is_alive())
+            with self.assertRaises(OperationFailure) as late:
+                self.client.f.command("collMod", "c", validationLevel="off", maxTimeMS=500)
+            self.assertEqual(50, late.exception.code)
+        finally:
+            CLUSTER.tool("start", "s1/0")
+        for thread in threads:
+            thread.join(120)
+            self.assertFalse(thread.is_alive())
+        self.assertEqual([], failed)
+        self.assertEqual("moderate", self.c.options()["validationLevel"])
 
     def test_an_index_that_one_shard_cannot_make_unique(self):
         self.c.create_index([("x", 1), ("y", 1)], name="xy")

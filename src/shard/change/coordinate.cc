@@ -168,7 +168,11 @@ Result<bson::Document> Coordinate(Context& context, Reservations& reservations,
   }
   std::vector<std::unique_ptr<Reservations::Reservation>> reserved;
   for (const std::string& id : ids) {  // in order: two that want the same wait for each other once
-    reserved.push_back(reservations.Take(DatabaseId(command.database), id));
+    auto taken = reservations.Take(DatabaseId(command.database), id, context.client.until);
+    if (taken == nullptr) {
+      return Status(kMaxTimeMSExpired, "operation exceeded time limit");
+    }
+    reserved.push_back(std::move(taken));
   }
   ASSIGN_OR_RETURN(
       auto earlier,

@@ -4,18 +4,21 @@
 // collections beside one of the database itself.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "base/mutex.h"
+#include "shard/crew.h"
 
 namespace quire::shard {
 
 // Safe for concurrent use.
 class Reservations {
  public:
+  using Clock = std::chrono::steady_clock;
   class Reservation {
    public:
     ~Reservation() { owner_->Give(database_, collection_); }
@@ -31,13 +34,23 @@ class Reservations {
     const std::string collection_;
   };
 
-  // Waits for the others. `collection` is empty for the whole database. Both are ids.
-  std::unique_ptr<Reservation> Take(const std::string& database, const std::string& collection) {
+  // Waits for the others, at most until then: null if they are not done. `collection` is empty for
+  // the whole database. Both are ids.
+  std::unique_ptr<Reservation> Take(const std::string& database, const std::string& collection,
+                                    Clock::time_point until = Clock::time_point::max()) {
     MutexLock lock(mutex_);
-    changed_.wait(lock.native(), [&]() QUIRE_REQUIRES(mutex_) {
+    auto is_free = [&]() QUIRE_REQUIRES(mutex_) {
       const int users = users_[database];
       return collection.empty() ? users == 0 : users >= 0 && users_[collection] == 0;
-    });
+    };
+    if (!is_free()) {
+      const Crew::Away away;  // what they do may take long
+      if (until == Clock::time_point::max()) {
+        changed_.wait(lock.native(), is_free);
+      } else if (!changed_.wait_until(lock.native(), until, is_free)) {
+        return nullptr;
+      }
+    }
     if (collection.empty()) {
       users_[database] = -1;
     } else {

@@ -516,7 +516,10 @@ void ChangeRun::TakeSteps(Coordinator& coordinator) {
   }
   if (!answered) {
     Await(coordinator);
-  } else if (!Blocks()) {
+    return;
+  }
+  away_.reset();
+  if (!Blocks()) {
     waits_since_.reset();
   }
 }
@@ -557,6 +560,9 @@ void ChangeRun::Await(Coordinator& coordinator) {
   if (coordinator.state() == State::kUndoing) {
     left_open_ = true;
     return;
+  }
+  if (coordinator.state() == State::kFinishing && !away_) {
+    away_.emplace();
   }
   if (coordinator.state() == State::kPreparing) {
     const Clock::time_point now = Clock::now();

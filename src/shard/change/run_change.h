@@ -18,6 +18,7 @@
 #include "shard/change/change.h"
 #include "shard/change/context.h"
 #include "shard/core/coordinator.h"
+#include "shard/crew.h"
 
 namespace quire::shard {
 
@@ -100,8 +101,9 @@ class ChangeRun {
   std::string request_;  // ClientRequest::id
   // Since when shards are blocked, or do not answer.
   std::optional<Clock::time_point> waits_since_;
-  Status problem_ = Status::Ok();  // why it is undone
-  bool overtaken_ = false;         // because what it had read has changed meanwhile
+  std::optional<Crew::Away> away_;  // while what is decided waits for shards that do not answer
+  Status problem_ = Status::Ok();   // why it is undone
+  bool overtaken_ = false;          // because what it had read has changed meanwhile
   bool checked_ = false;
   bool told_ = false;       // Change::Decided has run
   bool left_open_ = false;  // undone, but for shards that do not answer
