@@ -18,6 +18,7 @@
 #include "shard/change/answers.h"
 #include "shard/change/chunk_commands.h"
 #include "shard/change/coordinate.h"
+#include "shard/change/end_builds.h"
 #include "shard/change/left_outs.h"
 #include "shard/change/participant.h"
 #include "shard/change/take_over.h"
@@ -349,6 +350,7 @@ const Shard::Internal* Shard::FindInternal(std::string_view name) {
       {"_shardsvrAdopt", &Shard::adoptions_, &Shard::RunAdopt},
       {"_shardsvrNoteShard", &Shard::steps_, &Shard::NoteShard},
       {"_shardsvrJoinCluster", &Shard::steps_, &Shard::Join, true},
+      {"_shardsvrEndBuilds", nullptr, &Shard::RunEndBuilds},
       // Who is no primary refuses it before it gets here.
       {"_shardsvrIsPrimary", nullptr, &Shard::RunNothing, true},
   };
@@ -414,6 +416,16 @@ Result<bson::Document> Shard::RunAdopt(bson::View command) {
   changed.Ring();
   const bool refuted = JudgeVersion(names_.Get(name).known, *version) == Verdict::kUnknown;
   return bson::Builder().Append("refuted", refuted).Finish();
+}
+
+Result<bson::Document> Shard::RunEndBuilds(bson::View command) {
+  const bson::Value id = command["_shardsvrEndBuilds"];
+  if (!id.is_string()) {
+    return Status(kBadValue, "_shardsvrEndBuilds takes a name");
+  }
+  Context context = MakeContext();
+  EndBuildsHere(context, id.AsString());
+  return bson::Document();
 }
 
 Result<bson::Document> Shard::RunNothing(bson::View) { return bson::Document(); }

@@ -75,6 +75,7 @@ class Shard final : public engine::Sharding {
   Result<bson::Document> RunTakeAnswers(bson::View command);
   Result<bson::Document> RunMedian(bson::View command);
   Result<bson::Document> RunAdopt(bson::View command);
+  Result<bson::Document> RunEndBuilds(bson::View command);
   Result<bson::Document> RunNothing(bson::View command);
   Result<bson::Document> Join(bson::View command);
   Result<bson::Document> NoteShard(bson::View command);

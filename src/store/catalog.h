@@ -96,6 +96,9 @@ class Catalog {
   // Ends the build of those that are being built.
   Status DropIndexes(std::string_view ns, const std::vector<std::string>& names,
                      kv::Durability durability);
+  // Ends the builds of these (pointers may be null), also those that wait for a transaction. `why`
+  // stays for ever.
+  static void AbortBuilds(const std::vector<CollectionPtr>& collections, const char* why);
   const BuildTable& builds() const { return builds_; }
   // Collections of up to so many documents (and few bytes) are built with writers kept out: that is
   // quicker.
@@ -187,8 +190,6 @@ class Catalog {
   void AbandonBuild(const CollectionInfo& info, const IndexBuild& build);
   // Ends the builds of those of `names` that are being built; gives the others.
   std::vector<std::string> EndBuilds(std::string_view ns, std::vector<std::string> names);
-  // Ends the builds of these (pointers may be null), also those that wait for a transaction.
-  static void AbortBuilds(const std::vector<CollectionPtr>& collections, const char* why);
   std::shared_ptr<CollectionInfo> CopyOf(const CollectionInfo& info);
 
   kv::Store* const store_;

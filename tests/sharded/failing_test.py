@@ -198,6 +198,50 @@ class Failing(unittest.TestCase):
         self.assertEqual([], failed)
         self.assertEqual("moderate", self.c.options()["validationLevel"])
 
+    def build_and_drop(self, name, shard, documents, drop):
+        """What became of an index build that was under way on the shard when its collection was dropped."""
+        collection = self.client.f[name]
+        text = " ".join(f"word{i}" for i in range(300))
+        for first in range(0, documents, 500):
+            collection.insert_many([{"x": i + 1, "t": f"{text} {i}"} for i in range(first, first + 500)])
+        built = []
+
+        def build():
+            try:
+                built.append(self.client.f.command("createIndexes", name, indexes=[{"key": {"t": "text"}, "name": "t"}]))
+            except OperationFailure as error:
+                built.append(error.code)
+        thread = threading.Thread(target=build)
+        thread.start()
+        with CLUSTER.direct(shard) as direct:
+            running = {"msg": {"$regex": "^Index Build"}}
+            while thread.is_alive() and not list(direct.admin.aggregate([{"$currentOp": {}}, {"$match": running}])):
+                time.sleep(0.01)
+        drop()
+        thread.join(120)
+        self.assertFalse(thread.is_alive())
+        return built[0]
+
+    def test_a_drop_ends_index_builds(self):
+        """On all shards, as on one server."""
+        database = self.client.f
+
+        def again():
+            self.client.drop_database("f")
+            self.setUp()
+        cases = [("c", "s1/0", lambda: database.drop_collection("c")),  # sharded, and its documents are on s1
+                 ("u", "s0/0", lambda: database.drop_collection("u")),
+                 ("c", "s1/0", lambda: self.client.drop_database("f"))]
+        for name, shard, drop in cases:
+            with self.subTest(name=name, shard=shard):
+                documents = 3000
+                while (built := self.build_and_drop(name, shard, documents, drop)) != 276 and documents < 24000:
+                    documents *= 2  # it was built before it was dropped
+                    again()
+                self.assertEqual(276, built)
+                self.assertNotIn(name, database.list_collection_names())
+                again()
+
     def test_an_index_that_one_shard_cannot_make_unique(self):
         self.c.create_index([("x", 1), ("y", 1)], name="xy")
         self.c.insert_many([{"_id": i, "x": 3, "y": 1} for i in (100, 101)])

@@ -215,6 +215,7 @@ std::span<const Row> ShardRows() {
         "keeps cursors that a router reads from expiring"},
        RunTouchCursors,
        OnCluster(Action::internal)},
+      Internal("_shardsvrEndBuilds", "ends index builds of a collection that another shard drops"),
       Internal("_shardsvrIsPrimary", "whether the shard has a primary, from another shard"),
       {{"_shardsvrRemembered", "",
         request::kAdminOnly | request::kOnPrimary | request::kNoFailPoint | request::kRetryable,

@@ -18,6 +18,7 @@
 #include "request/crud.h"
 #include "request/fields.h"
 #include "shard/change/chunk_commands.h"
+#include "shard/change/end_builds.h"
 #include "shard/change/participant.h"
 #include "shard/change/run_change.h"
 #include "shard/change/schema_commands.h"
@@ -42,6 +43,7 @@ struct CommandRow {
   Result<bson::Document> (*run)(Context& context, const SchemaRequest& request);
   bool whole_database = false;
   std::string_view other = "";  // the field with another collection that it changes
+  bool drops = false;           // what it names goes
 };
 
 Status NameCollection(Command* command) {
@@ -87,7 +89,7 @@ Result<bson::Document> Run(Context& context, const SchemaRequest& request) {
 constexpr CommandRow kCommands[] = {
     {"create", NameCollection, CreateCommand},
     {"convertToCapped", NameCollection, ConvertToCappedCommand},
-    {"drop", NameCollection, DropCommand},
+    {.name = "drop", .names = NameCollection, .run = DropCommand, .drops = true},
     {"createIndexes", NameCollection, CreateIndexesCommand},
     {"dropIndexes", NameCollection, DropIndexesCommand},
     {"collMod", NameCollection, CollModCommand},
@@ -95,7 +97,8 @@ constexpr CommandRow kCommands[] = {
     {.name = "dropDatabase",
      .names = NameDatabase,
      .run = DropDatabaseCommand,
-     .whole_database = true},
+     .whole_database = true,
+     .drops = true},
     {"shardCollection", NameWhole, Run<ShardCollectionCommand>},
     {"split", NameWhole, Run<SplitCommand>},
     {"mergeChunks", NameWhole, Run<MergeCommand>},
@@ -155,6 +158,44 @@ Status CheckDatabase(Context& context, const std::string& database, const bson::
       .WithExtra(extra.Finish().bytes());
 }
 
+// Whether the collection, or the whole database, goes.
+bool Drops(const Command& command, const std::string& id) {
+  const CommandRow& row = *command.row;
+  if (row.drops || row.other.empty()) {
+    return row.drops;
+  }
+  const bson::Value other = command.body[row.other];
+  return other.is_string() && id == CollectionId(other.AsString()) &&
+         request::Truthy(command.body["dropTarget"]);
+}
+
+// Waits for other changes, but ends index builds for one that drops: again and again, as they may
+// not have begun on all shards.
+Result<std::unique_ptr<Reservations::Reservation>> Reserve(Context& context,
+                                                           Reservations& reservations,
+                                                           const Command& command,
+                                                           const std::string& id) {
+  using Clock = Reservations::Clock;
+  constexpr std::chrono::milliseconds kEndEvery{1000};
+  const std::string database = DatabaseId(command.database);
+  const Clock::time_point until = context.client.until;
+  Clock::time_point next = Drops(command, id) ? Clock::now() : until;
+  while (true) {
+    auto taken = reservations.Take(database, id, std::min(next, until));
+    if (taken != nullptr) {
+      return taken;
+    }
+    if (Clock::now() >= until) {
+      return Status(kMaxTimeMSExpired, "operation exceeded time limit");
+    }
+    if (context.stopping.load()) {
+      return Status(kInterruptedAtShutdown, "The server is shutting down");
+    }
+    EndBuilds(context, id.empty() ? database : id);
+    next = Clock::now() + kEndEvery;
+  }
+}
+
 }  // namespace
 
 Result<bson::Document> Coordinate(Context& context, Reservations& reservations,
@@ -168,10 +209,7 @@ Result<bson::Document> Coordinate(Context& context, Reservations& reservations,
   }
   std::vector<std::unique_ptr<Reservations::Reservation>> reserved;
   for (const std::string& id : ids) {  // in order: two that want the same wait for each other once
-    auto taken = reservations.Take(DatabaseId(command.database), id, context.client.until);
-    if (taken == nullptr) {
-      return Status(kMaxTimeMSExpired, "operation exceeded time limit");
-    }
+    ASSIGN_OR_RETURN(auto taken, Reserve(context, reservations, command, id));
     reserved.push_back(std::move(taken));
   }
   ASSIGN_OR_RETURN(
