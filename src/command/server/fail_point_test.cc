@@ -167,6 +167,12 @@ TEST_F(FailPointTest, LabelsSayThatNothingWasWritten) {
   EXPECT_EQ(labels(upsert), R"(["RetryableWriteError"])") << "it has made the collection";
   ASSERT_EQ(fail_commit(R"({"times": 1})", 11602), 0);
   EXPECT_EQ(labels(upsert), nothing);
+  ASSERT_EQ(fail_commit(R"({"times": 1})", 11602), 0);
+  EXPECT_EQ(labels(R"({"insert": "c", "documents": [{}], "txnNumber": {"$numberLong": "1"},
+                       "lsid": {"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==",
+                       "subType": "04"}}}})"),
+            nothing)
+      << "an insert fails as a whole, too";
   ASSERT_EQ(fail_commit(R"({"times": 1})", 11601), 0);
   EXPECT_EQ(labels(upsert), "") << "nobody sends it again";
   EXPECT_EQ(node_.Code(upsert), 0);

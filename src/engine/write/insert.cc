@@ -209,7 +209,8 @@ class GroupedInsert {
     documents.documents.assign(request_.documents.begin() + static_cast<ptrdiff_t>(first),
                                request_.documents.begin() + static_cast<ptrdiff_t>(end));
     Result<request::WriteReply> result = InsertTogether(part, ns_, documents);
-    if (refused_.ok()) {
+    const bool ends_command = end - first == 1 && !IsDocumentError(refused_);
+    if (refused_.ok() || ends_command) {
       return result;
     }
     request::WriteReply none;
