@@ -35,6 +35,7 @@ export -f noting_code
 ahead() {
   local name=$1
   shift
+  rm -f "$step_logs/$name.code"
   setsid bash -c 'noting_code "$@"' bash "$step_logs/$name.code" "$@" >"$step_logs/$name" 2>&1 </dev/null &
   step_ahead[$name]=$!
 }
@@ -60,6 +61,7 @@ step() {
   shift
   local pid=${step_ahead[$name]:-}
   if [ -z "$pid" ]; then
+    rm -f "$log.code"  # of another step of that name
     noting_code "$log.code" "$@" >"$log" 2>&1 </dev/null &
     pid=$!
   fi
