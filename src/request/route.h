@@ -6,12 +6,14 @@
 
 #include <cstdint>
 
+#include "request/call.h"
+
 namespace quire::request {
 
 // A row without one of them is local: whoever receives the command answers it, from what it keeps
 // itself (its parameters, cursors and sessions).
 // By the shards that own what it names: those of a key, or all of them.
-inline constexpr uint32_t kByKey = uint32_t{1} << 24;
+inline constexpr uint32_t kByKey = uint32_t{1} << 30;
 // By the primary shard of its database, which coordinates the others.
 inline constexpr uint32_t kToPrimary = uint32_t{1} << 25;
 // By every shard, and the answers are put together.
@@ -27,5 +29,9 @@ inline constexpr uint32_t kOnPrimary = uint32_t{1} << 28;
 
 // Where it is run may have a name that no database is given: it removes what is there.
 inline constexpr uint32_t kAnyDatabaseName = uint32_t{1} << 29;
+
+static_assert(((kRoutes | kOnEveryMember | kOnPrimary | kAnyDatabaseName) &
+               (kDeprecated * 2U - 1)) == 0,
+              "a flag of call.h, of which kDeprecated is the last, has the same bit");
 
 }  // namespace quire::request
